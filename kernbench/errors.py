@@ -1,0 +1,52 @@
+"""What can go wrong, as the user hears it.
+
+Every error a user can cause is a `KernBenchError` whose text is one sentence: what was got, where, and what would do.
+The exit code is part of the class: 2 for input that cannot be used, 1 for a run or a check that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class KernBenchError(Exception):
+    """Base of all errors worded for the user; `exit_code` is what the command line returns."""
+
+    exit_code = 1
+
+
+class InputError(KernBenchError):
+    """The input cannot be used: an unknown name, a bad figure, a file that does not parse."""
+
+    exit_code = 2
+
+
+class RunError(KernBenchError):
+    """A run that started could not finish, or a check of its numbers failed."""
+
+
+class KernelError(RunError):
+    """A kernel raised; the sentence names the kernel, its place in the machine and the line that raised."""
+
+
+class DeadlockError(RunError):
+    """Nothing can happen any more but threads still wait; the sentence names each, what it waits for and since when."""
+
+
+class OutOfMemoryError(RunError, MemoryError):
+    """A memory has no free block of the size asked for."""
+
+
+class UnreachableError(RunError):
+    """No route leads from a source to a destination under an intent."""
+
+
+def suggest(got: str, known: Iterable[str], *, most: int = 12) -> str:
+    """The tail of an unknown-name sentence: the nearest known name if there is one, and the known names."""
+    names = sorted(set(known))
+    if not names:
+        return "; none are known"
+    shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    near = get_close_matches(got, names, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}? Known: {shown}" if near else f"; known: {shown}"

@@ -1,0 +1,1 @@
+"""The one intermediate form: device programs, and what a legal one is."""

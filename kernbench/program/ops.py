@@ -1,0 +1,45 @@
+"""The ops of a device program: the whole list of what a thread can do.
+
+Keep it this small. A front-end that seems to need another op is first asked whether counters and moves will do.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from kernels_jit import codes
+
+ROW_WIDTH = codes.ROW_WIDTH
+NONE = codes.NONE
+GE, EQ = codes.GE, codes.EQ
+
+
+class Op(IntEnum):
+    """Opcodes of the op table; the operands of each stand in columns 1 to 7, in the order named by `OPERANDS`."""
+
+    DELAY = codes.DELAY
+    EXEC = codes.EXEC
+    MOVE = codes.MOVE
+    UNTIL = codes.UNTIL
+    ADD = codes.ADD
+    WAIT = codes.WAIT
+    PIPE = codes.PIPE
+    MARK = codes.MARK
+    ASK = codes.ASK
+
+
+# What each operand is. "server?" and "counter?" may be NONE.
+OPERANDS: dict[Op, tuple[str, ...]] = {
+    Op.DELAY: ("duration",),
+    Op.EXEC: ("server", "duration", "counter?"),
+    Op.MOVE: ("route", "bytes", "stripe", "counter?", "server?", "counter?", "duration"),
+    Op.UNTIL: ("time",),
+    Op.ADD: ("counter", "amount"),
+    Op.WAIT: ("counter", "compare", "amount", "amount"),
+    Op.PIPE: ("plan", "counter?"),
+    Op.MARK: (),
+    Op.ASK: (),
+}
+
+# The ops that may be stages of a tile token.
+STAGE_OPS = (Op.EXEC, Op.MOVE)

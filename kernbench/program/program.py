@@ -1,0 +1,260 @@
+"""The device program: the one form to which every front-end lowers and which the one loop runs.
+
+A program is a set of threads, each a straight row of ops over integer operands, plus counters, tile plans and durations.
+Threads are written through `Thread`, a row at a time; `flush` moves what was written into the op table. A program may
+grow while it runs: a thread that has reached its end can be given more rows (that is how live kernels and the host work).
+
+Durations are kept as amounts of named figures of the machine ("4096 bytes at pe_tcm.read") and become femtoseconds in one
+rounding, so a machine with other figures runs the same program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.program.ops import GE, NONE, ROW_WIDTH, Op
+from kernels_jit.tables import Code
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+ZERO = 0  # the duration of nothing
+
+
+class Thread:
+    """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
+
+    __slots__ = ("_dirty", "_pending", "_tags", "chunks", "id", "name", "notes", "row_count")
+
+    def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
+        self.id = id
+        self.name = name
+        self.row_count = 0
+        self.notes: dict[int, Mapping[str, Any]] = {}  # by row index: what the op log and replay know of the row
+        self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows), one a flush
+        self._pending: list[int] = []
+        self._tags: list[int] = []
+        self._dirty = dirty
+
+    def _append(self, tag: int, row: tuple[int, ...]) -> int:
+        if not self._pending:
+            self._dirty.append(self)
+        self._pending += row
+        self._tags.append(tag)
+        self.row_count += 1
+        return self.row_count - 1
+
+    def delay(self, duration: int, tag: int = 0) -> int:
+        """Be busy for a duration."""
+        return self._append(tag, (Op.DELAY, duration, 0, 0, 0, 0, 0, 0))
+
+    def exec(self, server: int, duration: int, counter: int = NONE, tag: int = 0) -> int:
+        """Queue for one slot of a server; on completion add 1 to the counter. The thread goes on at once."""
+        return self._append(tag, (Op.EXEC, server, duration, counter, 0, 0, 0, 0))
+
+    def move(
+        self,
+        route: int,
+        nbytes: int,
+        *,
+        stripe: int = 0,
+        done: int = NONE,
+        hold: int = NONE,
+        arrive: int = NONE,
+        lead: int = ZERO,
+        tag: int = 0,
+    ) -> int:
+        """Start a transfer; the thread goes on at once.
+
+        With `hold`, it first queues for a slot of that server and keeps it until completion. `lead` is a duration spent
+        between the start and the first byte (an address translation). When the last byte is at the destination, 1 is
+        added to `arrive`; on completion (a write's acknowledgement is back) 1 is added to `done`.
+        """
+        return self._append(tag, (Op.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
+
+    def until(self, time_fs: int) -> int:
+        """Wait for an absolute time; no wait if it is past."""
+        return self._append(0, (Op.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
+
+    def add(self, counter: int, amount: int = 1) -> int:
+        """Add to a counter at once."""
+        return self._append(0, (Op.ADD, counter, amount, 0, 0, 0, 0, 0))
+
+    def wait(self, counter: int, value: int, *, compare: int = GE, take: int = 0, tag: int = 0) -> int:
+        """Wait until counter >= value (or ==, with EQ), then subtract `take` from it."""
+        return self._append(tag, (Op.WAIT, counter, compare, value, take, 0, 0, 0))
+
+    def pipe(self, plan: int, counter: int = NONE, tag: int = 0) -> int:
+        """Start all tokens of a plan; when the last has left its last stage, add 1 to the counter."""
+        return self._append(tag, (Op.PIPE, plan, counter, 0, 0, 0, 0, 0))
+
+    def mark(self, tag: int) -> int:
+        """Put a label in the log."""
+        return self._append(tag, (Op.MARK, 0, 0, 0, 0, 0, 0, 0))
+
+    def ask(self) -> int:
+        """Hand control to Python, which may append more rows to this thread."""
+        return self._append(0, (Op.ASK, 0, 0, 0, 0, 0, 0, 0))
+
+    def note(self, row: int, params: Mapping[str, Any]) -> None:
+        """Attach to a row what the op log shows and replay needs."""
+        self.notes[row] = params
+
+    def find_row(self, row: int) -> int:
+        """The op-table row of a row index of this thread; it must have been flushed."""
+        for first, at, count in self.chunks:
+            if first <= row < first + count:
+                return at + row - first
+        raise IndexError(f"row {row} of thread {self.name} is not in the op table")
+
+
+class Program:
+    """A device program for one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.threads: list[Thread] = []
+        self.counter_labels: list[object] = []  # str() of a label is used only in messages
+        self.tags: list[tuple[str, str]] = [("", "control")]  # (op name, op kind) by tag
+        self.plan_notes: list[Mapping[str, Any]] = []  # by plan
+        self._tag_ids: dict[tuple[str, str], int] = {("", "control"): 0}
+        self._duration_ids: dict[tuple[tuple[str, float], ...], int] = {(): ZERO}
+        self._durations: list[tuple[tuple[str, float], ...]] = [()]
+        self._op = np.zeros((256, ROW_WIDTH), np.int64)
+        self._op_tag = np.zeros(256, np.int32)
+        self._op_thread = np.zeros(256, np.int64)  # the thread that owns a row; of a stage row NONE until piped
+        self._plan_start = [0]
+        self._token_start: list[int] = []
+        self._token_end: list[int] = []
+        self._dirty: list[Thread] = []  # threads with pending rows
+        self.row_count = 0
+
+    # What a front-end writes
+
+    def thread(self, name: str) -> Thread:
+        """A new thread; its id is its rank among equals whenever two things happen at one instant."""
+        thread = Thread(len(self.threads), name, self._dirty)
+        self.threads.append(thread)
+        return thread
+
+    def counter(self, label: object) -> int:
+        """A new counter, zero at the start. The label says in a deadlock message what was waited for."""
+        self.counter_labels.append(label)
+        return len(self.counter_labels) - 1
+
+    def tag(self, name: str, kind: str = "control") -> int:
+        """The tag of an op name and kind ("memory", "gemm", "math", "control") in the op log."""
+        key = (name, kind)
+        found = self._tag_ids.get(key)
+        if found is None:
+            found = self._tag_ids[key] = len(self.tags)
+            self.tags.append(key)
+        return found
+
+    def duration(self, *terms: tuple[str, float]) -> int:
+        """The duration that is the sum of amounts of the machine's figures, rounded once to femtoseconds.
+
+        `duration(("pe_tcm.read_byte", 4096))`; a figure is in fs a unit. Errors: KeyError for a figure the machine lacks.
+        """
+        found = self._duration_ids.get(terms)
+        if found is None:
+            for figure, _ in terms:
+                self.machine.figures[figure]
+            found = self._duration_ids[terms] = len(self._durations)
+            self._durations.append(terms)
+        return found
+
+    def plan(self, rows: np.ndarray, token_start: np.ndarray, tags: np.ndarray, note: Mapping[str, Any]) -> int:
+        """A tile plan: int64[stage, ROW_WIDTH] rows of EXEC and MOVE, int64[token + 1] offsets, int32[stage] tags.
+
+        A token walks its own stages in order. All tokens of a plan begin on the same server, which serves them in order.
+        A token whose next stage is on the server it holds keeps it. Counters of stage rows are NONE.
+        """
+        at = self._extend(rows, tags, NONE)
+        offsets = at + np.asarray(token_start, np.int64)
+        self._token_start += offsets[:-1].tolist()
+        self._token_end += offsets[1:].tolist()
+        self._plan_start.append(len(self._token_start))
+        self.plan_notes.append(note)
+        return len(self._plan_start) - 2
+
+    def flush(self) -> list[tuple[int, int, int]]:
+        """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
+        chunks = []
+        for thread in sorted(self._dirty, key=lambda thread: thread.id):
+            rows = np.array(thread._pending, np.int64).reshape(-1, ROW_WIDTH)
+            at = self._extend(rows, np.array(thread._tags, np.int32), thread.id)
+            thread.chunks.append((thread.row_count - len(rows), at, len(rows)))
+            chunks.append((thread.id, at, at + len(rows)))
+            thread._pending.clear()
+            thread._tags.clear()
+        self._dirty.clear()
+        return chunks
+
+    def _extend(self, rows: np.ndarray, tags: np.ndarray, owner: int) -> int:
+        at, end = self.row_count, self.row_count + len(rows)
+        if end > len(self._op):
+            size = max(end, 2 * len(self._op))
+            self._op = _grown(self._op, size)
+            self._op_tag = _grown(self._op_tag, size)
+            self._op_thread = _grown(self._op_thread, size)
+        self._op[at:end] = rows
+        self._op_tag[at:end] = tags
+        self._op_thread[at:end] = owner
+        self.row_count = end
+        return at
+
+    # What the checker, the engine and the op log read
+
+    @property
+    def op(self) -> np.ndarray:
+        """int64[row, ROW_WIDTH]"""
+        return self._op[: self.row_count]
+
+    @property
+    def op_tag(self) -> np.ndarray:
+        """int32[row]"""
+        return self._op_tag[: self.row_count]
+
+    @property
+    def op_thread(self) -> np.ndarray:
+        """int64[row]; NONE for stage rows"""
+        return self._op_thread[: self.row_count]
+
+    @property
+    def plan_start(self) -> np.ndarray:
+        """int64[plan + 1] into tokens"""
+        return np.array(self._plan_start, np.int64)
+
+    @property
+    def token_start(self) -> np.ndarray:
+        """int64[token] first stage row"""
+        return np.array(self._token_start, np.int64)
+
+    @property
+    def token_end(self) -> np.ndarray:
+        """int64[token] end of the stage rows"""
+        return np.array(self._token_end, np.int64)
+
+    @property
+    def durations(self) -> list[tuple[tuple[str, float], ...]]:
+        """The terms of each duration."""
+        return self._durations
+
+    def duration_fs(self) -> np.ndarray:
+        """int64[duration] on this program's machine."""
+        figures = self.machine.figures
+        return np.array([round(sum(figures[f] * n for f, n in terms)) for terms in self._durations], np.int64)
+
+    def code(self) -> Code:
+        """The tables of what has been flushed. The op table has spare rows at its end and may be replaced as it grows."""
+        return Code(self._op, self.plan_start, self.token_start, self.token_end, self.duration_fs())
+
+
+def _grown(array: np.ndarray, size: int) -> np.ndarray:
+    bigger = np.zeros((size, *array.shape[1:]), array.dtype)
+    bigger[: len(array)] = array
+    return bigger
