@@ -1,0 +1,59 @@
+# The verbs of this project. `make run` and `make test` need nothing but Python 3.11 or later with its venv module
+# (Debian: apt install python3 python3-venv make); each makes the virtual environment it needs, once.
+#   make run PYTHON=python3.12    another interpreter for a new environment
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DOCUMENTED := $(VENV)/.documented
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint bench docs clean
+
+help:  ## say what each verb does
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+
+setup: $(INSTALLED)  ## make the virtual environment and install everything into it
+
+run: $(INSTALLED)  ## sweep a GEMM over the default machine: a progress bar, a table, a plot
+	$(BIN)/kernbench sweep sweeps/quickstart.yaml
+
+test: $(INSTALLED)  ## run all tests, as CI does
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)  ## check style, formatting, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED)  ## measure how fast the simulator itself is
+	$(BIN)/python -m pytest benches/perf --benchmark-only
+
+docs: $(DOCUMENTED)  ## build the pages of docs/ into build/docs
+	$(BIN)/sphinx-build -q -W -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+clean:  ## remove what was built, the environment too; results stay
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
+	find kernbench kernels_jit tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is made anew when pyproject.toml changes; uv does it in seconds where there is one.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: KernBench needs Python 3.11 or later and $(PYTHON) is not; try make PYTHON=python3.11" >&2; exit 2; }
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python "$$(command -v $(PYTHON))" $(VENV) && \
+	  uv pip install --quiet --python $(BIN)/python --editable '.[dev]'; \
+	else \
+	  echo "making $(VENV) and installing into it (a minute or two, once) ..." && \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'; \
+	fi
+	@touch $@
+
+$(DOCUMENTED): $(INSTALLED)
+	@if command -v uv >/dev/null 2>&1; then uv pip install --quiet --python $(BIN)/python --editable '.[docs]'; \
+	else $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'; fi
+	@touch $@

@@ -1,0 +1,1 @@
+"""The command line: click commands, nothing but arguments and printing."""

@@ -1,0 +1,131 @@
+"""The `kernbench` command: its sub-commands, loaded when they are called.
+
+`kernbench --help` is what people type most, so it must not pay for the simulator: the list of commands is a table here,
+and a command's module is imported only when that command runs. This is also the one place where an exception becomes
+a sentence and an exit code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from traceback import print_exc
+
+import click
+
+from kernbench.errors import KernBenchError, suggest
+
+# The name of each command and what `--help` says of it; its module is kernbench.cli.<name> and holds `command`.
+COMMANDS = {
+    "run": "Run a bench on a machine; say how long it takes and why.",
+    "list": "List the benches, machines and sweeps that can be named.",
+    "sweep": "Run a bench at every point of a grid; keep a table and a plot.",
+}
+CANCELLED = 130  # what a shell reports of a process that Ctrl-C ended
+
+
+@dataclass(slots=True)
+class Settings:
+    """What the options common to all commands set."""
+
+    debug: bool = False
+
+
+def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Settings).debug = True
+
+
+def _debug_option() -> click.Option:
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_set_debug,
+        help="Show the traceback of an error.",
+    )
+
+
+class Commands(click.Group):
+    """The group of `COMMANDS`; every command it loads also takes `--debug`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command. Errors: UsageError for a name that is none, with the nearest that is."""
+        if cmd_name not in COMMANDS:
+            if ctx.resilient_parsing or cmd_name.startswith("-"):
+                return None
+            raise click.UsageError(f"there is no command {cmd_name!r}{suggest(cmd_name, COMMANDS)}", ctx)
+        command: click.Command = import_module(f"kernbench.cli.{cmd_name}").command
+        if not any("--debug" in parameter.opts for parameter in command.params):
+            command.params.append(_debug_option())
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands in `--help`, from the table and without their modules."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _installed_version() -> str:
+    try:
+        return version("kernbench")
+    except PackageNotFoundError:  # a checkout that was never installed
+        return "0 (not installed)"
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"kernbench {_installed_version()}")
+        ctx.exit()
+
+
+VERSION = click.Option(
+    ["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+
+kernbench = Commands(
+    "kernbench",
+    help="How fast will a kernel run on an accelerator that may not exist yet, and why?\n\n"
+    "A topology wires models; a bench runs on it; a sweep varies it; results keep what came out.",
+    epilog='Tab completion in bash: eval "$(_KERNBENCH_COMPLETE=bash_source kernbench)"; zsh and fish likewise.',
+    params=[VERSION, _debug_option()],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    0: it worked; 1: the run or a check failed; 2: the input cannot be used; 130: Ctrl-C. An error is one sentence on
+    stderr, with a traceback only under `--debug`.
+    """
+    settings = Settings()
+    try:
+        code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:  # wrong usage, which click words
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("error: interrupted", err=True)
+        return CANCELLED
+    except KernBenchError as error:
+        _report(str(error), settings)
+        return error.exit_code
+    except Exception as error:
+        sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
+        _report(sentence if settings.debug else f"{sentence}; --debug shows where", settings)
+        return 1
+
+
+def _report(sentence: str, settings: Settings) -> None:
+    if settings.debug:
+        print_exc()
+    click.echo(f"error: {sentence}", err=True)
