@@ -1,0 +1,66 @@
+"""The element types a kernel can name, by their short names.
+
+numpy has no bf16 or fp8, so those come from ml_dtypes, which is imported only when one of them is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from kernbench.errors import InputError, suggest
+
+BITS = {
+    "f32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "f8e4m3": 8,
+    "f8e5m2": 8,
+    "i32": 32,
+    "i16": 16,
+    "i8": 8,
+    "u32": 32,
+    "u16": 16,
+    "u8": 8,
+}
+_NUMPY = {"f": "float", "i": "int", "u": "uint"}
+_ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
+
+
+def bits(dtype: str) -> int:
+    """How many bits an element has. Errors: InputError for an unknown name, listing the known ones."""
+    found = BITS.get(dtype)
+    if found is None:
+        raise InputError(f"unknown dtype {dtype!r}{suggest(str(dtype), BITS)}")
+    return found
+
+
+def itemsize(dtype: str) -> int:
+    """How many bytes an element has."""
+    return bits(dtype) // 8
+
+
+@cache
+def numpy_dtype(dtype: str) -> np.dtype:
+    """The numpy type of a name. Errors: InputError for an unknown name, listing the known ones."""
+    bits(dtype)
+    if dtype in _ML_DTYPES:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _ML_DTYPES[dtype]))
+    return np.dtype(f"{_NUMPY[dtype[0]]}{BITS[dtype]}")
+
+
+def name_of(dtype: np.dtype) -> str:
+    """The short name of a numpy type. Errors: InputError for a type that no kernel can use."""
+    for name in BITS:
+        if numpy_dtype(name) == dtype:
+            return name
+    raise InputError(f"arrays of {dtype} have no device dtype; convert to one of {', '.join(sorted(BITS))}")
+
+
+def is_float(dtype: str) -> bool:
+    """Whether elements are floating-point numbers."""
+    bits(dtype)
+    return dtype[0] not in "iu"
