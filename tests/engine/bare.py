@@ -1,0 +1,53 @@
+"""Machines without parts: stations, servers and routes as numbers, for tests of the loop alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernels_jit.tables import Routes, Stations
+
+
+@dataclass
+class BareRouting:
+    """Routes given as (kind, [(station, stripes, overhead_fs, whole)], lead_fs, tail_fs)."""
+
+    machine: BareMachine
+    routes: list[tuple[str, list[tuple[int, int, int, int]], int, int]] = field(default_factory=list)
+
+    def tables(self) -> Routes:
+        steps = [step for _, route, _, _ in self.routes for step in route]
+        column = lambda i: np.array([step[i] for step in steps], np.int64)  # noqa: E731
+        prop = self.machine.stations.propagation_fs
+        return Routes(
+            start=np.cumsum([0] + [len(route) for _, route, _, _ in self.routes]),
+            station=column(0),
+            stripes=column(1),
+            overhead_fs=column(2),
+            whole=column(3),
+            lead_fs=np.array([lead for *_, lead, _ in self.routes], np.int64),
+            tail_fs=np.array([tail for *_, tail in self.routes], np.int64),
+            propagation_fs=np.array([sum(int(prop[s]) for s, *_ in route) for _, route, *_ in self.routes], np.int64),
+            direction=np.array([int(kind != "read") for kind, *_ in self.routes], np.int64),
+        )
+
+
+class BareMachine:
+    """`stations` rows are (fs_per_flit, quantum_bytes, turn_fs, propagation_fs); the first `edge_count` are links."""
+
+    def __init__(self, stations, edge_count, server_slots, flit_bytes=256):
+        self.name = "bare"
+        columns = np.array(stations, np.int64).reshape(-1, 4).T.copy()
+        self.stations = Stations(*columns)
+        self.edge_count = edge_count
+        self.server_slots = np.array(server_slots, np.int64)
+        self.flit_bytes = flit_bytes
+        self.figures = {"fs": 1.0, "ns": 1e6}
+        self.routing = BareRouting(self)
+
+    def route(self, kind, steps, lead_fs=0, tail_fs=0):
+        """Intern a route; steps are stations, or (station, stripes, overhead_fs, whole)."""
+        full = [step if isinstance(step, tuple) else (step, 1, 0, 0) for step in steps]
+        self.routing.routes.append((kind, full, lead_fs, tail_fs))
+        return len(self.routing.routes) - 1
