@@ -1,0 +1,50 @@
+"""The one finder of what users drop into folders: topologies, model sheets, benches, sweeps.
+
+An explicit path wins; then `./<kind>/<name>.*` in the working directory; then what is shipped, which is the checkout's own
+folder beside the package or, in a wheel, `kernbench/_library/<kind>`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernbench.errors import InputError, suggest
+
+SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py"}
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def shipped() -> Path:
+    """The folder that holds the shipped folders."""
+    inside = _PACKAGE / "_library"
+    return inside if inside.is_dir() else _PACKAGE.parent
+
+
+def folders(kind: str) -> list[Path]:
+    """Where files of a kind are looked for, best first."""
+    return [folder for folder in (Path.cwd() / kind, shipped() / kind) if folder.is_dir()]
+
+
+def find(kind: str, name: str | Path) -> Path:
+    """The file of a kind by path or by name. Errors: InputError with the nearest known name."""
+    suffix = SUFFIXES[kind]
+    path = Path(name)
+    if path.suffix == suffix or len(path.parts) > 1:
+        if path.is_file():
+            return path.resolve()
+        if len(path.parts) > 1:
+            raise InputError(f"no such file: {name}; give a path, or one of {', '.join(list_names(kind)) or 'none'}")
+    stem = path.name.removesuffix(suffix)
+    for folder in folders(kind):
+        if (found := folder / f"{stem}{suffix}").is_file():
+            return found.resolve()
+    raise InputError(f"unknown {_SINGULAR[kind]} {str(name)!r}{suggest(stem, list_names(kind))}")
+
+
+def list_names(kind: str) -> list[str]:
+    """The names of all files of a kind, sorted. Names that begin with "_" are not listed."""
+    suffix = SUFFIXES[kind]
+    return sorted({p.stem for folder in folders(kind) for p in folder.glob(f"*{suffix}") if p.name[0] not in "_."})
+
+
+_SINGULAR = {"topology": "topology", "models": "model sheet", "sweeps": "sweep", "benches": "bench"}

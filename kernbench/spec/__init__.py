@@ -1,0 +1,1 @@
+"""YAML in, typed and checked; every error says file, line and column."""

@@ -1,0 +1,112 @@
+"""Trees checked against typed models: all errors at once, each with its place and what would do.
+
+`check` is generic: topologies, model sheets and sweep grids are all checked by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kernbench.errors import InputError
+from kernbench.spec.yaml import Mark, Marked
+
+
+class Model(BaseModel):
+    """Base of all checked models: frozen, and an unknown field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def check(model: type[M], tree: Marked) -> M:
+    """The model of a tree. Errors: one InputError of all that is wrong, a line each, in the order of the files."""
+    try:
+        return model.model_validate(tree.plain())
+    except ValidationError as failure:
+        found = [_sentence(model, tree, error) for error in failure.errors(include_url=False)]
+    found.sort(key=lambda line: (line[0].file, line[0].line, line[0].column))
+    raise InputError("\n".join(f"{mark}: {text}" for mark, text in found))
+
+
+def _sentence(model: type[BaseModel], tree: Marked, error: Any) -> tuple[Mark, str]:
+    path = [part for part in error["loc"] if not _is_tag(part)]
+    node, depth = _walk(tree, path)
+    name = ".".join(str(part) for part in path)
+    kind = error["type"]
+    if kind == "missing":
+        return node.mark, f"{name}: missing; add it"
+    if kind == "extra_forbidden":
+        return node.key or node.mark, f"{name}: unknown field{_known(model, path)}"
+    text = str(error.get("ctx", {}).get("error", "")) or f"got {_shown(error['input'])}, {_expected(error['msg'])}"
+    mark = node.mark if depth == len(path) else tree.mark
+    return mark, f"{name}: {text}" if name else text
+
+
+def _is_tag(part: object) -> bool:
+    return isinstance(part, str) and ("[" in part or "(" in part or part in ("str", "int", "float", "bool"))
+
+
+def _walk(tree: Marked, path: list[Any]) -> tuple[Marked, int]:
+    node = tree
+    for depth, part in enumerate(path):
+        child = dict(node.children()).get(part)
+        if child is None:
+            return node, depth
+        node = child
+    return node, len(path)
+
+
+def _expected(message: str) -> str:
+    for said, plain in (("Input should be ", "expected "), ("Value error, ", "")):
+        if message.startswith(said):
+            return plain + message.removeprefix(said).removeprefix("a valid ")
+    return message[:1].lower() + message[1:]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _known(model: type[BaseModel], path: list[Any]) -> str:
+    owner = _model_at(model, path[:-1])
+    names = sorted(owner.model_fields) if owner else []
+    near = get_close_matches(str(path[-1]), names, n=1, cutoff=0.6)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""
+
+
+def _model_at(model: type[BaseModel], path: list[Any]) -> type[BaseModel] | None:
+    current: type[BaseModel] | None = model
+    for part in path:
+        if current is None:
+            return None
+        if isinstance(part, int):
+            continue
+        field = current.model_fields.get(part)
+        current = next(_models_in(field.annotation), None) if field else None
+    return current
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
+
+
+def leaf_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The dotted paths of all fields of a model that are not models themselves."""
+    for name, field in model.model_fields.items():
+        inner = next(_models_in(field.annotation), None)
+        if inner is not None and isinstance(field.annotation, type):
+            yield from leaf_paths(inner, f"{prefix}{name}.")
+        else:
+            yield prefix + name

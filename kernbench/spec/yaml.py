@@ -1,0 +1,149 @@
+"""YAML as a tree in which everything knows where it stands.
+
+We compose with PyYAML (its C parser if there is one) but resolve scalars ourselves: PyYAML reads `1e9` as a text, `1:30` as
+90 and `on` as True. Here a plain scalar is null, true, false, an integer, a float or a text; a quoted one is a text.
+A key that stands twice in one mapping is refused, as are tags and aliases that contain themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kernbench.errors import InputError
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INT = re.compile(r"[-+]?(0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)")
+_FLOAT = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_WORDS: dict[str, object] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where something stands: file, line and column from 1; line 0 if it does not stand in a file."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A value of a tree: dict[str, Marked], list[Marked] or a scalar; `key` marks the key it stands under."""
+
+    value: Any
+    mark: Mark
+    key: Mark | None = None
+
+    def plain(self) -> Any:
+        """The value without its marks."""
+        if isinstance(self.value, dict):
+            return {name: child.plain() for name, child in self.value.items()}
+        if isinstance(self.value, list):
+            return [child.plain() for child in self.value]
+        return self.value
+
+    def children(self) -> Iterator[tuple[str | int, Marked]]:
+        """The names or indices of what it holds, with it."""
+        if isinstance(self.value, dict):
+            yield from self.value.items()
+        elif isinstance(self.value, list):
+            yield from enumerate(self.value)
+
+
+def load(path: Path | str) -> Marked:
+    """The tree of a file. Errors: InputError with file:line:col for what cannot be read as YAML."""
+    shown = show_path(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise InputError(f"{shown}: cannot be read: {reason}") from None
+    tree = parse(text, shown)
+    if tree.value is None:
+        raise InputError(f"{shown}: the file is empty, expected a mapping")
+    return tree
+
+
+def parse(text: str, file: str) -> Marked:
+    """The tree of a text; `file` is what marks show. An empty text is a null."""
+    try:
+        node = yaml.compose(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        at = error.problem_mark or error.context_mark
+        mark = Mark(file, at.line + 1, at.column + 1) if at else Mark(file)
+        raise InputError(f"{mark}: not YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+    return Marked(None, Mark(file)) if node is None else _Reader(file).read(node)
+
+
+def scalar(text: str) -> object:
+    """What a plain (unquoted) scalar means."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        return int(text, 0)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def show_path(path: Path | str) -> str:
+    """A path as messages show it: relative to the working directory if it is below it."""
+    absolute = Path(path).absolute()
+    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.open: set[int] = set()  # nodes being read, to see an alias that contains itself
+
+    def mark(self, node: yaml.Node) -> Mark:
+        return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def read(self, node: yaml.Node, key: Mark | None = None) -> Marked:
+        mark = self.mark(node)
+        if not node.tag.startswith("tag:yaml.org,2002:"):
+            raise InputError(f"{mark}: the tag {node.tag!r} is not known; remove it")
+        if id(node) in self.open:
+            raise InputError(f"{mark}: an alias contains itself")
+        self.open.add(id(node))
+        try:
+            return Marked(self.value(node), mark, key)
+        finally:
+            self.open.discard(id(node))
+
+    def value(self, node: yaml.Node) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(item) for item in node.value]
+        return node.value if node.style else scalar(node.value)
+
+    def mapping(self, node: yaml.MappingNode) -> dict[str, Marked]:
+        found: dict[str, Marked] = {}
+        for key_node, value_node in node.value:
+            mark = self.mark(key_node)
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise InputError(f"{mark}: a key is a word, got a collection")
+            name = key_node.value
+            if name in found:
+                raise InputError(f"{mark}: the key {name!r} stands here and at line {_line(found[name])}; remove one")
+            found[name] = self.read(value_node, mark)
+        return found
+
+
+def _line(child: Marked) -> int:
+    return (child.key or child.mark).line

@@ -1,0 +1,78 @@
+"""Figures with units: parsing what users type, wording what they read.
+
+Every field has a unit of its own, which is part of its name (`_ns`, `_gbs`, `_bytes`). A plain number is in that unit; a
+text may carry any unit of the same dimension. Sizes: KiB = 1024 B, KB = 1000 B; bandwidths are decimal. Time inside the
+machinery is int64 femtoseconds.
+"""
+
+from __future__ import annotations
+
+import re
+
+FS_PER_NS = 1_000_000
+
+# The units of each dimension, as multiples of the same base.
+DIMENSIONS: dict[str, dict[str, float]] = {
+    "time": {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0},
+    "size": {
+        **{"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+        **{"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+    },
+    "bandwidth": {"B/s": 1, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "B/ns": 1e9},
+    "compute": {"MFLOPS": 1e6, "GFLOPS": 1e9, "TFLOPS": 1e12, "PFLOPS": 1e15},
+    "element rate": {"element/ns": 1e9, "element/s": 1.0},
+    "length": {"um": 1e-6, "µm": 1e-6, "mm": 1e-3, "cm": 1e-2, "m": 1.0},
+    "propagation": {"ps/mm": 1e-9, "ns/mm": 1e-6, "ns/m": 1e-9},
+    "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
+    "count": {"": 1.0, "cycle": 1.0},
+}
+_DIMENSION_OF = {unit: name for name, units in DIMENSIONS.items() for unit in units}
+_FIGURE = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
+
+
+def parse(figure: object, unit: str) -> float:
+    """A figure in `unit`: a plain number as it is, a text like "16 KiB" or "0.5us" converted.
+
+    Errors: ValueError naming the text and the units that would do.
+    """
+    units = DIMENSIONS[_DIMENSION_OF[unit]]
+    if isinstance(figure, int | float) and not isinstance(figure, bool):
+        return float(figure)
+    matched = _FIGURE.fullmatch(figure) if isinstance(figure, str) else None
+    if matched is None:
+        raise ValueError(f"got {figure!r}, expected a number, {_with_units(units)}")
+    number, got = float(matched[1].replace("_", "")), matched[2] or unit
+    if got in units:
+        return number if got == unit else _scale(number, units[got], units[unit])
+    raise ValueError(f"got {figure!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
+
+
+def parse_count(figure: object, unit: str) -> int:
+    """A whole figure in `unit` ("16KiB" in "B" is 16384). Errors: ValueError, also for what is not whole."""
+    number = parse(figure, unit)
+    if number != int(number):
+        raise ValueError(f"got {figure!r}, expected a whole number{f' of {unit}' if unit else ''}")
+    return int(number)
+
+
+def _scale(number: float, got: float, wanted: float) -> float:
+    # A factor of ten to an integer power divides exactly where its inverse does not multiply exactly.
+    return number * (got / wanted) if got >= wanted else number / round(wanted / got, 9)
+
+
+def _with_units(units: dict[str, float]) -> str:
+    known = ", ".join(unit for unit in units if unit)
+    return f"alone or in one of: {known}" if known else "without a unit"
+
+
+def format_ns(fs: float) -> str:
+    """Femtoseconds in ns with three decimals at most: 76520000 is "76.52 ns"."""
+    return f"{f'{fs / FS_PER_NS:,.3f}'.rstrip('0').rstrip('.')} ns"
+
+
+def format_bytes(nbytes: float) -> str:
+    """A size in the largest binary unit that keeps it at least 1: 16384 is "16 KiB"."""
+    for unit in ("TiB", "GiB", "MiB", "KiB"):
+        if abs(nbytes) >= DIMENSIONS["size"][unit]:
+            return f"{nbytes / DIMENSIONS['size'][unit]:.4g} {unit}"
+    return f"{nbytes:.4g} B"
