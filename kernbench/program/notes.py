@@ -1,0 +1,153 @@
+"""What a row of a program computes: the notes that the op log shows, from which live kernels and replay compute numbers.
+
+A note hangs on the row that completes its operation (`Thread.note`). Everything a note names is complete in itself: an
+operand is the id of a value that an earlier note of the same thread put out, or a constant, a view or a reference to
+memory that carries its own definition. So notes can be computed in any order in which operands come before their use.
+
+Notes are mappings too (`note["op"]`, `dict(note)`) and `plain` makes them ready for JSON. They are slotted but not frozen,
+because freezing triples the cost of making one and a kernel makes one for each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, ClassVar, Union
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Values known without computing: `value + step * i` along a 1-D range, or `value` everywhere; () is a scalar."""
+
+    shape: Shape
+    dtype: str
+    value: float
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Row-major elements in memory at a virtual address, read when the operation that uses them completes."""
+
+    va: int
+    shape: Shape
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Another operand with its last two dimensions swapped."""
+
+    of: Operand
+
+
+Operand = Union[int, Constant, Ref, View]  # an int is the id of a value put out before in the same thread
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """One step after a tile's product: relu, or an op with `inputs[operand]` of its composite."""
+
+    op: str  # "dequant", "bias", "relu", "scale"
+    scope: str  # "k_tile", "output_tile", "kernel"
+    operand: int | None = None
+
+
+class Note(Mapping[str, Any]):
+    """Base of all notes; as a mapping it has the key "op" and its fields."""
+
+    __slots__ = ()
+    op: ClassVar[str] = ""
+
+    def __getitem__(self, key: str) -> Any:
+        if key != "op" and key not in self.__slots__:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __iter__(self) -> Iterator[str]:
+        yield "op"
+        yield from self.__slots__
+
+    def __len__(self) -> int:
+        return 1 + len(self.__slots__)
+
+
+@dataclass(slots=True, eq=False)
+class Load(Note):
+    """Memory at `va` became value `out`, as it was when the load completed."""
+
+    op: ClassVar[str] = "load"
+    out: int
+    va: int
+    shape: Shape
+    dtype: str
+
+
+@dataclass(slots=True, eq=False)
+class Store(Note):
+    """An operand was written to memory at `va`; others see it from the issue of this row on."""
+
+    op: ClassVar[str] = "store"
+    inputs: tuple[Operand]
+    va: int
+    shape: Shape
+    dtype: str
+
+
+@dataclass(slots=True, eq=False)
+class Dot(Note):
+    """`inputs[0] @ inputs[1]` became value `out`; products are summed in `acc_dtype`."""
+
+    op: ClassVar[str] = "dot"
+    inputs: tuple[Operand, Operand]
+    out: int
+    shape: Shape
+    dtype: str
+    acc_dtype: str
+
+
+@dataclass(slots=True, eq=False)
+class Math(Note):
+    """`function` of the inputs, broadcast as numpy does, became value `out`; `axis` is that of a reduction or softmax."""
+
+    op: ClassVar[str] = "math"
+    function: str
+    inputs: tuple[Operand, ...]
+    out: int
+    shape: Shape
+    dtype: str
+    axis: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Composite(Note):
+    """A tiled pipeline: `inputs[0] @ inputs[1]` ("gemm") or `function` of the inputs ("math"), then the epilogue.
+
+    The result went to memory at `out_va`, or, where that is None, became value `out`. Epilogue steps name their operands
+    by their place in `inputs`. `tile` is (tile_m, tile_k, tile_n).
+    """
+
+    op: ClassVar[str] = "composite"
+    kind: str
+    function: str | None
+    inputs: tuple[Operand, ...]
+    out: int | None
+    out_va: int | None
+    shape: Shape
+    dtype: str
+    acc_dtype: str
+    epilogue: tuple[Epilogue, ...]
+    tile: tuple[int, int, int]
+
+
+def plain(value: Any) -> Any:
+    """A note, or anything in one, as dicts, lists, numbers and strings."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {type(value).__name__.lower(): {field.name: plain(getattr(value, field.name)) for field in fields(value)}}
+    return value

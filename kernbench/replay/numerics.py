@@ -1,0 +1,136 @@
+"""What each noted operation computes, in numpy: the one definition that replay and live kernels share.
+
+Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do; integers are computed
+in 64 bits and wrap. Overflow and invalid values give inf and nan silently, as on a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from kernbench.dtypes import is_float, numpy_dtype
+from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Math, Operand, Ref, View
+
+Read = Callable[[Ref], np.ndarray]
+
+
+def _div(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.trunc(a / b) if a.dtype.kind == "i" else a / b
+
+
+def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    shifted = np.exp(x - x.max(axis=axis, keepdims=True))
+    return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "cos": np.cos,
+    "sin": np.sin,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": _div,
+    "fma": lambda a, b, c: a * b + c,
+    "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "where": lambda condition, a, b: np.where(condition != 0, a, b),
+}
+ALONG_AXIS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "sum": lambda x, axis: x.sum(axis=axis, keepdims=True),
+    "max": lambda x, axis: x.max(axis=axis, keepdims=True),
+    "min": lambda x, axis: x.min(axis=axis, keepdims=True),
+    "softmax": _softmax,
+}
+STEPS: dict[str, Callable[..., np.ndarray]] = {
+    "dequant": np.multiply,
+    "scale": np.multiply,
+    "bias": np.add,
+    "relu": lambda x: np.maximum(x, 0),
+}
+
+
+def resolve(operand: Operand, values: Mapping[int, np.ndarray], read: Read) -> np.ndarray:
+    """The array an operand stands for, given the values of its thread by id and a way to read memory."""
+    if isinstance(operand, int):
+        return values[operand]
+    if isinstance(operand, View):
+        return np.swapaxes(resolve(operand.of, values, read), -1, -2)
+    if isinstance(operand, Ref):
+        return read(operand)
+    return constant(operand)
+
+
+def constant(operand: Constant) -> np.ndarray:
+    """The array of a constant."""
+    if operand.step:
+        values = operand.value + operand.step * np.arange(operand.shape[0])
+        return values.astype(numpy_dtype(operand.dtype))
+    return np.full(operand.shape, operand.value, numpy_dtype(operand.dtype))
+
+
+def compute(note: Dot | Math | Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """The result of a noted operation on the arrays of its `inputs`, in its shape and dtype."""
+    with np.errstate(all="ignore"):
+        if isinstance(note, Math):
+            result = _math(note.function, arrays, note.axis, note.dtype)
+        elif isinstance(note, Dot):
+            result = _product(arrays[0], arrays[1], note.acc_dtype)
+        else:
+            result = _composite(note, arrays)
+        return result.astype(numpy_dtype(note.dtype))
+
+
+def _math(function: str, arrays: Sequence[np.ndarray], axis: int | None, dtype: str) -> np.ndarray:
+    wide = _wide(dtype)
+    inputs = [array.astype(wide) for array in arrays]
+    if axis is None:
+        return ELEMENTWISE[function](*inputs)
+    return ALONG_AXIS[function](inputs[0], axis)
+
+
+def _product(a: np.ndarray, b: np.ndarray, acc_dtype: str) -> np.ndarray:
+    wide = _wide(acc_dtype)
+    return np.matmul(a.astype(wide), b.astype(wide)).astype(numpy_dtype(acc_dtype))
+
+
+def _composite(note: Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    def apply(result: np.ndarray, scope: str) -> np.ndarray:
+        for step in note.epilogue:
+            if step.scope == scope:
+                result = _step(step, result, arrays)
+        return result
+
+    if note.kind == "math":
+        count = len(arrays) - sum(step.operand is not None for step in note.epilogue)
+        result = _math(str(note.function), arrays[:count], None, note.acc_dtype)
+    elif any(step.scope == "k_tile" for step in note.epilogue):
+        result = _tiled(note, arrays, lambda part: apply(part, "k_tile"))
+    else:
+        result = _product(arrays[0], arrays[1], note.acc_dtype)
+    return apply(apply(result, "output_tile"), "kernel")
+
+
+def _tiled(note: Composite, arrays: Sequence[np.ndarray], each: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The product summed tile by tile along k, each partial product going through `each` before it is added."""
+    a, b = arrays[:2]
+    tile = note.tile[1]
+    parts = [each(_product(a[:, k : k + tile], b[k : k + tile], note.acc_dtype)) for k in range(0, a.shape[1], tile)]
+    return np.sum(parts, axis=0)
+
+
+def _step(step: Epilogue, result: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    if step.operand is None:
+        return STEPS[step.op](result)
+    return STEPS[step.op](result, arrays[step.operand].astype(result.dtype))
+
+
+def _wide(dtype: str) -> np.dtype:
+    return np.dtype(np.float32 if is_float(dtype) else np.int64)

@@ -1,0 +1,57 @@
+"""What a launch hands to a kernel: the PE it runs on, the thread it writes to and the way to memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernbench.machine.machine import Machine
+    from kernbench.machine.places import PePlace
+    from kernbench.program.notes import Shape
+    from kernbench.program.program import Program, Thread
+
+
+class Translate(Protocol):
+    """The pieces of memory behind a virtual range, in order: (memory node, offset in that memory, bytes) of each.
+
+    Errors: a KernBenchError that names the address for one that is not mapped.
+    """
+
+    def __call__(self, va: int, nbytes: int, /) -> list[tuple[int, int, int]]: ...
+
+
+class TranslateMany(Protocol):
+    """int64[n] memory node, int64[n] offset in that memory; node -1 where an access lies not wholly in one mapping."""
+
+    def __call__(self, va: np.ndarray, nbytes: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+class Memory(Protocol):
+    """The contents of memory as one PE sees them; only live kernels need it."""
+
+    def read(self, va: int, shape: Shape, dtype: str, /) -> np.ndarray: ...
+
+    def write(self, va: int, data: np.ndarray, /) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeContext:
+    """One PE of one launch."""
+
+    program: Program
+    thread: Thread
+    machine: Machine
+    place: PePlace
+    translate: Translate
+    translate_many: TranslateMany
+    num_programs: int  # PEs per cube that run this kernel
+    num_cubes: int
+    memory: Memory | None = None
+
+    @property
+    def path(self) -> str:
+        """Where this PE is, for messages: `sip0.cube3.pe5`."""
+        return f"sip{self.place.sip}.cube{self.place.cube}.pe{self.place.pe}"
