@@ -1,0 +1,85 @@
+"""`kernbench run`: one bench on one machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernbench.errors import RunError
+
+
+@click.command("run")
+@click.argument("bench")
+@click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
+@click.option("--mode", default="flit", show_default=True, help="How the network is simulated.")
+@click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
+@click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
+@click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="A bench parameter (M=256) or a topology field (topology.hbm.channel_gbs=64); may be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option("--out", type=click.Path(path_type=Path), help="Keep the op log and the result in this directory.")
+def command(
+    bench: str,
+    topology: str,
+    mode: str,
+    verify_data: bool,
+    live: bool,
+    device: str,
+    assignments: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Run BENCH on a machine; say how long it takes, why so long and whether its numbers are right.
+
+    BENCH is a name or an index of `kernbench list`, or a Python file.
+    """
+    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.outputs import check_directory, file_names, write_files
+    from kernbench.host.run import run_bench
+
+    parameters, overrides = split_assignments(assignments)
+    if out is not None:
+        check_directory(out)
+    announce_compiling()
+    with redirect_stdout(sys.stderr):  # what a bench prints is not the result
+        result = run_bench(
+            bench,
+            topology,
+            mode=mode,
+            parameters=parameters,
+            overrides=overrides,
+            verify=verify_data,
+            live=live,
+            device=device,
+        )
+    summary = {**result.to_dict(), "files": file_names(out) if out is not None else {}}
+    if out is not None:
+        write_files(result, summary, out)
+    click.echo(json.dumps(summary)) if as_json else _show(summary)
+    if result.verified is False:
+        raise RunError("; ".join(result.mismatches))
+
+
+def _show(summary: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from kernbench.cli.summary import summary_table
+
+    parameters = "".join(f"  {name}={value}" for name, value in summary["parameters"].items())
+    click.secho(f"{summary['bench']} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
+    console = Console()
+    console.print(summary_table(summary), soft_wrap=not console.is_terminal)
+    for path in summary["files"].values():
+        click.echo(f"wrote {path}")

@@ -1,0 +1,53 @@
+"""What a run tells its user, in a few lines: how long, how well, why so long, and whether the numbers are right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def summary_table(summary: Mapping[str, Any]) -> Table:
+    """The table that is shown of what `--json` prints."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    for label, figure, remark in _lines(summary):
+        table.add_row(label, Text(figure), Text(remark))
+    return table
+
+
+def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    lines = [
+        ("latency", f"{summary['latency_ns']:,.3f} ns", "simulated time, host launch to host completion"),
+        ("kernel", f"{summary['pe_exec_ns']:,.3f} ns", "simulated time, launch barrier to last PE done"),
+    ]
+    if summary["achieved_tflops"]:
+        lines.append(("achieved", f"{summary['achieved_tflops']:,.3f} TFLOPS", "useful flops over kernel time"))
+    if summary["achieved_gbs"]:
+        lines.append(("", f"{summary['achieved_gbs']:,.1f} GB/s", "bytes moved by DMA over kernel time"))
+    if summary["bottleneck"]:
+        lines.append(("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", summary["bottleneck"]))
+    lines.append(("simulation", f"{summary['wall_s']:.2f} s", _effort(summary)))
+    lines.append(("numbers", *_verification(summary)))
+    return lines
+
+
+def _effort(summary: Mapping[str, Any]) -> str:
+    return f"wall time; {summary['events']:,} events, {summary['flit_hops']:,} flit hops"
+
+
+def _verification(summary: Mapping[str, Any]) -> tuple[str, str]:
+    match summary["verified"]:
+        case None:
+            return "not checked", "--verify-data checks them"
+        case True:
+            return "right", "every output equals its independent reference"
+        case _:
+            return "WRONG", "; ".join(summary["mismatches"])
