@@ -1,0 +1,1 @@
+"""The torch-shaped host: what a bench's own code sees of the machine."""

@@ -1,0 +1,107 @@
+"""How a tensor is laid over the cubes and PEs of one SIP.
+
+Each of the two axes is replicated, split by rows or split by columns. Splits may be uneven: every part but the last ones
+has ceil(n / parts) rows, the last ones are smaller and may be empty. A part is contiguous in the tensor's one range of
+virtual addresses, and parts lie there in the order (cube, PE); so the block of a cube begins where whole-tensor arithmetic
+says, and a kernel finds its part without a table. A replicated axis adds copies, not addresses.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from kernbench.errors import InputError, suggest
+
+REPLICATE, COLUMN_WISE, ROW_WISE = "replicate", "column_wise", "row_wise"
+STRATEGIES = (REPLICATE, COLUMN_WISE, ROW_WISE)
+
+
+class DPPolicy:
+    """How a tensor is split over cubes, then over the PEs of each cube; `num_cubes` and `num_pes` limit who takes part.
+
+    There is no `sip`: a tensor lives on the SIP selected when it is made, so `sip=` is a TypeError as any unknown keyword.
+    Errors: InputError for an unknown strategy or a count below 1.
+    """
+
+    __slots__ = ("cube", "num_cubes", "num_pes", "pe")
+
+    def __init__(
+        self, cube: str = REPLICATE, pe: str = REPLICATE, num_pes: int | None = None, num_cubes: int | None = None
+    ) -> None:
+        for axis, strategy in (("cube", cube), ("pe", pe)):
+            if strategy not in STRATEGIES:
+                raise InputError(f"DPPolicy {axis}={strategy!r} is no strategy{suggest(str(strategy), STRATEGIES)}")
+        for axis, count in (("num_pes", num_pes), ("num_cubes", num_cubes)):
+            if count is not None and count < 1:
+                raise InputError(f"DPPolicy {axis}={count} leaves nobody to hold the tensor; give 1 or more")
+        self.cube = cube
+        self.pe = pe
+        self.num_pes = num_pes
+        self.num_cubes = num_cubes
+
+    def __repr__(self) -> str:
+        return f"DPPolicy(cube={self.cube!r}, pe={self.pe!r}, num_pes={self.num_pes}, num_cubes={self.num_cubes})"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One part of a tensor: rows and columns of its 2D view, and where it lies in the tensor's range.
+
+    `cube` and `pe` are the places that hold it; None on a replicated axis: every place of the axis holds a copy.
+    """
+
+    cube: int | None
+    pe: int | None
+    row_start: int
+    row_end: int
+    col_start: int
+    col_end: int
+    first_element: int
+
+    @property
+    def elements(self) -> int:
+        """How many elements the part has; 0 for an empty one."""
+        return (self.row_end - self.row_start) * (self.col_end - self.col_start)
+
+
+def split(policy: DPPolicy, shape: tuple[int, ...], cubes: int, pes: int) -> list[Block]:
+    """The parts of a tensor, in the order of their addresses; `cubes` and `pes` take part.
+
+    A tensor of other than two dimensions is viewed as (product of all but the last, last), one of one dimension as a
+    single column when it is split by rows, and as a single row else.
+    """
+    rows, cols = matrix_shape(policy, shape)
+    blocks: list[Block] = []
+    first = 0
+    for cube in range(cubes) if policy.cube != REPLICATE else (None,):
+        cube_rows, cube_cols = _part(policy.cube, cube, cubes, (0, rows), (0, cols))
+        for pe in range(pes) if policy.pe != REPLICATE else (None,):
+            (r0, r1), (c0, c1) = _part(policy.pe, pe, pes, cube_rows, cube_cols)
+            blocks.append(Block(cube, pe, r0, r1, c0, c1, first))
+            first += blocks[-1].elements
+    return blocks
+
+
+def matrix_shape(policy: DPPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
+    """The (rows, columns) as which a tensor is split."""
+    if len(shape) >= 2:
+        return math.prod(shape[:-1]), shape[-1]
+    length = math.prod(shape)
+    return (length, 1) if ROW_WISE in (policy.cube, policy.pe) else (1, length)
+
+
+def _part(
+    strategy: str, index: int | None, parts: int, rows: tuple[int, int], cols: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    if index is None:
+        return rows, cols
+    if strategy == ROW_WISE:
+        return _slice(rows, index, parts), cols
+    return rows, _slice(cols, index, parts)
+
+
+def _slice(span: tuple[int, int], index: int, parts: int) -> tuple[int, int]:
+    start, end = span
+    size = -(-(end - start) // parts)
+    return min(start + index * size, end), min(start + (index + 1) * size, end)

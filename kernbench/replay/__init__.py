@@ -1,0 +1,1 @@
+"""The second pass: what a program computes, from its notes and the times of a run."""
