@@ -47,6 +47,16 @@ class Thread:
         self.row_count += 1
         return self.row_count - 1
 
+    def extend(self, rows: tuple[int, ...], tags: tuple[int, ...]) -> int:
+        """Append rows written out flat, ROW_WIDTH integers and one tag each; returns the index of the first."""
+        if not self._pending:
+            self._dirty.append(self)
+        self._pending += rows
+        self._tags += tags
+        first = self.row_count
+        self.row_count = first + len(tags)
+        return first
+
     def delay(self, duration: int, tag: int = 0) -> int:
         """Be busy for a duration."""
         return self._append(tag, (Op.DELAY, duration, 0, 0, 0, 0, 0, 0))
