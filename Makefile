@@ -31,9 +31,9 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 bench: $(INSTALLED)  ## measure how fast the simulator itself is
 	$(BIN)/python -m pytest benches/perf --benchmark-only
 
-docs: $(DOCUMENTED)  ## build the pages of docs/ into build/docs
-	$(BIN)/sphinx-build -q -W -b html docs build/docs
-	@echo "open build/docs/index.html"
+docs: $(DOCUMENTED)  ## build the pages as HTML in build/docs
+	$(BIN)/sphinx-build -q -W -c docs . build/docs
+	@echo "open build/docs/README.html"
 
 clean:  ## remove what was built, the environment too; results stay
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
