@@ -44,7 +44,7 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: KernBench needs Python 3.11 or later and $(PYTHON) is not; try make PYTHON=python3.11" >&2; exit 2; }
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python "$$(command -v $(PYTHON))" $(VENV) && \
+	  uv venv --quiet --seed --allow-existing --python "$$(command -v $(PYTHON))" $(VENV) && \
 	  uv pip install --quiet --python $(BIN)/python --editable '.[dev]'; \
 	else \
 	  echo "making $(VENV) and installing into it (a minute or two, once) ..." && \
