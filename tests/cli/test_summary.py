@@ -1,0 +1,54 @@
+"""The summary that people read."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from rich.console import Console
+
+from kernbench.cli.summary import summary_table
+
+SUMMARY: dict[str, Any] = {
+    "latency_ns": 1234.5678,
+    "pe_exec_ns": 77.0,
+    "achieved_tflops": 1.25,
+    "achieved_gbs": 212.34,
+    "bottleneck": "sip0.cube0.pe0.pe_dma",
+    "bottleneck_utilisation": 0.875,
+    "events": 12345,
+    "flit_hops": 678,
+    "wall_s": 0.1234,
+    "verified": None,
+    "mismatches": [],
+}
+
+
+def shown(**changes: Any) -> list[str]:
+    """The lines of a summary, with single spaces."""
+    target = io.StringIO()
+    Console(file=target, width=120).print(summary_table({**SUMMARY, **changes}))
+    return [" ".join(line.split()) for line in target.getvalue().splitlines()]
+
+
+def test_every_figure_has_its_unit_and_its_clock() -> None:
+    assert shown() == [
+        "latency 1,234.568 ns simulated time, host launch to host completion",
+        "kernel 77.000 ns simulated time, launch barrier to last PE done",
+        "achieved 1.250 TFLOPS useful flops over kernel time",
+        "212.3 GB/s bytes moved by DMA over kernel time",
+        "bottleneck 87.5% busy sip0.cube0.pe0.pe_dma",
+        "simulation 0.12 s wall time; 12,345 events, 678 flit hops",
+        "numbers not checked --verify-data checks them",
+    ]
+
+
+def test_what_did_not_happen_has_no_line() -> None:
+    lines = shown(achieved_tflops=None, achieved_gbs=0.0, bottleneck=None)
+    assert [line.split()[0] for line in lines] == ["latency", "kernel", "simulation", "numbers"]
+
+
+def test_the_numbers_are_right_or_wrong() -> None:
+    assert shown(verified=True)[-1] == "numbers right every output equals its independent reference"
+    wrong = shown(verified=False, mismatches=["c[0, 1]: expected 2, got 3"])
+    assert wrong[-1] == "numbers WRONG c[0, 1]: expected 2, got 3"
