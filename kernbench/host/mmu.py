@@ -70,22 +70,16 @@ class PageMap:
             va += size
         return segments
 
-    def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """`translate` of many ranges: (range index, node, offset, bytes), each int64[segment], in the order of the ranges.
-
-        Errors: as `translate`.
-        """
+    def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """int64[n] node and int64[n] offset of many ranges; node ABSENT where one region does not cover the whole range."""
+        node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
         at = np.searchsorted(self.regions.start, va, side="right") - 1
-        whole = at >= 0
-        whole[whole] = (va + nbytes)[whole] <= self.regions.end[at[whole]]
-        if whole.all():
-            node, offset = self.regions.node[at], self.regions.offset[at] + va - self.regions.start[at]
-            return np.arange(len(va)), node, offset, np.asarray(nbytes, np.int64)
-        rows = [
-            (i, *segment) for i in range(len(va)) for segment in self.translate(int(va[i]), int(nbytes[i]))
-        ]  # ranges over the seams of shards are few
-        index, node, offset, size = np.array(rows, np.int64).reshape(-1, 4).T
-        return index, node, offset, size
+        inside = at >= 0
+        inside[inside] = (va + nbytes)[inside] <= self.regions.end[at[inside]]
+        at = at[inside]
+        node[inside] = self.regions.node[at]
+        offset[inside] = self.regions.offset[at] + va[inside] - self.regions.start[at]
+        return node, offset
 
     def _piece(self, va: int) -> Segment:
         at = bisect_right(self._starts, va) - 1

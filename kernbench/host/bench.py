@@ -1,0 +1,229 @@
+"""Benches: programs dropped into a folder, found by name and run.
+
+A bench file holds one function or more under `@bench(name, description)`. Each takes the torch-shaped context and keyword
+parameters, whose defaults are the documentation of what `--set` may change and give the type of each. The files of
+`./benches` come first and hide shipped benches of the same name; within one folder a name stands for one bench.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+from kernbench import library
+from kernbench.errors import InputError, KernBenchError, suggest
+
+Scalar = int | float | str | bool
+_KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ATTRIBUTE = "__bench__"
+_loading: list[Bench] = []  # what the file being loaded has registered so far
+_loaded: dict[tuple[Path, int, int], tuple[Bench, ...]] = {}  # by file, mtime and size
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """One bench: what it is called, what it may be given, where it is."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Scalar]  # defaults
+    file: Path
+    run: Callable[..., object]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values, for `kernbench list --json`."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": dict(self.parameters),
+            "file": str(self.file),
+        }
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def bench(name: str, description: str) -> Callable[[Function], Function]:
+    """Register a function as a bench under a kebab-case name.
+
+    Errors: InputError for a name that is not kebab-case, or a parameter without a default of type int, float, str or bool.
+    """
+
+    def register(function: Function) -> Function:
+        file = Path(inspect.getsourcefile(function) or "<unknown>")
+        if not _KEBAB.fullmatch(name):
+            raise InputError(f"{file}: bench name {name!r} is not kebab-case; write it as 'vector-add'")
+        found = Bench(name, description, _parameters(function, name, file), file, function)
+        _loading.append(found)
+        setattr(function, _ATTRIBUTE, found)
+        return function
+
+    return register
+
+
+def _parameters(function: Callable[..., object], name: str, file: Path) -> dict[str, Scalar]:
+    given = list(inspect.signature(function).parameters.values())[1:]
+    for parameter in given:
+        if not isinstance(parameter.default, Scalar):
+            raise InputError(
+                f"{file}: parameter {parameter.name!r} of bench {name!r} has no plain default; "
+                f"give it one, such as {parameter.name}=512"
+            )
+    return {parameter.name: parameter.default for parameter in given}
+
+
+def list_benches() -> list[Bench]:
+    """All benches by name: those of `./benches`, then shipped ones that no local name hides.
+
+    Errors: InputError for a file that does not load or registers nothing, and for two benches of one name in a folder.
+    """
+    found: dict[str, Bench] = {}
+    for folder in dict.fromkeys(folder.resolve() for folder in library.folders("benches")):
+        found = _in_folder(folder) | found
+    return [found[name] for name in sorted(found)]
+
+
+def _in_folder(folder: Path) -> dict[str, Bench]:
+    paths = [path for path in sorted(folder.glob("*.py")) if path.name[0] not in "_."]
+    return _by_name([b for path in paths for b in load_file(path)])
+
+
+def _by_name(benches: Iterable[Bench]) -> dict[str, Bench]:
+    found: dict[str, Bench] = {}
+    for b in benches:
+        if b.name in found:
+            raise InputError(f"bench {b.name!r} is registered twice, in {found[b.name].file} and {b.file}; rename one")
+        found[b.name] = b
+    return found
+
+
+def load_file(path: Path) -> tuple[Bench, ...]:
+    """The benches of one file, which is run once for each version of it.
+
+    Errors: InputError for a file that cannot be read, raises, registers nothing or one name twice.
+    """
+    path = path.resolve()
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot read bench file {path}: {error.strerror}") from error
+    key = (path, stat.st_mtime_ns, stat.st_size)
+    if key not in _loaded:
+        _loaded[key] = _execute(path)
+    return _loaded[key]
+
+
+def _execute(path: Path) -> tuple[Bench, ...]:
+    module = _module(path)
+    before = len(_loading)
+    try:
+        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
+    except KernBenchError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{line_of(error, path)}: {type(error).__name__}: {error}; the bench file does not load"
+        ) from error
+    finally:
+        registered = tuple(_loading[before:])
+        del _loading[before:]
+    if not registered:
+        raise InputError(
+            f"{path} registers no bench; put @bench(name, description) on its function, or remove the file"
+        )
+    return tuple(_by_name(registered).values())
+
+
+def _module(path: Path) -> ModuleType:
+    module = ModuleType(f"kernbench_benches.{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses in a bench look their module up
+    return module
+
+
+def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
+    """A bench by name, by index in `list_benches()`, by path (`file.py`, `file.py:name`), or the decorated function.
+
+    Errors: InputError with the nearest known name.
+    """
+    if callable(which):
+        found = getattr(which, _ATTRIBUTE, None)
+        if found is None:
+            raise InputError(
+                f"{getattr(which, '__name__', which)!r} is no bench; decorate it with @bench(name, description)"
+            )
+        return found
+    text = str(which)
+    file, _, name = text.rpartition(":") if re.search(r"\.py:[^/\\]+$", text) else (text, "", "")
+    if file.endswith(".py"):
+        return _in_file(library.find("benches", file), name)
+    benches = list_benches()
+    if re.fullmatch(r"-?\d+", text):
+        return _at(benches, int(text))
+    by_name = _by_name(benches)
+    if text not in by_name:
+        raise InputError(f"unknown bench {text!r}{suggest(text, by_name)}")
+    return by_name[text]
+
+
+def _in_file(path: Path, name: str) -> Bench:
+    benches = _by_name(load_file(path))
+    if name in benches:
+        return benches[name]
+    if name:
+        raise InputError(f"{path} has no bench {name!r}{suggest(name, benches)}")
+    if len(benches) > 1:
+        raise InputError(
+            f"{path} has {len(benches)} benches; say which: {', '.join(f'{path.name}:{n}' for n in benches)}"
+        )
+    return next(iter(benches.values()))
+
+
+def _at(benches: list[Bench], index: int) -> Bench:
+    if 0 <= index < len(benches):
+        return benches[index]
+    raise InputError(f"there is no bench {index}; `kernbench list` shows 0 to {len(benches) - 1}")
+
+
+def typed_parameters(b: Bench, given: Mapping[str, object]) -> dict[str, Scalar]:
+    """The parameters of a run: the defaults, overridden; text is read as the type of the default.
+
+    Errors: InputError for a parameter the bench lacks or a value of another type.
+    """
+    parameters = dict(b.parameters)
+    for name, value in given.items():
+        if name not in parameters:
+            raise InputError(f"bench {b.name!r} has no parameter {name!r}{suggest(name, parameters)}")
+        parameters[name] = _typed(b, name, value)
+    return parameters
+
+
+def _typed(b: Bench, name: str, value: object) -> Scalar:
+    kind = type(b.parameters[name])
+    try:
+        if kind is bool and isinstance(value, str):
+            return {"true": True, "false": False}[value.lower()]
+        if kind is int and isinstance(value, str):
+            return int(value, 0)
+        if kind is int and (isinstance(value, bool) or value != int(value)):  # pyright: ignore[reportArgumentType]
+            raise ValueError
+        return kind(value)  # pyright: ignore[reportArgumentType]
+    except (ValueError, TypeError, KeyError):
+        raise InputError(
+            f"parameter {name!r} of bench {b.name!r} is {kind.__name__}, as its default {b.parameters[name]!r}; got {value!r}"
+        ) from None
+
+
+def line_of(error: BaseException, path: Path) -> str:
+    """`file:line` of the innermost line of a file in a traceback; the file alone if it is not in it."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)

@@ -1,0 +1,42 @@
+"""Results against references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.replay.compare import find_mismatch
+
+
+def test_a_mismatch_names_tensor_index_and_both_values() -> None:
+    expected = np.arange(6.0).reshape(2, 3)
+    got = expected.astype(np.float16)
+    got[1, 2] = 6
+    assert find_mismatch("c", "f16", got, expected) == (
+        "tensor 'c' at [1, 2]: expected 5, got 6; tolerance 0.002 x max(1, |expected|); 1 of 6 elements differ"
+    )
+
+
+def test_the_edge_of_the_tolerance() -> None:
+    assert find_mismatch("c", "f32", np.array([1.5]), np.array([1.0]), 0.5) is None
+    assert find_mismatch("c", "f32", np.array([1.5001]), np.array([1.0]), 0.5) is not None
+
+
+def test_integers_must_be_equal() -> None:
+    assert find_mismatch("c", "i32", np.array([3]), np.array([3])) is None
+    assert find_mismatch("c", "i32", np.array([3]), np.array([4])) is not None
+
+
+def test_nan_and_inf_equal_themselves() -> None:
+    special = np.array([np.nan, np.inf, -np.inf])
+    assert find_mismatch("c", "f16", special, special) is None
+    assert find_mismatch("c", "f16", special, -special) is not None
+
+
+def test_a_reference_of_another_shape() -> None:
+    with pytest.raises(InputError) as error:
+        find_mismatch("c", "f16", np.zeros((2, 2)), np.zeros(4))
+    assert str(error.value) == (
+        "the reference of tensor 'c' has shape (4,), the tensor has (2, 2); give a reference of the tensor's shape"
+    )
