@@ -73,13 +73,11 @@ def command(
 
 
 def _show(summary: dict[str, Any]) -> None:
-    from rich.console import Console
-
+    from kernbench.cli.screen import show
     from kernbench.cli.summary import summary_table
 
     parameters = "".join(f"  {name}={value}" for name, value in summary["parameters"].items())
     click.secho(f"{summary['bench']} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
-    console = Console()
-    console.print(summary_table(summary), soft_wrap=not console.is_terminal)
+    show(summary_table(summary))
     for path in summary["files"].values():
         click.echo(f"wrote {path}")

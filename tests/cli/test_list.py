@@ -1,0 +1,69 @@
+"""What `kernbench list` shows of a directory of one's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kernbench.cli.main import main
+
+BENCH = '''
+from kernbench.host.bench import bench
+
+
+@bench("add-one", "Adds [one] to a vector")
+def run(torch, *, n=512, dtype="f16"):
+    """Never run here."""
+'''
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a bench, and nothing shipped."""
+    (tmp_path / "benches").mkdir()
+    (tmp_path / "benches" / "own.py").write_text(BENCH)
+    (tmp_path / "topology").mkdir()
+    (tmp_path / "topology" / "mine.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kernbench.library.shipped", lambda: tmp_path / "nothing")
+    return tmp_path
+
+
+def test_the_table_has_index_name_purpose_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "   bench    what it does            parameters with their defaults",
+        "0  add-one  Adds [one] to a vector  n=512 dtype=f16",
+        "",
+        "topology: mine",
+        "",
+        "sweeps: ",
+    ]
+
+
+def test_json_is_one_object(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "benches": [
+            {
+                "name": "add-one",
+                "description": "Adds [one] to a vector",
+                "parameters": {"n": 512, "dtype": "f16"},
+                "file": str(own / "benches" / "own.py"),
+            }
+        ],
+        "topologies": ["mine"],
+        "sweeps": [],
+    }
+
+
+def test_a_bench_file_that_does_not_load_is_bad_input(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (own / "benches" / "own.py").write_text("import nowhere\n")
+    assert main(["list"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"error: {own}/benches/own.py:1: ModuleNotFoundError: No module named 'nowhere'; the bench file does not load\n"
+    )
