@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar
 
 Shape = tuple[int, ...]
 
@@ -43,7 +43,7 @@ class View:
     of: Operand
 
 
-Operand = Union[int, Constant, Ref, View]  # an int is the id of a value put out before in the same thread
+Operand = int | Constant | Ref | View  # an int is the id of a value put out before in the same thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,5 +149,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {type(value).__name__.lower(): {field.name: plain(getattr(value, field.name)) for field in fields(value)}}
+        return {
+            type(value).__name__.lower(): {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        }
     return value

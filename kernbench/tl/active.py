@@ -1,0 +1,47 @@
+"""The context of the kernel that runs now, one for each Python thread: what tensor operators act on.
+
+Live kernels take turns in one thread, so whoever resumes a kernel sets its context and puts the former one back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kernbench.tl.errors import NoContextError, fail
+
+if TYPE_CHECKING:
+    from kernbench.tl.context import TLContext
+
+
+class _Active(threading.local):
+    context: TLContext | None = None
+
+
+_active = _Active()
+
+
+def find_active() -> TLContext | None:
+    """The running kernel's context, or None outside kernels."""
+    return _active.context
+
+
+def active() -> TLContext:
+    """The running kernel's context. Errors: NoContextError (a RuntimeError) outside kernels."""
+    context = _active.context
+    if context is None:
+        fail("a tensor operator was used outside a kernel", "use it in a function that launch runs", NoContextError)
+    return context
+
+
+@contextmanager
+def activate(context: TLContext) -> Iterator[None]:
+    """Make a context the active one within the block."""
+    former = _active.context
+    _active.context = context
+    try:
+        yield
+    finally:
+        _active.context = former

@@ -1,0 +1,57 @@
+"""Running a kernel without a machine: its commands in a list, for tests and for a look at what a kernel asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from kernbench.program.notes import Composite, Note
+
+if TYPE_CHECKING:
+    from kernbench.tl.handle import CompletionHandle, TensorHandle
+
+
+@dataclass(slots=True, eq=False)
+class Cycles(Note):
+    """The PE's CPU is busy for a number of cycles."""
+
+    op: ClassVar[str] = "cycles"
+    cycles: int
+
+
+@dataclass(slots=True, eq=False)
+class Wait(Note):
+    """The kernel waits for a composite."""
+
+    op: ClassVar[str] = "wait"
+    composite: Composite
+
+
+class CommandList:
+    """A runner that only collects; handles have no data."""
+
+    tile: tuple[int, int, int] = (32, 64, 32)
+
+    def __init__(self, commands: list[Note]) -> None:
+        self._commands = commands
+
+    def delay(self, cycles: int, /) -> None:
+        """Collect the CPU's cycles."""
+        self._commands.append(Cycles(cycles))
+
+    def load(self, note: Note, *_: object) -> None:
+        """Collect a load."""
+        self._commands.append(note)
+
+    store = compute = load
+
+    def composite(self, completion: CompletionHandle, /) -> None:
+        """Collect the start of a pipeline."""
+        self._commands.append(completion.note)
+
+    def wait(self, completion: CompletionHandle, /) -> None:
+        """Collect a wait."""
+        self._commands.append(Wait(completion.note))
+
+    def read_data(self, handle: TensorHandle, /) -> None:
+        """There is none: nothing is computed here."""

@@ -1,0 +1,111 @@
+"""`tl`: what a kernel calls.
+
+A context checks its arguments, makes handles and notes, and gives each command to its runner; it knows nothing of time.
+Which runner it has decides the mode: none collects the commands in a list, `Lowering` writes them to a program at once,
+`LiveLowering` also computes their numbers. The kernel cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernbench.dtypes import bits
+from kernbench.program.notes import Constant, Load, Store
+from kernbench.tl.errors import fail
+from kernbench.tl.handle import TensorHandle, constant_handle, reference_handle
+from kernbench.tl.math import MathPrimitives
+from kernbench.tl.matmul import MatmulPrimitives
+from kernbench.tl.shapes import as_shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class TLContext(MathPrimitives, MatmulPrimitives):
+    """The kernel language on one PE."""
+
+    # Where and how many
+
+    def program_id(self, axis: int = 0) -> int:
+        """Which program this is: among its cube's PEs (axis 0), among the cubes (axis 1)."""
+        return self._program("program_id", axis)[0]
+
+    def num_programs(self, axis: int = 0) -> int:
+        """How many programs run: PEs in a cube (axis 0), cubes (axis 1)."""
+        return self._program("num_programs", axis)[1]
+
+    def _program(self, primitive: str, axis: int) -> tuple[int, int]:
+        if axis not in (0, 1):
+            fail(f"tl.{primitive} got axis {axis!r}", "axis 0 counts the PEs of a cube, axis 1 the cubes")
+        return self._programs[axis]
+
+    @staticmethod
+    def cdiv(a: int, b: int) -> int:
+        """a / b rounded up."""
+        return -(-a // b)
+
+    def cycles(self, n: int) -> None:
+        """Keep the PE's CPU busy for n cycles."""
+        if not isinstance(n, int) or n < 0:
+            fail(f"tl.cycles got {n!r}", "give a whole number of cycles, 0 or more")
+        self._dispatch()
+        self._runner.delay(n)
+
+    # Tensors that take no time to make
+
+    def ref(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
+        """A tensor that stays in memory; a composite streams its tiles."""
+        return reference_handle(self._ref("ref", ptr, shape, dtype))
+
+    def arange(self, start: int, end: int, dtype: str = "i32") -> TensorHandle:
+        """start, start + 1, ... end - 1."""
+        if not (isinstance(start, int) and isinstance(end, int) and start < end):
+            fail(f"tl.arange got {start!r} and {end!r}", "give two ints, the second one greater")
+        bits(dtype)
+        return constant_handle(Constant((end - start,), dtype, start, 1))
+
+    def zeros(self, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
+        """A tensor of zeros."""
+        bits(dtype)
+        return constant_handle(Constant(as_shape("zeros", shape), dtype, 0))
+
+    def full(self, shape: int | Sequence[int], value: float, dtype: str = "f16") -> TensorHandle:
+        """A tensor of one value."""
+        bits(dtype)
+        return constant_handle(Constant(as_shape("full", shape), dtype, value))
+
+    def trans(self, x: TensorHandle) -> TensorHandle:
+        """The same elements with the last two dimensions swapped."""
+        if not isinstance(x, TensorHandle) or len(x.shape) < 2:
+            fail(f"tl.trans got {x!r}", "give a tensor of two dimensions or more")
+        return x.swap()
+
+    # Memory
+
+    def load(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
+        """Bring a tensor from memory; returns when it is in TCM."""
+        ref = self._ref("load", ptr, shape, dtype)
+        self._dispatch()
+        value = self._next_value()
+        out = TensorHandle(value, ref.va, ref.shape, dtype, "hbm", True)
+        self._runner.load(Load(value, ref.va, ref.shape, dtype), out)
+        return out
+
+    def store(self, ptr: int, handle: TensorHandle) -> None:
+        """Write a tensor to memory; returns when memory has acknowledged it."""
+        self._check_tensor("store", handle)
+        if isinstance(handle.operand, int) and handle.space == "tcm" and not handle.addr:
+            fail(f"tl.store got {handle!r}, a result without an address", "give the context a scratch_base")
+        ref = self._ref("store", ptr, handle.shape, handle.dtype)
+        self._dispatch()
+        self._runner.store(Store((handle.operand,), ref.va, ref.shape, ref.dtype), handle)
+
+    # For handles and runners
+
+    def _read_data(self, handle: TensorHandle) -> np.ndarray | None:
+        return self._runner.read_data(handle)
+
+    def _finish(self) -> None:
+        """Wait for what the kernel left under way: a PE has finished when its engines have."""
+        self._settle(list(self._pending))

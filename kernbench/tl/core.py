@@ -1,0 +1,111 @@
+"""What all primitives of `tl` share: who runs the commands, where results go, and how arguments are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any, NamedTuple, NoReturn, Protocol
+
+from kernbench.dtypes import bits
+from kernbench.errors import suggest
+from kernbench.program.notes import Dot, Load, Math, Note, Ref, Shape, Store
+from kernbench.tl.commands import CommandList
+from kernbench.tl.errors import PrimitiveError, fail
+from kernbench.tl.handle import CompletionHandle, TensorHandle
+from kernbench.tl.scratch import Scratch
+from kernbench.tl.shapes import as_shape
+
+SCRATCH_BYTES = 1 << 20
+
+
+class Work(NamedTuple):
+    """What a job asks of the PE: bytes from TCM, an amount of a figure on an engine, bytes to TCM."""
+
+    name: str  # in the op log
+    engine: str  # "gemm" or "math", which is also the kind in the op log
+    figure: str
+    amount: int
+    read_bytes: int
+    write_bytes: int
+
+
+class Runner(Protocol):
+    """What takes a context's commands; `tile` is the machine's (tile_m, tile_k, tile_n)."""
+
+    tile: tuple[int, int, int]
+
+    def delay(self, cycles: int, /) -> None: ...
+
+    def load(self, note: Load, out: TensorHandle, /) -> None: ...
+
+    def store(self, note: Store, source: TensorHandle, /) -> None: ...
+
+    def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None: ...
+
+    def composite(self, completion: CompletionHandle, /) -> None: ...
+
+    def wait(self, completion: CompletionHandle, /) -> None: ...
+
+    def read_data(self, handle: TensorHandle, /) -> Any: ...
+
+
+class ContextCore:
+    """State of one kernel on one PE.
+
+    Every call that gives the PE work starts with `dispatch_cycles` of the PE's CPU. With `scratch_base` 0 results have
+    no address and cannot be stored. Without a runner, `commands` collects what the kernel asks for.
+    """
+
+    def __init__(
+        self,
+        pe_id: int,
+        num_programs: int,
+        dispatch_cycles: int = 1,
+        runner: Runner | None = None,
+        cube_id: int = 0,
+        num_cubes: int = 1,
+        scratch_base: int = 0,
+        scratch_size: int = SCRATCH_BYTES,
+    ) -> None:
+        self.commands: list[Note] = []
+        self._programs = ((pe_id, num_programs), (cube_id, num_cubes))
+        self._dispatch_cycles = dispatch_cycles
+        self._runner: Runner = CommandList(self.commands) if runner is None else runner
+        self._scratch = Scratch(scratch_base, scratch_size)
+        self._value_count = 0
+        self._pending: list[CompletionHandle] = []
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        known = [known for known in dir(type(self)) if not known.startswith("_")]
+        fail(f"tl has no primitive {name!r}", suggest(name, known, most=len(known))[2:], PrimitiveError)
+
+    def _dispatch(self) -> None:
+        if self._dispatch_cycles:
+            self._runner.delay(self._dispatch_cycles)
+
+    def _next_value(self) -> int:
+        self._value_count += 1
+        return self._value_count
+
+    def _result(self, value: int, shape: Shape, dtype: str) -> TensorHandle:
+        out = TensorHandle(value, 0, shape, dtype)
+        out.addr = self._scratch.take(out.nbytes)
+        return out
+
+    def _ref(self, primitive: str, ptr: int, shape: int | Sequence[int], dtype: str) -> Ref:
+        try:
+            va = index(ptr)
+        except TypeError:
+            fail(f"tl.{primitive} got the pointer {ptr!r}", "give an address, such as a tensor argument of the kernel")
+        bits(dtype)
+        return Ref(va, as_shape(primitive, shape), dtype)
+
+    def _check_tensor(self, primitive: str, x: object) -> None:
+        if not isinstance(x, TensorHandle):
+            fail(f"tl.{primitive} got {x!r}", "give a tensor, such as one from tl.load")
+        if x.streamed:
+            fail(
+                f"tl.{primitive} got {x!r}, which is not in TCM", "load it with tl.load or stream it with tl.composite"
+            )

@@ -1,0 +1,53 @@
+"""What a composite may do to its tiles after their product, checked at the call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from kernbench.errors import suggest
+from kernbench.program.notes import Epilogue
+from kernbench.tl.errors import EpilogueError, fail
+
+SCOPES = ("k_tile", "output_tile", "kernel")
+FIELDS: dict[str, str | None] = {"dequant": "scale", "bias": "bias", "relu": None, "scale": "factor"}
+
+
+def read_epilogue(
+    steps: Sequence[Mapping[str, Any]] | None, composite: str, first_operand: int
+) -> tuple[tuple[Epilogue, ...], list[Any]]:
+    """The steps of an epilogue and their operands as given, counted from `first_operand` among the composite's inputs.
+
+    Errors: EpilogueError (a ValueError) for an unknown op, scope or field, or a missing one.
+    """
+    read: list[Epilogue] = []
+    operands: list[Any] = []
+    for step in steps or ():
+        if not isinstance(step, Mapping) or "op" not in step:
+            _refuse(f"the epilogue step {step!r}", "give dicts such as {'op': 'relu'}")
+        op, scope = step["op"], step.get("scope", "output_tile")
+        if op not in FIELDS:
+            _refuse(f"the epilogue op {op!r}", suggest(str(op), FIELDS)[2:])
+        if scope not in SCOPES:
+            _refuse(f"the epilogue scope {scope!r}", suggest(str(scope), SCOPES)[2:])
+        if scope == "k_tile" and composite != "gemm":
+            _refuse(f"the epilogue scope {scope!r} for {composite!r}", "only 'gemm' has k tiles")
+        field = FIELDS[op]
+        _check_fields(op, field, step)
+        read.append(Epilogue(op, scope, None if field is None else first_operand + len(operands)))
+        if field is not None:
+            operands.append(step[field])
+    return tuple(read), operands
+
+
+def _check_fields(op: str, field: str | None, step: Mapping[str, Any]) -> None:
+    fields = ("op", "scope") if field is None else ("op", field, "scope")
+    if field is not None and field not in step:
+        _refuse(f"the epilogue op {op!r} without its field {field!r}", f"its fields are {', '.join(fields)}")
+    for name in step:
+        if name not in fields:
+            _refuse(f"the epilogue op {op!r} with the field {name!r}", f"its fields are {', '.join(fields)}")
+
+
+def _refuse(got: str, remedy: str) -> NoReturn:
+    fail(f"tl.composite got {got}", remedy, EpilogueError)

@@ -1,0 +1,59 @@
+"""How a kernel hears that it did something wrong: one sentence, with the kernel's own file:line.
+
+The classes are also the plain Python errors that the kernel language promises, so a kernel may catch those.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+from kernbench.errors import KernelError
+
+_HERE = str(Path(__file__).parent)
+
+
+class EpilogueError(KernelError, ValueError):
+    """An epilogue that no composite can do."""
+
+
+class ScratchError(KernelError, RuntimeError):
+    """A kernel's results do not fit its scratch memory."""
+
+
+class PrimitiveError(KernelError, AttributeError):
+    """`tl` has no primitive of that name."""
+
+
+class NoContextError(KernelError, RuntimeError):
+    """A tensor operator was used outside a running kernel."""
+
+
+def fail(problem: str, remedy: str, kind: type[KernelError] = KernelError) -> NoReturn:
+    """Raise `problem, at <kernel line>; remedy`."""
+    raise kind(f"{problem}, at {kernel_line()}; {remedy}")
+
+
+def kernel_line() -> str:
+    """file:line of the nearest caller outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def raising_line(traceback: TracebackType | None, kernel_file: str, kernel_first_line: int) -> str:
+    """file:line of the innermost frame in the kernel's file; the kernel's `def` when it was not entered."""
+    line = kernel_first_line
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == kernel_file:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return _place(kernel_file, line)
+
+
+def _place(file: str, line: int) -> str:
+    path = Path(file)
+    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{line}"

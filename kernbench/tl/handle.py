@@ -1,0 +1,118 @@
+"""What a kernel holds: tensors in TCM or in memory, and composites under way."""
+
+from __future__ import annotations
+
+from math import prod
+from numbers import Real
+from typing import TYPE_CHECKING
+
+from kernbench.dtypes import itemsize
+from kernbench.program.notes import Composite, Constant, Operand, Ref, Shape, View
+from kernbench.tl.active import active, find_active
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class TensorHandle:
+    """A tensor as a kernel sees it: shape, dtype, where it is, and, in a live kernel, its numbers.
+
+    `space` is "hbm" or "tcm" and `addr` the address there. `pinned` says that the elements were loaded into TCM; a
+    handle in "hbm" that is not pinned is streamed by whatever uses it. `transposed` says that `addr` holds the rows of
+    the transposed tensor. The operators + - * / take handles of shapes that broadcast, or numbers.
+    """
+
+    __slots__ = ("_data", "addr", "dtype", "nbytes", "operand", "pinned", "shape", "space", "transposed")
+
+    def __init__(
+        self,
+        operand: Operand,
+        addr: int,
+        shape: Shape,
+        dtype: str,
+        space: str = "tcm",
+        pinned: bool = False,
+        transposed: bool = False,
+        data: np.ndarray | None = None,
+    ) -> None:
+        self.operand = operand  # what notes call it
+        self.addr = addr
+        self.shape = shape
+        self.dtype = dtype
+        self.nbytes = prod(shape) * itemsize(dtype)
+        self.space = space
+        self.pinned = pinned
+        self.transposed = transposed
+        self._data = data
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the elements are still in memory, to be fetched by what uses them."""
+        return self.space == "hbm" and not self.pinned
+
+    @property
+    def data(self) -> np.ndarray | None:
+        """The numbers, in a live kernel; None outside kernels. Errors: KernelError in a recorded kernel."""
+        context = find_active()
+        return self._data if context is None else context._read_data(self)
+
+    def swap(self) -> TensorHandle:
+        """The same elements with the last two dimensions swapped."""
+        shape = (*self.shape[:-2], self.shape[-1], self.shape[-2])
+        data = None if self._data is None else self._data.swapaxes(-1, -2)
+        operand = self.operand.of if isinstance(self.operand, View) else View(self.operand)
+        return TensorHandle(operand, self.addr, shape, self.dtype, self.space, self.pinned, not self.transposed, data)
+
+    def __repr__(self) -> str:
+        return f"TensorHandle({self.shape}, {self.dtype}, {self.space}:{self.addr:#x})"
+
+    def __add__(self, other: TensorHandle | float) -> TensorHandle:
+        return active().add(self, other)
+
+    def __radd__(self, other: float) -> TensorHandle:
+        return active().add(other, self)
+
+    def __sub__(self, other: TensorHandle | float) -> TensorHandle:
+        return active().sub(self, other)
+
+    def __rsub__(self, other: float) -> TensorHandle:
+        return active().sub(other, self)
+
+    def __mul__(self, other: TensorHandle | float) -> TensorHandle:
+        return active().mul(self, other)
+
+    def __rmul__(self, other: float) -> TensorHandle:
+        return active().mul(other, self)
+
+    def __truediv__(self, other: TensorHandle | float) -> TensorHandle:
+        return active().div(self, other)
+
+    def __rtruediv__(self, other: float) -> TensorHandle:
+        return active().div(other, self)
+
+
+class CompletionHandle:
+    """A composite under way, for `tl.wait`. `out` is its result in TCM, or None if it goes to memory."""
+
+    __slots__ = ("counter", "inputs", "note", "out")
+
+    def __init__(self, note: Composite, inputs: tuple[TensorHandle, ...], out: TensorHandle | None) -> None:
+        self.note = note
+        self.inputs = inputs
+        self.out = out
+        self.counter = -1  # that the program counts its end in, once it has been lowered
+
+
+def constant_handle(constant: Constant) -> TensorHandle:
+    """A tensor of values known at once; it takes no time and no scratch."""
+    return TensorHandle(constant, 0, constant.shape, constant.dtype)
+
+
+def scalar_handle(value: Real, dtype: str) -> TensorHandle:
+    """A number as a tensor of shape ()."""
+    return constant_handle(Constant((), dtype, value if isinstance(value, int) else float(value)))
+
+
+def reference_handle(ref: Ref) -> TensorHandle:
+    """A tensor that stays in memory."""
+    return TensorHandle(ref, ref.va, ref.shape, ref.dtype, "hbm")

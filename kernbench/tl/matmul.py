@@ -1,0 +1,130 @@
+"""Matrix products: the blocking dot, and the composite pipeline that streams tiles while the kernel goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+from kernbench.dtypes import bits, is_float
+from kernbench.errors import suggest
+from kernbench.program.notes import Composite, Dot, Shape
+from kernbench.tl.core import ContextCore, Work
+from kernbench.tl.epilogue import read_epilogue
+from kernbench.tl.errors import fail
+from kernbench.tl.handle import CompletionHandle, TensorHandle, scalar_handle
+from kernbench.tl.math import BINARY, UNARY
+from kernbench.tl.promotion import promote
+from kernbench.tl.shapes import find_broadcast, product_shape
+
+
+class MatmulPrimitives(ContextCore):
+    """The part of `tl` that multiplies matrices or runs tiled pipelines."""
+
+    def dot(self, a: TensorHandle, b: TensorHandle) -> TensorHandle:
+        """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
+        self._check_tensor("dot", a)
+        self._check_tensor("dot", b)
+        shape, dtype = product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype)
+        self._dispatch()
+        value = self._next_value()
+        out = self._result(value, shape, dtype)
+        note = Dot((a.operand, b.operand), value, shape, dtype, accumulator(dtype))
+        figure = f"pe_gemm.flop_{max(bits(a.dtype), bits(b.dtype))}"
+        work = Work("gemm", "gemm", figure, 2 * shape[0] * shape[1] * a.shape[1], a.nbytes + b.nbytes, out.nbytes)
+        self._runner.compute(note, work, (a, b), out)
+        return out
+
+    def composite(
+        self,
+        op: str,
+        a: TensorHandle,
+        b: TensorHandle | None = None,
+        out_ptr: int = 0,
+        math_op: str | None = None,
+        epilogue: Sequence[Mapping[str, Any]] | None = None,
+        acc_dtype: str | None = None,
+        tile_shape: Sequence[int] | None = None,
+    ) -> CompletionHandle:
+        """Start a tiled pipeline and go on at once: op "gemm" is a @ b, op "math" is `math_op` of a, or of a and b.
+
+        Tiles of references are streamed from memory; loaded tensors are not read again. The result goes to memory at
+        `out_ptr`, or to scratch if that is 0. `tile_shape` is (tile_m, tile_k, tile_n).
+        Errors: ValueError for an epilogue that cannot be done, KernelError for the rest.
+        """
+        steps, extra = read_epilogue(epilogue, op, 1 if b is None else 2)
+        shape, dtype = _result_type(op, a, b, math_op)
+        pair = (a,) if b is None else (a, b)
+        inputs = (*pair, *[self._epilogue_operand(x, shape, dtype) for x in extra])
+        tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
+        acc_dtype = acc_dtype or accumulator(dtype)
+        bits(acc_dtype)
+        out_va = self._ref("composite", out_ptr, shape, dtype).va or None
+        self._dispatch()
+        value = self._next_value()
+        out = None if out_va else self._result(value, shape, dtype)
+        operands = tuple(x.operand for x in inputs)
+        note = Composite(op, math_op, operands, value if out else None, out_va, shape, dtype, acc_dtype, steps, tile)
+        completion = CompletionHandle(note, inputs, out)
+        self._runner.composite(completion)
+        self._pending.append(completion)
+        return completion
+
+    def wait(self, handle: CompletionHandle | None = None) -> None:
+        """Wait until a composite has ended; without a handle, until all have."""
+        if handle is not None and not isinstance(handle, CompletionHandle):
+            fail(f"tl.wait got {handle!r}", "give what tl.composite returned, or nothing to wait for all")
+        self._dispatch()
+        self._settle(list(self._pending) if handle is None else [handle])
+
+    def _settle(self, completions: list[CompletionHandle]) -> None:
+        for completion in completions:
+            if completion in self._pending:
+                self._runner.wait(completion)
+                self._pending.remove(completion)
+
+    def _epilogue_operand(self, x: Any, shape: Shape, dtype: str) -> TensorHandle:
+        if isinstance(x, Real):
+            return scalar_handle(x, "f32" if is_float(dtype) else dtype)
+        self._check_tensor("composite", x)
+        if find_broadcast(x.shape, shape) != shape:
+            fail(
+                f"tl.composite got an epilogue tensor of shape {x.shape} for a result of shape {shape}",
+                "give a number or a shape that broadcasts to the result's",
+            )
+        return x
+
+
+def accumulator(dtype: str) -> str:
+    """The type in which products of a type are summed unless the kernel says otherwise."""
+    return "f32" if is_float(dtype) else "i32"
+
+
+def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str | None) -> tuple[Shape, str]:
+    """Shape and dtype of a composite's result. Errors: KernelError."""
+    for x in (a,) if b is None else (a, b):
+        if not isinstance(x, TensorHandle):
+            fail(f"tl.composite got {x!r}", "give a tensor, from tl.load or tl.ref")
+    if op == "gemm":
+        if b is None or math_op is not None:
+            fail(f"tl.composite 'gemm' got b={b!r} and math_op={math_op!r}", "give a and b, and no math_op")
+        return product_shape("composite", a.shape, b.shape), promote(a.dtype, b.dtype)
+    if op != "math":
+        fail(f"tl.composite got the op {op!r}", suggest(str(op), ("gemm", "math"))[2:])
+    known = UNARY if b is None else BINARY
+    if math_op not in known:
+        fail(
+            f"tl.composite 'math' of {1 if b is None else 2} got math_op {math_op!r}", suggest(str(math_op), known)[2:]
+        )
+    if b is None:
+        return a.shape, a.dtype
+    if a.shape != b.shape:
+        fail(f"tl.composite 'math' got shapes {a.shape} and {b.shape}", "make them equal")
+    return a.shape, promote(a.dtype, b.dtype)
+
+
+def _as_tile(tile_shape: Sequence[int]) -> tuple[int, int, int]:
+    tile = tuple(tile_shape)
+    if len(tile) != 3 or not all(isinstance(size, int) and size > 0 for size in tile):
+        fail(f"tl.composite got the tile shape {tile_shape!r}", "give (tile_m, tile_k, tile_n), each at least 1")
+    return tile

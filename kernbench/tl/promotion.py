@@ -1,0 +1,29 @@
+"""The element type of a result whose operands differ in theirs."""
+
+from __future__ import annotations
+
+from functools import cache
+from numbers import Integral, Real
+
+from kernbench.dtypes import bits, is_float
+
+
+@cache
+def promote(a: str, b: str) -> str:
+    """The narrowest type that suits both: floats beat integers, wide beats narrow, unlike twins go one size up.
+
+    f16 with bf16 gives f32, the two fp8 give f16, a signed with an unsigned integer of its size the next signed one
+    (at most i32, which wraps). Errors: InputError for an unknown dtype.
+    """
+    if is_float(a) != is_float(b):
+        return a if is_float(a) else b
+    if a == b or bits(a) > bits(b):
+        return a
+    if bits(a) < bits(b):
+        return b
+    return {8: "f16", 16: "f32"}[bits(a)] if is_float(a) else f"i{min(32, 2 * bits(a))}"
+
+
+def scalar_dtype(value: Real, dtype: str) -> str:
+    """The type in which a Python number meets a tensor: the tensor's, or f32 for a fraction among integers."""
+    return "f32" if not isinstance(value, Integral) and not is_float(dtype) else dtype

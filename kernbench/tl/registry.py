@@ -1,0 +1,36 @@
+"""Kernels by name, for launches that name one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kernbench.errors import suggest
+
+Kernel = Callable[..., Any]
+
+_kernels: dict[str, Kernel] = {}
+
+
+def register_kernel(name: str, fn: Kernel) -> None:
+    """Give a kernel a name. Errors: ValueError if another kernel has it."""
+    if name in _kernels:
+        raise ValueError(f"a kernel named {name!r} is registered already; give this one another name")
+    _kernels[name] = fn
+
+
+def replace_kernel(name: str, fn: Kernel) -> None:
+    """Give a kernel a name, taking it from any other: what every launch does, so the last launch wins."""
+    _kernels[name] = fn
+
+
+def get_kernel(name: str) -> Kernel:
+    """The kernel of a name. Errors: KeyError with the nearest known name."""
+    if name not in _kernels:
+        raise KeyError(f"no kernel is named {name!r}{suggest(name, _kernels)}")
+    return _kernels[name]
+
+
+def clear_registry() -> None:
+    """Forget all kernels; for tests."""
+    _kernels.clear()
