@@ -15,8 +15,15 @@ FS_PER_NS = 1_000_000
 DIMENSIONS: dict[str, dict[str, float]] = {
     "time": {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0},
     "size": {
-        **{"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
-        **{"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40},
+        "B": 1,
+        "KB": 1e3,
+        "MB": 1e6,
+        "GB": 1e9,
+        "TB": 1e12,
+        "KiB": 2**10,
+        "MiB": 2**20,
+        "GiB": 2**30,
+        "TiB": 2**40,
     },
     "bandwidth": {"B/s": 1, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "B/ns": 1e9},
     "compute": {"MFLOPS": 1e6, "GFLOPS": 1e9, "TFLOPS": 1e12, "PFLOPS": 1e15},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from kernbench.errors import InputError, suggest
 from kernels_jit.tables import Stations
 
 if TYPE_CHECKING:
-    from kernbench.machine.places import Places
+    from kernbench.machine.graph import Csr
+    from kernbench.machine.intents import Intent
+    from kernbench.machine.places import Places, Shape
     from kernbench.machine.routes import Routing
 
 
@@ -62,16 +64,20 @@ class Machine:
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...: what utilisation is summed over
     server_slots: np.ndarray  # int64[server]
 
-    places: Places = field(repr=False)  # the only maker of part names: PEs, memories, endpoints by coordinates
+    shape: Shape = field(repr=False)  # how many of everything
+    places: Places = field(init=False, repr=False)  # the only maker of part names: PEs, memories, endpoints
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
+    _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict)
+    _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         from kernbench.machine.routes import Routing
 
         self.node_id = {name: i for i, name in enumerate(self.node_name)}
         self.server_id = {name: i for i, name in enumerate(self.server_name)}
+        self.places = self.shape.locate(self.node_id, self.server_id)
         self.routing = Routing(self)
 
     @property
@@ -83,6 +89,31 @@ class Machine:
     def edge_count(self) -> int:
         """How many directed links; stations from this number on are memory channels."""
         return len(self.edge_src)
+
+    def csr(self, intent: Intent) -> Csr:
+        """The adjacency graph of an intent as rows of outgoing edges; kept."""
+        from kernbench.machine.graph import csr
+
+        if intent not in self._csr:
+            self._csr[intent] = csr(self, intent)
+        return self._csr[intent]
+
+    def weights(self, intent: Intent) -> np.ndarray:
+        """int64[node, node] what routing minimises under an intent, 2**62 where there is no edge; kept.
+
+        Errors: InputError for a machine of too many nodes.
+        """
+        from kernbench.machine.graph import dense
+
+        if intent not in self._weights:
+            self._weights[intent] = dense(self, intent)
+        return self._weights[intent]
+
+    def to_networkx(self, intent: Intent) -> Any:
+        """A networkx.DiGraph of an intent over part names."""
+        from kernbench.machine.graph import to_networkx
+
+        return to_networkx(self, intent)
 
     def find_node(self, name: str) -> int:
         """The id of a part by its path. Errors: InputError with the nearest known path."""

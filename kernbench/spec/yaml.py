@@ -130,7 +130,8 @@ class _Reader:
             return self.mapping(node)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item) for item in node.value]
-        return node.value if node.style else scalar(node.value)
+        plain = isinstance(node, yaml.ScalarNode) and not node.style
+        return scalar(node.value) if plain else node.value
 
     def mapping(self, node: yaml.MappingNode) -> dict[str, Marked]:
         found: dict[str, Marked] = {}

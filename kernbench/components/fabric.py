@@ -1,0 +1,42 @@
+"""What data passes through: routers, die-to-die ports, the IO chiplet's network, PCIe and the switch between packages."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kernbench.components.part import Delaying
+from kernbench.spec.fields import Gbs, Mm
+
+
+class Noc(Delaying):
+    """The router mesh of a cube. `gbs` is each directed link; whatever is attached is at least `attach_mm` away."""
+
+    kind: ClassVar[str] = "noc"
+    gbs: Gbs
+    attach_mm: Mm
+
+
+class Ucie(Delaying):
+    """A die-to-die port. `gbs` is one connection, one way; the overhead is paid at each of the two ports of a crossing."""
+
+    kind: ClassVar[str] = "ucie"
+    gbs: Gbs
+
+
+class IoNoc(Delaying):
+    """The network of an IO chiplet: one node that joins PCIe, the IO_CPU and the connections of the ports."""
+
+    kind: ClassVar[str] = "io_noc"
+
+
+class PcieEp(Delaying):
+    """The PCIe endpoint: it passes a message on when it has the whole of it. `gbs` is the link, one way."""
+
+    kind: ClassVar[str] = "pcie_ep"
+    gbs: Gbs
+
+
+class Switch(Delaying):
+    """The fabric switch that joins the PCIe endpoints of all packages."""
+
+    kind: ClassVar[str] = "switch"

@@ -1,0 +1,64 @@
+"""Where data rests: HBM slices, a cube's SRAM, a PE's TCM, and the MMU that finds them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from kernbench.components.part import Delaying, Part, fs_per_unit
+from kernbench.spec.fields import Bytes, Count, Gbs, Ns
+from kernbench.units import FS_PER_NS
+
+
+class Hbm(Delaying):
+    """One PE's slice of a cube's HBM: `channels` pseudo-channels, each committing `burst_bytes` at a time.
+
+    `turn_ns` is paid when a channel turns from reads to writes or back.
+    """
+
+    kind: ClassVar[str] = "hbm"
+    channel_gbs: Gbs
+    channels: Count
+    burst_bytes: Bytes
+    slice_bytes: Bytes
+    turn_ns: Ns
+
+    @model_validator(mode="after")
+    def _slices_hold_bursts(self) -> Hbm:
+        if self.slice_bytes % self.burst_bytes:
+            raise ValueError(f"slice_bytes {self.slice_bytes} is not a multiple of burst_bytes {self.burst_bytes}")
+        return self
+
+
+class Sram(Delaying):
+    """The scratchpad of a cube. `gbs` is both its link and what it serves at."""
+
+    kind: ClassVar[str] = "sram"
+    gbs: Gbs
+    bytes: Bytes
+
+
+class PeTcm(Part):
+    """The scratchpad of a PE; reads do not slow writes."""
+
+    kind: ClassVar[str] = "pe_tcm"
+    read_gbs: Gbs
+    write_gbs: Gbs
+    bytes: Bytes
+
+    def figures(self) -> dict[str, float]:
+        """Its parameters, with `read_byte` and `write_byte` in fs."""
+        per_byte = {"read_byte": fs_per_unit(self.read_gbs), "write_byte": fs_per_unit(self.write_gbs)}
+        return {**super().figures(), **per_byte}
+
+
+class PeMmu(Part):
+    """The address translation of a PE; whoever translates pays `tlb_ns`."""
+
+    kind: ClassVar[str] = "pe_mmu"
+    tlb_ns: Ns
+
+    def figures(self) -> dict[str, float]:
+        """Its parameters, with `tlb` in fs."""
+        return {**super().figures(), "tlb": round(self.tlb_ns * FS_PER_NS)}

@@ -1,0 +1,62 @@
+"""The adjacency graph of an intent in three forms: CSR rows, a dense matrix, a networkx graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.machine.intents import Intent, allowed_edges
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+NO_EDGE = 2**62
+DENSE_NODES = 5_000  # a matrix of that many nodes has 200 MB
+
+
+class Csr(NamedTuple):
+    """Rows of outgoing edges, by source."""
+
+    start: np.ndarray  # int64[node + 1]
+    neighbour: np.ndarray  # int64[m] destination
+    weight: np.ndarray  # int64[m]
+    edge: np.ndarray  # int64[m] id
+
+
+def csr(machine: Machine, intent: Intent) -> Csr:
+    """The graph of an intent as rows; edges of a row by ascending id."""
+    edge = allowed_edges(machine.edge_kind, intent)
+    edge = edge[np.argsort(machine.edge_src[edge], kind="stable")]
+    count = np.bincount(machine.edge_src[edge], minlength=machine.node_count)
+    start = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    return Csr(start, machine.edge_dst[edge].astype(np.int64), machine.edge_weight[edge], edge)
+
+
+def dense(machine: Machine, intent: Intent) -> np.ndarray:
+    """int64[node, node] weights, NO_EDGE where there is none. Errors: InputError for machines above DENSE_NODES."""
+    if machine.node_count > DENSE_NODES:
+        raise InputError(
+            f"machine {machine.name} has {machine.node_count:,} nodes, too many for a dense matrix "
+            f"(at most {DENSE_NODES:,}); use machine.csr"
+        )
+    edge = allowed_edges(machine.edge_kind, intent)
+    weights = np.full((machine.node_count, machine.node_count), NO_EDGE, np.int64)
+    weights[machine.edge_src[edge], machine.edge_dst[edge]] = machine.edge_weight[edge]
+    return weights
+
+
+def to_networkx(machine: Machine, intent: Intent) -> Any:
+    """A networkx.DiGraph over part names; nodes carry kind and position, edges id, weight, length and bandwidth."""
+    import networkx
+
+    graph = networkx.DiGraph(name=machine.name)
+    for node, name in enumerate(machine.node_name):
+        at = (float(machine.node_x_mm[node]), float(machine.node_y_mm[node]))
+        graph.add_node(name, id=node, kind=machine.node_kind[node], position_mm=at)
+    for edge in allowed_edges(machine.edge_kind, intent).tolist():
+        src, dst = machine.node_name[machine.edge_src[edge]], machine.node_name[machine.edge_dst[edge]]
+        weight, um, gbs = int(machine.edge_weight[edge]), int(machine.edge_um[edge]), float(machine.edge_gbs[edge])
+        graph.add_edge(src, dst, id=edge, weight=weight, um=um, gbs=gbs)
+    return graph

@@ -1,0 +1,175 @@
+"""The places of a `sip` machine: parts by their coordinates, and the only maker of their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.machine import address
+
+_PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
+_CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many of everything a `sip` machine has."""
+
+    sip_count: int
+    sip_w: int
+    sip_h: int
+    sip_topology: str
+    cube_w: int
+    cube_h: int
+    pes_per_cube: int
+    pe_routers: tuple[str, ...]  # the router of each PE of a cube
+    slice_bytes: int
+
+    def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> Places:
+        """The places of a machine of this shape whose nodes and servers have these ids."""
+        return Places(self, nodes, servers)
+
+
+@dataclass(frozen=True, slots=True)
+class PePlace:
+    """The node and server ids of one PE."""
+
+    sip: int
+    cube: int
+    pe: int
+    router: int
+    cpu: int
+    scheduler: int
+    dma: int
+    fetch_store: int
+    gemm: int
+    math: int
+    tcm: int
+    mmu: int
+    ipcq: int
+    cpu_server: int
+    scheduler_server: int
+    dma_read: int
+    dma_write: int
+    fetch_store_server: int
+    gemm_server: int
+    math_server: int
+    tcm_read: int
+    tcm_write: int
+
+
+PE_PARTS = ("cpu", "scheduler", "dma", "fetch_store", "gemm", "math", "tcm", "mmu", "ipcq")
+ONE_SERVER = ("cpu", "scheduler", "fetch_store", "gemm", "math")  # parts that serve one queue of jobs
+READ_WRITE = ("dma", "tcm")  # parts that serve reads beside writes
+
+
+class Places:
+    """Node and server ids by coordinates. Every method raises InputError for coordinates the machine lacks."""
+
+    def __init__(self, shape: Shape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
+        self.shape = shape
+        self.sip_count = shape.sip_count
+        self.sip_w, self.sip_h, self.sip_topology = shape.sip_w, shape.sip_h, shape.sip_topology
+        self.cube_w, self.cube_h = shape.cube_w, shape.cube_h
+        self.cubes_per_sip = shape.cube_w * shape.cube_h
+        self.pes_per_cube = shape.pes_per_cube
+        self._nodes, self._servers = nodes, servers
+        self._pes: dict[tuple[int, int, int], PePlace] = {}
+        self._cube_of: np.ndarray | None = None
+        self._cpu_servers = {nodes[name]: server for name, server in servers.items() if name in nodes}
+
+    def switch(self) -> int:
+        """The node of the fabric switch."""
+        return self._nodes["switch"]
+
+    def pcie_ep(self, sip: int) -> int:
+        """The node where the host meets a package."""
+        return self._node(f"sip{sip}.io0.pcie_ep")
+
+    def io_cpu(self, sip: int) -> int:
+        """The node of a package's IO_CPU."""
+        return self._node(f"sip{sip}.io0.io_cpu")
+
+    def m_cpu(self, sip: int, cube: int) -> int:
+        """The node of a cube's M_CPU."""
+        return self._node(f"sip{sip}.cube{cube}.m_cpu")
+
+    def sram(self, sip: int, cube: int) -> int:
+        """The node of a cube's SRAM."""
+        return self._node(f"sip{sip}.cube{cube}.sram")
+
+    def hbm(self, sip: int, cube: int, pe: int) -> int:
+        """The node of the controller of a PE's HBM slice."""
+        return self._node(f"sip{sip}.cube{cube}.hbm_ctrl.pe{pe}")
+
+    def hbm_of(self, number: int) -> tuple[int, int]:
+        """The controller of a physical HBM address, with the offset in its slice."""
+        found = address.decode(number, self.shape.slice_bytes)
+        if found.kind != address.Kind.HBM or found.die >= address.CUBES:
+            raise InputError(
+                f"address {number:#x} is not in HBM: package {found.sip}, die {found.die}, {found.kind.name}"
+            )
+        return self.hbm(found.sip, found.die, found.pe), found.offset
+
+    def cpu_server(self, node: int) -> int:
+        """The server of a node that acts on commands (pcie_ep, io_cpu, m_cpu)."""
+        return self._cpu_servers[node]
+
+    def pe(self, sip: int, cube: int, pe: int) -> PePlace:
+        """All ids of one PE; the same object each time."""
+        found = self._pes.get((sip, cube, pe))
+        if found is None:
+            found = self._pes[sip, cube, pe] = self._make_pe(sip, cube, pe)
+        return found
+
+    def find_pe(self, path: str) -> tuple[int, int, int]:
+        """(sip, cube, pe) of a path like "sip0.cube3.pe5"."""
+        matched = _PE_PATH.fullmatch(path)
+        if matched is None:
+            raise InputError(f"got {path!r}, expected the path of a PE like 'sip0.cube3.pe5'")
+        sip, cube, pe = (int(number) for number in matched.groups())
+        self._check(sip, cube, pe)
+        return sip, cube, pe
+
+    def cube_of(self) -> np.ndarray:
+        """int32[node] the number of a node's cube over all packages, -1 outside cubes."""
+        if self._cube_of is None:
+            self._cube_of = np.full(len(self._nodes), -1, np.int32)
+            for name, node in self._nodes.items():
+                if matched := _CUBE_PATH.match(name):
+                    self._cube_of[node] = int(matched[1]) * self.cubes_per_sip + int(matched[2])
+        return self._cube_of
+
+    def _make_pe(self, sip: int, cube: int, pe: int) -> PePlace:
+        self._check(sip, cube, pe)
+        at = f"sip{sip}.cube{cube}.pe{pe}.pe_"
+        return PePlace(
+            sip,
+            cube,
+            pe,
+            router=self._nodes[f"sip{sip}.cube{cube}.{self.shape.pe_routers[pe]}"],
+            **{part: self._nodes[at + part] for part in PE_PARTS},
+            **{f"{part}_server": self._servers[at + part] for part in ONE_SERVER},
+            **{f"{part}_{way}": self._servers[f"{at}{part}.{way}"] for part in READ_WRITE for way in ("read", "write")},
+        )
+
+    def _node(self, name: str) -> int:
+        found = self._nodes.get(name)
+        if found is None:
+            raise InputError(f"the machine has no {name}; {self._extent()}")
+        return found
+
+    def _check(self, sip: int, cube: int, pe: int) -> None:
+        inside = 0 <= sip < self.sip_count and 0 <= cube < self.cubes_per_sip and 0 <= pe < self.pes_per_cube
+        if not inside:
+            raise InputError(f"the machine has no sip{sip}.cube{cube}.pe{pe}; {self._extent()}")
+
+    def _extent(self) -> str:
+        return (
+            f"it has sip0 to sip{self.sip_count - 1}, each with cube0 to cube{self.cubes_per_sip - 1}, "
+            f"each with pe0 to pe{self.pes_per_cube - 1}"
+        )

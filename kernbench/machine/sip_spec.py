@@ -1,0 +1,227 @@
+"""The fields of a topology of family `sip`: a tray of packages of cubes of PEs.
+
+The layout of a cube is data: how many routers, which are left out, which carry PEs and which carry UCIe connections.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from kernbench.components.compute import PeGemm, PeMath
+from kernbench.components.fabric import IoNoc, Noc, PcieEp, Switch, Ucie
+from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
+from kernbench.components.part import Section
+from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
+from kernbench.spec.fields import Bytes, BytesOrZero, Count, Mm, NsPerMm
+from kernbench.spec.model import Model
+
+_ROUTER = re.compile(r"r(\d+)c(\d+)")
+SIP_TOPOLOGIES = ("ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap")
+
+
+def parse_router(name: str) -> tuple[int, int]:
+    """Row and column of a router's name. Errors: ValueError."""
+    matched = _ROUTER.fullmatch(name)
+    if matched is None:
+        raise ValueError(f"got {name!r}, expected a router like 'r0c1'")
+    return int(matched[1]), int(matched[2])
+
+
+def _is_router(name: str) -> str:
+    parse_router(name)
+    return name
+
+
+Router = Annotated[str, AfterValidator(_is_router)]
+Position = tuple[Mm, Mm]
+
+
+class Sips(Section):
+    """How many packages, and how collectives see them; every package is wired to the one switch."""
+
+    count: Annotated[Count, Field(le=16)]
+    topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
+    gap_mm: Mm
+    w: Count | None = None
+    h: Count | None = None
+
+    @model_validator(mode="after")
+    def _grid_holds_all(self) -> Sips:
+        self.grid()
+        return self
+
+    def grid(self) -> tuple[int, int]:
+        """Width and height: as given; else one row for a ring, a square for the rest. Errors: ValueError."""
+        if self.w is not None and self.h is not None:
+            if self.w * self.h != self.count:
+                raise ValueError(f"got w {self.w} x h {self.h}, expected a product of count {self.count}")
+            return self.w, self.h
+        if self.w is not None or self.h is not None:
+            raise ValueError("got one of w and h, expected both or none")
+        side = math.isqrt(self.count)
+        if self.topology == "ring_1d":
+            return self.count, 1
+        if side * side != self.count:
+            raise ValueError(f"count {self.count} is not a square; give w and h for topology {self.topology!r}")
+        return side, side
+
+
+class Cubes(Section):
+    """The mesh of cubes of a package."""
+
+    w: Count
+    h: Count
+
+    @model_validator(mode="after")
+    def _dies_have_numbers(self) -> Cubes:
+        if self.w * self.h > 16:
+            raise ValueError(f"got {self.w} x {self.h} cubes, expected 16 at most: an address has no more")
+        return self
+
+
+class Sip(Section):
+    """A package."""
+
+    cubes: Cubes
+    gap_mm: Mm
+    io_chiplet_mm: Mm
+
+
+class Sides(Model):
+    """The routers that carry a UCIe connection, by side."""
+
+    N: list[Router] = Field(min_length=1)
+    S: list[Router] = Field(min_length=1)
+    W: list[Router] = Field(min_length=1)
+    E: list[Router] = Field(min_length=1)
+
+
+class Cube(Section):
+    """A cube: a mesh of routers with a hole, and where the rest is attached."""
+
+    width_mm: Mm
+    height_mm: Mm
+    rows: Count
+    cols: Count
+    origin_mm: Position
+    pitch_mm: Position
+    hole: list[Router]
+    pes: Count
+    pe_routers: list[Router]
+    m_cpu_mm: Position
+    sram_mm: Position
+    ucie: Sides
+
+    @model_validator(mode="after")
+    def _routers_exist(self) -> Cube:
+        there = set(self.routers())
+        for field, names in (("pe_routers", self.pe_routers), *((f"ucie.{side}", n) for side, n in self.ucie)):
+            for name in names:
+                if name not in there:
+                    raise ValueError(
+                        f"{field} names {name!r}, which is outside {self.rows} x {self.cols} or in the hole"
+                    )
+            if len(set(names)) < len(names):
+                raise ValueError(f"{field} names a router twice: {', '.join(names)}")
+        if self.pes > len(self.pe_routers):
+            raise ValueError(f"pes is {self.pes} but pe_routers names {len(self.pe_routers)}; name more routers")
+        if len(self.ucie.N) != len(self.ucie.S) or len(self.ucie.W) != len(self.ucie.E):
+            raise ValueError("opposite sides of ucie differ in connections; name as many routers on either side")
+        return self
+
+    def routers(self) -> list[str]:
+        """The names of all routers, row by row."""
+        names = (f"r{row}c{col}" for row in range(self.rows) for col in range(self.cols))
+        return [name for name in names if name not in self.hole]
+
+
+class Pe(Section):
+    """What a PE does by default."""
+
+    tile_m: Count
+    tile_k: Count
+    tile_n: Count
+    scratch_bytes: Bytes
+
+
+class Mmu(Section):
+    """The virtual addresses."""
+
+    page_bytes: Bytes
+    va_base: BytesOrZero
+    va_bytes: Bytes
+
+
+class Command(Section):
+    """The messages of launches."""
+
+    bytes: Bytes
+
+
+class PartNames(Model):
+    """The sheet of each part, by name; a part without an entry has the sheet of its own name."""
+
+    noc: str = "noc"
+    ucie: str = "ucie"
+    io_noc: str = "io_noc"
+    pcie_ep: str = "pcie_ep"
+    switch: str = "switch"
+    hbm: str = "hbm"
+    sram: str = "sram"
+    io_cpu: str = "io_cpu"
+    m_cpu: str = "m_cpu"
+    pe_cpu: str = "pe_cpu"
+    pe_scheduler: str = "pe_scheduler"
+    pe_dma: str = "pe_dma"
+    pe_fetch_store: str = "pe_fetch_store"
+    pe_gemm: str = "pe_gemm"
+    pe_math: str = "pe_math"
+    pe_tcm: str = "pe_tcm"
+    pe_mmu: str = "pe_mmu"
+    pe_ipcq: str = "pe_ipcq"
+
+
+class SipSpec(Model):
+    """A checked topology of family `sip`, with the sheets of its parts."""
+
+    family: Literal["sip"]
+    description: str
+    flit_bytes: Bytes
+    ns_per_mm: NsPerMm
+    sips: Sips
+    sip: Sip
+    cube: Cube
+    pe: Pe
+    mmu: Mmu
+    command: Command
+    parts: PartNames = PartNames()
+    noc: Noc
+    ucie: Ucie
+    io_noc: IoNoc
+    pcie_ep: PcieEp
+    switch: Switch
+    hbm: Hbm
+    sram: Sram
+    io_cpu: IoCpu
+    m_cpu: MCpu
+    pe_cpu: PeCpu
+    pe_scheduler: PeScheduler
+    pe_dma: PeDma
+    pe_fetch_store: PeFetchStore
+    pe_gemm: PeGemm
+    pe_math: PeMath
+    pe_tcm: PeTcm
+    pe_mmu: PeMmu
+    pe_ipcq: PeIpcq
+
+    @model_validator(mode="after")
+    def _flits_hold_bursts(self) -> SipSpec:
+        if self.flit_bytes % self.hbm.burst_bytes:
+            raise ValueError(
+                f"flit_bytes {self.flit_bytes} is not a multiple of hbm.burst_bytes {self.hbm.burst_bytes}; change one"
+            )
+        return self

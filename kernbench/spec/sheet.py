@@ -1,0 +1,53 @@
+"""Model sheets: one YAML file a part, with a unit and a source for every figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from kernbench import library
+from kernbench.errors import InputError
+from kernbench.spec.model import Model, check
+from kernbench.spec.yaml import Marked, load
+
+
+class Parameter(Model):
+    """One figure of a part. A plain value is in `unit`; `source` says who says so ("chosen: ..." if we do)."""
+
+    value: Any
+    unit: str = ""
+    source: str = Field(min_length=1)
+
+
+class Sheet(Model):
+    """What a file in `models/` holds."""
+
+    kind: str
+    description: str
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+
+
+def load_sheet(name: str, kind: str) -> tuple[Sheet, Marked]:
+    """A sheet, and the tree {parameter: value with unit} that enters the topology under the part's name.
+
+    Errors: InputError for an unknown sheet, a figure without a source, or a sheet of another kind of part.
+    """
+    path = library.find("models", name)
+    tree = load(path)
+    sheet = check(Sheet, tree)
+    if sheet.kind != kind:
+        mark = tree.value["kind"].mark
+        raise InputError(f"{mark}: kind: got a sheet of {sheet.kind!r}, expected one of {kind!r}")
+    empty = Marked({}, tree.mark)
+    held = tree.value.get("parameters", empty).value
+    figures = {
+        key: Marked(_with_unit(sheet.parameters[key]), node.value["value"].mark, node.key) for key, node in held.items()
+    }
+    return sheet, Marked(figures, tree.mark)
+
+
+def _with_unit(parameter: Parameter) -> Any:
+    if parameter.unit and isinstance(parameter.value, int | float):
+        return f"{parameter.value!r} {parameter.unit}"
+    return parameter.value

@@ -1,0 +1,89 @@
+"""A topology file as one tree: its own fields, the sheets of its parts beneath them, overrides above them.
+
+`parts: {hbm: hbm_fast}` names the sheet of a part; without an entry the sheet has the part's own name. A figure in the file
+itself (`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.channel_gbs=64`) over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from kernbench.errors import InputError, suggest
+from kernbench.spec.sheet import load_sheet
+from kernbench.spec.yaml import Mark, Marked, load, parse
+
+
+def load_tree(path: Path, overrides: Mapping[str, object]) -> Marked:
+    """The tree of a topology file, with those overrides that choose sheets applied."""
+    tree = load(path)
+    if not isinstance(tree.value, dict):
+        raise InputError(f"{tree.mark}: expected a mapping with the key 'family'")
+    for dotted, value in overrides.items():
+        if dotted.startswith("parts."):
+            tree = set_path(tree, dotted, override(dotted, value))
+    return tree
+
+
+def family_of(tree: Marked, known: Iterable[str]) -> str:
+    """The family a topology names. Errors: InputError if there is none or it is unknown."""
+    node = tree.value.get("family")
+    names = list(known)
+    if node is None:
+        raise InputError(f"{tree.mark}: family: missing; known: {', '.join(sorted(names))}")
+    if node.value not in names:
+        raise InputError(f"{node.mark}: family: unknown family {node.value!r}{suggest(str(node.value), names)}")
+    return node.value
+
+
+def complete(tree: Marked, kinds: Mapping[str, str], overrides: Mapping[str, object], known: Iterable[str]) -> Marked:
+    """The tree with the sheets of its parts and all overrides; `kinds` gives the kind of each part of the family.
+
+    Errors: InputError for an override of a path that is not known, with the nearest known one.
+    """
+    chosen = tree.value.get("parts")
+    names = chosen.plain() if chosen and isinstance(chosen.value, dict) else {}
+    for part, kind in kinds.items():
+        _, figures = load_sheet(str(names.get(part, part)), kind)
+        tree = _beneath(tree, part, figures)
+    paths = set(known)
+    for dotted, value in overrides.items():
+        if dotted not in paths and not dotted.startswith("parts."):
+            raise InputError(f"unknown topology field {dotted!r}{suggest(dotted, paths)}")
+        tree = set_path(tree, dotted, override(dotted, value))
+    return tree
+
+
+def override(dotted: str, value: object) -> Marked:
+    """A value as typed on a command line (a text is read as YAML), marked as what it is."""
+    shown = f"override {dotted}={value}"
+    if isinstance(value, str):
+        read = parse(value, shown)
+        return _marked(read.plain(), Mark(shown))
+    return _marked(value, Mark(shown))
+
+
+def set_path(tree: Marked, dotted: str, value: Marked) -> Marked:
+    """A copy of the tree in which a dotted path holds the value; mappings on the way are made if missing."""
+    name, _, rest = dotted.partition(".")
+    held = tree.value if isinstance(tree.value, dict) else {}
+    if rest:
+        value = set_path(held.get(name, Marked({}, value.mark)), rest, value)
+    return Marked({**held, name: value}, tree.mark, tree.key)
+
+
+def _beneath(tree: Marked, part: str, figures: Marked) -> Marked:
+    own = tree.value.get(part)
+    if own is None:
+        return Marked({**tree.value, part: figures}, tree.mark, tree.key)
+    if not isinstance(own.value, dict):
+        return tree  # the check will say what is wrong with it
+    return Marked({**tree.value, part: Marked({**figures.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key)
+
+
+def _marked(value: object, mark: Mark) -> Marked:
+    if isinstance(value, Mapping):
+        return Marked({str(key): _marked(child, mark) for key, child in value.items()}, mark, mark)
+    if isinstance(value, list | tuple):
+        return Marked([_marked(child, mark) for child in value], mark, mark)
+    return Marked(value, mark, mark)
