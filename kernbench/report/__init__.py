@@ -1,0 +1,1 @@
+"""What people read of a sweep: tables on the terminal, plots on paper. Everything is made from the table alone."""

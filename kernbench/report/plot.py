@@ -1,0 +1,131 @@
+"""The line plot of a sweep: latency against the first axis, a line for each value of the second, a panel for the third.
+
+The first axis is the first numeric one; where none is, the values stand side by side. Axes beyond the third are not
+drawn: of the points that differ in them the fastest is shown, and the plot says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.report import style
+from kernbench.report.swept import Swept, find_swept, short_name
+from kernbench.sweep.row import OK
+
+if TYPE_CHECKING:
+    import polars
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_PANELS = 6
+PANELS_A_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which axis is drawn as what."""
+
+    across: Swept
+    line: Swept | None
+    panel: Swept | None
+    folded: tuple[Swept, ...]  # not drawn
+
+
+def choose_layout(table: polars.DataFrame) -> Layout | None:
+    """What to draw of a table; None if nothing varies."""
+    swept = find_swept(table)
+    if not swept:
+        return None
+    across = next((axis for axis in swept if axis.numeric), swept[0])
+    others = [axis for axis in swept if axis is not across]
+    line = others.pop(0) if others else None
+    panel = next((axis for axis in others if len(axis.values) <= MOST_PANELS), None)
+    return Layout(across, line, panel, tuple(axis for axis in others if axis is not panel))
+
+
+def plot_latency(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
+    """Draw `stem`.svg and `stem`.png; returns their paths, none if there is nothing to draw.
+
+    The bytes depend on the table and the title alone. Errors: InputError if the directory cannot be written.
+    """
+    import polars
+
+    done = table.filter(polars.col("status") == OK)
+    layout = choose_layout(done)
+    if layout is None:
+        return []
+    with style.look():
+        return style.save(_draw(done, layout, title), stem)
+
+
+def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
+    import polars
+    from matplotlib.figure import Figure
+
+    panels = layout.panel.values if layout.panel else (None,)
+    columns = min(len(panels), PANELS_A_ROW)
+    rows = -(-len(panels) // columns)
+    figure = Figure(figsize=(2.2 + 4.2 * columns, 0.8 + 3.4 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    unit, nanoseconds = style.time_unit(float(done["latency_ns"].max()))  # pyright: ignore[reportArgumentType]
+    for axes, value in zip(grid.flat, panels, strict=False):
+        shown = done
+        if layout.panel:
+            shown = done.filter(polars.col(layout.panel.column) == value)
+            axes.set_title(f"{short_name(layout.panel.column)} = {_shown(value)}")
+        _draw_lines(axes, shown, layout, nanoseconds)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.remove()
+    _label(figure, grid, done, layout, unit, nanoseconds)
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds: float) -> None:
+    import polars
+
+    line = layout.line
+    ordered = line is not None and line.numeric
+    order = sorted(line.values) if line and ordered else line.values if line else (None,)
+    shades = style.colours(len(order), ordered=ordered)
+    for i, value in enumerate(order):
+        points = shown.filter(polars.col(line.column) == value) if line else shown
+        best = points.group_by(layout.across.column, maintain_order=True).agg(polars.col("latency_ns").min())
+        if layout.across.numeric:
+            best = best.sort(layout.across.column)
+        axes.plot(
+            [_place(layout.across, x) for x in best[layout.across.column]],
+            (best["latency_ns"] / nanoseconds).to_list(),
+            color=shades[i],
+            linestyle="-" if layout.across.numeric else "",
+            marker=style.MARKERS[i % len(style.MARKERS)],
+            markersize=5,
+            label=_shown(value),
+        )
+
+
+def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, unit: str, nanoseconds: float) -> None:
+    axes = grid.flat[0]
+    if layout.across.numeric:
+        style.scale(axes, "x", layout.across.values, ticks=True)
+    else:
+        axes.set_xticks(range(len(layout.across.values)), [_shown(value) for value in layout.across.values])
+    style.scale(axes, "y", (done["latency_ns"] / nanoseconds).to_list(), ticks=False)
+    figure.supxlabel(layout.across.title, fontsize="medium")
+    figure.supylabel(f"latency ({unit})", fontsize="medium")
+    if layout.line:
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, title=layout.line.title, loc="outside right upper", alignment="left")
+    if layout.folded:
+        names = ", ".join(short_name(axis.column) for axis in layout.folded)
+        figure.text(1, 0, f"the fastest over {names}", ha="right", fontsize="small")
+
+
+def _place(across: Swept, value: Any) -> float:
+    return value if across.numeric else across.values.index(value)
+
+
+def _shown(value: object) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,107 @@
+"""How our plots look, and how they are kept: the same bytes for the same table, whoever draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.sweep.store import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by all eyes; orange before the paler ones.
+CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+INK, FAINT = "#333333", "#DDDDDD"
+MARKERS = "osD^vPX"
+MOST_TICKS = 9  # more values than these get matplotlib's own ticks
+
+LOOK: dict[str, Any] = {
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "figure.dpi": 150,
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "font.size": 10,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "savefig.bbox": "tight",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "kernbench",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """Draw and save under this to have our look, whatever the user's matplotlibrc says."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        for name, setting in LOOK.items():
+            matplotlib.rcParams[name] = setting  # pyright: ignore[reportArgumentType]
+        yield
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write `stem`.svg and `stem`.png, without dates; returns their paths."""
+    paths = []
+    for suffix, unstamped in ((".svg", {"Date": None}), (".png", {"Software": None})):
+        path = stem.with_name(stem.name + suffix)
+        write_whole(path, lambda file, unstamped=unstamped: figure.savefig(file, metadata=unstamped))
+        paths.append(path)
+    return paths
+
+
+def colours(count: int, *, ordered: bool) -> list[Any]:
+    """A colour for each of `count` lines: from dark to bright if they have an order, else as different as can be."""
+    import matplotlib
+
+    if ordered and count > 1:
+        shades = matplotlib.colormaps["viridis"]
+        return [shades(0.88 * i / (count - 1)) for i in range(count)]
+    return [CATEGORIES[i % len(CATEGORIES)] for i in range(count)]
+
+
+def scale(axes: Axes, which: str, values: Sequence[float], *, ticks: bool) -> None:
+    """Make the x or y axis logarithmic if the values ask for it; with `ticks`, mark the values themselves."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if is_logarithmic(values):
+        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    if ticks and len(values) <= MOST_TICKS:
+        axis.set_major_locator(FixedLocator(sorted(values)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+
+
+def is_logarithmic(values: Sequence[float]) -> bool:
+    """Whether values are best told apart by their ratios: they span a decade, or each is the same multiple of the last."""
+    low, high = min(values), max(values)
+    if low <= 0:
+        return False
+    ladder = sorted(set(values))
+    ratios = [after / before for before, after in pairwise(ladder)]
+    return high / low >= 10 or (len(ratios) > 1 and max(ratios) / min(ratios) < 1.01)
+
+
+def time_unit(longest_ns: float) -> tuple[str, float]:
+    """The unit in which to show times up to `longest_ns`, and how many ns it has."""
+    for unit, nanoseconds in (("ms", 1e6), ("µs", 1e3)):
+        if longest_ns >= 10 * nanoseconds:
+            return unit, nanoseconds
+    return "ns", 1.0

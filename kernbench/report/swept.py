@@ -1,0 +1,80 @@
+"""What a table was swept over, read from the table itself.
+
+Columns that always change together (a `zip` of the grid) are one axis. So a plot can be made again from `table.parquet`
+alone, long after its grid file has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernbench.sweep.point import TOPOLOGY
+from kernbench.sweep.row import COLUMNS
+
+if TYPE_CHECKING:
+    import polars
+
+# The unit of a topology field is a word of its name (`channel_gbs`, `tflops_f16`); some units are what a design pays for.
+UNITS = {"gbs": "GB/s", "tflops": "TFLOPS", "bytes": "B", "ns": "ns", "mm": "mm", "ghz": "GHz"}
+PAID_FOR = {"GB/s", "TFLOPS", "B", "GHz"}
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """An axis: the column it is read from, those that change with it, and its values in the grid's order."""
+
+    column: str
+    companions: tuple[str, ...]
+    values: tuple[Any, ...]
+    numeric: bool
+
+    @property
+    def of_topology(self) -> bool:
+        """Whether it is a figure of the machine, not of the work."""
+        return self.column.startswith(TOPOLOGY)
+
+    @property
+    def paid_for(self) -> bool:
+        """Whether more of it makes a dearer machine."""
+        return self.numeric and self.unit in PAID_FOR
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of a figure of the machine; the parameters of a bench have none."""
+        words = self.column.rpartition(".")[2].split("_") if self.of_topology else ()
+        return next((UNITS[word] for word in words if word in UNITS), None)
+
+    @property
+    def title(self) -> str:
+        """Its name with its unit, and what changes with it."""
+        together = f" (with {', '.join(map(short_name, self.companions))})" if self.companions else ""
+        return f"{short_name(self.column)}{f' ({self.unit})' if self.unit else ''}{together}"
+
+
+def short_name(column: str) -> str:
+    """A column's name as it is shown where there is little room."""
+    return column.removeprefix(TOPOLOGY)
+
+
+def find_swept(table: polars.DataFrame) -> list[Swept]:
+    """The axes of a table, in the order of its columns; of columns that change together the first stands for all."""
+    axes: list[tuple[str, list[str]]] = []
+    for column in table.columns:
+        if column in COLUMNS or table[column].n_unique() < 2:
+            continue
+        twin = next((axis for axis in axes if _change_together(table, axis[0], column)), None)
+        if twin:
+            twin[1].append(column)
+        else:
+            axes.append((column, []))
+    return [_swept(table, column, companions) for column, companions in axes]
+
+
+def _change_together(table: polars.DataFrame, one: str, other: str) -> bool:
+    return table[one].n_unique() == table[other].n_unique() == table.select(one, other).n_unique()
+
+
+def _swept(table: polars.DataFrame, column: str, companions: list[str]) -> Swept:
+    values = tuple(table[column].unique(maintain_order=True))
+    return Swept(column, tuple(companions), values, table[column].dtype.is_numeric())

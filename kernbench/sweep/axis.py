@@ -1,0 +1,66 @@
+"""The values of one axis of a grid.
+
+Values are worked out exactly (steps of 0.1 stay tenths) and powers are cut to twelve digits, because the key under
+which a finished point is found again is made of them: it must be the same on every machine.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+Value = bool | int | float | str
+Number = int | float
+
+MOST_VALUES = 1_000_000
+
+
+def stepped(first: Number, last: Number, step: Number) -> tuple[Number, ...]:
+    """From `first` to `last`, `last` included where a step lands on it. Errors: ValueError."""
+    start, end, stride = _exact(first), _exact(last), _exact(step)
+    if stride == 0 or (end - start) / stride < 0:
+        raise ValueError(f"steps of {step} never lead from {first} to {last}")
+    count = _counted((end - start) // stride + 1)
+    return tuple(_plain(start + i * stride, first, step) for i in range(count))
+
+
+def linspace(first: Number, last: Number, count: int) -> tuple[Number, ...]:
+    """`count` values, equally far apart, both ends included. Errors: ValueError."""
+    _check_ends(count)
+    start, span = _exact(first), _exact(last) - _exact(first)
+    return _spaced([start + span * i / (count - 1) for i in range(count)], first, last)
+
+
+def logspace(first: Number, last: Number, count: int) -> tuple[Number, ...]:
+    """`count` values, each the same multiple of the one before, both ends included. Errors: ValueError."""
+    _check_ends(count)
+    if first <= 0 or last <= 0:
+        raise ValueError(f"logspace goes from above 0 to above 0, not from {first} to {last}")
+    ratio = last / first
+    return _spaced([first * ratio ** (i / (count - 1)) for i in range(count)], first, last)
+
+
+def _spaced(values: list[Fraction] | list[float], first: Number, last: Number) -> tuple[Number, ...]:
+    """Between two integers lie integers (each once); otherwise numbers of twelve digits."""
+    if isinstance(first, int) and isinstance(last, int):
+        return tuple(dict.fromkeys(round(value) for value in values))
+    return tuple(float(f"{float(value):.12g}") for value in values)
+
+
+def _exact(number: Number) -> Fraction:
+    return Fraction(repr(number))
+
+
+def _plain(value: Fraction, *given: Number) -> Number:
+    return int(value) if all(isinstance(number, int) for number in given) else float(value)
+
+
+def _check_ends(count: int) -> None:
+    if count < 2:
+        raise ValueError(f"the count of values must be 2 or more, not {count}")
+    _counted(count)
+
+
+def _counted(count: int) -> int:
+    if count > MOST_VALUES:
+        raise ValueError(f"{count:,} values are more than the {MOST_VALUES:,} an axis may have")
+    return count

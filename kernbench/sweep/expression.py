@@ -1,0 +1,139 @@
+"""Conditions over parameter names: arithmetic and comparison, nothing else.
+
+The text is parsed by Python's own parser and lowered, node by node, from a short list of what is allowed, to closures;
+whatever is not on the list is refused with its text. Nothing is ever given to `eval`, and the few operators whose cost
+is unbounded (powers, repeated strings) are bounded, so a grid file from a stranger can do no harm.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Names = Mapping[str, Any]
+Lowered = Callable[[Names], Any]
+
+MOST_EXPONENT = 64
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, int | float):
+        return value
+    raise ValueError(f"{value!r} is not a number")
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if abs(exponent) > MOST_EXPONENT:
+        raise ValueError(f"the exponent {exponent} is beyond {MOST_EXPONENT}")
+    return base**exponent
+
+
+ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+
+COMPARISON: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda value, among: value in among,
+    ast.NotIn: lambda value, among: value not in among,
+}
+
+
+class Condition:
+    """A checked condition; `names` are the parameters it reads, `holds(names)` its truth for one point."""
+
+    __slots__ = ("_lowered", "names", "text")
+
+    def __init__(self, text: str) -> None:
+        """Errors: ValueError, one sentence without a place."""
+        self.text = text.strip()
+        self.names: set[str] = set()
+        try:
+            tree = ast.parse(self.text, mode="eval")
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            reason = error.msg if isinstance(error, SyntaxError) else "nested too deep"
+            raise ValueError(f"{self.text!r} is not an expression ({reason})") from None
+        self._lowered = self._lower(tree.body)
+
+    def holds(self, names: Names) -> bool:
+        """Whether the condition is true. Errors: ValueError when it has no truth, such as a division by zero."""
+        try:
+            result = self._lowered(names)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            values = ", ".join(f"{name} = {names[name]!r}" for name in sorted(self.names))
+            raise ValueError(f"{self.text!r} cannot be evaluated with {values} ({error})") from None
+        if not isinstance(result, bool):
+            raise ValueError(f"{self.text!r} is {result!r}, neither true nor false; compare it with something")
+        return result
+
+    def _lower(self, node: ast.expr) -> Lowered:
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() as value):
+                return lambda _: value
+            case ast.Name() | ast.Attribute():
+                return self._lower_name(node)
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                return _binary(ARITHMETIC[type(op)], self._lower(left), self._lower(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                value_of = self._lower(operand)
+                return lambda names: -_number(value_of(names))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                truth_of = self._lower(operand)
+                return lambda names: not truth_of(names)
+            case ast.BoolOp(op=op, values=values):
+                return _junction(isinstance(op, ast.And), [self._lower(value) for value in values])
+            case ast.Compare(left=left, ops=ops, comparators=rights):
+                return self._lower_comparison(left, ops, rights)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                members = [self._lower(item) for item in items]
+                return lambda names: [member(names) for member in members]
+        raise ValueError(
+            f"{ast.unparse(node)!r} is not allowed in {self.text!r}; use parameter names, numbers, + - * / // % **, "
+            "comparisons, in, and, or, not"
+        )
+
+    def _lower_name(self, node: ast.expr) -> Lowered:
+        name = ast.unparse(node)
+        if not all(part.isidentifier() for part in name.split(".")):
+            raise ValueError(f"{name!r} is not a parameter's name in {self.text!r}")
+        self.names.add(name)
+        return lambda names: names[name]
+
+    def _lower_comparison(self, left: ast.expr, ops: list[ast.cmpop], rights: list[ast.expr]) -> Lowered:
+        if any(type(op) not in COMPARISON for op in ops):
+            raise ValueError(f"'is' is not allowed in {self.text!r}; use ==")
+        steps = [(COMPARISON[type(op)], self._lower(right)) for op, right in zip(ops, rights, strict=True)]
+        first = self._lower(left)
+
+        def compare(names: Names) -> bool:
+            value = first(names)
+            for holds, right in steps:
+                other = right(names)
+                if not holds(value, other):
+                    return False
+                value = other
+            return True
+
+        return compare
+
+
+def _binary(apply: Callable[[Any, Any], Any], left: Lowered, right: Lowered) -> Lowered:
+    return lambda names: apply(_number(left(names)), _number(right(names)))
+
+
+def _junction(every: bool, parts: list[Lowered]) -> Lowered:
+    decide = all if every else any
+    return lambda names: decide(part(names) for part in parts)

@@ -1,0 +1,28 @@
+"""One point of a sweep: everything a run needs and everything its result depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kernbench.sweep.axis import Value
+
+TOPOLOGY = "topology."  # what a parameter's name begins with when it is a field of the topology file
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point; `key` is a hash of all that its result depends on, `index` its place in the grid's order."""
+
+    index: int
+    key: str
+    bench: str
+    topology: str
+    mode: str
+    parameters: Mapping[str, Value]  # of the bench, all of them
+    overrides: Mapping[str, Value]  # of the topology, by dotted path
+
+    @property
+    def columns(self) -> dict[str, Value]:
+        """The table's parameter columns, under the names that the grid file uses."""
+        return {**self.parameters, **{TOPOLOGY + path: value for path, value in self.overrides.items()}}

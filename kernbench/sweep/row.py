@@ -1,0 +1,41 @@
+"""What one point leaves: a row of figures, or the sentence that says why there are none.
+
+A row is kept under its point's key and does not repeat the point's parameters, so all rows ever made in a directory
+have one shape, whatever grids they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Row = Mapping[str, Any]
+
+OK, ERROR, LOST = "ok", "error", "lost"
+
+# The result columns in the table's order, with their types and what they hold.
+COLUMNS: dict[str, type] = {
+    "latency_ns": float,  # first launch leaves the host → last completion is back
+    "pe_exec_ns": float,  # launch barrier → last PE has finished
+    "bottleneck": str,
+    "bottleneck_utilisation": float,  # 0 … 1
+    "achieved_tflops": float,
+    "achieved_gbs": float,
+    "events": int,
+    "flit_hops": int,
+    "wall_s": float,
+    "status": str,  # OK, ERROR (the run failed, and would again), LOST (its worker process died)
+    "error": str,
+    "key": str,
+}
+
+
+def ok_row(result: object) -> dict[str, Any]:
+    """The row of a finished run (a RunResult)."""
+    figures = {name: getattr(result, name) for name in COLUMNS if name not in ("status", "error", "key")}
+    return {**figures, "status": OK, "error": None}
+
+
+def failed_row(status: str, sentence: str, wall_s: float | None = None) -> dict[str, Any]:
+    """The row of a run without a result."""
+    return {**dict.fromkeys(COLUMNS), "wall_s": wall_s, "status": status, "error": sentence}

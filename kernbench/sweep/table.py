@@ -1,0 +1,39 @@
+"""The table of a sweep: a row per point, the parameters first, then what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernbench.sweep.axis import Value
+from kernbench.sweep.point import Point
+from kernbench.sweep.row import COLUMNS, Row
+
+if TYPE_CHECKING:
+    import polars
+
+
+def build_table(points: Sequence[Point], rows: Mapping[str, Row]) -> polars.DataFrame:
+    """The table of those points that have a row, in the grid's order.
+
+    A parameter's column is of integers, numbers or truths if all its values are, else of text. The result columns and
+    their types are `row.COLUMNS`.
+    """
+    import polars
+
+    done = [point for point in points if point.key in rows]
+    names = points[0].columns if points else ()
+    parameters = {name: [point.columns[name] for point in done] for name in names}
+    types = {name: _column_type([point.columns[name] for point in points]) for name in names}
+    columns: dict[str, list[Any]] = {
+        name: [str(value) for value in values] if types[name] is str else values for name, values in parameters.items()
+    }
+    columns |= {name: [rows[point.key][name] for point in done] for name in COLUMNS}
+    return polars.DataFrame(columns, schema={**types, **COLUMNS}, strict=False)
+
+
+def _column_type(values: Sequence[Value]) -> type:
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1:
+        return kinds.pop()
+    return float if kinds == {int, float} else str
