@@ -141,6 +141,11 @@ class Composite(Note):
     epilogue: tuple[Epilogue, ...]
     tile: tuple[int, int, int]
 
+    @property
+    def tensors(self) -> tuple[Operand, ...]:
+        """The inputs without those of the epilogue."""
+        return self.inputs[: len(self.inputs) - sum(step.operand is not None for step in self.epilogue)]
+
 
 def plain(value: Any) -> Any:
     """A note, or anything in one, as dicts, lists, numbers and strings."""

@@ -109,8 +109,7 @@ def _composite(note: Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
         return result
 
     if note.kind == "math":
-        count = len(arrays) - sum(step.operand is not None for step in note.epilogue)
-        result = _math(str(note.function), arrays[:count], None, note.acc_dtype)
+        result = _math(str(note.function), arrays[: len(note.tensors)], None, note.acc_dtype)
     elif any(step.scope == "k_tile" for step in note.epilogue):
         result = _tiled(note, arrays, lambda part: apply(part, "k_tile"))
     else:

@@ -6,8 +6,10 @@ The classes are also the plain Python errors that the kernel language promises, 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from inspect import unwrap
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import NoReturn
 
 from kernbench.errors import KernelError
@@ -44,14 +46,17 @@ def kernel_line() -> str:
     return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
 
 
-def raising_line(traceback: TracebackType | None, kernel_file: str, kernel_first_line: int) -> str:
-    """file:line of the innermost frame in the kernel's file; the kernel's `def` when it was not entered."""
-    line = kernel_first_line
+def raising_line(error: Exception, fn: Callable[..., object]) -> str:
+    """file:line of the innermost frame in the kernel's file; the kernel's `def` where it was not entered."""
+    code = getattr(unwrap(fn), "__code__", None)
+    if code is None:
+        return "an unknown line"
+    line, traceback = code.co_firstlineno, error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == kernel_file:
+        if traceback.tb_frame.f_code.co_filename == code.co_filename:
             line = traceback.tb_lineno
         traceback = traceback.tb_next
-    return _place(kernel_file, line)
+    return _place(code.co_filename, line)
 
 
 def _place(file: str, line: int) -> str:

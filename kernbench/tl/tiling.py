@@ -11,16 +11,22 @@ from typing import NamedTuple
 import numpy as np
 
 
-class GemmTiles(NamedTuple):
-    """A tiling: which tile of each dimension each token takes, and how large the tiles are."""
+class Axis(NamedTuple):
+    """One dimension cut into tiles, and which of them each token takes."""
 
-    m: np.ndarray  # int64[token] tile index along m
-    n: np.ndarray
-    k: np.ndarray
+    dim: int
+    tile: int
+    size: np.ndarray  # int64[tile] elements of each tile
+    index: np.ndarray  # int64[token]
+
+
+class GemmTiles(NamedTuple):
+    """The tokens of a product of (m, k) and (k, n)."""
+
+    m: Axis
+    n: Axis
+    k: Axis
     last: np.ndarray  # bool[token] the last of its output tile
-    m_size: np.ndarray  # int64[tile along m] elements
-    n_size: np.ndarray
-    k_size: np.ndarray
 
 
 def tile_count(dim: int, tile: int) -> int:
@@ -37,17 +43,29 @@ def tile_sizes(dim: int, tile: int) -> np.ndarray:
 
 def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int) -> GemmTiles:
     """The tokens of an (m, k) times (k, n) product."""
-    sizes = tile_sizes(m, tile_m), tile_sizes(n, tile_n), tile_sizes(k, tile_k)
-    along_m, along_n, along_k = (np.ravel(index) for index in np.indices([len(size) for size in sizes], np.int64))
-    return GemmTiles(along_m, along_n, along_k, along_k == len(sizes[2]) - 1, *sizes)
+    cuts = ((m, tile_m), (n, tile_n), (k, tile_k))
+    sizes = [tile_sizes(*cut) for cut in cuts]
+    indices = np.indices([len(size) for size in sizes], np.int64).reshape(3, -1)
+    axes = [Axis(*cut, size, index) for cut, size, index in zip(cuts, sizes, indices, strict=True)]
+    return GemmTiles(*axes, last=indices[2] == len(sizes[2]) - 1)
 
 
-def tile_starts(rows: int, row_tile: int, columns: int, column_tile: int, transposed: bool) -> np.ndarray:
-    """int64[row tile, column tile] element offset of each tile's first element in a row-major matrix.
+def grid_index(rows: Axis, columns: Axis) -> np.ndarray:
+    """int64[token] the tile of a matrix that each token takes, counting tiles row by row."""
+    return rows.index * len(columns.size) + columns.index
 
-    With `transposed`, the memory holds the rows of the (columns, rows) matrix.
+
+def grid_elements(rows: Axis, columns: Axis) -> np.ndarray:
+    """int64[tile] elements of each tile of a matrix."""
+    return np.outer(rows.size, columns.size).ravel()
+
+
+def grid_starts(rows: Axis, columns: Axis, transposed: bool = False) -> np.ndarray:
+    """int64[tile] element offset of each tile's first element in a row-major matrix.
+
+    With `transposed`, memory holds the rows of the matrix of (columns, rows).
     """
-    row_stride, column_stride = (1, rows) if transposed else (columns, 1)
-    row_start = np.arange(tile_count(rows, row_tile), dtype=np.int64) * row_tile
-    column_start = np.arange(tile_count(columns, column_tile), dtype=np.int64) * column_tile
-    return row_start[:, None] * row_stride + column_start * column_stride
+    row_stride, column_stride = (1, rows.dim) if transposed else (columns.dim, 1)
+    row_start = np.arange(len(rows.size)) * (rows.tile * row_stride)
+    column_start = np.arange(len(columns.size)) * (columns.tile * column_stride)
+    return np.add.outer(row_start, column_start).ravel()

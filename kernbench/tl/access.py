@@ -1,0 +1,71 @@
+"""How one PE reaches memory: virtual ranges as transfers over routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.machine.intents import Intent, RouteKind
+
+if TYPE_CHECKING:
+    from kernbench.tl.pe import PeContext
+
+
+class Transfers(NamedTuple):
+    """The transfers that many ranges take: those of range i are start[i] to start[i + 1]."""
+
+    start: np.ndarray  # int64[range + 1]
+    route: np.ndarray  # int64[transfer]
+    nbytes: np.ndarray
+    stripe: np.ndarray  # the memory channel of the first byte
+
+    def expand(self, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Those of a list of ranges, in its order: int64[n] place in the list and int64[n] transfer."""
+        counts = np.diff(self.start)[ranges]
+        place = np.repeat(np.arange(len(ranges)), counts)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return place, self.start[ranges][place] + within
+
+
+class Access:
+    """Routes and channels from one PE's DMA, found once for each memory; `write` says which way."""
+
+    def __init__(self, pe: PeContext, write: bool) -> None:
+        self._pe = pe
+        self._kind = RouteKind.WRITE if write else RouteKind.READ
+        self._burst_bytes = int(pe.machine.figures["hbm.burst_bytes"])
+        self._memories: dict[int, tuple[int, int]] = {}  # by node: route, channels
+
+    def find(self, va: int, nbytes: int) -> list[tuple[int, int, int]]:
+        """(route, bytes, stripe) of each transfer of a range."""
+        found = []
+        for node, offset, size in self._pe.translate(va, nbytes):
+            route, stripes = self._memory(node)
+            found.append((route, size, offset // self._burst_bytes % stripes))
+        return found
+
+    def find_many(self, va: np.ndarray, nbytes: np.ndarray) -> Transfers:
+        """The transfers of many ranges."""
+        node, offset = self._pe.translate_many(va, nbytes)
+        counts = np.ones(len(va), np.int64)
+        split = {int(i): self._pe.translate(int(va[i]), int(nbytes[i])) for i in np.flatnonzero(node < 0)}
+        if split:
+            counts[list(split)] = [len(segments) for segments in split.values()]
+            node, offset, nbytes = (np.repeat(column, counts) for column in (node, offset, nbytes))
+        start = np.concatenate([[0], np.cumsum(counts)])
+        for i, segments in split.items():
+            node[start[i] : start[i + 1]], offset[start[i] : start[i + 1]], nbytes[start[i] : start[i + 1]] = zip(
+                *segments, strict=True
+            )
+        nodes, which = np.unique(node, return_inverse=True)
+        route, stripes = np.array([self._memory(int(node)) for node in nodes], np.int64).T[:, which]
+        return Transfers(start, route, nbytes, offset // self._burst_bytes % stripes)
+
+    def _memory(self, node: int) -> tuple[int, int]:
+        found = self._memories.get(node)
+        if found is None:
+            machine = self._pe.machine
+            route = machine.routing.route(self._pe.place.dma, node, Intent.PE_DMA, self._kind)
+            found = self._memories[node] = (route, machine.terminals[node].stripes)
+        return found

@@ -1,0 +1,87 @@
+"""Live kernels' commands: the same rows, and their numbers computed on the way.
+
+Before a load's data is read, a store's is written or a composite is computed, the rows so far must have run: an `ask` ends
+them and `pause` returns once the simulated time is there. A load reads memory as it completes; a store is visible from the
+moment its transfer is issued; a composite reads and writes when it is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import RunError
+from kernbench.program.notes import Dot, Load, Math, Ref, Store
+from kernbench.replay import numerics
+from kernbench.tl.core import Work
+from kernbench.tl.errors import fail
+from kernbench.tl.handle import CompletionHandle, TensorHandle
+from kernbench.tl.lower import Lowering
+
+if TYPE_CHECKING:
+    from kernbench.tl.pe import PeContext
+
+
+class LiveLowering(Lowering):
+    """A runner that writes rows and computes; `pause` is called with an ask as the thread's last row."""
+
+    def __init__(self, pe: PeContext, pause: Callable[[], object]) -> None:
+        super().__init__(pe)
+        if pe.memory is None:
+            raise RunError(f"a live kernel on {pe.path} was given no memory; run it recorded")
+        self._memory = pe.memory
+        self._pause = pause
+        self._run_rows = pe.thread.row_count  # rows that have run
+
+    def load(self, note: Load, out: TensorHandle, /) -> None:
+        """Read memory when the load is complete."""
+        super().load(note, out)
+        self._catch_up()
+        out._data = self._memory.read(note.va, note.shape, note.dtype)
+
+    def store(self, note: Store, source: TensorHandle, /) -> None:
+        """Write memory when the transfer is issued."""
+        self.thread.extend(*self._schedule)
+        self._catch_up()
+        self._memory.write(note.va, self._array(source))
+        self._transfer(note, source.nbytes, ((), ()), write=True)
+
+    def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:
+        """Compute at once."""
+        super().compute(note, work, inputs, out)
+        out._data = numerics.compute(note, [self._array(x) for x in inputs])
+
+    def wait(self, completion: CompletionHandle, /) -> None:
+        """Compute when the composite has ended."""
+        super().wait(completion)
+        self._catch_up()
+        result = numerics.compute(completion.note, [self._array(x) for x in completion.inputs])
+        if completion.out is not None:
+            completion.out._data = result
+        if completion.note.out_va is not None:
+            self._memory.write(completion.note.out_va, result)
+
+    def read_data(self, handle: TensorHandle, /) -> np.ndarray:
+        """The numbers of a handle. Errors: KernelError for one that is not in TCM yet."""
+        if handle.streamed:
+            fail(f"the kernel reads the data of {handle!r}, which is not in TCM", "load it with tl.load")
+        return self._array(handle)
+
+    def _array(self, handle: TensorHandle) -> np.ndarray:
+        if handle._data is not None:
+            return handle._data
+        if isinstance(handle.operand, int):
+            fail(f"the kernel uses {handle!r} before its composite has ended", "wait for it with tl.wait")
+        return numerics.resolve(handle.operand, {}, self._read)
+
+    def _read(self, ref: Ref) -> np.ndarray:
+        return self._memory.read(ref.va, ref.shape, ref.dtype)
+
+    def _catch_up(self) -> None:
+        """Let the rows so far run; returns at the simulated time of their end."""
+        if self.thread.row_count != self._run_rows:
+            self.thread.ask()
+            self._pause()
+            self._run_rows = self.thread.row_count

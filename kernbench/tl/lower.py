@@ -1,0 +1,135 @@
+"""The commands of a kernel as rows of its PE's thread: what every call costs, and where.
+
+A call first passes the scheduler. A blocking call then walks its stages, each a job of a server that the thread waits for;
+a composite starts its plan and is waited for by name. Rows that repeat are written out once and appended whole, because a
+kernel may make a million calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from kernbench.program.notes import Dot, Load, Math, Store
+from kernbench.program.ops import GE, NONE, Op
+from kernbench.tl.access import Access
+from kernbench.tl.core import Work
+from kernbench.tl.errors import fail
+from kernbench.tl.plan import build_plan
+
+if TYPE_CHECKING:
+    from kernbench.tl.handle import CompletionHandle, TensorHandle
+    from kernbench.tl.pe import PeContext
+
+Rows = tuple[tuple[int, ...], tuple[int, ...]]  # flat rows, and a tag each
+
+
+class Lowering:
+    """A runner that writes the rows of one kernel on one PE; handles have no data."""
+
+    def __init__(self, pe: PeContext) -> None:
+        program, place, figures = pe.program, pe.place, pe.machine.figures
+        self.pe = pe
+        self.thread = pe.thread
+        self.tag = program.tag
+        self.tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
+        self.reads, self.writes = Access(pe, write=False), Access(pe, write=True)
+        self.fetch_tag, self.store_tag = program.tag("fetch", "memory"), program.tag("store", "memory")
+        self.lead = program.duration(("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
+        self._read_channel = (place.dma_read, program.tag("dma_read", "memory"))
+        self._write_channel = (place.dma_write, program.tag("dma_write", "memory"))
+        self._dispatch_tag = program.tag("dispatch", "control")
+        self._pipe_tag = program.tag("composite", "gemm")
+        self._engines = {"gemm": place.gemm_server, "math": place.math_server}
+        self._done = program.counter(f"the end of a call of {pe.path}")
+        self._composites = 0
+        self._durations: dict[tuple[str, int], int] = {}
+        self._calls: dict[Work, Rows] = {}
+        schedule = program.duration(("pe_scheduler.overhead", 1))
+        self._schedule = self._job(place.scheduler_server, schedule, program.tag("schedule", "control"))
+
+    def delay(self, cycles: int, /) -> None:
+        """The PE's CPU is busy."""
+        self.thread.delay(self.duration("pe_cpu.cycle", cycles), self._dispatch_tag)
+
+    def load(self, note: Load, out: TensorHandle, /) -> None:
+        """Scheduler, then the transfers of the range on the read channel."""
+        self._transfer(note, out.nbytes, self._schedule, write=False)
+
+    def store(self, note: Store, source: TensorHandle, /) -> None:
+        """Scheduler, then the transfers of the range on the write channel."""
+        self._transfer(note, source.nbytes, self._schedule, write=True)
+
+    def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:  # noqa: ARG002
+        """Scheduler, operands out of TCM, the engine, the result into TCM."""
+        call = self._calls.get(work)
+        if call is None:
+            call = self._calls[work] = self._write_call(work)
+        first = self.thread.extend(*call)
+        self.thread.note(first + 4, note)  # the engine's row
+
+    def composite(self, completion: CompletionHandle, /) -> None:
+        """Scheduler, then all tokens of the plan start."""
+        program, note = self.pe.program, completion.note
+        plan = program.plan(*build_plan(completion, self), note)
+        self._composites += 1
+        completion.counter = program.counter(f"the end of composite {self._composites} of {self.pe.path}")
+        self.thread.extend(*self._schedule)
+        self.thread.note(self.thread.pipe(plan, completion.counter, self._pipe_tag), note)
+
+    def wait(self, completion: CompletionHandle, /) -> None:
+        """The last token of the plan has left its last stage."""
+        self.thread.wait(completion.counter, 1)
+
+    def read_data(self, handle: TensorHandle, /) -> NoReturn:
+        """Errors: KernelError; a recorded kernel has no data."""
+        fail(
+            f"the kernel reads the data of {handle!r}, but recorded kernels have none",
+            "run it live: @bench(..., live=True) or --live",
+        )
+
+    # For plans
+
+    def channel(self, write: bool) -> tuple[int, int]:
+        """The server and the tag of the DMA channel."""
+        return self._write_channel if write else self._read_channel
+
+    def duration(self, figure: str, amount: int) -> int:
+        """The program's duration of an amount of a figure."""
+        found = self._durations.get((figure, amount))
+        if found is None:
+            found = self._durations[figure, amount] = self.pe.program.duration((figure, amount))
+        return found
+
+    def durations(self, figure: str, amounts: np.ndarray) -> np.ndarray:
+        """int64[n] the program's durations of many amounts."""
+        distinct, which = np.unique(amounts, return_inverse=True)
+        return np.array([self.duration(figure, int(amount)) for amount in distinct], np.int64)[which]
+
+    def _transfer(self, note: Load | Store, nbytes: int, before: Rows, *, write: bool) -> None:
+        server, tag = self.channel(write)
+        rows, tags = before
+        transfers = (self.writes if write else self.reads).find(note.va, nbytes)
+        for route, size, stripe in transfers:
+            rows += (Op.MOVE, route, size, stripe, self._done, server, NONE, self.lead)
+            tags += (tag,)
+        count = len(transfers)
+        rows += (Op.WAIT, self._done, GE, count, count, 0, 0, 0)
+        first = self.thread.extend(rows, (*tags, 0))
+        self.thread.note(first + len(tags) - (count == 1), note)  # the transfer's row, or the wait for several
+
+    def _write_call(self, work: Work) -> Rows:
+        place = self.pe.place
+        read = self._job(place.tcm_read, self.duration("pe_tcm.read_byte", work.read_bytes), self.fetch_tag)
+        engine = self._job(
+            self._engines[work.engine], self.duration(work.figure, work.amount), self.tag(work.name, work.engine)
+        )
+        write = self._job(place.tcm_write, self.duration("pe_tcm.write_byte", work.write_bytes), self.store_tag)
+        stages = (self._schedule, read, engine, write)
+        return sum((rows for rows, _ in stages), ()), sum((tags for _, tags in stages), ())
+
+    def _job(self, server: int, duration: int, tag: int) -> Rows:
+        """A job of a server, waited for."""
+        job = (int(Op.EXEC), server, duration, self._done, 0, 0, 0, 0)
+        return (*job, int(Op.WAIT), self._done, GE, 1, 1, 0, 0, 0), (tag, 0)

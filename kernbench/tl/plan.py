@@ -1,0 +1,97 @@
+"""The tile plan of a composite as rows of a program, built whole arrays at a time.
+
+A tile is one DMA transfer of its bytes at the address of its first element: a documented simplification, since the rows
+of a tile of a wider matrix lie apart. A tile that straddles two memories is one transfer each, on one hold of the channel.
+Operands of an epilogue are in TCM and cost no fetch of their own.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.dtypes import bits, itemsize
+from kernbench.program.ops import NONE, Op
+from kernbench.tl.stages import Stages
+from kernbench.tl.tiling import grid_elements, grid_index, grid_starts, plan_gemm
+
+if TYPE_CHECKING:
+    from kernbench.tl.handle import CompletionHandle
+    from kernbench.tl.lower import Lowering
+
+
+def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags of a composite on a lowering's PE."""
+    note, place = completion.note, low.pe.place
+    tensors = completion.inputs[: len(note.tensors)]
+    gemm = note.kind == "gemm"
+    tile_m, tile_k, tile_n = note.tile
+    depth = tensors[0].shape[1] if gemm else 1
+    m, n, k, last = plan_gemm(prod(note.shape[:-1]), depth, note.shape[-1], tile_m, tile_k if gemm else 1, tile_n)
+    tokens = np.arange(len(last))
+    ends = np.flatnonzero(last)
+    output_elements = grid_elements(m, n)
+    stages = Stages(len(tokens))
+
+    fetch_bytes = np.zeros(len(tokens), np.int64)
+    for tensor, grid in zip(tensors, ((m, k), (k, n)) if gemm else ((m, n), (m, n)), strict=False):
+        tile_bytes = grid_elements(*grid) * itemsize(tensor.dtype)
+        tiles = grid_index(*grid)
+        fetch_bytes += tile_bytes[tiles]
+        if tensor.streamed:
+            va = tensor.addr + grid_starts(*grid, tensor.transposed) * itemsize(tensor.dtype)
+            _add_moves(stages, low, tokens, tiles, va, tile_bytes, write=False)
+    _add_jobs(stages, low, tokens, low.fetch_tag, place.tcm_read, "pe_tcm.read_byte", fetch_bytes)
+
+    widest = max(bits(tensor.dtype) for tensor in tensors)
+    area = output_elements[grid_index(m, n)]
+    if gemm:
+        flops = 2 * area * k.size[k.index]
+        _add_jobs(stages, low, tokens, low.tag("gemm", "gemm"), place.gemm_server, f"pe_gemm.flop_{widest}", flops)
+    else:
+        tag = low.tag(str(note.function), "math")
+        _add_jobs(stages, low, tokens, tag, place.math_server, f"pe_math.element_{widest}", area)
+
+    figure = f"pe_math.element_{bits(note.acc_dtype)}"
+    for scope, at, elements in (
+        ("k_tile", tokens, area),
+        ("output_tile", ends, area[ends]),
+        ("kernel", tokens[-1:], np.array([prod(note.shape)])),
+    ):
+        for step in note.epilogue:
+            if step.scope == scope:
+                _add_jobs(stages, low, at, low.tag(step.op, "math"), place.math_server, figure, elements)
+
+    output_bytes = output_elements * itemsize(note.dtype)
+    tiles = grid_index(m, n)[ends]
+    _add_jobs(stages, low, ends, low.store_tag, place.tcm_write, "pe_tcm.write_byte", output_bytes[tiles])
+    if note.out_va is not None:
+        va = note.out_va + grid_starts(m, n) * itemsize(note.dtype)
+        _add_moves(stages, low, ends, tiles, va, output_bytes, write=True)
+    return stages.lay_out()
+
+
+def _add_jobs(
+    stages: Stages, low: Lowering, tokens: np.ndarray, tag: int, server: int, figure: str, amounts: np.ndarray
+) -> None:
+    stages.add(tokens, tag, Op.EXEC, server, low.durations(figure, amounts), NONE)
+
+
+def _add_moves(
+    stages: Stages,
+    low: Lowering,
+    tokens: np.ndarray,
+    tiles: np.ndarray,
+    va: np.ndarray,
+    tile_bytes: np.ndarray,
+    *,
+    write: bool,
+) -> None:
+    """The transfers of the tile that each of these tokens takes."""
+    transfers = (low.writes if write else low.reads).find_many(va, tile_bytes)
+    place, which = transfers.expand(tiles)
+    hold, tag = low.channel(write)
+    route, nbytes, stripe = transfers.route[which], transfers.nbytes[which], transfers.stripe[which]
+    stages.add(tokens[place], tag, Op.MOVE, route, nbytes, stripe, NONE, hold, NONE, low.lead)

@@ -1,0 +1,86 @@
+"""Running a kernel on a PE, recorded or live.
+
+Recorded: the kernel runs to its end before the simulation and leaves all its rows. Live: the kernel is a greenlet that
+runs as far as its rows have run, so its numbers are real; greenlet is imported only then. Both leave the same rows, but
+for the asks of a live one, which take no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import KernBenchError, KernelError
+from kernbench.tl.active import activate
+from kernbench.tl.context import TLContext
+from kernbench.tl.errors import raising_line
+from kernbench.tl.live import LiveLowering
+from kernbench.tl.lower import Lowering
+
+if TYPE_CHECKING:
+    from kernbench.tl.pe import PeContext
+    from kernbench.tl.registry import Kernel
+
+
+def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: str | None = None) -> None:
+    """Run `fn(*args, tl=...)` to its end, appending its rows to the PE's thread.
+
+    Errors: KernelError naming the kernel, the PE and the kernel's line; the exception it raised is its cause.
+    """
+    context = _make_context(pe, Lowering(pe))
+    with activate(context):
+        _call(pe, context, fn, args, name)
+
+
+class LiveKernel:
+    """A kernel that runs as far as its rows have run.
+
+    `resume` is called once at its start and then for each ask of its thread, which must come to an end at each.
+    """
+
+    def __init__(self, pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: str | None = None) -> None:
+        from greenlet import getcurrent, greenlet
+
+        def pause() -> None:
+            self._greenlet.parent.switch()  # type: ignore[union-attr]
+
+        self.now_fs = 0  # when it was resumed
+        self._current = getcurrent
+        self._context = _make_context(pe, LiveLowering(pe, pause))
+        self._greenlet = greenlet(lambda: _call(pe, self._context, fn, args, name))
+
+    def resume(self, now_fs: int) -> bool:
+        """Run the kernel on; returns whether it has asked for more. Errors: KernelError as `record_kernel`."""
+        self.now_fs = now_fs
+        self._greenlet.parent = self._current()
+        with activate(self._context):
+            self._greenlet.switch()
+        return not self._greenlet.dead
+
+
+def _make_context(pe: PeContext, runner: Lowering) -> TLContext:
+    figures, place = pe.machine.figures, pe.place
+    scratch_bytes = int(figures["pe.scratch_bytes"])
+    return TLContext(
+        pe_id=place.pe,
+        num_programs=pe.num_programs,
+        dispatch_cycles=int(figures["pe_cpu.dispatch_cycles"]),
+        runner=runner,
+        cube_id=place.cube,
+        num_cubes=pe.num_cubes,
+        scratch_base=int(figures["pe_tcm.bytes"]) - scratch_bytes,
+        scratch_size=scratch_bytes,
+    )
+
+
+def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], name: str | None) -> None:
+    kernel = f"kernel {name or getattr(fn, '__name__', 'without a name')} on {pe.path}"
+    try:
+        fn(*args, tl=context)
+        context._finish()
+    except KernelError as error:  # it names its line
+        raise KernelError(f"{kernel}: {error}") from error
+    except KernBenchError as error:
+        raise KernelError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
+    except Exception as error:
+        raise KernelError(f"{kernel} raised {type(error).__name__}: {error}, at {raising_line(error, fn)}") from error
