@@ -6,9 +6,16 @@ The same spelling serves sweep files and the columns of their tables.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
 from kernbench.sweep.point import TOPOLOGY
+
+if TYPE_CHECKING:
+    from kernbench.host.bench import Bench
+
+FEW = 6  # of the topology fields, which are about a hundred
 
 
 def split_assignments(assignments: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -26,3 +33,20 @@ def split_assignments(assignments: Iterable[str]) -> tuple[dict[str, str], dict[
         else:
             parameters[name] = value
     return parameters, overrides
+
+
+def check_parameters(names: Iterable[str], bench: Bench, topology: str) -> None:
+    """Errors: InputError for a name that is no parameter of the bench, naming what `--set` may set of bench and topology."""
+    unknown = [name for name in names if name not in bench.parameters]
+    if not unknown:
+        return
+    from kernbench.machine.load import field_names
+
+    fields = [TOPOLOGY + field for field in field_names(topology)]
+    near = get_close_matches(unknown[0], [*bench.parameters, *fields], n=1)
+    raise InputError(
+        f"bench {bench.name!r} has no parameter {unknown[0]!r}"
+        f"{f'; did you mean {near[0]!r}?' if near else ';'} "
+        f"--set takes its parameters ({', '.join(bench.parameters) or 'none'}) "
+        f"or fields of topology {topology!r} ({', '.join(fields[:FEW])} and {len(fields) - FEW} more)"
+    )

@@ -44,18 +44,21 @@ def command(
 
     BENCH is a name or an index of `kernbench list`, or a Python file.
     """
-    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.assignment import check_parameters, split_assignments
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory, file_names, write_files
+    from kernbench.host.bench import find_bench
     from kernbench.host.run import run_bench
 
     parameters, overrides = split_assignments(assignments)
+    found = find_bench(bench)
+    check_parameters(parameters, found, topology)
     if out is not None:
         check_directory(out)
     announce_compiling()
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
         result = run_bench(
-            bench,
+            found.run,
             topology,
             mode=mode,
             parameters=parameters,

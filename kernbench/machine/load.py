@@ -50,6 +50,16 @@ def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = Non
     return _check(library.find("topology", topology), dict(overrides or {}))[1]
 
 
+def field_names(topology: str | Path) -> list[str]:
+    """The dotted paths that overrides of a topology may set. Errors: InputError for an unknown topology or family."""
+    from kernbench.machine.families import FAMILIES
+    from kernbench.spec.model import leaf_paths
+    from kernbench.spec.topology import family_of, load_tree
+
+    tree = load_tree(library.find("topology", topology), {})
+    return list(leaf_paths(FAMILIES[family_of(tree, FAMILIES)].spec))
+
+
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     """The machine of a topology file, checked and expanded anew."""
     family, spec = _check(path, overrides)
