@@ -1,0 +1,215 @@
+"""The `torch` of a bench: tensors on SIPs, launches, copies, and the wish to know.
+
+Everything is lazy: calls append to the device program, and the machine runs only when the host needs a time or a value, or at
+the end of the bench. Numbers are lazier still: they are computed when `numpy()` or a check of the run asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.dtypes import bits, name_of, numpy_dtype
+from kernbench.errors import InputError
+from kernbench.host.contents import Contents, Filled, Given, Random
+from kernbench.host.device import Device
+from kernbench.host.launch import Launch
+from kernbench.host.messages import KernelLaunch, TensorArg
+from kernbench.host.policy import DPPolicy
+from kernbench.host.tensor import Tensor
+
+if TYPE_CHECKING:
+    from kernbench.host.layout import Layout
+
+Reference = np.ndarray | Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a tensor must hold at the end of the run."""
+
+    tensor: Tensor
+    reference: Reference
+    tolerance: float | None
+
+
+class RuntimeContext:
+    """What a bench's function gets as `torch`. `sips` are the SIPs it may use; it knows them as 0, 1, ..."""
+
+    DPPolicy = DPPolicy
+
+    def __init__(self, device: Device, sips: Sequence[int], seed: int) -> None:
+        self._device = device
+        self._sips = tuple(sips)
+        self._current = 0
+        self._seed = seed
+        self._tensors = 0
+        self.launches: list[Launch] = []
+        self.expectations: list[Expectation] = []
+
+    # Which SIP
+
+    @property
+    def device_count(self) -> int:
+        """How many SIPs the bench may use."""
+        return len(self._sips)
+
+    @property
+    def cubes_per_sip(self) -> int:
+        """How many cubes a SIP has."""
+        return self._device.machine.places.cubes_per_sip
+
+    @property
+    def pes_per_cube(self) -> int:
+        """How many PEs a cube has."""
+        return self._device.machine.places.pes_per_cube
+
+    def set_device(self, index: int) -> None:
+        """Select the SIP on which tensors are made and kernels launched. Errors: InputError for one that is not there."""
+        if not 0 <= index < len(self._sips):
+            raise InputError(f"there is no device {index}; this run has devices 0 to {len(self._sips) - 1}")
+        self._current = index
+
+    @contextmanager
+    def device(self, index: int) -> Iterator[None]:
+        """`with torch.device(i):` selects a SIP for a while."""
+        before = self._current
+        self.set_device(index)
+        try:
+            yield
+        finally:
+            self._current = before
+
+    # Tensors
+
+    def empty(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor whose numbers nobody should read before they are written; they are zeros."""
+        return self.zeros(shape, dtype, dp, name)
+
+    def zeros(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of zeros."""
+        return self.full(shape, 0, dtype, dp, name)
+
+    def ones(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of ones."""
+        return self.full(shape, 1, dtype, dp, name)
+
+    def full(
+        self, shape: int | Sequence[int], value: float, dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of one value. As with all of these, its numbers are there at once; telling the MMUs takes time.
+
+        Errors: InputError for a shape, dtype or policy that cannot be; OutOfMemoryError.
+        """
+        return self._make(Filled(_as_shape(shape), _as_dtype(dtype), value), dp, name)
+
+    def randn(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of normal numbers: the same in every run of the bench."""
+        return self._make(Random(_as_shape(shape), _as_dtype(dtype), (self._seed, self._tensors)), dp, name)
+
+    def from_numpy(self, array: np.ndarray, dp: DPPolicy | None = None, name: str = "") -> Tensor:
+        """A tensor with the numbers of an array, written by the host: timed. Errors: also InputError for its dtype."""
+        array = np.asarray(array)
+        tensor = self._make(Filled(_as_shape(array.shape), name_of(array.dtype), 0), dp, name)
+        tensor.contents = Given(tensor.shape, tensor.dtype, array.copy())
+        return tensor.copy_(array)
+
+    def manual_seed(self, seed: int) -> None:
+        """Draw other numbers from here on."""
+        self._seed = seed
+
+    def _make(self, contents: Contents, dp: DPPolicy | None, name: str) -> Tensor:
+        name = name or f"tensor{self._tensors}"
+        if dp is not None and not isinstance(dp, DPPolicy):
+            raise InputError(f"tensor {name!r} got dp={dp!r}; give a torch.DPPolicy(cube=..., pe=...)")
+        self._tensors += 1
+        sip = self._sips[self._current]
+        layout = self._device.create(sip, name, contents, dp or DPPolicy())
+        return Tensor(self, name, sip, layout, contents)
+
+    # What tensors ask
+
+    def write(self, tensor: Tensor, array: np.ndarray) -> None:
+        """Write an array into a tensor; see `Tensor.copy_`."""
+        given = Given(tensor.shape, tensor.dtype, array.astype(numpy_dtype(tensor.dtype)))
+        self._device.write(tensor.sip, tensor.name, tensor.layout, given)
+
+    def read(self, tensor: Tensor) -> np.ndarray:
+        """Read a tensor; see `Tensor.numpy`."""
+        self._device.read(tensor.sip, tensor.name, tensor.layout)
+        return self.peek(tensor)
+
+    def peek(self, tensor: Tensor) -> np.ndarray:
+        """A tensor's numbers once all that was issued is done; takes no simulated time."""
+        self.synchronize()
+        return self._device.memory.look(tensor.layout)
+
+    def release(self, tensor: Tensor) -> None:
+        """Free a tensor's memory."""
+        self._device.release(tensor.sip, tensor.layout)
+
+    # Running
+
+    def launch(self, name: str, fn: Callable[..., Any], *args: Any) -> None:
+        """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
+
+        A tensor argument reaches the kernel as the address at which it begins. Errors: InputError for tensors of another
+        SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
+        """
+        sip = self._sips[self._current]
+        layouts = {arg.name: arg.layout for arg in args if isinstance(arg, Tensor)}
+        cubes, pes = self._targets(name, layouts)
+        sent = tuple(_as_arg(name, arg) for arg in args)
+        message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)))
+        self.launches.append(self._device.launch(message, fn))
+
+    def _targets(self, kernel: str, layouts: dict[str, Layout]) -> tuple[int, int]:
+        places = {name: (layout.cubes, layout.pes) for name, layout in layouts.items()}
+        if len(set(places.values())) > 1:
+            held = ", ".join(f"{name!r} by {cubes} cubes x {pes} PEs" for name, (cubes, pes) in places.items())
+            raise InputError(
+                f"launch of {kernel!r} got tensors held by different PEs: {held}; give them one num_cubes and num_pes"
+            )
+        return next(iter(places.values()), (self.cubes_per_sip, self.pes_per_cube))
+
+    def synchronize(self) -> None:
+        """Wait until everything issued to every SIP is done. Errors: DeadlockError."""
+        self._device.run()
+
+    def expect(self, tensor: Tensor, reference: Reference, tolerance: float | None = None) -> None:
+        """State what a tensor must hold at the end: an array, or a function that makes it, called only for a check."""
+        if not isinstance(tensor, Tensor):
+            raise InputError(f"torch.expect got {tensor!r}; give a tensor of this run and its reference")
+        self.expectations.append(Expectation(tensor, reference, tolerance))
+
+
+def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not sizes or not all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes):
+        raise InputError(f"a tensor cannot have shape {shape!r}; give positive whole numbers such as (512, 512)")
+    return tuple(int(size) for size in sizes)
+
+
+def _as_dtype(dtype: str) -> str:
+    bits(dtype)
+    return dtype
+
+
+def _as_arg(kernel: str, arg: Any) -> Any:
+    if isinstance(arg, Tensor):
+        return TensorArg(arg.name, arg.layout.va, arg.layout.shards)
+    if isinstance(arg, np.ndarray):
+        raise InputError(f"launch of {kernel!r} got a numpy array; put it on the device with torch.from_numpy first")
+    return arg

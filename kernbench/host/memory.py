@@ -1,0 +1,93 @@
+"""What the device's memories hold, in a recorded run and in a live one.
+
+Recorded: numbers are computed from notes, when somebody looks. Live: kernels work on memory that changes as simulated time
+goes by, so what the host puts there arrives by an `ask` of the host's thread, at the row where replay would put it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from kernbench.program.notes import Note
+from kernbench.replay.numbers import Numbers
+from kernbench.replay.replay import Performer, Replay
+from kernbench.replay.store import MemoryStore
+from kernbench.replay.window import Window
+
+if TYPE_CHECKING:
+    from kernbench.engine import Session
+    from kernbench.host.contents import Contents
+    from kernbench.host.layout import Layout
+    from kernbench.host.mmu import PageMap
+    from kernbench.program.program import Thread
+
+
+@dataclass(slots=True, eq=False)
+class HostData(Note):
+    """From the completion of this row on, memory holds what the host put there."""
+
+    op: ClassVar[str] = "host_data"
+    tensor: str
+    shape: tuple[int, ...]
+    dtype: str
+    deposit: int  # which of all
+
+
+class DeviceMemory:
+    """The contents of all memories of a machine during one run."""
+
+    def __init__(self, session: Session, live: bool) -> None:
+        self._session = session
+        self._live = live
+        self._store = MemoryStore()
+        self._deposits: list[tuple[Layout, Contents]] = []
+        self._pending: dict[int, deque[int]] = {}  # live, by host thread: deposits whose ask is still to come
+        self._windows: dict[int, Window] = {}  # by PE thread
+        self._replay = Replay(session.program, self._performer)
+
+    def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
+        """Let memory hold contents from the completion of a host thread's last row on."""
+        number = len(self._deposits)
+        self._deposits.append((layout, contents))
+        thread.note(row, HostData(name, layout.shape, layout.dtype, number))
+        if self._live:
+            self._pending.setdefault(thread.id, deque()).append(number)
+            thread.ask()
+
+    def answer(self, thread: int) -> None:
+        """Make the next deposit of a host thread, which asks for it."""
+        self.make_deposit(self._pending[thread].popleft())
+
+    def make_deposit(self, number: int) -> None:
+        """Put a deposit's contents in place."""
+        layout, contents = self._deposits[number]
+        layout.scatter(self._store, contents.make())
+
+    def open_window(self, thread: Thread, page_map: PageMap) -> Window:
+        """Memory as the PE of a thread sees it."""
+        window = self._windows[thread.id] = Window(self._store, page_map.translate)
+        return window
+
+    def look(self, layout: Layout) -> np.ndarray:
+        """The numbers of a tensor after all that has run."""
+        if not self._live:
+            self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
+        return layout.gather(self._store)
+
+    def _performer(self, thread: int) -> Performer:
+        return Numbers(self._windows[thread]) if thread in self._windows else _Depositor(self)
+
+
+class _Depositor:
+    """Performs the notes of a host thread."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._memory = memory
+
+    def perform(self, note: Note, /) -> None:
+        """Make the deposit that a note stands for."""
+        self._memory.make_deposit(note["deposit"])

@@ -1,0 +1,39 @@
+"""Memory as one PE sees it: a store behind a page map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kernbench.dtypes import numpy_dtype
+from kernbench.replay.store import MemoryStore
+
+Translate = Callable[[int, int], list[tuple[int, int, int]]]  # (va, bytes) → (space, address, bytes) in order
+
+
+class Window:
+    """Elements by virtual address. Errors of the translation pass through."""
+
+    __slots__ = ("_store", "_translate")
+
+    def __init__(self, store: MemoryStore, translate: Translate) -> None:
+        self._store = store
+        self._translate = translate
+
+    def read(self, va: int, shape: tuple[int, ...], dtype: str, /) -> np.ndarray:
+        """The elements at an address, row-major; a copy."""
+        kind = numpy_dtype(dtype)
+        out = np.empty(shape, kind)
+        data, at = out.reshape(-1).view(np.uint8), 0
+        for space, address, size in self._translate(va, out.nbytes):
+            data[at : at + size] = self._store.read(space, address, size)
+            at += size
+        return out
+
+    def write(self, va: int, data: np.ndarray, /) -> None:
+        """Put elements at an address, row-major."""
+        flat, at = np.ascontiguousarray(data).reshape(-1).view(np.uint8), 0
+        for space, address, size in self._translate(va, data.nbytes):
+            self._store.write(space, address, flat[at : at + size])
+            at += size
