@@ -1,0 +1,25 @@
+"""The smallest GEMM: one PE loads both operands, multiplies them, stores the result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernbench import DPPolicy, bench
+
+
+def gemm(a_ptr, b_ptr, c_ptr, m, k, n, dtype, tl):
+    """Load, multiply, store; each waits for the one before."""
+    a = tl.load(a_ptr, (m, k), dtype)
+    b = tl.load(b_ptr, (k, n), dtype)
+    tl.store(c_ptr, tl.dot(a, b))
+
+
+@bench("gemm-single-pe", "A GEMM on one PE: load, dot, store")
+def run(torch, *, M=128, K=128, N=128, dtype="f16"):
+    """Everything lies in the PE's own memory."""
+    one = DPPolicy(num_cubes=1, num_pes=1)
+    a = torch.randn((M, K), dtype, one, name="a")
+    b = torch.randn((K, N), dtype, one, name="b")
+    c = torch.empty((M, N), dtype, one, name="c")
+    torch.launch("gemm", gemm, a, b, c, M, K, N, dtype)
+    torch.expect(c, lambda: a.initial().astype(np.float32) @ b.initial().astype(np.float32))

@@ -1,0 +1,55 @@
+"""The projections of attention: Q, K and V of the same activations, with fewer heads for K and V than for Q.
+
+The cubes share the tokens, the PEs of a cube the columns of each weight. A PE loads its activations once; the three
+products then stream their weights through one pipeline, one after the other without a pause between them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernbench import DPPolicy, bench
+from kernbench.dtypes import itemsize
+
+NAMES = ("q", "k", "v")
+
+
+def part(total, index, count):
+    """The range that is the index-th of count parts; the last ones may be shorter."""
+    size = -(-total // count)
+    return min(index * size, total), min((index + 1) * size, total)
+
+
+def project(x_ptr, wq_ptr, wk_ptr, wv_ptr, q_ptr, k_ptr, v_ptr, tokens, hidden, widths, dtype, tl):
+    """This PE's block of each projection."""
+    products = zip((wq_ptr, wk_ptr, wv_ptr), (q_ptr, k_ptr, v_ptr), widths, strict=True)
+    token, token_end = part(tokens, tl.program_id(axis=1), tl.num_programs(axis=1))
+    rows = token_end - token
+    if not rows:
+        return
+    size = itemsize(dtype)
+    x = tl.load(x_ptr + token * hidden * size, (rows, hidden), dtype)
+    for weight_ptr, out_ptr, width in products:
+        column, column_end = part(width, tl.program_id(axis=0), tl.num_programs(axis=0))
+        if column < column_end:
+            weight = tl.ref(weight_ptr + hidden * column * size, (hidden, column_end - column), dtype)
+            tl.composite("gemm", x, weight, out_ptr=out_ptr + (token * width + rows * column) * size)
+    tl.wait()
+
+
+@bench("qkv-gemm", "The Q, K and V projections of attention on all PEs of a SIP")
+def run(torch, *, tokens=256, hidden=512, heads=8, kv_heads=2, head_dim=64, dtype="f16"):
+    """Tokens over cubes, columns over PEs."""
+    widths = (heads * head_dim, kv_heads * head_dim, kv_heads * head_dim)
+    x = torch.randn((tokens, hidden), dtype, DPPolicy(cube="row_wise"), name="x")
+    weights = [
+        torch.randn((hidden, width), dtype, DPPolicy(pe="column_wise"), name=f"w{name}")
+        for name, width in zip(NAMES, widths, strict=True)
+    ]
+    outs = [
+        torch.empty((tokens, width), dtype, DPPolicy(cube="row_wise", pe="column_wise"), name=name)
+        for name, width in zip(NAMES, widths, strict=True)
+    ]
+    torch.launch("project", project, x, *weights, *outs, tokens, hidden, widths, dtype)
+    for weight, out in zip(weights, outs, strict=True):
+        torch.expect(out, lambda w=weight: x.initial().astype(np.float32) @ w.initial().astype(np.float32))

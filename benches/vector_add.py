@@ -1,0 +1,37 @@
+"""z = x + y on all PEs of a SIP: no reuse, so memory and the ways to it decide."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernbench import DPPolicy, bench
+from kernbench.dtypes import itemsize
+
+
+def part(start, end, index, count):
+    """The range that is the index-th of count parts of a range; the last ones may be shorter."""
+    size = -(-(end - start) // count)
+    return min(start + index * size, end), min(start + (index + 1) * size, end)
+
+
+def add(x_ptr, y_ptr, z_ptr, n, dtype, tl):
+    """This PE's elements: a part of its cube's part."""
+    cube = part(0, n, tl.program_id(axis=1), tl.num_programs(axis=1))
+    start, end = part(*cube, tl.program_id(axis=0), tl.num_programs(axis=0))
+    if start == end:
+        return
+    offset = start * itemsize(dtype)
+    x = tl.load(x_ptr + offset, end - start, dtype)
+    y = tl.load(y_ptr + offset, end - start, dtype)
+    tl.store(z_ptr + offset, x + y)
+
+
+@bench("vector-add", "The sum of two vectors on all PEs of a SIP")
+def run(torch, *, n=1 << 20, dtype="f16"):
+    """Equal parts over the cubes, then over the PEs of each."""
+    split = DPPolicy(cube="row_wise", pe="row_wise")
+    x = torch.randn(n, dtype, split, name="x")
+    y = torch.randn(n, dtype, split, name="y")
+    z = torch.empty(n, dtype, split, name="z")
+    torch.launch("add", add, x, y, z, n, dtype)
+    torch.expect(z, lambda: x.initial().astype(np.float32) + y.initial().astype(np.float32))
