@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, InputError, bench
+from kernbench import DPPolicy, InputError, bench, part_of
 from kernbench.dtypes import itemsize
 
 VARIANTS = ("ref_ref", "load_ref", "load_load")
 
 
-def part(total, index, count):
-    """The range that is the index-th of count parts; the last ones may be shorter."""
-    size = -(-total // count)
-    return min(index * size, total), min((index + 1) * size, total)
-
-
 def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, tl):
     """This PE's block of C. Each operand's block lies in one piece, in the order in which the parts are numbered."""
-    row, row_end = part(m, tl.program_id(axis=1), tl.num_programs(axis=1))
-    column, column_end = part(n, tl.program_id(axis=0), tl.num_programs(axis=0))
+    row, row_end = part_of((0, m), tl.program_id(axis=1), tl.num_programs(axis=1))
+    column, column_end = part_of((0, n), tl.program_id(axis=0), tl.num_programs(axis=0))
     rows, columns = row_end - row, column_end - column
     if not rows or not columns:
         return

@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, bench
+from kernbench import DPPolicy, bench, part_of
 from kernbench.dtypes import itemsize
 
 NAMES = ("q", "k", "v")
 
 
-def part(total, index, count):
-    """The range that is the index-th of count parts; the last ones may be shorter."""
-    size = -(-total // count)
-    return min(index * size, total), min((index + 1) * size, total)
-
-
 def project(x_ptr, wq_ptr, wk_ptr, wv_ptr, q_ptr, k_ptr, v_ptr, tokens, hidden, widths, dtype, tl):
     """This PE's block of each projection."""
     products = zip((wq_ptr, wk_ptr, wv_ptr), (q_ptr, k_ptr, v_ptr), widths, strict=True)
-    token, token_end = part(tokens, tl.program_id(axis=1), tl.num_programs(axis=1))
+    token, token_end = part_of((0, tokens), tl.program_id(axis=1), tl.num_programs(axis=1))
     rows = token_end - token
     if not rows:
         return
     size = itemsize(dtype)
     x = tl.load(x_ptr + token * hidden * size, (rows, hidden), dtype)
     for weight_ptr, out_ptr, width in products:
-        column, column_end = part(width, tl.program_id(axis=0), tl.num_programs(axis=0))
+        column, column_end = part_of((0, width), tl.program_id(axis=0), tl.num_programs(axis=0))
         if column < column_end:
             weight = tl.ref(weight_ptr + hidden * column * size, (hidden, column_end - column), dtype)
             tl.composite("gemm", x, weight, out_ptr=out_ptr + (token * width + rows * column) * size)

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, bench
+from kernbench import DPPolicy, bench, part_of
 from kernbench.dtypes import itemsize
-
-
-def part(start, end, index, count):
-    """The range that is the index-th of count parts of a range; the last ones may be shorter."""
-    size = -(-(end - start) // count)
-    return min(start + index * size, end), min(start + (index + 1) * size, end)
 
 
 def add(x_ptr, y_ptr, z_ptr, n, dtype, tl):
     """This PE's elements: a part of its cube's part."""
-    cube = part(0, n, tl.program_id(axis=1), tl.num_programs(axis=1))
-    start, end = part(*cube, tl.program_id(axis=0), tl.num_programs(axis=0))
+    cube = part_of((0, n), tl.program_id(axis=1), tl.num_programs(axis=1))
+    start, end = part_of(cube, tl.program_id(axis=0), tl.num_programs(axis=0))
     if start == end:
         return
     offset = start * itemsize(dtype)

@@ -11,12 +11,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kernbench.errors import InputError, KernBenchError, RunError
     from kernbench.host.bench import bench
-    from kernbench.host.policy import DPPolicy
+    from kernbench.host.policy import DPPolicy, part_of
     from kernbench.host.run import RunResult
     from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
 
-__all__ = ["DPPolicy", "InputError", "KernBenchError", "RunError", "RunResult", "bench", "load_machine", "run"]
+__all__ = [
+    "DPPolicy",
+    "InputError",
+    "KernBenchError",
+    "RunError",
+    "RunResult",
+    "bench",
+    "load_machine",
+    "part_of",
+    "run",
+]
 
 _HOMES = {
     "DPPolicy": ("kernbench.host.policy", "DPPolicy"),
@@ -26,6 +36,7 @@ _HOMES = {
     "RunResult": ("kernbench.host.run", "RunResult"),
     "bench": ("kernbench.host.bench", "bench"),
     "load_machine": ("kernbench.machine", "load_machine"),
+    "part_of": ("kernbench.host.policy", "part_of"),
     "run": ("kernbench.host.run", "run_bench"),
 }
 

@@ -97,11 +97,12 @@ def _part(
     if index is None:
         return rows, cols
     if strategy == ROW_WISE:
-        return _slice(rows, index, parts), cols
-    return rows, _slice(cols, index, parts)
+        return part_of(rows, index, parts), cols
+    return rows, part_of(cols, index, parts)
 
 
-def _slice(span: tuple[int, int], index: int, parts: int) -> tuple[int, int]:
+def part_of(span: tuple[int, int], index: int, parts: int) -> tuple[int, int]:
+    """(first, end) of the index-th of `parts` parts of (first, end): how every axis is split, for kernels too."""
     start, end = span
     size = -(-(end - start) // parts)
     return min(start + index * size, end), min(start + (index + 1) * size, end)
