@@ -15,7 +15,7 @@ from typing import Any
 Names = Mapping[str, Any]
 Lowered = Callable[[Names], Any]
 
-MOST_EXPONENT = 64
+MOST_BASE, MOST_EXPONENT = 2**64, 64
 
 
 def _number(value: Any) -> Any:
@@ -25,8 +25,8 @@ def _number(value: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if abs(exponent) > MOST_EXPONENT:
-        raise ValueError(f"the exponent {exponent} is beyond {MOST_EXPONENT}")
+    if abs(exponent) > MOST_EXPONENT or abs(base) > MOST_BASE:
+        raise ValueError(f"{base} ** {exponent} is too large a power")
     return base**exponent
 
 
@@ -62,18 +62,17 @@ class Condition:
         self.text = text.strip()
         self.names: set[str] = set()
         try:
-            tree = ast.parse(self.text, mode="eval")
+            self._lowered = self._lower(ast.parse(self.text, mode="eval").body)
         except (SyntaxError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else "nested too deep"
             raise ValueError(f"{self.text!r} is not an expression ({reason})") from None
-        self._lowered = self._lower(tree.body)
 
     def holds(self, names: Names) -> bool:
         """Whether the condition is true. Errors: ValueError when it has no truth, such as a division by zero."""
         try:
             result = self._lowered(names)
         except (ArithmeticError, TypeError, ValueError) as error:
-            values = ", ".join(f"{name} = {names[name]!r}" for name in sorted(self.names))
+            values = ", ".join(f"{name} = {names[name]!r}" for name in sorted(self.names)) or "no names"
             raise ValueError(f"{self.text!r} cannot be evaluated with {values} ({error})") from None
         if not isinstance(result, bool):
             raise ValueError(f"{self.text!r} is {result!r}, neither true nor false; compare it with something")

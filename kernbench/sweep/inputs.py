@@ -82,13 +82,13 @@ def check_fields(grid: Grid, points: Iterable[Point]) -> None:
     seen: set[tuple[str, Value]] = set()
     problems: dict[str, str] = {}
     for point in points:
-        fresh = {path: value for path, value in point.overrides.items() if (path, value) not in seen}
-        seen |= fresh.items()
-        together = _field_problem(grid.topology, point.overrides) if fresh else None
+        overrides = {path: value for path, value in point.overrides.items() if path not in problems}
+        fresh = overrides.items() - seen
+        seen |= fresh
+        together = _field_problem(grid.topology, overrides) if fresh else None
         if together:
-            alone = {path: _field_problem(grid.topology, {path: value}) for path, value in fresh.items()}
-            guilty = {path: problem for path, problem in alone.items() if problem} or {next(iter(fresh)): together}
-            problems = guilty | problems
+            alone = {path: _field_problem(grid.topology, {path: value}) for path, value in fresh}
+            problems |= {path: problem for path, problem in alone.items() if problem} or {min(fresh)[0]: together}
     if problems:
         raise InputError("\n".join(f"{axes[path].mark}: {problems[path]}" for path in axes if path in problems))
 

@@ -39,7 +39,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         raise InputError(f"cannot write {path} ({error.strerror or error}); give another --out") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 class Store:

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from kernbench.sweep.axis import linspace, logspace, stepped
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [
+        ((64, 256, 64), (64, 128, 192, 256)),
+        ((64, 255, 64), (64, 128, 192)),
+        ((256, 64, -64), (256, 192, 128, 64)),
+        ((5, 5, 1), (5,)),
+        ((0.1, 0.4, 0.1), (0.1, 0.2, 0.3, 0.4)),
+    ],
+)
+def test_steps_include_the_end_and_stay_exact(given: tuple[int, int, int], values: tuple[int, ...]) -> None:
+    assert stepped(*given) == values
+
+
+def test_steps_of_integers_are_integers() -> None:
+    assert all(type(value) is int for value in stepped(1, 3, 1))
+    assert all(type(value) is float for value in stepped(1, 3, 1.0))
+
+
+def test_linspace_includes_both_ends() -> None:
+    assert linspace(0.0, 1.0, 5) == (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert linspace(8, 32, 4) == (8, 16, 24, 32)
+
+
+def test_logspace_multiplies() -> None:
+    assert logspace(8, 128, 5) == (8, 16, 32, 64, 128)
+    assert logspace(1.0, 100.0, 3) == (1.0, 10.0, 100.0)
+    assert logspace(100.0, 1.0, 3) == (100.0, 10.0, 1.0)
+
+
+def test_between_integers_lie_integers_each_once() -> None:
+    assert logspace(1, 4, 5) == (1, 2, 3, 4)
+    assert linspace(1, 3, 5) == (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: stepped(1, 2, 0), "steps of 0 never lead from 1 to 2"),
+        (lambda: stepped(1, 2, -1), "steps of -1 never lead from 1 to 2"),
+        (lambda: stepped(0, 1, 1e-9), "1,000,000,001 values are more than the 1,000,000 an axis may have"),
+        (lambda: linspace(1, 2, 1), "the count of values must be 2 or more, not 1"),
+        (lambda: linspace(0.0, 1.0, 2_000_000), "2,000,000 values are more than the 1,000,000 an axis may have"),
+        (lambda: logspace(0, 2, 3), "logspace goes from above 0 to above 0, not from 0 to 2"),
+    ],
+)
+def test_what_makes_no_axis_says_why(make: object, sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        make()  # type: ignore[operator]
+    assert str(caught.value) == sentence

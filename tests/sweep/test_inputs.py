@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.sweep.expand import expand
+from kernbench.sweep.grid import load_grid
+from kernbench.sweep.inputs import check_fields, read_inputs
+from kernbench.sweep.point import Point
+from tests.sweep import fakes
+
+
+def points(given: dict[str, Any]) -> list[Point]:
+    grid = load_grid(given)
+    inputs = read_inputs(grid)
+    found = list(inputs.points(grid, expand(grid, inputs.bench.parameters)))
+    check_fields(grid, found)
+    return found
+
+
+def refusal(directory: Path, **parameters: object) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        points(fakes.toy_grid(directory, **parameters))
+    return str(caught.value).split("\n")
+
+
+def test_a_point_has_all_parameters_typed(tmp_path: Path) -> None:
+    (point,) = points(fakes.toy_grid(tmp_path, M="8", **{"topology.hbm.channel_gbs": 16}))
+    assert point.parameters == {"M": 8, "N": 2, "dtype": "f16"}
+    assert point.overrides == {"hbm.channel_gbs": 16}
+    assert (point.bench, point.topology, point.mode) == (f"{tmp_path / 'toy.py'}:toy", "tiny", "flit")
+
+
+def test_the_same_point_twice_is_one(tmp_path: Path) -> None:
+    assert len(points(fakes.toy_grid(tmp_path, M=[1, 2, 1]))) == 2
+
+
+def test_the_key_is_of_the_content(tmp_path: Path) -> None:
+    grid = fakes.toy_grid(tmp_path, M=[1, 2])
+    first = [point.key for point in points(grid)]
+    assert len(set(first)) == 2
+    assert [point.key for point in points({**grid, "parameters": {"M": [2, 1], "N": 2}, "name": "other"})] == first[
+        ::-1
+    ]
+    for changed in ({"parameters": {"M": [1, 2], "N": 3}}, {"parameters": {"M": [1, 2], "topology.hbm.channels": 4}}):
+        assert not set(first) & {point.key for point in points({**grid, **changed})}
+
+
+def test_the_key_changes_with_the_bench_and_the_topology(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = fakes.toy_grid(tmp_path, M=1)
+    monkeypatch.chdir(tmp_path)
+    first = points(grid)[0].key
+    Path("toy.py").write_text(fakes.TOY + "# edited\n", encoding="utf-8")
+    second = points(grid)[0].key
+    shipped = Path(__file__).parents[2] / "topology" / "tiny.yaml"
+    Path("topology").mkdir()
+    text = shipped.read_text(encoding="utf-8")
+    Path("topology", "tiny.yaml").write_text(text + "# a comment changes no machine\n", encoding="utf-8")
+    same = points(grid)[0].key
+    Path("topology", "tiny.yaml").write_text(text.replace("gap_mm: 1.0", "gap_mm: 2.0"), encoding="utf-8")
+    third = points(grid)[0].key
+    assert (len({first, second, third}), same) == (3, second)
+
+
+def test_unknown_parameters_are_refused_with_their_line(tmp_path: Path) -> None:
+    fakes.write_toy(tmp_path)
+    path = tmp_path / "grid.yaml"
+    path.write_text(
+        f"bench: {tmp_path / 'toy.py'}\ntopology: tiny\nparameters:\n  MM: [1]\n  hbm.channels: [4]\n  N: [x]\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError) as caught:
+        read_inputs(load_grid(path))
+    assert str(caught.value).split("\n") == [
+        f"{path}:4:3: bench 'toy' has no parameter 'MM'; did you mean 'M'? Known: M, N, dtype",
+        f"{path}:5:3: bench 'toy' has no parameter 'hbm.channels'; known: M, N, dtype "
+        "(fields of the topology begin with 'topology.')",
+        f"{path}:6:3: parameter 'N' of bench 'toy' is int, as its default 2; got 'x'",
+    ]
+
+
+def test_unknown_benches_and_topologies_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "grid.yaml"
+    path.write_text("bench: no-such-bench-anywhere.py\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_inputs(load_grid(path))
+    assert str(caught.value).startswith(f"{path}:1:8: unknown bench 'no-such-bench-anywhere.py'")
+    path.write_text(f"bench: {fakes.write_toy(tmp_path)}\ntopology: tiney\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_inputs(load_grid(path))
+    assert str(caught.value).startswith(f"{path}:2:11: unknown topology 'tiney'; did you mean 'tiny'?")
+
+
+def test_fields_of_the_topology_are_checked_value_by_value(tmp_path: Path) -> None:
+    found = refusal(
+        tmp_path,
+        **{
+            "topology.hbm.channel_gbs": [8, 16],
+            "topology.hbm.chanels": [4],
+            "topology.ucie.gbs": [64, -1, "3 apples"],
+        },
+    )
+    assert len(found) == 2
+    assert found[0].startswith("grid: unknown topology field 'hbm.chanels'; did you mean 'hbm.channels'?")
+    assert found[1] == "grid: override ucie.gbs=-1: ucie.gbs: got -1, expected greater than 0"
+
+
+def test_values_that_fit_only_together_are_not_refused(tmp_path: Path) -> None:
+    together = {"topology.flit_bytes": [256, 192], "topology.hbm.burst_bytes": [256, 64]}
+    grid = fakes.toy_grid(tmp_path, **together)
+    assert len(points({**grid, "zip": [list(together)]})) == 2
+
+
+def test_a_parameter_named_like_a_result_is_refused(tmp_path: Path) -> None:
+    path = fakes.write_toy(tmp_path)
+    path.write_text(fakes.TOY.replace("M=1", "events=1"), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        points({"bench": str(path), "topology": "tiny"})
+    assert str(caught.value) == "grid: the bench's parameter 'events' has the name of a result column; rename it"

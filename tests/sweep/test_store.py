@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.sweep import store as store_module
+from kernbench.sweep.row import failed_row, ok_row
+from kernbench.sweep.store import Store, write_whole
+from tests.sweep import fakes
+
+
+def row(key: str, latency_ns: float = 1.0) -> dict[str, Any]:
+    return {**ok_row(fakes.result(latency_ns)), "key": key}
+
+
+def failed(key: str, status: str) -> dict[str, Any]:
+    return {**failed_row(status, "no"), "key": key}
+
+
+def parts(directory: Path) -> list[Path]:
+    return list((directory / "parts").iterdir())
+
+
+def test_rows_are_found_by_another_store(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append(row("a"))
+    store.append(failed("b", "error"))
+    store.flush()
+    assert Store(tmp_path).read() == {"a": row("a"), "b": failed("b", "error")}
+
+
+def test_the_first_row_is_on_the_disk_at_once_and_later_ones_together(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append(row("a"))
+    assert len(parts(tmp_path)) == 1
+    for i in range(100):
+        store.append(row(f"b{i}"))
+    store.flush()
+    assert len(parts(tmp_path)) < 20
+    assert len(store.read()) == 101
+
+
+def test_an_empty_directory_has_no_rows(tmp_path: Path) -> None:
+    assert Store(tmp_path / "none").read() == {}
+
+
+def test_of_several_rows_the_most_finished_counts(tmp_path: Path) -> None:
+    for one in (row("a"), failed("a", "lost"), failed("b", "lost"), failed("b", "error"), failed("b", "lost")):
+        store = Store(tmp_path)
+        store.append(one)
+    found = store.read()
+    assert (found["a"]["status"], found["b"]["status"]) == ("ok", "error")
+
+
+def test_compacting_leaves_one_part_with_all(tmp_path: Path) -> None:
+    for key in "abc":
+        Store(tmp_path).append(row(key))
+    before = Store(tmp_path).read()
+    Store(tmp_path).compact()
+    assert len(parts(tmp_path)) == 1
+    assert Store(tmp_path).read() == before
+
+
+def test_old_unfinished_files_are_swept_up_and_young_ones_left(tmp_path: Path) -> None:
+    Store(tmp_path).append(row("a"))
+    old, young = (tmp_path / "parts" / f"{store_module.TEMPORARY}{age}.parquet" for age in ("old", "young"))
+    old.write_bytes(b"half")
+    young.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    Store(tmp_path).compact()
+    assert (old.exists(), young.exists()) == (False, True)
+    assert list(Store(tmp_path).read()) == ["a"]
+
+
+def test_writers_that_compact_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    def write(name: str) -> None:
+        store = Store(tmp_path)
+        for i in range(6):
+            store.append(row(f"{name}{i}"))
+            store.flush()
+            store.compact()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "xyz"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(Store(tmp_path).read()) == 18
+
+
+def test_a_foreign_file_is_named(tmp_path: Path) -> None:
+    foreign = tmp_path / "parts" / "x.parquet"
+    foreign.parent.mkdir()
+    foreign.write_bytes(b"not parquet at all")
+    with pytest.raises(InputError) as caught:
+        Store(tmp_path).read()
+    assert str(caught.value).startswith(f"{foreign} is not a part of a sweep (")
+    assert str(caught.value).endswith("); remove it to run its points again")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("before", encoding="utf-8")
+
+    def fail(unfinished: Path) -> None:
+        unfinished.write_text("half", encoding="utf-8")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, fail)
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError) as caught:
+        write_whole(tmp_path / "file" / "x", lambda path: None)
+    assert str(caught.value) == f"cannot write {tmp_path / 'file' / 'x'} (File exists); give another --out"
