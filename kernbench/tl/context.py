@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.dtypes import bits
-from kernbench.program.notes import Constant, Load, Store
+from kernbench.program.notes import Constant, Load, Ref, Store
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import TensorHandle, constant_handle, reference_handle
 from kernbench.tl.math import MathPrimitives
@@ -56,7 +56,8 @@ class TLContext(MathPrimitives, MatmulPrimitives):
 
     def ref(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """A tensor that stays in memory; a composite streams its tiles."""
-        return reference_handle(self._ref("ref", ptr, shape, dtype))
+        bits(dtype)
+        return reference_handle(Ref(self._address("ref", ptr), as_shape("ref", shape), dtype))
 
     def arange(self, start: int, end: int, dtype: str = "i32") -> TensorHandle:
         """start, start + 1, ... end - 1."""
@@ -85,11 +86,12 @@ class TLContext(MathPrimitives, MatmulPrimitives):
 
     def load(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """Bring a tensor from memory; returns when it is in TCM."""
-        ref = self._ref("load", ptr, shape, dtype)
+        va, shape = self._address("load", ptr), as_shape("load", shape)
+        bits(dtype)
         self._dispatch()
         value = self._next_value()
-        out = TensorHandle(value, ref.va, ref.shape, dtype, "hbm", True)
-        self._runner.load(Load(value, ref.va, ref.shape, dtype), out)
+        out = TensorHandle(value, va, shape, dtype, "hbm", True)
+        self._runner.load(Load(value, va, shape, dtype), out)
         return out
 
     def store(self, ptr: int, handle: TensorHandle) -> None:
@@ -97,9 +99,9 @@ class TLContext(MathPrimitives, MatmulPrimitives):
         self._check_tensor("store", handle)
         if isinstance(handle.operand, int) and handle.space == "tcm" and not handle.addr:
             fail(f"tl.store got {handle!r}, a result without an address", "give the context a scratch_base")
-        ref = self._ref("store", ptr, handle.shape, handle.dtype)
+        va = self._address("store", ptr)
         self._dispatch()
-        self._runner.store(Store((handle.operand,), ref.va, ref.shape, ref.dtype), handle)
+        self._runner.store(Store((handle.operand,), va, handle.shape, handle.dtype), handle)
 
     # For handles and runners
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import index
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
-from kernbench.dtypes import bits
 from kernbench.errors import suggest
-from kernbench.program.notes import Dot, Load, Math, Note, Ref, Shape, Store
+from kernbench.program.notes import Dot, Load, Math, Note, Shape, Store
 from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
 from kernbench.tl.handle import CompletionHandle, TensorHandle
 from kernbench.tl.scratch import Scratch
-from kernbench.tl.shapes import as_shape
 
 SCRATCH_BYTES = 1 << 20
 
 
-class Work(NamedTuple):
-    """What a job asks of the PE: bytes from TCM, an amount of a figure on an engine, bytes to TCM."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What a job asks of the PE: bytes from TCM, an amount of a figure on an engine, bytes to TCM.
+
+    Made once for each kind of call (`find_job`, `find_product`) and recognised by identity from then on.
+    """
 
     name: str  # in the op log
     engine: str  # "gemm" or "math", which is also the kind in the op log
@@ -89,18 +91,14 @@ class ContextCore:
         self._value_count += 1
         return self._value_count
 
-    def _result(self, value: int, shape: Shape, dtype: str) -> TensorHandle:
-        out = TensorHandle(value, 0, shape, dtype)
-        out.addr = self._scratch.take(out.nbytes)
-        return out
+    def _result(self, value: int, shape: Shape, dtype: str, nbytes: int) -> TensorHandle:
+        return TensorHandle(value, self._scratch.take(nbytes), shape, dtype)
 
-    def _ref(self, primitive: str, ptr: int, shape: int | Sequence[int], dtype: str) -> Ref:
+    def _address(self, primitive: str, ptr: int) -> int:
         try:
-            va = index(ptr)
+            return index(ptr)
         except TypeError:
             fail(f"tl.{primitive} got the pointer {ptr!r}", "give an address, such as a tensor argument of the kernel")
-        bits(dtype)
-        return Ref(va, as_shape(primitive, shape), dtype)
 
     def _check_tensor(self, primitive: str, x: object) -> None:
         if not isinstance(x, TensorHandle):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
-from numbers import Real
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from kernbench.dtypes import itemsize
 from kernbench.program.notes import Composite, Constant, Operand, Ref, Shape, View
 from kernbench.tl.active import active, find_active
 
-if TYPE_CHECKING:
-    import numpy as np
+WHOLE = (int, np.integer)
+NUMBERS = (*WHOLE, float, np.floating)
 
 
 class TensorHandle:
@@ -22,7 +23,7 @@ class TensorHandle:
     the transposed tensor. The operators + - * / take handles of shapes that broadcast, or numbers.
     """
 
-    __slots__ = ("_data", "addr", "dtype", "nbytes", "operand", "pinned", "shape", "space", "transposed")
+    __slots__ = ("_data", "addr", "dtype", "operand", "pinned", "shape", "space", "streamed", "transposed")
 
     def __init__(
         self,
@@ -39,16 +40,16 @@ class TensorHandle:
         self.addr = addr
         self.shape = shape
         self.dtype = dtype
-        self.nbytes = prod(shape) * itemsize(dtype)
         self.space = space
         self.pinned = pinned
+        self.streamed = space == "hbm" and not pinned  # still in memory, to be fetched by what uses it
         self.transposed = transposed
         self._data = data
 
     @property
-    def streamed(self) -> bool:
-        """Whether the elements are still in memory, to be fetched by what uses them."""
-        return self.space == "hbm" and not self.pinned
+    def nbytes(self) -> int:
+        """Bytes of the elements; a number takes none."""
+        return prod(self.shape) * itemsize(self.dtype) if self.shape else 0
 
     @property
     def data(self) -> np.ndarray | None:
@@ -108,9 +109,10 @@ def constant_handle(constant: Constant) -> TensorHandle:
     return TensorHandle(constant, 0, constant.shape, constant.dtype)
 
 
-def scalar_handle(value: Real, dtype: str) -> TensorHandle:
+@lru_cache(maxsize=1024)
+def scalar_handle(value: float, dtype: str) -> TensorHandle:
     """A number as a tensor of shape ()."""
-    return constant_handle(Constant((), dtype, value if isinstance(value, int) else float(value)))
+    return constant_handle(Constant((), dtype, int(value) if isinstance(value, WHOLE) else float(value)))
 
 
 def reference_handle(ref: Ref) -> TensorHandle:

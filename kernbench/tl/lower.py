@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle, TensorHandle
     from kernbench.tl.pe import PeContext
 
+_EXEC, _MOVE, _WAIT = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)  # plain ints: an enum's attribute costs a lookup
+
 Rows = tuple[tuple[int, ...], tuple[int, ...]]  # flat rows, and a tag each
 
 
@@ -112,10 +114,10 @@ class Lowering:
         rows, tags = before
         transfers = (self.writes if write else self.reads).find(note.va, nbytes)
         for route, size, stripe in transfers:
-            rows += (Op.MOVE, route, size, stripe, self._done, server, NONE, self.lead)
+            rows += (_MOVE, route, size, stripe, self._done, server, NONE, self.lead)
             tags += (tag,)
         count = len(transfers)
-        rows += (Op.WAIT, self._done, GE, count, count, 0, 0, 0)
+        rows += (_WAIT, self._done, GE, count, count, 0, 0, 0)
         first = self.thread.extend(rows, (*tags, 0))
         self.thread.note(first + len(tags) - (count == 1), note)  # the transfer's row, or the wait for several
 
@@ -131,5 +133,5 @@ class Lowering:
 
     def _job(self, server: int, duration: int, tag: int) -> Rows:
         """A job of a server, waited for."""
-        job = (int(Op.EXEC), server, duration, self._done, 0, 0, 0, 0)
-        return (*job, int(Op.WAIT), self._done, GE, 1, 1, 0, 0, 0), (tag, 0)
+        job = (_EXEC, server, duration, self._done, 0, 0, 0, 0)
+        return (*job, _WAIT, self._done, GE, 1, 1, 0, 0, 0), (tag, 0)

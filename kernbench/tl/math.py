@@ -6,14 +6,15 @@ the result, or, where an axis is worked along, those of the input.
 
 from __future__ import annotations
 
+from functools import cache, partial, reduce
 from math import prod
-from numbers import Real
+from typing import Any
 
-from kernbench.dtypes import bits, is_float
+from kernbench.dtypes import bits, is_float, itemsize
 from kernbench.program.notes import Math, Shape
 from kernbench.tl.core import ContextCore, Work
 from kernbench.tl.errors import fail
-from kernbench.tl.handle import TensorHandle, scalar_handle
+from kernbench.tl.handle import NUMBERS, TensorHandle, scalar_handle
 from kernbench.tl.promotion import promote, scalar_dtype
 from kernbench.tl.shapes import as_axis, broadcast
 
@@ -93,7 +94,7 @@ class MathPrimitives(ContextCore):
 
     def softmax(self, x: TensorHandle, axis: int = -1) -> TensorHandle:
         """exp(x - max) / sum(exp(x - max)) along an axis, timed as one job over the elements of x; floats only."""
-        return self._along("softmax", x, axis, keep=True)
+        return self._along("softmax", x, axis)
 
     def sum(self, x: TensorHandle, axis: int) -> TensorHandle:
         """The sum along an axis, which becomes 1 long."""
@@ -109,58 +110,55 @@ class MathPrimitives(ContextCore):
 
     def _unary(self, function: str, x: TensorHandle) -> TensorHandle:
         self._check_tensor(function, x)
-        return self._math(function, (x,), x.shape, x.dtype, prod(x.shape))
+        return self._job(function, (x,))
 
     def _elementwise(self, function: str, *given: Tensor) -> TensorHandle:
-        inputs = self._as_tensors(function, given)
-        shape, dtype = inputs[0].shape, "" if function == "where" else inputs[0].dtype
-        for other in inputs[1:]:
-            if other.shape != shape:
-                shape = broadcast(function, shape, other.shape)
-            if other.dtype != dtype:
-                dtype = promote(dtype, other.dtype) if dtype else other.dtype
-        return self._math(function, inputs, shape, dtype, prod(shape))
+        return self._job(function, self._as_tensors(function, given))
 
-    def _along(self, function: str, x: TensorHandle, axis: int, keep: bool = False) -> TensorHandle:
+    def _along(self, function: str, x: TensorHandle, axis: int) -> TensorHandle:
         self._check_tensor(function, x)
-        axis = as_axis(function, x.shape, axis)
-        shape = x.shape if keep else (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        return self._math(function, (x,), shape, x.dtype, prod(x.shape), axis)
+        return self._job(function, (x,), as_axis(function, x.shape, axis))
 
-    def _math(
-        self,
-        function: str,
-        inputs: tuple[TensorHandle, ...],
-        shape: Shape,
-        dtype: str,
-        elements: int,
-        axis: int | None = None,
-    ) -> TensorHandle:
-        if function in FLOATS_ONLY and not is_float(dtype):
-            fail(f"tl.{function} got a tensor of {dtype}", "it needs floats")
+    def _job(self, function: str, inputs: tuple[TensorHandle, ...], axis: int | None = None) -> TensorHandle:
+        shape, dtype, work = find_job(function, tuple([(x.shape, x.dtype) for x in inputs]), axis)
         self._dispatch()
         value = self._next_value()
-        out = self._result(value, shape, dtype)
+        out = self._result(value, shape, dtype, work.write_bytes)
         note = Math(function, tuple([x.operand for x in inputs]), value, shape, dtype, axis)
-        read_bytes, width = 0, bits(dtype)
-        for x in inputs:
-            if x.shape:
-                read_bytes += x.nbytes
-                width = max(width, bits(x.dtype))
-        work = Work(function, "math", f"pe_math.element_{width}", elements, read_bytes, out.nbytes)
         self._runner.compute(note, work, inputs, out)
         return out
 
     def _as_tensors(self, function: str, given: tuple[Tensor, ...]) -> tuple[TensorHandle, ...]:
-        """Operands as tensors; a number becomes a scalar of the type in which it meets the first tensor."""
-        first = next((x for x in given if isinstance(x, TensorHandle)), None)
-        if first is None:
+        """Operands as tensors; a number becomes a scalar of the type of the tensors it meets."""
+        tensors = [x for x in given if not isinstance(x, NUMBERS)]
+        for x in tensors:
+            self._check_tensor(function, x)
+        if len(tensors) == len(given):
+            return tuple(tensors)
+        if not tensors:
             fail(f"tl.{function} got {', '.join(map(repr, given))}", "give at least one tensor")
-        tensors = []
-        for x in given:
-            if isinstance(x, Real):
-                tensors.append(scalar_handle(x, scalar_dtype(x, first.dtype)))
-            else:
-                self._check_tensor(function, x)
-                tensors.append(x)
-        return tuple(tensors)
+        met = [x.dtype for x in _typed(function, given) if not isinstance(x, NUMBERS)] or [tensors[0].dtype]
+        dtype = met[0] if len(met) == 1 else reduce(promote, met)
+        return tuple([scalar_handle(x, scalar_dtype(x, dtype)) if isinstance(x, NUMBERS) else x for x in given])
+
+
+def _typed(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands that decide the type of the result."""
+    return operands[1:] if function == "where" else operands
+
+
+@cache
+def find_job(function: str, inputs: tuple[tuple[Shape, str], ...], axis: int | None) -> tuple[Shape, str, Work]:
+    """Shape and dtype of a result, and its work, from those of the inputs. Errors: KernelError."""
+    shape = reduce(partial(broadcast, function), [dims for dims, _ in inputs])
+    dtype = reduce(promote, [name for _, name in _typed(function, inputs)])
+    if function in FLOATS_ONLY and not is_float(dtype):
+        fail(f"tl.{function} got a tensor of {dtype}", "it needs floats")
+    elements = prod(shape)
+    if axis is not None and function != "softmax":
+        shape = (*shape[:axis], 1, *shape[axis + 1 :])
+    tensors = [(prod(dims), name) for dims, name in inputs if dims]
+    width = max(bits(dtype), *[bits(name) for _, name in tensors])
+    read_bytes = sum(count * itemsize(name) for count, name in tensors)
+    work = Work(function, "math", f"pe_math.element_{width}", elements, read_bytes, prod(shape) * itemsize(dtype))
+    return shape, dtype, work

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from functools import cache
+from math import prod
 from typing import Any
 
-from kernbench.dtypes import bits, is_float
+from kernbench.dtypes import bits, is_float, itemsize
 from kernbench.errors import suggest
 from kernbench.program.notes import Composite, Dot, Shape
 from kernbench.tl.core import ContextCore, Work
 from kernbench.tl.epilogue import read_epilogue
 from kernbench.tl.errors import fail
-from kernbench.tl.handle import CompletionHandle, TensorHandle, scalar_handle
+from kernbench.tl.handle import NUMBERS, CompletionHandle, TensorHandle, scalar_handle
 from kernbench.tl.math import BINARY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
@@ -25,13 +26,11 @@ class MatmulPrimitives(ContextCore):
         """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
         self._check_tensor("dot", a)
         self._check_tensor("dot", b)
-        shape, dtype = product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype)
+        shape, dtype, work = find_product(a.shape, a.dtype, b.shape, b.dtype)
         self._dispatch()
         value = self._next_value()
-        out = self._result(value, shape, dtype)
+        out = self._result(value, shape, dtype, work.write_bytes)
         note = Dot((a.operand, b.operand), value, shape, dtype, accumulator(dtype))
-        figure = f"pe_gemm.flop_{max(bits(a.dtype), bits(b.dtype))}"
-        work = Work("gemm", "gemm", figure, 2 * shape[0] * shape[1] * a.shape[1], a.nbytes + b.nbytes, out.nbytes)
         self._runner.compute(note, work, (a, b), out)
         return out
 
@@ -59,10 +58,10 @@ class MatmulPrimitives(ContextCore):
         tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
         acc_dtype = acc_dtype or accumulator(dtype)
         bits(acc_dtype)
-        out_va = self._ref("composite", out_ptr, shape, dtype).va or None
+        out_va = self._address("composite", out_ptr) or None
         self._dispatch()
         value = self._next_value()
-        out = None if out_va else self._result(value, shape, dtype)
+        out = None if out_va else self._result(value, shape, dtype, prod(shape) * itemsize(dtype))
         operands = tuple(x.operand for x in inputs)
         note = Composite(op, math_op, operands, value if out else None, out_va, shape, dtype, acc_dtype, steps, tile)
         completion = CompletionHandle(note, inputs, out)
@@ -84,7 +83,7 @@ class MatmulPrimitives(ContextCore):
                 self._pending.remove(completion)
 
     def _epilogue_operand(self, x: Any, shape: Shape, dtype: str) -> TensorHandle:
-        if isinstance(x, Real):
+        if isinstance(x, NUMBERS):
             return scalar_handle(x, "f32" if is_float(dtype) else dtype)
         self._check_tensor("composite", x)
         if find_broadcast(x.shape, shape) != shape:
@@ -93,6 +92,15 @@ class MatmulPrimitives(ContextCore):
                 "give a number or a shape that broadcasts to the result's",
             )
         return x
+
+
+@cache
+def find_product(a: Shape, a_dtype: str, b: Shape, b_dtype: str) -> tuple[Shape, str, Work]:
+    """Shape and dtype of a dot's result, and its work. Errors: KernelError."""
+    (m, n), dtype = product_shape("dot", a, b), promote(a_dtype, b_dtype)
+    read_bytes = prod(a) * itemsize(a_dtype) + prod(b) * itemsize(b_dtype)
+    figure = f"pe_gemm.flop_{max(bits(a_dtype), bits(b_dtype))}"
+    return (m, n), dtype, Work("gemm", "gemm", figure, 2 * m * n * a[1], read_bytes, m * n * itemsize(dtype))
 
 
 def accumulator(dtype: str) -> str:

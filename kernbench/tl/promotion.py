@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from numbers import Integral, Real
+
+import numpy as np
 
 from kernbench.dtypes import bits, is_float
 
@@ -24,6 +25,6 @@ def promote(a: str, b: str) -> str:
     return {8: "f16", 16: "f32"}[bits(a)] if is_float(a) else f"i{min(32, 2 * bits(a))}"
 
 
-def scalar_dtype(value: Real, dtype: str) -> str:
+def scalar_dtype(value: float, dtype: str) -> str:
     """The type in which a Python number meets a tensor: the tensor's, or f32 for a fraction among integers."""
-    return "f32" if not isinstance(value, Integral) and not is_float(dtype) else dtype
+    return "f32" if isinstance(value, (float, np.floating)) and not is_float(dtype) else dtype

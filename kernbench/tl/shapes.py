@@ -12,10 +12,17 @@ from kernbench.tl.errors import fail
 
 def as_shape(primitive: str, shape: int | Sequence[int]) -> Shape:
     """A shape as a tuple of positive ints; an int n means (n,). Errors: KernelError."""
+    if type(shape) is tuple:
+        return _check_shape(primitive, shape)
+    return _check_shape(primitive, tuple(shape) if isinstance(shape, Sequence) else (shape,))
+
+
+@cache
+def _check_shape(primitive: str, shape: tuple[object, ...]) -> Shape:
     try:
-        dims = tuple(index(dim) for dim in shape) if isinstance(shape, Sequence) else (index(shape),)
+        dims = tuple(index(dim) for dim in shape)  # type: ignore[arg-type]
     except TypeError:
-        fail(f"tl.{primitive} got the shape {shape!r}", "give an int or a tuple of ints")
+        fail(f"tl.{primitive} got the shape {shape}", "give an int or a tuple of ints")
     if any(dim < 1 for dim in dims):
         fail(f"tl.{primitive} got the shape {dims}", "every dimension must be at least 1")
     return dims
