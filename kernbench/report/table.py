@@ -22,7 +22,7 @@ def rank_points(table: polars.DataFrame) -> tuple[polars.DataFrame, str]:
 
     done = table.filter(polars.col("status") == OK)
     same_work = all(axis.of_topology or not axis.numeric for axis in find_swept(table))
-    if same_work or done["achieved_tflops"].null_count() or done["achieved_tflops"].max() == 0:
+    if same_work or done["achieved_tflops"].null_count() or not done["achieved_tflops"].max():
         return done.sort("latency_ns", maintain_order=True), "latency"
     return done.sort("achieved_tflops", descending=True, maintain_order=True), "achieved TFLOPS"
 
