@@ -8,6 +8,7 @@ machinery is int64 femtoseconds.
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 FS_PER_NS = 1_000_000
 
@@ -42,29 +43,26 @@ def parse(figure: object, unit: str) -> float:
 
     Errors: ValueError naming the text and the units that would do.
     """
-    units = DIMENSIONS[_DIMENSION_OF[unit]]
-    if isinstance(figure, int | float) and not isinstance(figure, bool):
-        return float(figure)
-    matched = _FIGURE.fullmatch(figure) if isinstance(figure, str) else None
-    if matched is None:
-        raise ValueError(f"got {figure!r}, expected a number, {_with_units(units)}")
-    number, got = float(matched[1].replace("_", "")), matched[2] or unit
-    if got in units:
-        return number if got == unit else _scale(number, units[got], units[unit])
-    raise ValueError(f"got {figure!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
+    return float(_exact(figure, unit))
 
 
 def parse_count(figure: object, unit: str) -> int:
     """A whole figure in `unit` ("16KiB" in "B" is 16384). Errors: ValueError, also for what is not whole."""
-    number = parse(figure, unit)
-    if number != int(number):
+    number = _exact(figure, unit)
+    if number.denominator != 1:
         raise ValueError(f"got {figure!r}, expected a whole number{f' of {unit}' if unit else ''}")
     return int(number)
 
 
-def _scale(number: float, got: float, wanted: float) -> float:
-    # A factor of ten to an integer power divides exactly where its inverse does not multiply exactly.
-    return number * (got / wanted) if got >= wanted else number / round(wanted / got, 9)
+def _exact(figure: object, unit: str) -> Fraction:
+    units = DIMENSIONS[_DIMENSION_OF[unit]]
+    matched = _FIGURE.fullmatch(str(figure)) if not isinstance(figure, bool | None) else None
+    if matched is None:
+        raise ValueError(f"got {figure!r}, expected a number, {_with_units(units)}")
+    number, got = Fraction(matched[1]), matched[2] or unit
+    if got not in units:
+        raise ValueError(f"got {figure!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
+    return number * Fraction(str(units[got])) / Fraction(str(units[unit]))
 
 
 def _with_units(units: dict[str, float]) -> str:

@@ -48,7 +48,7 @@ def load(key: str) -> Machine | None:
     """The machine kept under a key, or None."""
     path = directory() / f"{key}.npz"
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             machine = _unpack({name: kept[name] for name in kept.files})
         os.utime(path)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):

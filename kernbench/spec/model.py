@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
@@ -22,6 +23,7 @@ class Model(BaseModel):
 
 
 M = TypeVar("M", bound=BaseModel)
+_SHOULD = re.compile(r"^\w+ should (be|have) (a valid )?")  # how pydantic words what it expects
 
 
 def check(model: type[M], tree: Marked) -> M:
@@ -39,12 +41,13 @@ def _sentence(model: type[BaseModel], tree: Marked, error: Any) -> tuple[Mark, s
     node, depth = _walk(tree, path)
     name = ".".join(str(part) for part in path)
     kind = error["type"]
+    mark = node.key if node.key and isinstance(node.value, dict) else node.mark
     if kind == "missing":
-        return node.mark, f"{name}: missing; add it"
+        return mark, f"{name}: missing; add it"
     if kind == "extra_forbidden":
         return node.key or node.mark, f"{name}: unknown field{_known(model, path)}"
-    text = str(error.get("ctx", {}).get("error", "")) or f"got {_shown(error['input'])}, {_expected(error['msg'])}"
-    mark = node.mark if depth == len(path) else tree.mark
+    got = node.plain() if depth == len(path) else error["input"]
+    text = str(error.get("ctx", {}).get("error", "")) or f"got {_shown(got)}, {_expected(error)}"
     return mark, f"{name}: {text}" if name else text
 
 
@@ -62,11 +65,11 @@ def _walk(tree: Marked, path: list[Any]) -> tuple[Marked, int]:
     return node, len(path)
 
 
-def _expected(message: str) -> str:
-    for said, plain in (("Input should be ", "expected "), ("Value error, ", "")):
-        if message.startswith(said):
-            return plain + message.removeprefix(said).removeprefix("a valid ")
-    return message[:1].lower() + message[1:]
+def _expected(error: Any) -> str:
+    if error["type"] in ("model_type", "dict_type"):
+        return "expected a mapping"
+    message, changed = _SHOULD.subn("expected ", error["msg"])
+    return message if changed else message[:1].lower() + message[1:]
 
 
 def _shown(value: object) -> str:
@@ -84,14 +87,14 @@ def _known(model: type[BaseModel], path: list[Any]) -> str:
 
 
 def _model_at(model: type[BaseModel], path: list[Any]) -> type[BaseModel] | None:
-    current: type[BaseModel] | None = model
+    """The model a path leads to; keys of mappings and indices of lists lead to the model of what these hold."""
+    current = model
     for part in path:
-        if current is None:
-            return None
-        if isinstance(part, int):
-            continue
-        field = current.model_fields.get(part)
-        current = next(_models_in(field.annotation), None) if field else None
+        if part in current.model_fields:
+            inner = next(_models_in(current.model_fields[part].annotation), None)
+            if inner is None:
+                return None
+            current = inner
     return current
 
 

@@ -7,6 +7,7 @@ itself (`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.cha
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from kernbench.errors import InputError, suggest
@@ -58,8 +59,8 @@ def override(dotted: str, value: object) -> Marked:
     """A value as typed on a command line (a text is read as YAML), marked as what it is."""
     shown = f"override {dotted}={value}"
     if isinstance(value, str):
-        read = parse(value, shown)
-        return _marked(read.plain(), Mark(shown))
+        with suppress(InputError):  # what is not YAML stays a text; the check says what the field would have
+            value = parse(value, shown).plain()
     return _marked(value, Mark(shown))
 
 

@@ -18,8 +18,9 @@ import yaml
 from kernbench.errors import InputError
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_INT = re.compile(r"[-+]?(0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)")
-_FLOAT = re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_INT = re.compile(r"[-+]?\d+(_\d+)*")
+_HEX = re.compile(r"0x[0-9a-fA-F]+(_[0-9a-fA-F]+)*")
+_FLOAT = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _WORDS: dict[str, object] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -95,7 +96,9 @@ def scalar(text: str) -> object:
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text):
-        return int(text, 0)
+        return int(text)
+    if _HEX.fullmatch(text):
+        return int(text, 16)
     return float(text) if _FLOAT.fullmatch(text) else text
 
 

@@ -1,0 +1,45 @@
+"""The sheets that are shipped fit the parts they are for, and parts give the figures they promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench import library
+from kernbench.components.memory import Hbm
+from kernbench.errors import InputError
+from kernbench.machine.families import FAMILIES
+from kernbench.spec.model import check
+from kernbench.spec.sheet import load_sheet
+from kernbench.spec.yaml import parse
+
+PARTS = {
+    name: field.annotation
+    for name, field in FAMILIES["sip"].spec.model_fields.items()
+    if name in FAMILIES["sip"].kinds()
+}
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_a_shipped_sheet_gives_every_parameter_of_its_part(part):
+    sheet, figures = load_sheet(part, FAMILIES["sip"].kinds()[part])
+    model = PARTS[part]
+    assert model is not None
+    assert set(figures.value) == set(model.model_fields)
+    check(model, figures)
+    assert all(parameter.source for parameter in sheet.parameters.values())
+
+
+def test_no_sheet_is_shipped_without_a_part():
+    assert set(library.list_names("models")) == set(PARTS)
+
+
+def test_a_figure_of_a_delaying_part_is_its_overhead_in_fs():
+    hbm = Hbm(channel_gbs=1, channels=1, burst_bytes=1, slice_bytes=1, turn_ns=0, overhead_ns=0.5)
+    assert hbm.figures()["overhead"] == 500_000
+    assert hbm.figures()["channels"] == 1
+
+
+def test_slices_hold_whole_bursts():
+    tree = parse("{channel_gbs: 1, channels: 1, burst_bytes: 256, slice_bytes: 300, turn_ns: 0, overhead_ns: 0}", "f")
+    with pytest.raises(InputError, match=r"^f:1:1: slice_bytes 300 is not a multiple of burst_bytes 256$"):
+        check(Hbm, tree)

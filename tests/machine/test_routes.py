@@ -1,0 +1,210 @@
+"""Ways through the default machine, on graphs that can be checked by hand, and what round trips cost."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from kernbench.errors import UnreachableError
+from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine.sip_spec import parse_router
+from tests.machine.alone import transfer_fs
+
+NS = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return load_machine("sip_2x4x4")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return load_machine("tiny")
+
+
+def _routers(machine, path):
+    names = [machine.node_name[node].rpartition(".")[2] for node in path]
+    return [parse_router(name) for name in names if re.fullmatch(r"r\d+c\d+", name)]
+
+
+def _xy(src, dst):
+    (r0, c0), (r1, c1) = src, dst
+    across = [(r0, c) for c in range(c0, c1, 1 if c1 > c0 else -1)]
+    return [*across, *((r, c1) for r in range(r0, r1, 1 if r1 > r0 else -1)), dst]
+
+
+HOLE = {(2, 2), (2, 3), (3, 2), (3, 3)}
+
+
+def test_ways_inside_a_cube_go_horizontally_first_where_no_hole_is_in_the_way(machine):
+    checked = 0
+    for intent in (Intent.PE_DMA, Intent.CUBE_LOCAL, Intent.M_CPU_DMA, Intent.ALL):
+        for pe in range(8):
+            source = machine.places.pe(1, 6, pe)
+            start = source.router if intent == Intent.M_CPU_DMA else source.dma
+            for slice_ in range(8):
+                path = machine.routing.path(start, machine.places.hbm(1, 6, slice_), intent)
+                routers = _routers(machine, path)
+                wanted = _xy(routers[0], routers[-1])
+                assert not any("ucie" in machine.node_name[node] for node in path)
+                if not HOLE & set(wanted):
+                    assert routers == wanted
+                    checked += 1
+    assert checked == 4 * 64
+
+
+def test_ways_round_the_hole_stay_in_the_cube_and_are_no_longer_than_they_must(machine):
+    r2c1, r2c4 = machine.find_node("sip0.cube0.r2c1"), machine.find_node("sip0.cube0.r2c4")
+    path = machine.routing.path(r2c1, r2c4, Intent.PE_DMA)
+    assert _routers(machine, path) == [(2, 1), (1, 1), (1, 2), (1, 3), (1, 4), (2, 4)]
+
+
+def test_ways_between_cubes_cross_as_few_dies_as_possible(machine):
+    places = machine.places
+    for src in range(0, 16, 3):
+        for dst in range(16):
+            path = machine.routing.path(places.pe(0, src, 0).dma, places.hbm(0, dst, 0), Intent.PE_DMA)
+            names = [machine.node_name[node] for node in path]
+            crossings = sum(bool(re.fullmatch(r".*ucie_[NSEW]", name)) for name in names) // 2
+            assert crossings == abs(src // 4 - dst // 4) + abs(src % 4 - dst % 4)
+            assert not any(".io0." in name for name in names)
+
+
+def test_ways_between_packages_go_through_the_switch(machine):
+    places = machine.places
+    path = machine.routing.path(places.pe(0, 5, 3).dma, places.hbm(1, 9, 2), Intent.PE_DMA)
+    assert {places.pcie_ep(0), places.switch(), places.pcie_ep(1)} <= set(path)
+
+
+def test_a_launch_reaches_the_pe_over_the_mesh(tiny):
+    places = tiny.places
+    down = [tiny.node_name[n] for n in tiny.routing.path(places.pcie_ep(0), places.io_cpu(0), Intent.ALL)]
+    assert down == ["sip0.io0.pcie_ep", "sip0.io0.io_noc", "sip0.io0.io_cpu"]
+    last = [tiny.node_name[n] for n in tiny.routing.path(places.m_cpu(0, 1), places.pe(0, 1, 1).cpu, Intent.ALL)]
+    assert last == [f"sip0.cube1.{part}" for part in ("m_cpu", "r0c1", "r0c2", "r1c2", "pe1.pe_cpu")]
+
+
+def test_dma_routes_never_use_command_links(machine):
+    with pytest.raises(UnreachableError) as caught:
+        machine.routing.route(machine.places.pcie_ep(0), machine.places.io_cpu(0), Intent.PE_DMA, RouteKind.MESSAGE)
+    assert str(caught.value) == (
+        "no route leads from sip0.io0.pcie_ep to sip0.io0.io_cpu for pe_dma traffic; check the links of topology sip_2x4x4"
+    )
+
+
+def test_reading_what_is_no_memory_is_refused(tiny):
+    with pytest.raises(UnreachableError) as caught:
+        tiny.routing.route(tiny.places.pe(0, 0, 0).dma, tiny.places.m_cpu(0, 0), Intent.ALL, RouteKind.READ)
+    assert str(caught.value) == (
+        "sip0.cube0.m_cpu is no memory, so nothing can be read or written there from sip0.cube0.pe0.pe_dma; "
+        "name an HBM controller or an SRAM"
+    )
+
+
+def test_a_failed_route_leaves_the_tables_whole(tiny):
+    before = tiny.routing.tables()
+    with pytest.raises(UnreachableError):
+        tiny.routing.route(tiny.places.pe(0, 0, 0).dma, tiny.places.m_cpu(0, 0), Intent.ALL, RouteKind.WRITE)
+    assert tiny.routing.tables() is before
+
+
+def test_routes_are_interned(tiny):
+    ask = (tiny.places.pe(0, 0, 0).dma, tiny.places.hbm(0, 1, 0), Intent.PE_DMA, RouteKind.READ)
+    assert tiny.routing.route(*ask) == tiny.routing.route(*ask)
+
+
+def test_the_steps_of_a_write_and_of_a_read(tiny):
+    """pe0 of cube0 at r0c0 → east port → cube1's west port → r0c0 → its pe0's slice."""
+    src, dst = tiny.places.pe(0, 0, 0).dma, tiny.places.hbm(0, 1, 0)
+    write = tiny.routing.route(src, dst, Intent.PE_DMA, RouteKind.WRITE)
+    read = tiny.routing.route(src, dst, Intent.PE_DMA, RouteKind.READ)
+    tables, channels = tiny.routing.tables(), tiny.terminals[dst]
+    out = tiny.routing.edges(write)
+    names = [tiny.station_name[edge] for edge in out]
+    assert names[0] == "sip0.cube0.pe0.pe_dma -> sip0.cube0.r0c0"
+    assert names[-1] == "sip0.cube1.r0c0 -> sip0.cube1.hbm_ctrl.pe0"
+    assert tiny.routing.edges(read) == [edge ^ 1 for edge in reversed(out)]
+
+    steps = slice(tables.start[write], tables.start[write + 1])
+    assert tables.station[steps].tolist() == [*out, channels.first_station]
+    assert tables.stripes[steps].tolist() == [*[1] * len(out), 8]
+    paid = dict(zip([*names, "memory"], tables.overhead_fs[steps].tolist(), strict=True))
+    assert {name: fs for name, fs in paid.items() if fs} == {
+        "sip0.cube0.ucie_E -> sip0.cube1.ucie_W": 8 * NS,
+        "sip0.cube1.ucie_W -> sip0.cube1.ucie_W.conn0": 8 * NS,
+    }
+    way = int(tiny.stations.propagation_fs[out].sum())
+    assert way == 10 * int(tiny.edge_um[out].sum()) > 0
+    assert (tables.lead_fs[write], tables.tail_fs[write], tables.propagation_fs[write]) == (0, way, way)
+    assert (tables.lead_fs[read], tables.tail_fs[read], tables.propagation_fs[read]) == (way, 0, way)
+    assert (tables.direction[write], tables.direction[read]) == (1, 0)
+    steps = slice(tables.start[read], tables.start[read + 1])
+    assert tables.station[steps].tolist() == [channels.first_station, *(edge ^ 1 for edge in reversed(out))]
+
+
+def test_sram_charges_its_access_time(tiny):
+    route = tiny.routing.route(tiny.places.pe(0, 0, 0).dma, tiny.places.sram(0, 0), Intent.PE_DMA, RouteKind.WRITE)
+    assert tiny.routing.tables().overhead_fs[-1] == 2 * NS
+    assert tiny.routing.tables().stripes[tiny.routing.tables().start[route + 1] - 1] == 1
+
+
+def test_endpoints_hold_whole_messages_and_their_ends_charge_nothing(machine):
+    places = machine.places
+    route = machine.routing.route(places.pcie_ep(0), places.pcie_ep(1), Intent.ALL, RouteKind.MESSAGE)
+    tables = machine.routing.tables()
+    steps = slice(tables.start[route], tables.start[route + 1])
+    assert tables.whole[steps].tolist() == [0, 0]
+    assert tables.overhead_fs[steps].tolist() == [0, 5 * NS]
+    route = machine.routing.route(places.io_cpu(0), places.io_cpu(1), Intent.ALL, RouteKind.MESSAGE)
+    tables = machine.routing.tables()
+    steps = slice(tables.start[route], tables.start[route + 1])
+    assert tables.whole[steps].tolist() == [0, 0, 1, 0, 1, 0]
+    assert tables.overhead_fs[steps].tolist() == [0, 0, 8 * NS, 5 * NS, 8 * NS, 0]
+
+
+def test_a_message_to_itself_passes_nothing(tiny):
+    node = tiny.places.m_cpu(0, 0)
+    route = tiny.routing.route(node, node, Intent.ALL, RouteKind.MESSAGE)
+    tables = tiny.routing.tables()
+    assert tables.start[route] == tables.start[route + 1]
+
+
+@pytest.mark.parametrize("kind", [RouteKind.WRITE, RouteKind.READ])
+def test_sixteen_kib_to_the_own_slice_take_73_ns_and_propagation(machine, kind):
+    pe = machine.places.pe(0, 0, 0)
+    route = machine.routing.route(pe.dma, machine.places.hbm(0, 0, 0), Intent.PE_DMA, kind)
+    wires = 2 * 2 * 500 * 10  # there and back, two links of 0.5 mm at 10 fs a µm
+    assert transfer_fs(machine, route, 16 * 1024) == 73 * NS + wires
+    cpu_scheduler_tlb = (
+        machine.figures["pe_cpu.overhead"] + machine.figures["pe_scheduler.overhead"] + machine.figures["pe_mmu.tlb"]
+    )
+    assert transfer_fs(machine, route, 16 * 1024) + cpu_scheduler_tlb == pytest.approx(77 * NS, rel=0.03)
+
+
+@pytest.mark.parametrize(("nbytes", "ns"), [(64 * 1024, 545), (1024 * 1024, 8230)])
+def test_host_writes_meet_their_calibration_points(machine, nbytes, ns):
+    places = machine.places
+    route = machine.routing.route(places.pcie_ep(0), places.hbm(0, 0, 0), Intent.ALL, RouteKind.WRITE)
+    assert transfer_fs(machine, route, nbytes) + machine.figures["pcie_ep.overhead"] == pytest.approx(ns * NS, rel=0.03)
+
+
+def test_a_write_to_the_other_package_meets_its_calibration_point(machine):
+    places = machine.places
+    route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(1, 0, 0), Intent.PE_DMA, RouteKind.WRITE)
+    assert transfer_fs(machine, route, 16 * 1024) + 3.5 * NS == pytest.approx(409 * NS, rel=0.03)
+
+
+def test_distances_follow_the_ways(machine):
+    places = machine.places
+    src, dst = places.pe(0, 0, 2).dma, places.hbm(0, 7, 1)
+    edges = machine.routing.edges_between(src, dst, Intent.PE_DMA)
+    assert machine.routing.distance(src, dst, Intent.PE_DMA) == int(machine.edge_weight[edges].sum())
+
+
+def test_trees_are_kept(tiny):
+    first = tiny.routing.tree(0, Intent.ALL)
+    assert tiny.routing.tree(0, Intent.ALL) is first
+    assert np.count_nonzero(first < 0) == 1  # all but the source are reached
