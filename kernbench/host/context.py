@@ -51,6 +51,11 @@ class RuntimeContext:
         self.launches: list[Launch] = []
         self.expectations: list[Expectation] = []
 
+    @property
+    def submitted(self) -> bool:
+        """Whether anything was issued to the device."""
+        return bool(self._tensors or self.launches)
+
     # Which SIP
 
     @property

@@ -30,6 +30,16 @@ class Launch:
     started: list[tuple[Thread, int]] = field(default_factory=list)
     finished: list[tuple[Thread, int]] = field(default_factory=list)
 
+    def left_fs(self, issue_fs: np.ndarray) -> int:
+        """When it left the host. Arrays are int64[row] of the program's op table."""
+        thread, row = self.issued
+        return int(issue_fs[thread.find_row(row)])
+
+    def back_fs(self, end_fs: np.ndarray) -> int:
+        """When the host knew that all PEs were done."""
+        thread, row = self.completed
+        return int(end_fs[thread.find_row(row)])
+
     def pe_exec_fs(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> int:
         """From the opening of the barrier to the last PE's end."""
         start = min(int(end_fs[thread.find_row(row)]) for thread, row in self.started)

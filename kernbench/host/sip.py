@@ -130,7 +130,8 @@ class Sip:
         return va
 
     def _free(self, shard: Shard) -> None:
-        assert shard.cube is not None and shard.pe is not None
+        assert shard.cube is not None
+        assert shard.pe is not None
         self._slice(shard.cube, shard.pe).free(shard.pa, shard.nbytes)
 
     def _decode(self, address: int) -> Segment | None:

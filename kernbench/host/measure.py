@@ -1,0 +1,64 @@
+"""The figures of a run, read off its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.oplog.utilisation import Bottleneck, find_bottleneck, list_parts
+from kernbench.program.ops import Op
+
+if TYPE_CHECKING:
+    from kernbench.engine import Session
+    from kernbench.host.device import Device
+    from kernbench.host.launch import Launch
+    from kernbench.program.program import Program
+
+
+def latency_fs(session: Session, launches: Sequence[Launch]) -> int:
+    """From the first launch leaving the host to the last completion back at it; the makespan without a launch."""
+    if not launches:
+        return session.now_fs
+    left = min(launch.left_fs(session.op_issue_fs) for launch in launches)
+    back = max(launch.back_fs(session.op_end_fs) for launch in launches)
+    return back - left
+
+
+def pe_exec_fs(session: Session, launches: Sequence[Launch]) -> int:
+    """From barrier to last PE, summed over the launches of a SIP; the largest of all SIPs."""
+    by_sip: dict[int, int] = {}
+    for launch in launches:
+        took = launch.pe_exec_fs(session.op_issue_fs, session.op_end_fs)
+        by_sip[launch.message.sip] = by_sip.get(launch.message.sip, 0) + took
+    return max(by_sip.values(), default=0)
+
+
+def bottleneck(device: Device, kernel_fs: int) -> Bottleneck | None:
+    """The busiest class of parts over the kernel time; over the makespan when the host copied data, too."""
+    session = device.session
+    busy_fs = np.concatenate([session.server_busy_fs, session.station_busy_fs])
+    window_fs = session.now_fs if device.copied or not kernel_fs else kernel_fs
+    return find_bottleneck(list_parts(device.machine), busy_fs, window_fs)
+
+
+def gemm_flops(program: Program) -> int:
+    """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
+    of_duration = np.array(
+        [sum(amount for figure, amount in terms if figure.startswith("pe_gemm.flop_")) for terms in program.durations]
+    )
+    jobs = program.op[program.op[:, 0] == Op.EXEC]
+    return int(of_duration[jobs[:, 2]].sum())
+
+
+def dma_bytes(program: Program) -> int:
+    """The bytes that PEs moved to and from memory."""
+    tags = [program.tag(name, "memory") for name in ("dma_read", "dma_write")]
+    rows = np.isin(program.op_tag, tags) & (program.op[:, 0] == Op.MOVE)
+    return int(program.op[rows, 2].sum())
+
+
+def per_s(amount: int, fs: int) -> float:
+    """A rate; 0 for no time."""
+    return amount / (fs * 1e-15) if fs else 0.0

@@ -1,0 +1,60 @@
+"""What a run found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kernbench.host.device import Device
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The figures of one run. Simulated times in ns; `wall_s` is real.
+
+    latency_ns: from the first launch leaving the host to the last completion back at it, or the makespan without a launch.
+    pe_exec_ns: from a launch's barrier to its last PE's end, summed over the launches of a SIP, the largest of all SIPs.
+    makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
+    bottleneck: the most utilised class of parts, its busiest part and how much of the kernel time (of the makespan, when
+    the host copied data) that was busy. achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
+    """
+
+    bench: str
+    topology: str
+    mode: str
+    parameters: Mapping[str, object]
+    overrides: Mapping[str, object]
+    latency_ns: float
+    pe_exec_ns: float
+    makespan_ns: float
+    events: int
+    flit_hops: int
+    wall_s: float
+    verified: bool | None
+    mismatches: tuple[str, ...]
+    achieved_tflops: float
+    achieved_gbs: float
+    bottleneck: str | None
+    bottleneck_part: str | None
+    bottleneck_utilisation: float
+    device: Device = field(repr=False, compare=False)
+
+    def op_log(self) -> pl.DataFrame:
+        """The op log, built when asked for; its columns are described in `kernbench.oplog.log`."""
+        from kernbench.oplog.log import build_log
+
+        session = self.device.session
+        return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: everything but the op log."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "device"}
+        return values | {
+            "parameters": dict(self.parameters),
+            "overrides": {path: str(value) for path, value in self.overrides.items()},
+            "mismatches": list(self.mismatches),
+        }

@@ -1,0 +1,116 @@
+"""Running a bench on a machine: the one way in, for the command line, sweeps, tests and users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.host import measure
+from kernbench.host.bench import Bench, find_bench, line_of, typed_parameters
+from kernbench.host.context import RuntimeContext
+from kernbench.host.device import Device
+from kernbench.host.result import RunResult
+from kernbench.machine import load_machine
+from kernbench.replay.compare import find_mismatch
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+FS_PER_NS = 1_000_000
+
+
+def run_bench(
+    bench: str | int | Path | Callable[..., object],
+    topology: str | Path = "sip_2x4x4",
+    *,
+    mode: str = "flit",
+    parameters: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    verify: bool = False,
+    live: bool = False,
+    device: str = "all",
+) -> RunResult:
+    """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
+
+    `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
+    computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data;
+    `device` is "all" or "sip:N".
+
+    Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
+    they make `verified` False.
+    """
+    started = perf_counter()
+    found = find_bench(bench)
+    given = typed_parameters(found, parameters or {})
+    machine = load_machine(topology, overrides)
+    driven = Device(machine, mode, live)
+    torch = RuntimeContext(driven, _sips(machine, device), seed=0)
+    _call(found, torch, given)
+    driven.run()
+    mismatches = _verify(found, torch) if verify else ()
+    pe_exec_fs = measure.pe_exec_fs(driven.session, torch.launches)
+    bottleneck = measure.bottleneck(driven, pe_exec_fs)
+    return RunResult(
+        bench=found.name,
+        topology=machine.name,
+        mode=mode,
+        parameters=given,
+        overrides=dict(overrides or {}),
+        latency_ns=measure.latency_fs(driven.session, torch.launches) / FS_PER_NS,
+        pe_exec_ns=pe_exec_fs / FS_PER_NS,
+        makespan_ns=driven.session.now_fs / FS_PER_NS,
+        events=driven.session.events,
+        flit_hops=driven.session.flit_hops,
+        wall_s=perf_counter() - started,
+        verified=not mismatches if verify else None,
+        mismatches=mismatches,
+        achieved_tflops=measure.per_s(measure.gemm_flops(driven.program), pe_exec_fs) / 1e12,
+        achieved_gbs=measure.per_s(measure.dma_bytes(driven.program), pe_exec_fs) / 1e9,
+        bottleneck=bottleneck.kind if bottleneck else None,
+        bottleneck_part=bottleneck.part if bottleneck else None,
+        bottleneck_utilisation=bottleneck.utilisation if bottleneck else 0.0,
+        device=driven,
+    )
+
+
+def _sips(machine: Machine, device: str) -> range:
+    count = machine.places.sip_count
+    if device == "all":
+        return range(count)
+    name, _, number = device.partition(":")
+    if name != "sip" or not number.isdecimal() or int(number) >= count:
+        known = ", ".join(["all", *(f"sip:{i}" for i in range(count))])
+        raise InputError(f"machine {machine.name} has no device {device!r}; known: {known}")
+    return range(int(number), int(number) + 1)
+
+
+def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object]) -> None:
+    try:
+        found.run(torch, **parameters)
+    except KernBenchError:
+        raise
+    except Exception as error:
+        raise RunError(
+            f"bench {found.name!r} raised {type(error).__name__}: {error}, at {line_of(error, found.file)}"
+        ) from error
+    if not torch.submitted:
+        raise RunError(
+            f"bench {found.name!r} submitted nothing; it should make tensors and launch a kernel, {found.file}"
+        )
+
+
+def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
+    if not torch.expectations:
+        raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
+    mismatches = []
+    for expectation in torch.expectations:
+        tensor, reference = expectation.tensor, expectation.reference
+        expected = np.asarray(reference() if callable(reference) else reference)
+        got = torch.peek(tensor)
+        mismatches.append(find_mismatch(tensor.name, tensor.dtype, got, expected, expectation.tolerance))
+    return tuple(mismatch for mismatch in mismatches if mismatch is not None)

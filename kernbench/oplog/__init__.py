@@ -1,0 +1,1 @@
+"""The record of what happened: one row for each operation, and what was busy."""
