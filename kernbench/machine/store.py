@@ -19,7 +19,7 @@ from kernbench.machine.machine import Machine, Terminal
 from kernbench.machine.places import Shape
 from kernels_jit.tables import Stations
 
-KEEP = 128  # files; a sweep over topologies makes one for each
+KEEP = 32  # files of about 2 MB; a sweep over topologies makes one for each
 _JSON = (
     "name",
     "family",
