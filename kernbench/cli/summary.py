@@ -33,7 +33,8 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if summary["achieved_gbs"]:
         lines.append(("", f"{summary['achieved_gbs']:,.1f} GB/s", "bytes moved by DMA over kernel time"))
     if summary["bottleneck"]:
-        lines.append(("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", summary["bottleneck"]))
+        busiest = f"{summary['bottleneck']}, most of all {summary['bottleneck_part']}"
+        lines.append(("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", busiest))
     lines.append(("simulation", f"{summary['wall_s']:.2f} s", _effort(summary)))
     lines.append(("numbers", *_verification(summary)))
     return lines

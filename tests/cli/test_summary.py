@@ -14,7 +14,8 @@ SUMMARY: dict[str, Any] = {
     "pe_exec_ns": 77.0,
     "achieved_tflops": 1.25,
     "achieved_gbs": 212.34,
-    "bottleneck": "sip0.cube0.pe0.pe_dma",
+    "bottleneck": "dma_read",
+    "bottleneck_part": "sip0.cube0.pe0.pe_dma.read",
     "bottleneck_utilisation": 0.875,
     "events": 12345,
     "flit_hops": 678,
@@ -37,7 +38,7 @@ def test_every_figure_has_its_unit_and_its_clock() -> None:
         "kernel 77.000 ns simulated time, launch barrier to last PE done",
         "achieved 1.250 TFLOPS useful flops over kernel time",
         "212.3 GB/s bytes moved by DMA over kernel time",
-        "bottleneck 87.5% busy sip0.cube0.pe0.pe_dma",
+        "bottleneck 87.5% busy dma_read, most of all sip0.cube0.pe0.pe_dma.read",
         "simulation 0.12 s wall time; 12,345 events, 678 flit hops",
         "numbers not checked --verify-data checks them",
     ]
