@@ -18,6 +18,7 @@ from kernbench.units import FS_PER_NS
 from kernels_jit.tables import Stations
 
 if TYPE_CHECKING:
+    from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.places import Shape
 
 
@@ -110,7 +111,7 @@ class Builder:
         flit_bytes: int,
         ns_per_mm: float,
         figures: Mapping[str, float],
-        shape: Shape,
+        shape: Shape | MeshShape,
     ) -> Machine:
         """The machine of what was built."""
         position = np.array(self.position, np.float64).reshape(-1, 2)

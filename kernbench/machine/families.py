@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernbench.components.part import Part
-from kernbench.machine import sip
+from kernbench.machine import mesh, sip
 from kernbench.machine.machine import Machine
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.spec.model import Model
@@ -26,4 +26,4 @@ class Family:
         return {name: kind.kind for name, kind in parts.items() if isinstance(kind, type) and issubclass(kind, Part)}
 
 
-FAMILIES: dict[str, Family] = {"sip": Family(SipSpec, sip.expand)}
+FAMILIES: dict[str, Family] = {"mesh": Family(mesh.MeshSpec, mesh.expand), "sip": Family(SipSpec, sip.expand)}

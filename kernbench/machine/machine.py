@@ -19,6 +19,7 @@ from kernels_jit.tables import Stations
 if TYPE_CHECKING:
     from kernbench.machine.graph import Csr
     from kernbench.machine.intents import Intent
+    from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.places import Places, Shape
     from kernbench.machine.routes import Routing
 
@@ -64,7 +65,7 @@ class Machine:
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...: what utilisation is summed over
     server_slots: np.ndarray  # int64[server]
 
-    shape: Shape = field(repr=False)  # how many of everything
+    shape: Shape | MeshShape = field(repr=False)  # how many of everything
     places: Places = field(init=False, repr=False)  # the only maker of part names: PEs, memories, endpoints
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)

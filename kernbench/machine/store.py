@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernbench.machine.machine import Machine, Terminal
+from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.places import Shape
 from kernels_jit.tables import Stations
 
@@ -33,6 +34,7 @@ _JSON = (
     "server_kind",
 )
 _ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
+_SHAPES = {"mesh": MeshShape, "sip": Shape}  # by family
 _STATIONS = "stations_"
 _TERMINALS = "terminals"
 
@@ -94,13 +96,16 @@ def _pack(machine: Machine) -> dict[str, Any]:
 
 def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     meta = json.loads(kept["meta"].tobytes())
-    shape = meta.pop("shape")
-    shape["pe_routers"] = tuple(shape["pe_routers"])
-    held: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in meta.items()}
+    shape = _SHAPES[meta["family"]](**_frozen(meta.pop("shape")))
+    held = _frozen(meta)
     held |= {name: kept[name] for name in _ARRAYS}
     return Machine(
         **held,
         stations=Stations(**{name: kept[_STATIONS + name] for name in Stations._fields}),
         terminals={int(row[0]): Terminal(*(int(x) for x in row[1:])) for row in kept[_TERMINALS].tolist()},
-        shape=Shape(**shape),
+        shape=shape,
     )
+
+
+def _frozen(read: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in read.items()}
