@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from kernbench.dtypes import numpy_dtype
+from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Math, Ref, View
+from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE, compute, resolve
+
+X = np.array([[1.0, -2.0, 0.5], [4.0, 3.0, -1.0]], np.float16)
+Y = np.array([[2.0, 2.0, 0.25], [-1.0, 8.0, 1.0]], np.float16)
+
+
+def math(function, *arrays, axis=None, dtype="f16"):
+    return compute(Math(function, tuple(range(len(arrays))), 9, (), dtype, axis), arrays)
+
+
+def test_operands_resolve():
+    memory = np.arange(6, dtype=np.float16).reshape(2, 3)
+    read = lambda ref: memory.reshape(ref.shape)  # noqa: E731
+    assert resolve(4, {4: X}, read) is X
+    assert resolve(View(4), {4: X}, read).tolist() == X.T.tolist()
+    assert resolve(View(Ref(0, (3, 2), "f16")), {}, read).tolist() == memory.reshape(3, 2).T.tolist()
+    assert resolve(Constant((2, 2), "i8", 7), {}, read).tolist() == [[7, 7], [7, 7]]
+    assert resolve(Constant((3,), "u16", 5, 1), {}, read).tolist() == [5, 6, 7]
+    assert resolve(Constant((), "bf16", 0.5), {}, read).dtype == numpy_dtype("bf16")
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays", "expected"),
+    [
+        ("exp", [X], np.exp(X.astype(np.float32))),
+        ("log", [np.abs(X)], np.log(np.abs(X).astype(np.float32))),
+        ("sqrt", [np.abs(X)], np.sqrt(np.abs(X).astype(np.float32))),
+        ("abs", [X], np.abs(X)),
+        ("sigmoid", [X], 1 / (1 + np.exp(-X.astype(np.float32)))),
+        ("cos", [X], np.cos(X.astype(np.float32))),
+        ("sin", [X], np.sin(X.astype(np.float32))),
+        ("maximum", [X, Y], [[2, 2, 0.5], [4, 8, 1]]),
+        ("minimum", [X, Y], [[1, -2, 0.25], [-1, 3, -1]]),
+        ("add", [X, Y], X + Y),
+        ("sub", [X, Y], X - Y),
+        ("mul", [X, Y], X * Y),
+        ("div", [X, Y], X / Y),
+        ("fma", [X, Y, X], X * Y + X),
+        ("clamp", [X, np.float16(-1), np.float16(1)], [[1, -1, 0.5], [1, 1, -1]]),
+        ("where", [X > 0, X, Y], [[1, 2, 0.5], [4, 3, 1]]),
+    ],
+)
+def test_elementwise(function, arrays, expected):
+    got = math(function, *[np.asarray(array) for array in arrays])
+    assert got.dtype == np.float16
+    np.testing.assert_array_equal(got, np.asarray(expected).astype(np.float16))
+
+
+def test_reductions_keep_their_axis():
+    assert math("sum", X, axis=1).tolist() == [[-0.5], [6.0]]
+    assert math("max", X, axis=0).tolist() == [[4.0, 3.0, 0.5]]
+    assert math("min", X, axis=1).tolist() == [[-2.0], [-1.0]]
+
+
+def test_softmax_does_not_overflow():
+    got = math("softmax", np.array([[600.0, 600.0], [0.0, -600.0]], np.float16), axis=1)
+    assert got.tolist() == [[0.5, 0.5], [1.0, 0.0]]
+
+
+def test_integers_wrap_and_divide_towards_zero():
+    a, b = np.array([120, -7, 7], np.int8), np.array([10, 2, 2], np.int8)
+    assert math("add", a, b, dtype="i8").tolist() == [-126, -5, 9]
+    assert math("div", a, b, dtype="i8").tolist() == [12, -3, 3]
+
+
+def test_overflow_is_silent():
+    big = np.array([60000.0], np.float16)
+    assert np.isinf(math("add", big, big)).all()
+    assert np.isnan(math("log", -big)).all()
+
+
+def test_a_dot_rounds_once():
+    a, b = np.full((1, 4096), 1, np.float16), np.full((4096, 1), 1.0005, np.float16)
+    assert compute(Dot((0, 1), 2, (1, 1), "f16", "f32"), [a, b]).tolist() == [[4100.0]]
+
+
+@pytest.mark.parametrize("dtype", ["f8e4m3", "f8e5m2", "bf16", "f32", "i8", "i32"])
+def test_a_dot_of_every_kind_of_type(dtype):
+    a = np.array([[1, 2], [2, 4]]).astype(numpy_dtype(dtype))
+    got = compute(Dot((0, 1), 2, (2, 2), dtype, "f32" if dtype[0] in "fb" else "i32"), [a, a])
+    assert got.dtype == numpy_dtype(dtype)
+    assert got.astype(np.float32).tolist() == [[5, 10], [10, 20]]
+
+
+def composite(arrays, epilogue, kind="gemm", function=None, tile=(32, 2, 32)):
+    inputs = tuple(range(len(arrays)))
+    return compute(
+        Composite(kind, function, inputs, 9, None, (), "f32", "f32", tuple(epilogue), tile),
+        [np.asarray(array, np.float32) for array in arrays],
+    )
+
+
+def test_each_scope_is_applied_where_it_belongs():
+    a, b = [[1, 1, 1, 1]], [[1], [1], [-3], [1]]  # partial sums 2 and -2 with k tiles of 2
+    assert composite([a, b], []).tolist() == [[0]]
+    assert composite([a, b], [Epilogue("relu", "k_tile")]).tolist() == [[2]]
+    assert composite([a, b, 10], [Epilogue("bias", "output_tile", 2)]).tolist() == [[10]]
+    assert composite([a, b, 10], [Epilogue("bias", "k_tile", 2)]).tolist() == [[20]]
+    steps = [Epilogue("scale", "kernel", 3), Epilogue("bias", "output_tile", 2)]
+    assert composite([a, b, 10, 2], steps).tolist() == [[20]]  # output tiles come before the kernel's end
+
+
+def test_an_elementwise_composite():
+    got = composite(
+        [[[1, -5]], [[2, 2]], 0.5],
+        [Epilogue("relu", "output_tile"), Epilogue("dequant", "kernel", 2)],
+        kind="math",
+        function="add",
+    )
+    assert got.tolist() == [[1.5, 0]]
+
+
+def test_every_function_is_defined_once():
+    assert not ELEMENTWISE.keys() & ALONG_AXIS.keys()
