@@ -1,8 +1,9 @@
-"""C = A @ B on all PEs of a SIP, as one tiled pipeline on each.
+"""C = A @ B on all PEs of all SIPs, as one tiled pipeline on each.
 
-The cubes share the rows of A and the PEs of a cube the columns of B, so every PE computes one block of C. The variant says
-how operands reach the matrix engine: `ref` streams their tiles from memory while other tiles compute, `load` first brings
-the whole block into TCM.
+The SIPs share the rows of A and run side by side; in each, the cubes share its rows and the PEs of a cube the columns of B, so
+every PE computes one block of C. Fewer cubes or PEs take part when a part would be less than a tile. The variant says how
+operands reach the matrix engine: `ref` streams their tiles from memory while other tiles compute, `load` first brings the
+whole block into TCM.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from kernbench import DPPolicy, InputError, bench, part_of
 from kernbench.dtypes import itemsize
 
 VARIANTS = ("ref_ref", "load_ref", "load_load")
+TILE = 32  # rows and columns of a tile of C
 
 
 def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, tl):
@@ -29,13 +31,28 @@ def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, tl):
     tl.wait(tl.composite("gemm", a, b, out_ptr=c_ptr + (row * n + rows * column) * size))
 
 
-@bench("matmul-composite", "A GEMM on all PEs of a SIP, tiles streamed (ref) or operands loaded first (load)")
+@bench("matmul-composite", "A GEMM on all PEs, tiles streamed (ref) or operands loaded first (load)")
 def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref"):
-    """Rows over cubes, columns over PEs."""
+    """Rows over SIPs, then over cubes; columns over PEs."""
     if variant not in VARIANTS:
         raise InputError(f"matmul-composite has no variant {variant!r}; known: {', '.join(VARIANTS)}")
-    a = torch.randn((M, K), dtype, DPPolicy(cube="row_wise"), name="a")
-    b = torch.randn((K, N), dtype, DPPolicy(pe="column_wise"), name="b")
-    c = torch.empty((M, N), dtype, DPPolicy(cube="row_wise", pe="column_wise"), name="c")
-    torch.launch("matmul", matmul, a, b, c, M, K, N, dtype, variant)
+    sips = parts(M, torch.device_count)
+    for sip in range(sips):
+        first, end = part_of((0, M), sip, sips)
+        with torch.device(sip):
+            multiply(torch, sip, end - first, K, N, dtype, variant)
+
+
+def multiply(torch, sip, m, k, n, dtype, variant):
+    """The rows of one SIP. All SIPs have the same B."""
+    places = {"num_cubes": parts(m, torch.cubes_per_sip), "num_pes": parts(n, torch.pes_per_cube)}
+    a = torch.randn((m, k), dtype, DPPolicy(cube="row_wise", **places), name=f"a{sip}")
+    b = torch.randn((k, n), dtype, DPPolicy(pe="column_wise", **places), name=f"b{sip}", seed=1)
+    c = torch.empty((m, n), dtype, DPPolicy(cube="row_wise", pe="column_wise", **places), name=f"c{sip}")
+    torch.launch("matmul", matmul, a, b, c, m, k, n, dtype, variant)
     torch.expect(c, lambda: a.initial().astype(np.float32) @ b.initial().astype(np.float32))
+
+
+def parts(size, most):
+    """How many take part: as many as there are tiles."""
+    return min(most, -(-size // TILE))

@@ -1,7 +1,7 @@
 """The projections of attention: Q, K and V of the same activations, with fewer heads for K and V than for Q.
 
-The cubes share the tokens, the PEs of a cube the columns of each weight. A PE loads its activations once; the three
-products then stream their weights through one pipeline, one after the other without a pause between them.
+The SIPs share the tokens, then the cubes of each, and the PEs of a cube the columns of each weight. A PE loads its
+activations once; the three products then stream their weights through one pipeline, one after the other without a pause.
 """
 
 from __future__ import annotations
@@ -31,14 +31,24 @@ def project(x_ptr, wq_ptr, wk_ptr, wv_ptr, q_ptr, k_ptr, v_ptr, tokens, hidden, 
     tl.wait()
 
 
-@bench("qkv-gemm", "The Q, K and V projections of attention on all PEs of a SIP")
+@bench("qkv-gemm", "The Q, K and V projections of attention on all PEs")
 def run(torch, *, tokens=256, hidden=512, heads=8, kv_heads=2, head_dim=64, dtype="f16"):
-    """Tokens over cubes, columns over PEs."""
+    """Tokens over SIPs, then over cubes; columns over PEs."""
     widths = (heads * head_dim, kv_heads * head_dim, kv_heads * head_dim)
+    sips = min(torch.device_count, tokens)
+    for sip in range(sips):
+        first, end = part_of((0, tokens), sip, sips)
+        if first < end:
+            with torch.device(sip):
+                project_tokens(torch, end - first, hidden, widths, dtype)
+
+
+def project_tokens(torch, tokens, hidden, widths, dtype):
+    """The tokens of one SIP. All SIPs have the same weights."""
     x = torch.randn((tokens, hidden), dtype, DPPolicy(cube="row_wise"), name="x")
     weights = [
-        torch.randn((hidden, width), dtype, DPPolicy(pe="column_wise"), name=f"w{name}")
-        for name, width in zip(NAMES, widths, strict=True)
+        torch.randn((hidden, width), dtype, DPPolicy(pe="column_wise"), name=f"w{name}", seed=i)
+        for i, (name, width) in enumerate(zip(NAMES, widths, strict=True))
     ]
     outs = [
         torch.empty((tokens, width), dtype, DPPolicy(cube="row_wise", pe="column_wise"), name=name)

@@ -1,4 +1,4 @@
-"""z = x + y on all PEs of a SIP: no reuse, so memory and the ways to it decide."""
+"""z = x + y on all PEs: no reuse, so memory and the ways to it decide."""
 
 from __future__ import annotations
 
@@ -20,12 +20,22 @@ def add(x_ptr, y_ptr, z_ptr, n, dtype, tl):
     tl.store(z_ptr + offset, x + y)
 
 
-@bench("vector-add", "The sum of two vectors on all PEs of a SIP")
+@bench("vector-add", "The sum of two vectors on all PEs")
 def run(torch, *, n=1 << 20, dtype="f16"):
-    """Equal parts over the cubes, then over the PEs of each."""
+    """Equal parts over the SIPs, then over cubes, then over the PEs of each."""
+    sips = torch.device_count
+    for sip in range(sips):
+        first, end = part_of((0, n), sip, sips)
+        if first < end:
+            with torch.device(sip):
+                add_part(torch, sip, end - first, dtype)
+
+
+def add_part(torch, sip, n, dtype):
+    """The elements of one SIP."""
     split = DPPolicy(cube="row_wise", pe="row_wise")
-    x = torch.randn(n, dtype, split, name="x")
-    y = torch.randn(n, dtype, split, name="y")
-    z = torch.empty(n, dtype, split, name="z")
+    x = torch.randn(n, dtype, split, name=f"x{sip}")
+    y = torch.randn(n, dtype, split, name=f"y{sip}")
+    z = torch.empty(n, dtype, split, name=f"z{sip}")
     torch.launch("add", add, x, y, z, n, dtype)
     torch.expect(z, lambda: x.initial().astype(np.float32) + y.initial().astype(np.float32))

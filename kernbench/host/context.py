@@ -119,10 +119,20 @@ class RuntimeContext:
         return self._make(Filled(_as_shape(shape), _as_dtype(dtype), value), dp, name)
 
     def randn(
-        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+        self,
+        shape: int | Sequence[int],
+        dtype: str = "f16",
+        dp: DPPolicy | None = None,
+        name: str = "",
+        seed: int | None = None,
     ) -> Tensor:
-        """A tensor of normal numbers: the same in every run of the bench."""
-        return self._make(Random(_as_shape(shape), _as_dtype(dtype), (self._seed, self._tensors)), dp, name)
+        """A tensor of normal numbers: the same in every run of the bench.
+
+        Tensors of one `seed` have the same numbers, on whatever SIP; without it no two have. Errors: also InputError for
+        an integer dtype.
+        """
+        drawn = (self._seed, 0, self._tensors) if seed is None else (self._seed, 1, seed)
+        return self._make(Random(_as_shape(shape), _as_dtype(dtype), drawn), dp, name)
 
     def from_numpy(self, array: np.ndarray, dp: DPPolicy | None = None, name: str = "") -> Tensor:
         """A tensor with the numbers of an array, written by the host: timed. Errors: also InputError for its dtype."""

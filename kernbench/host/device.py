@@ -36,7 +36,6 @@ class Device:
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
-        self.copied = False  # whether the host has moved data
         self._live = live
         self._kernels: dict[int, Callable[[int], None]] = {}  # live, by PE thread: goes on at a time
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
@@ -64,13 +63,11 @@ class Device:
         self._unmap(sip)
         row = self._streams[sip].copy([MemoryWrite(name, shard) for shard in layout.shards])
         self.memory.deposit(self._streams[sip].thread, row, name, layout, contents)
-        self.copied = True
 
     def read(self, sip: int, name: str, layout: Layout) -> None:
         """Copy to the host, one message for the first copy of each part."""
         self._unmap(sip)
         self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
-        self.copied = True
 
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any]) -> Launch:
         """Lower a launch; a recorded kernel runs here, once for each PE. Errors: KernelError."""

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.oplog.utilisation import Bottleneck, find_bottleneck, list_parts
-from kernbench.program.ops import Op
+from kernbench.oplog.utilisation import Bottleneck, busy_of_rows, find_bottleneck, list_parts
+from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
-    from kernbench.host.device import Device
     from kernbench.host.launch import Launch
     from kernbench.program.program import Program
 
@@ -35,12 +34,17 @@ def pe_exec_fs(session: Session, launches: Sequence[Launch]) -> int:
     return max(by_sip.values(), default=0)
 
 
-def bottleneck(device: Device, kernel_fs: int) -> Bottleneck | None:
-    """The busiest class of parts over the kernel time; over the makespan when the host copied data, too."""
-    session = device.session
-    busy_fs = np.concatenate([session.server_busy_fs, session.station_busy_fs])
-    window_fs = session.now_fs if device.copied or not kernel_fs else kernel_fs
-    return find_bottleneck(list_parts(device.machine), busy_fs, window_fs)
+def bottleneck(session: Session, launches: Sequence[Launch]) -> Bottleneck | None:
+    """The busiest class of parts: of what kernels did, over their time; without a launch of all, over the makespan."""
+    parts = list_parts(session.machine)
+    if not launches:
+        busy_fs = np.concatenate([session.server_busy_fs, session.station_busy_fs])
+        return find_bottleneck(parts, busy_fs, session.now_fs)
+    program, end_fs = session.program, session.op_end_fs
+    threads = [NONE, *(thread.id for launch in launches for thread, _ in launch.started)]  # NONE: stages of tile plans
+    own = np.isin(program.op_thread, threads) & (program.op_tag != program.tag("launch")) & (end_fs >= 0)
+    busy_fs = busy_of_rows(program, np.flatnonzero(own), session.op_start_fs, end_fs)
+    return find_bottleneck(parts, busy_fs, pe_exec_fs(session, launches))
 
 
 def gemm_flops(program: Program) -> int:

@@ -19,8 +19,8 @@ class RunResult:
     latency_ns: from the first launch leaving the host to the last completion back at it, or the makespan without a launch.
     pe_exec_ns: from a launch's barrier to its last PE's end, summed over the launches of a SIP, the largest of all SIPs.
     makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
-    bottleneck: the most utilised class of parts, its busiest part and how much of the kernel time (of the makespan, when
-    the host copied data) that was busy. achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
+    bottleneck: the most utilised class of parts, its busiest part, and how much of pe_exec kernels kept that busy (of the
+    makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
     """
 
     bench: str

@@ -54,7 +54,7 @@ def run_bench(
     driven.run()
     mismatches = _verify(found, torch) if verify else ()
     pe_exec_fs = measure.pe_exec_fs(driven.session, torch.launches)
-    bottleneck = measure.bottleneck(driven, pe_exec_fs)
+    bottleneck = measure.bottleneck(driven.session, torch.launches)
     return RunResult(
         bench=found.name,
         topology=machine.name,

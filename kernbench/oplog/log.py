@@ -1,8 +1,8 @@
 """The op log: a polars table with a row for each operation that took part in a run.
 
 Operations are the rows of the program that carry a tag (jobs, transfers, pipes, barriers, marks) and the stages of tile
-plans; untagged rows are the program's own bookkeeping. Sorted by (start, end, row), which is total, so two logs of one run
-are equal byte for byte.
+plans; untagged rows are the program's own bookkeeping. Sorted by (start, end, thread, rows before stages, row): a total order
+that does not depend on when rows were written, so a recorded and a live run have one log.
 
 | column | |
 |---|---|
@@ -10,11 +10,10 @@ are equal byte for byte.
 | component | the part that did it: the server of a job, the holder of a transfer's channel, else the part of the thread |
 | op_kind, op_name | "memory", "gemm", "math" or "control", and what it was |
 | params | JSON of the note of the row, or of its plan; "" without |
-| dependencies | rows that came just before in the same thread or tile |
+| dependencies | rows of this table: the one before in the same thread or tile |
 | thread | which thread asked for it |
 | bytes | payload of a transfer, 0 else |
 | issue_fs | when it was asked for |
-| row | its row in the op table, to which dependencies refer |
 """
 
 from __future__ import annotations
@@ -41,7 +40,9 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
 
     thread, before, plan = _owners(program)
     row = np.flatnonzero((program.op_tag != 0) & (end_fs >= 0))
-    row = row[np.lexsort((row, end_fs[row], start_fs[row]))]
+    row = row[np.lexsort((row, plan[row], thread[row], end_fs[row], start_fs[row]))]
+    place = np.full(program.row_count + 1, NONE, np.int64)
+    place[row] = np.arange(len(row))
     op, tags = program.op[row], program.op_tag[row]
     names = np.array([name for name, _ in program.tags], object)
     kinds = np.array([kind for _, kind in program.tags], object)
@@ -55,11 +56,10 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
             "op_kind": kinds[tags].tolist(),
             "op_name": names[tags].tolist(),
             "params": _params(program, row, plan[row]),
-            "dependencies": [[] if b < 0 else [b] for b in before[row].tolist()],
+            "dependencies": [[] if at < 0 else [at] for at in place[before[row]].tolist()],
             "thread": threads.tolist(),
             "bytes": np.where(is_move, op[:, 2], 0),
             "issue_fs": issue_fs[row],
-            "row": row,
         },
         schema_overrides={"dependencies": pl.List(pl.Int64)},
     )
@@ -70,8 +70,7 @@ def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     thread = program.op_thread.copy()
     before = np.full(len(thread), NONE, np.int64)
     plan = np.full(len(thread), NONE, np.int64)
-    logged = np.flatnonzero(program.op_tag != 0)
-    own = logged[thread[logged] != NONE]
+    own = np.flatnonzero((program.op_tag != 0) & (thread != NONE))
     by_thread = own[np.argsort(thread[own], kind="stable")]
     same = thread[by_thread[1:]] == thread[by_thread[:-1]]
     before[by_thread[1:][same]] = by_thread[:-1][same]
