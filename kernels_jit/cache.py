@@ -59,8 +59,7 @@ def directory() -> Path:
 
 def is_warm() -> bool:
     """Whether any loop of this version has been compiled before; if not, the first run says that it compiles."""
-    name = key()
-    return any(next((home / name).rglob("*.nbi"), None) is not None for home in homes())
+    return next(directory().rglob("*.nbi"), None) is not None
 
 
 def _prune(home: Path, current: str) -> None:
