@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint bench docs clean
+.PHONY: help setup run test lint bench golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 14
@@ -30,6 +30,9 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 
 bench: $(INSTALLED)  ## measure how fast the simulator itself is
 	$(BIN)/python -m pytest benches/perf --benchmark-only
+
+golden: $(INSTALLED)  ## renew the outputs that the README shows; read the difference before you keep it
+	$(BIN)/python -m tests.readme
 
 docs: $(DOCUMENTED)  ## build the pages as HTML in build/docs
 	$(BIN)/sphinx-build -q -W -c docs . build/docs

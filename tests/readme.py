@@ -1,15 +1,29 @@
 """The README as a script: its files, its commands with what they print, its Python.
 
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
-command is what it prints. A block whose first line is a comment with a path (`# scale.py`) is that file. Any other
-`python` block is run.
+command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`) is that
+file. Any other `python` block is run. `python -m tests.readme` replaces what is shown by what is printed.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+COPIED = ("Makefile", "pyproject.toml", "topology", "models", "benches", "sweeps")
+STUBS = {
+    "kernbench": f'exec "{sys.executable}" -m kernbench "$@"',
+    "python": f'exec "{sys.executable}" "$@"',
+    "activate": "",
+}
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"# ([\w./-]+\.(?:py|yaml))\n")
 
@@ -42,7 +56,7 @@ def _commands(body: str) -> list[Step]:
     steps = []
     for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
-        steps.append(Step("command", command, output=output.strip("\n")))
+        steps.append(Step("command", command, output=output.rstrip("\n")))
     return steps
 
 
@@ -50,3 +64,55 @@ def without_wall_time(text: str) -> list[str]:
     """The lines of an output, with what differs from one run to the next (seconds of wall time, spacing) made equal."""
     text = re.sub(r"\d+(\.\d+)? (s|ms)\b", "… s", text)
     return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def make_checkout(target: Path) -> None:
+    """Make a directory look like a checkout after `make setup`, with this environment and these sources behind it."""
+    for name in COPIED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, target / name)
+    stubs = target / ".venv" / "bin"
+    stubs.mkdir(parents=True)
+    for name, body in STUBS.items():
+        (stubs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (stubs / name).chmod(0o755)
+    (stubs.parent / ".installed").touch()
+
+
+def run_step(step: Step, checkout: Path) -> str:
+    """Do what a step says; returns what it prints on stdout. `make test` is only looked at: it is what runs this.
+
+    Errors: AssertionError for a command that fails.
+    """
+    if step.kind == "file":
+        (checkout / step.path).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / step.path).write_text(step.text, encoding="utf-8")
+        return ""
+    arguments = [sys.executable, "-c", step.text]
+    if step.kind == "command":
+        arguments = ["bash", "-c", step.text.replace("make test", "make --dry-run test")]
+    environment = {
+        **os.environ,
+        "PATH": f"{checkout / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONSAFEPATH": "1",  # the working directory holds no sources
+    }
+    done = subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{step.text}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def main() -> None:
+    """Run the README and put into it what its commands print, where it shows an output."""
+    text = README.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as directory:
+        make_checkout(Path(directory))
+        for step in read_steps(text):
+            printed = run_step(step, Path(directory)).rstrip()
+            if step.output and without_wall_time(step.output) != without_wall_time(printed):
+                text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{printed}\n")
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,73 +1,23 @@
-"""Everything the README says to type works, in order, and prints what the README shows.
-
-It runs in a directory with the project's data folders, with this environment and these sources in the place of what `make`
-would install. `make test` alone is only looked at: it is what runs this test.
-"""
+"""Everything the README says to type works, in order, and prints what the README shows."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.readme import Step, read_steps, without_wall_time
-
-ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("Makefile", "pyproject.toml", "topology", "models", "benches", "sweeps")
-STUBS = {
-    "kernbench": f'exec "{sys.executable}" -m kernbench "$@"',
-    "python": f'exec "{sys.executable}" "$@"',
-    "activate": "",
-}
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A directory that looks like a checkout after `make setup`."""
-    for name in COPIED:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-        copy(ROOT / name, tmp_path / name)
-    stubs = tmp_path / ".venv" / "bin"
-    stubs.mkdir(parents=True)
-    for name, body in STUBS.items():
-        (stubs / name).write_text(f"#!/bin/sh\n{body}\n")
-        (stubs / name).chmod(0o755)
-    (stubs.parent / ".installed").touch()
-    return tmp_path
-
-
-def run(step: Step, checkout: Path) -> subprocess.CompletedProcess[str]:
-    """Do what a command or a Python step says."""
-    arguments = [sys.executable, "-c", step.text]
-    if step.kind == "command":
-        arguments = ["bash", "-c", step.text.replace("make test", "make --dry-run test")]
-    environment = {
-        **os.environ,
-        "PATH": f"{checkout / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "PYTHONSAFEPATH": "1",  # the working directory holds no sources
-    }
-    return subprocess.run(arguments, cwd=checkout, env=environment, capture_output=True, text=True, timeout=300)
+from tests.readme import README, Step, make_checkout, read_steps, run_step, without_wall_time
 
 
 @pytest.mark.slow
-def test_every_step_in_order(checkout: Path) -> None:
-    steps = read_steps((ROOT / "README.md").read_text(encoding="utf-8"))
+def test_every_step_in_order(tmp_path: Path) -> None:
+    steps = read_steps(README.read_text(encoding="utf-8"))
     assert len(steps) > 10
+    make_checkout(tmp_path)
     for step in steps:
-        if step.kind == "file":
-            target = checkout / step.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(step.text, encoding="utf-8")
-            continue
-        done = run(step, checkout)
-        assert done.returncode == 0, f"{step.text}\n{done.stdout}{done.stderr}"
-        shown, printed = without_wall_time(step.output), without_wall_time(done.stdout)
-        assert printed[: len(shown)] == shown, f"{step.text} prints\n{done.stdout}"
+        printed = run_step(step, tmp_path)
+        begins = without_wall_time(printed)[: len(step.output.splitlines())]
+        assert begins == without_wall_time(step.output), f"{step.text} prints\n{printed}"
 
 
 def test_reading_steps() -> None:
