@@ -17,7 +17,8 @@ OK, ERROR, LOST = "ok", "error", "lost"
 COLUMNS: dict[str, type] = {
     "latency_ns": float,  # first launch leaves the host → last completion is back
     "pe_exec_ns": float,  # launch barrier → last PE has finished
-    "bottleneck": str,
+    "bottleneck": str,  # the kind of part that is busiest
+    "bottleneck_part": str,  # the busiest of that kind
     "bottleneck_utilisation": float,  # 0 … 1
     "achieved_tflops": float,
     "achieved_gbs": float,

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.engine.warmth import must_compile
 from kernbench.errors import InputError
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
 from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
 from kernbench.sweep.point import Point
-from kernbench.sweep.pool import run_here, run_in_workers
+from kernbench.sweep.pool import Outcomes, run_here, run_in_workers
 from kernbench.sweep.row import ERROR, OK, Row
 from kernbench.sweep.store import Store, write_whole
 from kernbench.sweep.table import build_table
@@ -86,7 +87,7 @@ def run_plan(
     count = _count_workers(workers, len(plan.missing))
     store = Store(plan.directory)
     _write_manifest(plan)
-    outcomes = run_here(plan.missing, run) if count == 1 else run_in_workers(plan.missing, run, count)
+    outcomes = _outcomes(plan.missing, run, count)
     try:
         for point, row in outcomes:
             store.append(row)
@@ -122,6 +123,15 @@ def sweep(
     fails is a row with its error. Errors: InputError of all that is wrong with the grid.
     """
     return run_sweep(grid, out, workers).table
+
+
+def _outcomes(points: tuple[Point, ...], run: RunPoint, workers: int) -> Outcomes:
+    alone = (
+        len(points) if workers == 1 else int(must_compile())
+    )  # where loops must be compiled, one process does it for all
+    yield from run_here(points[:alone], run)
+    if points[alone:]:
+        yield from run_in_workers(points[alone:], run, workers)
 
 
 def _count_workers(workers: int | None, points: int) -> int:

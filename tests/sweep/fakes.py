@@ -72,6 +72,7 @@ def result(latency_ns: float, *, bottleneck: str = "somewhere") -> SimpleNamespa
         latency_ns=latency_ns,
         pe_exec_ns=latency_ns / 2,
         bottleneck=bottleneck,
+        bottleneck_part="sip0.cube0.r0c0",
         bottleneck_utilisation=0.5,
         achieved_tflops=1.0,
         achieved_gbs=2.0,

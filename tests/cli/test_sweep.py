@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+import yaml
+
+from kernbench.cli.main import main
+from kernbench.errors import RunError
+from tests.sweep import fakes
+
+
+@pytest.fixture(autouse=True)
+def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Runs take no time; M = 13 fails and M = 14 is where someone types Ctrl-C. Returns the Ms that ran."""
+    ran: list[int] = []
+
+    def run_bench(bench: str, topology: str, *, parameters: dict[str, Any], **_: Any) -> object:
+        ran.append(parameters["M"])
+        if parameters["M"] == 13:
+            raise RunError("thirteen brings bad luck")
+        if parameters["M"] == 14:
+            raise KeyboardInterrupt
+        return fakes.result(float(parameters["M"]))
+
+    monkeypatch.setattr("kernbench.host.run.run_bench", run_bench)
+    monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
+    monkeypatch.setattr("kernbench.report.style.save", lambda figure, stem: [stem.with_suffix(".svg")])
+    return ran
+
+
+def write_grid(directory: Path, **parameters: object) -> str:
+    path = directory / "toygrid.yaml"
+    path.write_text(yaml.safe_dump(fakes.toy_grid(directory, **parameters)), encoding="utf-8")
+    return str(path)
+
+
+def run(*arguments: object) -> int:
+    return main(["sweep", *map(str, arguments), "--workers", "1"])
+
+
+def test_a_sweep_shows_its_best_points_and_where_the_files_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(write_grid(tmp_path, M=[2, 1]), "--out", out) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == [
+        f"toy: {tmp_path / 'toy.py'} on tiny, flit mode: 2 points",
+        "1/2  M=2  2.0 ns",
+        "2/2  M=1  1.0 ns",
+    ]
+    lines = printed.out.splitlines()
+    assert lines[0] == "best 2 of 2 points by achieved TFLOPS"
+    assert lines[-2:] == [f"wrote {out / 'table.parquet'}", f"wrote {out / 'latency.svg'}"]
+
+
+def test_what_is_there_does_not_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_runs: list[int]
+) -> None:
+    grid, out = write_grid(tmp_path, M=[2, 1]), tmp_path / "out"
+    run(grid, "--out", out)
+    capsys.readouterr()
+    assert run(grid, "--out", out) == 0
+    assert fake_runs == [2, 1]
+    assert capsys.readouterr().err == f"toy: {tmp_path / 'toy.py'} on tiny, flit mode: 2 points, 2 already in {out}\n"
+
+
+def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(write_grid(tmp_path, M=[2, 1]), "--out", out, "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    best = printed.pop("best")
+    assert printed.pop("wall_s") > 0
+    assert (best["M"], best["latency_ns"], best["status"]) == (2, 2.0, "ok")
+    assert printed == {
+        "sweep": "toy",
+        "bench": str(tmp_path / "toy.py"),
+        "topology": "tiny",
+        "mode": "flit",
+        "points": 2,
+        "ran": 2,
+        "failed": 0,
+        "changed": [],
+        "files": {"table": str(out / "table.parquet"), "plots": [str(out / "latency.svg")]},
+    }
+
+
+def test_failed_points_are_counted_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(write_grid(tmp_path, M=[1, 13]), "--out", tmp_path / "out") == 1
+    assert capsys.readouterr().err.splitlines()[-3:] == [
+        "2/2  M=13  error",
+        "M=13: thirteen brings bad luck",
+        "error: 1 of 2 points failed; the column error of the table says why",
+    ]
+
+
+def test_failed_points_run_again_on_request(tmp_path: Path, fake_runs: list[int]) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 13]), tmp_path / "out"
+    assert [run(grid, "--out", out) for _ in range(2)] == [1, 1]
+    assert fake_runs == [1, 13]
+    run(grid, "--out", out, "--retry")
+    assert fake_runs == [1, 13, 13]
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(write_grid(tmp_path, M=[1, 14, 2]), "--out", out) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"interrupted: finished points are kept in {out}; the same command goes on"
+    )
+    assert polars.read_parquet(out / "table.parquet")["M"].to_list() == [1]
+
+
+def test_changed_inputs_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
+    run(grid, "--out", out)
+    bench = tmp_path / "toy.py"
+    bench.write_text(fakes.TOY + "# edited\n", encoding="utf-8")
+    capsys.readouterr()
+    run(grid, "--out", out)
+    assert f"bench {bench} changed since the last run here: 2 points run anew\n" in capsys.readouterr().err
+
+
+def test_a_dry_run_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_runs: list[int]) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 2], **{"topology.hbm.channels": [4, 8]}), tmp_path / "out"
+    assert run(grid, "--out", out, "--dry-run") == 0
+    assert capsys.readouterr().out == f"4 points on 2 machines; 4 are not in {out} yet\n"
+    assert run(grid, "--out", out, "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "sweep": "toy",
+        "points": 4,
+        "missing": 4,
+        "machines": 2,
+        "out": str(out),
+    }
+    assert (fake_runs, out.exists()) == ([], False)
+
+
+def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid, out = write_grid(tmp_path, MM=[1]), tmp_path / "out"
+    assert run(grid, "--out", out) == 2
+    assert "toygrid.yaml:4:3: bench 'toy' has no parameter 'MM'; did you mean 'M'?" in capsys.readouterr().err
+    assert not out.exists()
+    out.touch()
+    assert run(write_grid(tmp_path, M=[1]), "--out", out) == 2
+    assert capsys.readouterr().err == f"error: --out takes a directory, and {out} is a file\n"
