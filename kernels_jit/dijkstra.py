@@ -98,3 +98,23 @@ def tree(distance, edge, edge_src, edge_dst, edge_weight):
         if last[dst] < 0 and distance[src] < FAR and distance[src] + edge_weight[e] == distance[dst]:
             last[dst] = e
     return last
+
+
+@jit
+def walk(last, edge_src, source, target):
+    """int64[hop] the edges of the way from source to target along a tree, in order.
+
+    If the target is not in the tree, the way is just -1.
+    """
+    hops, node = 0, target
+    while node != source:
+        if last[node] < 0:
+            return np.full(1, -1, np.int64)
+        node = edge_src[last[node]]
+        hops += 1
+    way, node = np.empty(hops, np.int64), target
+    while hops > 0:
+        hops -= 1
+        way[hops] = last[node]
+        node = edge_src[last[node]]
+    return way

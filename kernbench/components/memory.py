@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from kernbench.components.part import Delaying, Part, fs_per_unit
 from kernbench.spec.fields import Bytes, Count, Gbs, Ns
@@ -19,7 +19,7 @@ class Hbm(Delaying):
 
     kind: ClassVar[str] = "hbm"
     channel_gbs: Gbs
-    channels: Count
+    channels: Annotated[Count, Field(le=4096)]
     burst_bytes: Bytes
     slice_bytes: Bytes
     turn_ns: Ns

@@ -1,6 +1,6 @@
 """The 51-bit physical address.
 
-    [50:47] package   [46:42] die: 0-15 cube, 16-20 IO chiplet, 21-31 reserved   [41:0] inside the die
+    [50:47] SIP       [46:42] die: 0-15 cube, 16-20 IO chiplet, 21-31 reserved   [41:0] inside the die
     [41:40] what: HBM, a PE's own memory, SRAM, other
 
 Inside HBM the offset is flat over the cube and slice = offset // slice size; inside a PE's memory [39:32] is the PE.
@@ -40,7 +40,7 @@ class Address:
 
     def encode(self, slice_bytes: int) -> int:
         """The address as a number. Errors: InputError for a field that does not fit."""
-        _fits("package", self.sip, 16)
+        _fits("SIP", self.sip, 16)
         _fits("die", self.die, CUBES + IO_CHIPLETS)
         if self.kind == Kind.HBM:
             _fits("offset in an HBM slice", self.offset, slice_bytes)

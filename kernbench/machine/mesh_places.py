@@ -1,4 +1,4 @@
-"""The places of a `mesh` machine: endpoints by row and column, and no packages."""
+"""The places of a `mesh` machine: endpoints by row and column, and no SIPs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MeshShape:
 
 
 class MeshPlaces(Places):
-    """Endpoints by row and column; what asks for a package learns that there is none."""
+    """Endpoints by row and column; what asks for a SIP learns that there is none."""
 
     def __init__(self, mesh: MeshShape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
@@ -35,4 +35,4 @@ class MeshPlaces(Places):
         return self._node(f"r{row}c{col}.endpoint")
 
     def _extent(self) -> str:
-        return f"it has no packages, only the endpoints r0c0 to r{self.h - 1}c{self.w - 1}"
+        return f"it has no SIPs, only the endpoints r0c0 to r{self.h - 1}c{self.w - 1}"

@@ -87,11 +87,11 @@ class Places:
         return self._nodes["switch"]
 
     def pcie_ep(self, sip: int) -> int:
-        """The node where the host meets a package."""
+        """The node where the host meets a SIP."""
         return self._node(f"sip{sip}.io0.pcie_ep")
 
     def io_cpu(self, sip: int) -> int:
-        """The node of a package's IO_CPU."""
+        """The node of a SIP's IO_CPU."""
         return self._node(f"sip{sip}.io0.io_cpu")
 
     def m_cpu(self, sip: int, cube: int) -> int:
@@ -110,9 +110,7 @@ class Places:
         """The controller of a physical HBM address, with the offset in its slice."""
         found = address.decode(number, self.shape.slice_bytes)
         if found.kind != address.Kind.HBM or found.die >= address.CUBES:
-            raise InputError(
-                f"address {number:#x} is not in HBM: package {found.sip}, die {found.die}, {found.kind.name}"
-            )
+            raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.kind.name}")
         return self.hbm(found.sip, found.die, found.pe), found.offset
 
     def cpu_server(self, node: int) -> int:
@@ -136,7 +134,7 @@ class Places:
         return sip, cube, pe
 
     def cube_of(self) -> np.ndarray:
-        """int32[node] the number of a node's cube over all packages, -1 outside cubes."""
+        """int32[node] the number of a node's cube over all SIPs, -1 outside cubes."""
         if self._cube_of is None:
             self._cube_of = np.full(len(self._nodes), -1, np.int32)
             for name, node in self._nodes.items():

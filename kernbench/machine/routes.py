@@ -7,8 +7,7 @@ the memory and back along the same links reversed. What lies strictly between th
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 _READ, _WRITE = 0, 1  # directions, as the loop counts them
 
 
+class _Route(NamedTuple):
+    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, whole
+    ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
+
+
 class Routing:
     """The routes of one machine: shortest ways by intent, interned as they are asked for."""
 
@@ -31,11 +35,8 @@ class Routing:
         self._trees: dict[tuple[int, int], np.ndarray] = {}
         self._distances: dict[tuple[int, int], np.ndarray] = {}
         self._allowed: dict[int, np.ndarray] = {}
-        self._back: np.ndarray | None = None
-        self._start = [0]
-        self._step: list[tuple[int, int, int, int]] = []  # station, stripes, overhead_fs, whole
-        self._route: list[tuple[int, int, int, int]] = []  # lead_fs, tail_fs, propagation_fs, direction
         self._tables: Routes | None = None
+        self._new: list[_Route] = []  # not yet in the tables
 
     def route(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         """The id of the route between two nodes. Errors: UnreachableError naming both, also for no memory at `dst`."""
@@ -48,33 +49,22 @@ class Routing:
     def path(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The nodes on the way from `src` to `dst`, both ends included."""
         ends = self._machine.edge_dst
-        return [src, *(int(ends[edge]) for edge in self.edges_between(src, dst, intent))]
+        return [src, *ends[self._way(src, dst, intent)].tolist()]
 
     def distance(self, src: int, dst: int, intent: Intent) -> int:
         """The weight of the way in µm, with what crossing between dies adds to it."""
-        self.edges_between(src, dst, intent)
+        self._way(src, dst, intent)
         return int(self._distances[src, self._effective(src, dst, intent)][dst])
 
     def edges(self, route: int) -> list[int]:
         """The links whose stations the payload of a route passes, in order."""
-        steps = self._step[self._start[route] : self._start[route + 1]]
-        return [station for station, *_ in steps if station < self._machine.edge_count]
+        tables = self.tables()
+        stations = tables.station[tables.start[route] : tables.start[route + 1]]
+        return stations[stations < self._machine.edge_count].tolist()
 
     def edges_between(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The links from `src` to `dst`, in order. Errors: UnreachableError."""
-        intent = self._effective(src, dst, intent)
-        last, sources, edges, node = self.tree(src, intent), self._machine.edge_src, [], dst
-        while node != src:
-            edge = int(last[node])
-            if edge < 0:
-                raise UnreachableError(
-                    f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
-                    f"for {intent.name.lower()} traffic; check the links of topology {self._machine.name}"
-                )
-            edges.append(edge)
-            node = int(sources[edge])
-        edges.reverse()
-        return edges
+        return self._way(src, dst, intent).tolist()
 
     def tree(self, src: int, intent: Intent) -> np.ndarray:
         """int64[node] the last edge of the way from `src` to each node, -1 where there is none."""
@@ -85,10 +75,10 @@ class Routing:
 
     def tables(self) -> Routes:
         """All routes asked for so far, as the loop reads them."""
-        if self._tables is None:
-            step = np.array(self._step, np.int64).reshape(-1, 4).T.copy()
-            route = np.array(self._route, np.int64).reshape(-1, 4).T.copy()
-            self._tables = Routes(np.array(self._start, np.int64), *step, *route)
+        if self._new or self._tables is None:
+            new = _joined(self._new)
+            self._tables = new if self._tables is None else _appended(self._tables, new)
+            self._new.clear()
         return self._tables
 
     def _effective(self, src: int, dst: int, intent: Intent) -> Intent:
@@ -98,6 +88,18 @@ class Routing:
             if cube[src] >= 0 and cube[src] == cube[dst]:
                 return Intent.CUBE_LOCAL
         return intent
+
+    def _way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+        from kernels_jit import dijkstra
+
+        intent = self._effective(src, dst, intent)
+        way = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
+        if len(way) and way[0] < 0:
+            raise UnreachableError(
+                f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
+                f"for {intent.name.lower()} traffic; check the links of topology {self._machine.name}"
+            )
+        return way
 
     def _find_tree(self, src: int, intent: Intent) -> np.ndarray:
         from kernels_jit import dijkstra
@@ -111,44 +113,47 @@ class Routing:
         return dijkstra.tree(distance, edge, machine.edge_src, machine.edge_dst, machine.edge_weight)
 
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
-        machine, there = self._machine, self.edges_between(src, dst, intent)
-        back = [int(self._reverse()[edge]) for edge in reversed(there)]
-        out_fs, home_fs = self._propagation(there), self._propagation(back)
+        machine = self._machine
+        there = self._way(src, dst, intent)
+        back = there[::-1] ^ 1  # see `builder`: the two directions of a link are neighbours
+        wires = machine.stations.propagation_fs
+        out_fs, home_fs = int(wires[there].sum()), int(wires[back].sum())
         if kind == RouteKind.MESSAGE:
-            steps, ends = self._links(there), (0, 0, out_fs, _WRITE)
+            found = _Route(self._links(there), (0, 0, out_fs, _WRITE))
         elif dst not in machine.terminals:
             raise UnreachableError(
                 f"{machine.node_name[dst]} is no memory, so nothing can be read or written there "
                 f"from {machine.node_name[src]}; name an HBM controller or an SRAM"
             )
         elif kind == RouteKind.WRITE:
-            steps, ends = [*self._links(there), self._memory(dst)], (0, home_fs, out_fs, _WRITE)
+            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, _WRITE))
         else:
-            steps, ends = [self._memory(dst), *self._links(back)], (out_fs, 0, home_fs, _READ)
-        self._step += steps
-        self._start.append(len(self._step))
-        self._route.append(ends)
-        self._tables = None
-        return len(self._route) - 1
+            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, _READ))
+        self._new.append(found)
+        return len(self._ids)
 
-    def _links(self, edges: list[int]) -> list[tuple[int, int, int, int]]:
-        machine = self._machine
-        steps = [(edge, 1, 0, 0) for edge in edges[:1]]
-        for _, edge in pairwise(edges):
-            node = machine.edge_src[edge]
-            steps.append((edge, 1, int(machine.node_overhead_fs[node]), int(machine.node_whole[node])))
+    def _links(self, edges: np.ndarray) -> np.ndarray:
+        """int64[step, 4] of links: what lies between two of them charges its overhead at the second."""
+        steps = np.zeros((len(edges), 4), np.int64)
+        steps[:, 0], steps[:, 1] = edges, 1
+        between = self._machine.edge_src[edges[1:]]
+        steps[1:, 2] = self._machine.node_overhead_fs[between]
+        steps[1:, 3] = self._machine.node_whole[between]
         return steps
 
     def _memory(self, node: int) -> tuple[int, int, int, int]:
         terminal = self._machine.terminals[node]
         return terminal.first_station, terminal.stripes, terminal.overhead_fs, 0
 
-    def _propagation(self, edges: list[int]) -> int:
-        propagation = self._machine.stations.propagation_fs
-        return sum(int(propagation[edge]) for edge in edges)
 
-    def _reverse(self) -> np.ndarray:
-        """int64[edge] the edge of the same link the other way."""
-        if self._back is None:
-            self._back = np.arange(self._machine.edge_count, dtype=np.int64) ^ 1
-        return self._back
+def _joined(found: list[_Route]) -> Routes:
+    """The tables of some routes alone."""
+    start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
+    steps = np.concatenate([np.zeros((0, 4), np.int64), *(route.steps for route in found)])
+    ends = np.array([route.ends for route in found], np.int64).reshape(-1, 4)
+    return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
+
+
+def _appended(old: Routes, new: Routes) -> Routes:
+    start = np.concatenate([old.start, old.start[-1] + new.start[1:]])
+    return Routes(start, *(np.concatenate(pair) for pair in zip(old[1:], new[1:], strict=True)))

@@ -1,4 +1,4 @@
-"""The fields of a topology of family `sip`: a tray of packages of cubes of PEs.
+"""The fields of a topology of family `sip`: a tray of SIPs of cubes of PEs.
 
 The layout of a cube is data: how many routers, which are left out, which carry PEs and which carry UCIe connections.
 """
@@ -20,7 +20,6 @@ from kernbench.spec.fields import Bytes, BytesOrZero, Count, Mm, NsPerMm
 from kernbench.spec.model import Model
 
 _ROUTER = re.compile(r"r(\d+)c(\d+)")
-SIP_TOPOLOGIES = ("ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap")
 
 
 def parse_router(name: str) -> tuple[int, int]:
@@ -41,13 +40,18 @@ Position = tuple[Mm, Mm]
 
 
 class Sips(Section):
-    """How many packages, and how collectives see them; every package is wired to the one switch."""
+    """How many SIPs, and how collectives see them; every SIP is wired to the one switch."""
 
     count: Annotated[Count, Field(le=16)]
     topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
     gap_mm: Mm
     w: Count | None = None
     h: Count | None = None
+
+    @property
+    def wiring(self) -> str:
+        """The topology, by one name each: "mesh_2d" is another word for "torus_2d"."""
+        return "torus_2d" if self.topology == "mesh_2d" else self.topology
 
     @model_validator(mode="after")
     def _grid_holds_all(self) -> Sips:
@@ -71,7 +75,7 @@ class Sips(Section):
 
 
 class Cubes(Section):
-    """The mesh of cubes of a package."""
+    """The mesh of cubes of a SIP."""
 
     w: Count
     h: Count
@@ -84,7 +88,7 @@ class Cubes(Section):
 
 
 class Sip(Section):
-    """A package."""
+    """A SIP."""
 
     cubes: Cubes
     gap_mm: Mm
@@ -105,8 +109,8 @@ class Cube(Section):
 
     width_mm: Mm
     height_mm: Mm
-    rows: Count
-    cols: Count
+    rows: Annotated[Count, Field(le=64)]
+    cols: Annotated[Count, Field(le=64)]
     origin_mm: Position
     pitch_mm: Position
     hole: list[Router]

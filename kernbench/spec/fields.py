@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from pydantic import BeforeValidator
 
 from kernbench import units
@@ -22,10 +22,10 @@ Count = Annotated[int, Gt(0), _whole("")]
 CountOrZero = Annotated[int, Ge(0), _whole("")]
 Bytes = Annotated[int, Gt(0), _whole("B")]
 BytesOrZero = Annotated[int, Ge(0), _whole("B")]
-Ns = Annotated[float, Ge(0), _real("ns")]
-Gbs = Annotated[float, Gt(0), _real("GB/s")]
+Ns = Annotated[float, Ge(0), Le(1e9), _real("ns")]
+Gbs = Annotated[float, Ge(1e-3), Le(1e6), _real("GB/s")]  # so that a flit takes at least some femtoseconds
 Tflops = Annotated[float, Gt(0), _real("TFLOPS")]
 ElementsPerNs = Annotated[float, Gt(0), _real("element/ns")]
 Ghz = Annotated[float, Gt(0), _real("GHz")]
-Mm = Annotated[float, Ge(0), _real("mm")]
+Mm = Annotated[float, Ge(0), Le(1e4), _real("mm")]
 NsPerMm = Annotated[float, Ge(0), _real("ns/mm")]

@@ -57,3 +57,11 @@ def test_the_smallest_graphs(size):
     start = np.zeros(size + 1, np.int64)
     nothing = np.zeros(0, np.int64)
     assert dijkstra.sparse_distances(start, nothing, nothing, 0).tolist() == [0] + [dijkstra.FAR] * (size - 1)
+
+
+def test_a_walk_follows_the_tree():
+    src = np.array([0, 1, 2], np.int32)
+    last = np.array([-1, 0, 1, -1], np.int64)  # 0 -> 1 -> 2, and 3 apart
+    assert dijkstra.walk(last, src, 0, 2).tolist() == [0, 1]
+    assert dijkstra.walk(last, src, 0, 0).tolist() == []
+    assert dijkstra.walk(last, src, 0, 3).tolist() == [-1]

@@ -36,7 +36,7 @@ def test_every_address_reads_back(address):
 @pytest.mark.parametrize(
     ("address", "sentence"),
     [
-        (Address(16, 0, Kind.HBM, 0, 0), "package 0x10 is out of range; it is at least 0 and below 0x10"),
+        (Address(16, 0, Kind.HBM, 0, 0), "SIP 0x10 is out of range; it is at least 0 and below 0x10"),
         (Address(0, 21, Kind.HBM, 0, 0), "die 0x15 is out of range; it is at least 0 and below 0x15"),
         (Address(0, 0, Kind.HBM, 0, SLICE), "offset in an HBM slice 0x180000000 is out of range; "
                                             "it is at least 0 and below 0x180000000"),

@@ -66,6 +66,16 @@ def test_the_number_of_everything_can_be_set():
     assert places.pe(2, 3, 3).dma == machine.find_node("sip2.cube3.pe3.pe_dma")
 
 
+def test_how_collectives_see_the_packages():
+    def seen(**fields):
+        places = load_machine("tiny", {f"sips.{name}": value for name, value in fields.items()}).places
+        return places.sip_topology, places.sip_w, places.sip_h
+
+    assert seen(count=6) == ("ring_1d", 6, 1)
+    assert seen(count=4, topology="mesh_2d") == ("torus_2d", 2, 2)
+    assert seen(count=6, topology="mesh_2d_no_wrap", w=3, h=2) == ("mesh_2d_no_wrap", 3, 2)
+
+
 def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = library.find("topology", "tiny").read_text()
@@ -88,6 +98,7 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
         ({"hbm.channel_gbs": "64 GB"}, "override hbm.channel_gbs=64 GB: hbm.channel_gbs: got '64 GB' with the unknown unit "
                                        "'GB', expected a number, alone or in one of: B/s, KB/s, MB/s, GB/s, TB/s, B/ns"),
         ({"hbm.channels": 0}, "override hbm.channels=0: hbm.channels: got 0, expected greater than 0"),
+        ({"noc.gbs": 1e9}, "override noc.gbs=1000000000.0: noc.gbs: got 1000000000.0, expected less than or equal to 1000000"),
         ({"noc.gbs": "nan"}, "override noc.gbs=nan: noc.gbs: got 'nan', expected a number, alone or in one of: "),
         ({"hbm.burst_bytes": 512},
          "topology/tiny.yaml:2:1: flit_bytes 256 is not a multiple of hbm.burst_bytes 512; change one"),

@@ -59,7 +59,7 @@ def test_a_message_between_neighbours():
 
 def test_what_needs_packages_learns_that_there_are_none():
     places = load_machine("mesh_8x8").places
-    extent = "it has no packages, only the endpoints r0c0 to r7c7"
+    extent = "it has no SIPs, only the endpoints r0c0 to r7c7"
     with pytest.raises(InputError, match=f"^the machine has no sip0.io0.pcie_ep; {extent}$"):
         places.pcie_ep(0)
     with pytest.raises(InputError, match=f"^the machine has no sip0.cube0.pe0; {extent}$"):

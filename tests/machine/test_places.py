@@ -60,7 +60,7 @@ def test_the_servers_of_processors(tiny):
 def test_the_memory_of_an_address(tiny):
     address = Address(0, 1, Kind.HBM, 1, 4096).encode(tiny.places.shape.slice_bytes)
     assert tiny.places.hbm_of(address) == (tiny.places.hbm(0, 1, 1), 4096)
-    with pytest.raises(InputError, match=r"^address 0x20000000000 is not in HBM: package 0, die 0, SRAM$"):
+    with pytest.raises(InputError, match=r"^address 0x20000000000 is not in HBM: SIP 0, die 0, SRAM$"):
         tiny.places.hbm_of(Address(0, 0, Kind.SRAM, 0, 0).encode(1 << 20))
 
 

@@ -36,7 +36,7 @@ def test_all_errors_come_at_once_in_order():
         "f:2:3: inner.gbz: unknown field; did you mean 'gbs'?",
         "f:3:8: inner.gbs: got '4 lightyears' with the unknown unit 'lightyears', expected a number, alone or in one of: "
         "B/s, KB/s, MB/s, GB/s, TB/s, B/ns",
-        "f:6:11: many.1.gbs: got -1, expected greater than 0",
+        "f:6:11: many.1.gbs: got -1, expected greater than or equal to 0.001",
         "f:6:15: many.1.extra: unknown field; known: gbs, size",
         "f:7:1: nam: unknown field; did you mean 'name'?",
     ]

@@ -1,0 +1,130 @@
+"""One cube of a `sip` machine: its routers, what is attached to them, and its PEs.
+
+Vertical links of the mesh come before horizontal ones, so that routing goes horizontally first (see `builder`).
+"""
+
+from __future__ import annotations
+
+from kernbench.machine.builder import Builder
+from kernbench.machine.intents import PORT_PENALTY, EdgeKind
+from kernbench.machine.places import ONE_SERVER, PE_PARTS, READ_WRITE
+from kernbench.machine.sip_spec import SipSpec, parse_router
+from kernbench.units import FS_PER_NS
+
+PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing
+
+# Which parts of a PE pass work to each other.
+_CHAINING = (
+    ("cpu", "scheduler"),
+    ("cpu", "ipcq"),
+    ("scheduler", "dma"),
+    ("scheduler", "fetch_store"),
+    ("scheduler", "gemm"),
+    ("scheduler", "math"),
+    ("dma", "tcm"),
+    ("dma", "mmu"),
+    ("dma", "ipcq"),
+    ("fetch_store", "tcm"),
+    ("fetch_store", "gemm"),
+    ("fetch_store", "math"),
+    ("gemm", "math"),
+)
+
+
+def router_at(spec: SipSpec, name: str) -> tuple[float, float]:
+    """Where a router stands in its cube, in mm."""
+    row, col = parse_router(name)
+    (x, y), (dx, dy) = spec.cube.origin_mm, spec.cube.pitch_mm
+    return x + dx * col, y + dy * row
+
+
+def build(spec: SipSpec) -> Builder:
+    """The cube at the origin; names are within the cube."""
+    cube = Builder()
+    routers = {
+        name: cube.node(name, "router", router_at(spec, name), spec.noc.overhead_fs) for name in spec.cube.routers()
+    }
+    _mesh(cube, spec, routers)
+    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, spec.m_cpu.overhead_fs, whole=True)
+    cube.server("m_cpu", "cpu")
+    _attach(cube, spec, _nearest(cube, routers, m_cpu), m_cpu, spec.noc.gbs)
+    sram = cube.node("sram", "sram", spec.cube.sram_mm)
+    _attach(cube, spec, _nearest(cube, routers, sram), sram, spec.sram.gbs)
+    cube.memory(sram, stripes=1, gbs=spec.sram.gbs, quantum_bytes=1, turn_fs=0, overhead_fs=spec.sram.overhead_fs)
+    for side, names in spec.cube.ucie:
+        _port(cube, spec, side, [routers[name] for name in names])
+    for pe, name in enumerate(spec.cube.pe_routers[: spec.cube.pes]):
+        _slice(cube, spec, pe, routers[name])
+        _pe(cube, spec, pe, routers[name])
+    return cube
+
+
+def _mesh(cube: Builder, spec: SipSpec, routers: dict[str, int]) -> None:
+    for down, right in ((1, 0), (0, 1)):
+        for name, router in routers.items():
+            row, col = parse_router(name)
+            neighbour = routers.get(f"r{row + down}c{col + right}")
+            if neighbour is not None:
+                cube.link(router, neighbour, EdgeKind.NOC, spec.noc.gbs)
+
+
+def _nearest(cube: Builder, routers: dict[str, int], node: int) -> int:
+    x, y = cube.position[node]
+    return min(routers.values(), key=lambda r: ((cube.position[r][0] - x) ** 2 + (cube.position[r][1] - y) ** 2, r))
+
+
+def _attach(cube: Builder, spec: SipSpec, router: int, node: int, gbs: float) -> None:
+    cube.link(router, node, EdgeKind.NOC, gbs, least_mm=spec.noc.attach_mm)
+
+
+def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
+    width, height = spec.cube.width_mm, spec.cube.height_mm
+    at = {"N": (width / 2, 0.0), "S": (width / 2, height), "W": (0.0, height / 2), "E": (width, height / 2)}[side]
+    port = cube.node(f"ucie_{side}", "ucie", at, spec.ucie.overhead_fs)
+    for i, router in enumerate(routers):
+        x, y = cube.position[router]
+        conn_at = (x, (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, y)
+        conn = cube.node(f"ucie_{side}.conn{i}", "conn", conn_at)
+        cube.link(router, conn, EdgeKind.UCIE, spec.ucie.gbs)
+        cube.link(conn, port, EdgeKind.UCIE, spec.ucie.gbs, penalty=PORT_PENALTY)
+
+
+def _outward(cube: Builder, spec: SipSpec, router: int) -> float:
+    return -spec.noc.attach_mm if cube.position[router][1] < spec.cube.height_mm / 2 else spec.noc.attach_mm
+
+
+def _slice(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
+    x, y = cube.position[router]
+    node = cube.node(f"hbm_ctrl.pe{pe}", "hbm_ctrl", (x, y - _outward(cube, spec, router)))
+    hbm = spec.hbm
+    _attach(cube, spec, router, node, spec.noc.gbs)
+    cube.memory(
+        node,
+        stripes=hbm.channels,
+        gbs=hbm.channel_gbs,
+        quantum_bytes=hbm.burst_bytes,
+        turn_fs=round(hbm.turn_ns * FS_PER_NS),
+        overhead_fs=hbm.overhead_fs,
+    )
+
+
+def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
+    x, y = cube.position[router]
+    y += _outward(cube, spec, router)
+    prefix = f"pe{pe}.pe_"
+    part = {}
+    for i, name in enumerate(PE_PARTS):
+        at = (x + PART_PITCH_MM * (i % 3 - 1), y + PART_PITCH_MM * (i // 3 - 1))
+        overhead_fs = getattr(getattr(spec, f"pe_{name}"), "overhead_fs", 0)
+        part[name] = cube.node(prefix + name, f"pe_{name}", at, overhead_fs)
+    for name, kind, gbs in (
+        ("dma", EdgeKind.NOC, spec.pe_dma.gbs),
+        ("cpu", EdgeKind.COMMAND, spec.noc.gbs),
+        ("mmu", EdgeKind.COMMAND, spec.noc.gbs),
+    ):  # of one length, so that no way from a router to one of them leads through another
+        cube.link(router, part[name], kind, gbs, um=round(1000 * spec.noc.attach_mm))
+    for a, b in _CHAINING:
+        cube.link(part[a], part[b], EdgeKind.PE, spec.pe_tcm.read_gbs, um=0)
+    slots = {"dma.read": spec.pe_dma.read_channels, "dma.write": spec.pe_dma.write_channels}
+    for name in (*ONE_SERVER, *(f"{name}.{way}" for name in READ_WRITE for way in ("read", "write"))):
+        cube.server(prefix + name, name.replace(".", "_"), slots.get(name, 1))
