@@ -1,0 +1,140 @@
+"""`kernbench run` on a small machine: what it prints, what it writes, how it fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kernbench.cli.main import main
+
+BENCH = """
+import numpy as np
+
+from kernbench import DPPolicy, bench
+
+
+def double(x_ptr, y_ptr, n, tl):
+    x = tl.load(x_ptr, n, "f16")
+    tl.store(y_ptr, x + x)
+
+
+@bench("double", "y = 2 x on one PE")
+def run(torch, *, n=256, factor=2.0, fail=False):
+    print("a bench may talk")
+    if fail:
+        raise ValueError("no such luck")
+    one = DPPolicy(num_cubes=1, num_pes=1)
+    x = torch.ones(n, "f16", one, name="x")
+    y = torch.empty(n, "f16", one, name="y")
+    torch.launch("double", double, x, y, n)
+    torch.expect(y, lambda: np.full(n, factor))
+"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with one bench file."""
+    (tmp_path / "double.py").write_text(BENCH)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    """The exit code of `kernbench run double.py --topology tiny …`."""
+    return main(["run", "double.py", "--topology", "tiny", *arguments])
+
+
+def test_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--verify-data", "--set", "n=512") == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0] == "double on tiny, flit mode  n=512  factor=2.0  fail=False"
+    assert lines[1].startswith("latency ")
+    assert lines[-1].endswith("right  every output equals its independent reference")
+    assert captured.err.endswith("a bench may talk\n")
+
+
+def test_json_is_one_object_with_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    promised = "bench topology mode latency_ns pe_exec_ns events flit_hops wall_s verified parameters achieved_tflops"
+    assert set(promised.split()) | {"achieved_gbs", "bottleneck", "files"} <= set(summary)
+    assert (summary["bench"], summary["topology"], summary["mode"]) == ("double", "tiny", "flit")
+    assert summary["verified"] is None
+    assert summary["files"] == {}
+    assert 0 < summary["pe_exec_ns"] < summary["latency_ns"]
+
+
+def test_live_and_recorded_take_the_same_time(capsys: pytest.CaptureFixture[str]) -> None:
+    latencies = []
+    for options in ((), ("--live",)):
+        assert run("--json", *options) == 0
+        latencies.append(json.loads(capsys.readouterr().out)["latency_ns"])
+    assert latencies[0] == latencies[1]
+
+
+def test_a_slower_memory_takes_longer(capsys: pytest.CaptureFixture[str]) -> None:
+    latencies = []
+    for figure in ("32", "1 GB/s"):
+        assert run("--json", "--set", f"topology.hbm.channel_gbs={figure}", "--set", "n=8192") == 0
+        latencies.append(json.loads(capsys.readouterr().out)["latency_ns"])
+    assert latencies[0] < latencies[1]
+
+
+def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import polars
+
+    assert run("--json", "--out", "results/one") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["files"] == {"oplog": "results/one/oplog.parquet", "result": "results/one/result.json"}
+    assert json.loads((own / summary["files"]["result"]).read_text()) == summary
+    log = polars.read_parquet(own / summary["files"]["oplog"])
+    assert {"start_fs", "end_fs", "component", "op_kind", "op_name"} <= set(log.columns)
+    assert "dma_read" in log["op_name"]
+
+
+def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--verify-data", "--json", "--set", "factor=3.0") == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["verified"] is False
+    assert captured.err.splitlines()[-1] == (
+        "error: tensor 'y' at [0]: expected 3, got 2; tolerance 0.002 x max(1, |expected|); 256 of 256 elements differ"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--mode", "magic"], 2, "unknown mode 'magic'"),
+        (["--device", "sip:7"], 2, "machine tiny has no device 'sip:7'; known: all, sip:0"),
+        (["--topology", "tinny"], 2, "unknown topology 'tinny'; did you mean 'tiny'?"),
+        (["--set", "n=many"], 2, "parameter 'n' of bench 'double' is int, as its default 256; got 'many'"),
+        (["--set", "topology.hbm.channel_gb=1"], 2, "unknown topology field 'hbm.channel_gb'; did you mean"),
+        (["--set", "nn=1"], 2, "bench 'double' has no parameter 'nn'"),
+        (["--out", "double.py"], 2, "--out takes a directory, and double.py is a file"),
+        (["--set", "fail=true"], 1, "bench 'double' raised ValueError: no such luck, at "),
+    ],
+)
+def test_errors_are_sentences_and_leave_nothing(
+    own: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, sentence: str
+) -> None:
+    out = [] if "--out" in arguments else ["--out", "results/one"]
+    assert run("--json", *out, *arguments) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines()[-1].startswith(f"error: {sentence}")
+    assert "Traceback" not in captured.err
+    assert [path.name for path in own.iterdir()] == ["double.py"]
+
+
+def test_an_unknown_bench_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "vector-ad", "--topology", "tiny"]) == 2
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .startswith("error: unknown bench 'vector-ad'; did you mean 'vector-add'? Known: ")
+    )
