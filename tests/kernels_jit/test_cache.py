@@ -47,8 +47,10 @@ def test_old_directories_go_and_recent_ones_stay(tmp_path: Path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"recent", cache.key()}
 
 
-def test_warm_once_something_was_compiled(tmp_path: Path, monkeypatch):
+def test_warm_once_the_loop_was_compiled(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(cache, "homes", lambda: iter([tmp_path]))
     assert not cache.is_warm()
-    (cache.directory() / "loop.nbi").write_text("")
+    (cache.directory() / "dijkstra.walk-90.py311.nbi").write_text("")
+    assert not cache.is_warm()
+    (cache.directory() / "loop.run-12.py311.nbi").write_text("")
     assert cache.is_warm()
