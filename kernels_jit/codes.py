@@ -30,4 +30,5 @@ KIND_SHIFT = 60
 # What a call of the loop returns.
 IDLE = 0  # nothing can happen any more
 ASKED = 1  # the thread in scalar ASKING wants more rows
-GROW_HEAP, GROW_JOB, GROW_FLIGHT = 2, 3, 4  # a pool is full: enlarge it, call again
+MORE = 2  # as many events as were allowed are done
+GROW_HEAP, GROW_JOB, GROW_FLIGHT = 3, 4, 5  # a pool is full: enlarge it, call again

@@ -1,11 +1,12 @@
-"""Pending events: a binary heap over four parallel arrays, ordered by (time, key, index).
+"""Binary heaps over parallel arrays: pending events by (time, key, index), and landing bounds by time.
 
-Parallel arrays because numba keeps them in registers' reach; the payload `data` is carried along and never compared.
+Parallel arrays because numba keeps them within registers' reach; the payload is carried along and never compared.
 """
 
 from __future__ import annotations
 
 from kernels_jit._jit import jit
+from kernels_jit.state import BOUND_N, HEAP_N
 
 
 @jit
@@ -50,3 +51,49 @@ def drop(times, keys, indices, datas, n):
         times[at], keys[at], indices[at], datas[at] = t, keys[child], indices[child], datas[child]
         at = child
     times[at], keys[at], indices[at], datas[at] = time, key, index, data
+
+
+@jit
+def schedule(s, time, key, index, data):
+    """Add a pending event."""
+    n = s.scalar[HEAP_N]
+    push(s.heap_fs, s.heap_key, s.heap_index, s.heap_data, n, time, key, index, data)
+    s.scalar[HEAP_N] = n + 1
+
+
+@jit
+def push_bound(s, time, flight):
+    """Remember that a flight cannot land before a time."""
+    times, flights = s.bound_fs, s.bound_flight
+    at = s.scalar[BOUND_N]
+    s.scalar[BOUND_N] = at + 1
+    while at > 0:
+        up = (at - 1) >> 1
+        if times[up] <= time:
+            break
+        times[at], flights[at] = times[up], flights[up]
+        at = up
+    times[at], flights[at] = time, flight
+
+
+@jit
+def pop_bound(s):
+    """The flight with the smallest bound, removed."""
+    times, flights = s.bound_fs, s.bound_flight
+    first = flights[0]
+    last = s.scalar[BOUND_N] - 1
+    s.scalar[BOUND_N] = last
+    time, flight = times[last], flights[last]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= last:
+            break
+        if child + 1 < last and times[child + 1] < times[child]:
+            child += 1
+        if times[child] >= time:
+            break
+        times[at], flights[at] = times[child], flights[child]
+        at = child
+    times[at], flights[at] = time, flight
+    return first

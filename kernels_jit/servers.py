@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
-from kernels_jit.flights import schedule, take_off
-from kernels_jit.state import FLIGHT_FREE_N, JOB_FREE_N
+from kernels_jit.flights import take_off
+from kernels_jit.heap import schedule
+from kernels_jit.jobs import free_job, new_job
 
 _NONE = codes.NONE
 
@@ -21,27 +22,7 @@ def server_of(op, row):
 
 
 @jit
-def new_job(s, row, end, owner, plan):
-    """A job for rows [row, end); the caller has made sure of room."""
-    n = s.scalar[JOB_FREE_N] - 1
-    s.scalar[JOB_FREE_N] = n
-    job = s.job_free[n]
-    s.job_row[job], s.job_end[job], s.job_owner[job], s.job_plan[job] = row, end, owner, plan
-    s.job_token[job] = _NONE
-    s.job_next[job] = _NONE
-    return job
-
-
-@jit
-def free_job(s, job):
-    """Return a job's slot."""
-    n = s.scalar[JOB_FREE_N]
-    s.job_free[n] = job
-    s.scalar[JOB_FREE_N] = n + 1
-
-
-@jit
-def begin(code, routes, s, job, now):
+def begin(code, net, s, job, now):
     """The job has its slot: start its row."""
     op = code.op
     row = s.job_row[job]
@@ -50,20 +31,20 @@ def begin(code, routes, s, job, now):
         end = now + code.duration_fs[op[row, 2]]
         schedule(s, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], s.job_owner[job], job)
     else:
-        take_off(code, routes, s, job, now)
+        take_off(code, net, s, job, now)
 
 
 @jit
-def request(code, routes, s, job, now):
+def request(code, net, s, job, now):
     """The job asks for its row's server: served at once if a slot is free and nobody queues, else it joins the queue."""
     row = s.job_row[job]
     server = server_of(code.op, row)
     s.op_issue_fs[row] = now
     if server == _NONE:
-        begin(code, routes, s, job, now)
+        begin(code, net, s, job, now)
         return
     enqueue(s, server, job)
-    admit(code, routes, s, server, now)
+    admit(code, net, s, server, now)
 
 
 @jit
@@ -77,7 +58,7 @@ def enqueue(s, server, job):
 
 
 @jit
-def admit(code, routes, s, server, now):
+def admit(code, net, s, server, now):
     """Give free slots to the head of the queue."""
     while s.server_used[server] < s.server_slots[server] and s.server_first[server] != _NONE:
         job = s.server_first[server]
@@ -89,7 +70,7 @@ def admit(code, routes, s, server, now):
             job = next_token(code, s, server, job, token)
         s.server_used[server] += 1
         s.server_busy_fs[server] -= now
-        begin(code, routes, s, job, now)
+        begin(code, net, s, job, now)
 
 
 @jit
@@ -109,7 +90,7 @@ def next_token(code, s, server, queued, token):
 
 
 @jit
-def start_plan(code, routes, s, row, owner, now):
+def start_plan(code, net, s, row, owner, now):
     """Queue all tokens of a PIPE row's plan on the server on which they begin."""
     plan = code.op[row, 1]
     token = code.plan_start[plan]
@@ -122,11 +103,11 @@ def start_plan(code, routes, s, row, owner, now):
     job = new_job(s, first, first, owner, plan)
     s.job_token[job] = token
     enqueue(s, server, job)
-    admit(code, routes, s, server, now)
+    admit(code, net, s, server, now)
 
 
 @jit
-def finish(code, routes, s, job, now):
+def finish(code, net, s, job, now):
     """The job's row is complete: go on to the token's next stage, or count what was waited for."""
     op = code.op
     row = s.job_row[job]
@@ -137,15 +118,15 @@ def finish(code, routes, s, job, now):
         s.job_owner[job] += 1
         if server != _NONE and server_of(op, row + 1) == server:
             s.op_issue_fs[row + 1] = now
-            begin(code, routes, s, job, now)
+            begin(code, net, s, job, now)
             return
-        release(code, routes, s, server, now)
-        request(code, routes, s, job, now)
+        release(code, net, s, server, now)
+        request(code, net, s, job, now)
         return
     plan = s.job_plan[job]
     counter = op[row, 3] if op[row, 0] == codes.EXEC else op[row, 4]
     free_job(s, job)
-    release(code, routes, s, server, now)
+    release(code, net, s, server, now)
     if plan != _NONE:
         s.plan_left[plan] -= 1
         if s.plan_left[plan] > 0:
@@ -158,21 +139,12 @@ def finish(code, routes, s, job, now):
 
 
 @jit
-def release(code, routes, s, server, now):
+def release(code, net, s, server, now):
     """Give a slot back and serve whoever queues for it."""
     if server != _NONE:
         s.server_used[server] -= 1
         s.server_busy_fs[server] += now
-        admit(code, routes, s, server, now)
-
-
-@jit
-def free_flight(s, flight):
-    """Return a flight's slot; answers its job."""
-    n = s.scalar[FLIGHT_FREE_N]
-    s.flight_free[n] = flight
-    s.scalar[FLIGHT_FREE_N] = n + 1
-    return s.flight_job[flight]
+        admit(code, net, s, server, now)
 
 
 @jit

@@ -1,7 +1,7 @@
 """The arrays that enter the compiled loop, by owner.
 
-NamedTuples of arrays: one argument each, typed once. Read a field in a hot loop only through a local name bound before it;
-through the tuple each access costs a load more and three times the time.
+NamedTuples of arrays: one argument each, typed once. Read a field in a hot loop only through a local name bound before
+it; through the tuple each access costs a load more and three times the time.
 """
 
 from __future__ import annotations
@@ -34,6 +34,23 @@ class Routes(NamedTuple):
     tail_fs: np.ndarray  # int64[route] from the last delivery to completion (a write's acknowledgement)
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between
     direction: np.ndarray  # int64[route] 0 read, 1 write; message routes count as writes
+
+
+class Network(NamedTuple):
+    """The order in which a sweep visits stations, and the ports through which flits enter them.
+
+    A station has one port per station that feeds it; flits leave a station in time order, so each port is a queue.
+    """
+
+    stations: Stations
+    routes: Routes
+    step_port: np.ndarray  # int64[step] port entered, of stripe 0; NONE for first and whole steps
+    step_port_own: np.ndarray  # int64[step] ports to go on per stripe of this step
+    step_port_before: np.ndarray  # int64[step] ports to go on per stripe of the step before
+    port_start: np.ndarray  # int64[station + 1]
+    rank: np.ndarray  # int64[station] place in the order of visits
+    station_at: np.ndarray  # int64[rank]
+    window_fs: np.ndarray  # int64[1] a sweep may go this far at once: what an edge against the order takes at least
 
 
 class Code(NamedTuple):

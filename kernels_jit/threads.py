@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
-from kernels_jit.flights import schedule
-from kernels_jit.servers import add, met, new_job, request, start_plan
+from kernels_jit.heap import schedule
+from kernels_jit.jobs import new_job
+from kernels_jit.servers import add, met, request, start_plan
 from kernels_jit.state import ASKING, FLIGHT_FREE_N, HEAP_N, JOB_FREE_N, MARGIN, RESUME
 
 
@@ -13,7 +14,8 @@ from kernels_jit.state import ASKING, FLIGHT_FREE_N, HEAP_N, JOB_FREE_N, MARGIN,
 def short(s):
     """The pool that may not last for one more event or op, as a status; IDLE if there is room in all."""
     margin = s.scalar[MARGIN]
-    if s.heap_fs.size - s.scalar[HEAP_N] < margin + s.thread_cursor.size:
+    flying = s.flight_free.size - s.scalar[FLIGHT_FREE_N]
+    if s.heap_fs.size - s.scalar[HEAP_N] < margin + s.thread_cursor.size + 2 * flying:
         return codes.GROW_HEAP
     if s.scalar[JOB_FREE_N] < margin:
         return codes.GROW_JOB
@@ -23,7 +25,7 @@ def short(s):
 
 
 @jit
-def run_thread(code, routes, s, thread, now):
+def run_thread(code, net, s, thread, now):
     """Do a thread's rows until it waits, asks or ends. Answers IDLE, ASKED, or the pool to enlarge before going on."""
     op = code.op
     wake = (codes.WAKE << codes.KIND_SHIFT) | thread
@@ -51,13 +53,13 @@ def run_thread(code, routes, s, thread, now):
         owner = (thread << codes.SEQ_BITS) | s.thread_seq[thread]
         if kind == codes.EXEC or kind == codes.MOVE:
             s.thread_seq[thread] += 1
-            request(code, routes, s, new_job(s, row, row + 1, owner, codes.NONE), now)
+            request(code, net, s, new_job(s, row, row + 1, owner, codes.NONE), now)
             continue
         if kind == codes.PIPE:
             plan = op[row, 1]
             last = code.plan_start[plan + 1] - 1
             s.thread_seq[thread] += code.token_end[last] - code.token_start[code.plan_start[plan]]
-            start_plan(code, routes, s, row, owner, now)
+            start_plan(code, net, s, row, owner, now)
             continue
         s.op_issue_fs[row] = now
         s.op_start_fs[row] = now

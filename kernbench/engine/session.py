@@ -1,7 +1,7 @@
 """One run of one program: feeds the compiled loop, answers its statuses, keeps the times.
 
-The loop is entered once for a program whose threads are all recorded. It comes back for three reasons only: a pool must
-grow, a thread asks for more rows (live kernels, the host), or nothing can happen any more.
+The loop is entered once for a program whose threads are all recorded. It comes back for few reasons only: a pool must
+grow, a thread asks for more rows (live kernels, the host), somebody wants to see progress, or nothing can happen any more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from kernbench.engine import state as states
 from kernbench.engine.deadlock import describe_waits
-from kernbench.errors import DeadlockError, InputError
+from kernbench.engine.network import NetworkBuilder
+from kernbench.errors import DeadlockError, InputError, suggest
 from kernbench.program.check import check_rows
 from kernels_jit import codes
 from kernels_jit import state as scalars
@@ -22,28 +23,39 @@ from kernels_jit import state as scalars
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-MODES = ("flit",)
+MODES = ("hybrid", "flit")
 
-_EVENTS_A_CALL = 1 << 62
+_EVENTS_A_CALL = 1 << 24  # between two looks at the clock, about a second
 
 
 class Session:
-    """A run of a program that may still grow. Times are int64 femtoseconds from the start of the run."""
+    """A run of a program that may still grow. Times are int64 femtoseconds from the start of the run.
 
-    def __init__(self, program: Program, mode: str = "flit") -> None:
+    `mode` "flit" serves every flit at every station; "hybrid" does transfers that meet nobody in closed form. All times
+    are the same. Errors: InputError for another mode.
+    """
+
+    def __init__(self, program: Program, mode: str = "hybrid") -> None:
         if mode not in MODES:
-            raise InputError(f"unknown mode {mode!r}; known: {', '.join(MODES)}")
+            raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
         self.program = program
         self.machine = program.machine
         self.mode = mode
         self.wall_s = 0.0  # in the loop alone
-        self._state = states.make_state(self.machine)
+        self._state = states.make_state(self.machine, hybrid=mode == "hybrid")
+        self._builder = NetworkBuilder(self.machine)
+        self._pool = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         self._checked = 0  # rows that have been checked
 
-    def run(self, on_ask: Callable[[int, int], None] | None = None) -> int:
+    def run(
+        self,
+        on_ask: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> int:
         """Run until nothing can happen any more; returns the time (fs).
 
         `on_ask(thread, now_fs)` is called for each ASK row and may append rows to that thread, or add threads.
+        `on_progress(events, now_fs)` is called about once a second.
         """
         from kernels_jit.loop import run
 
@@ -55,11 +67,15 @@ class Session:
         }
         while True:
             begun = perf_counter()
-            status = run(self._code, self.machine.stations, self._routes, self._state, _EVENTS_A_CALL)
+            status, *pool = run(self._code, self._network, self._state, *self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
+            self._pool = tuple(pool)
             if status == codes.IDLE:
                 return self.now_fs
-            if status == codes.ASKED:
+            if status == codes.MORE:
+                if on_progress is not None:
+                    on_progress(self.events, self.now_fs)
+            elif status == codes.ASKED:
                 if on_ask is not None:
                     on_ask(int(self._state.scalar[scalars.ASKING]), self.now_fs)
                     self._load()
@@ -71,8 +87,7 @@ class Session:
         program = self.program
         chunks = program.flush()
         check_rows(program, self._checked)
-        self._checked = program.row_count
-        s = states.fit_program(
+        self._state = s = states.fit_program(
             self._state,
             threads=len(program.threads),
             counters=len(program.counter_labels),
@@ -80,8 +95,8 @@ class Session:
             rows=program.row_count,
         )
         self._code = program.code()
-        self._routes = self.machine.routing.tables()
-        self._state = s = states.widen_gates(s, int(np.diff(self._routes.start).max(initial=0)))
+        self._join_routes(program.op[self._checked :])
+        self._checked = program.row_count
         asking = int(s.scalar[scalars.RESUME])
         for thread, first, end in chunks:
             if s.thread_cursor[thread] < s.thread_end[thread]:
@@ -90,12 +105,27 @@ class Session:
             if thread != asking:
                 self._wake(thread)
 
+    def _join_routes(self, rows: np.ndarray) -> None:
+        """Make the network hold the routes of new rows."""
+        if not self._builder.add_rows(rows):
+            return
+        before = self._builder.pairs
+        self._network = self._builder.build()
+        s = states.widen_flights(self._state, *self._builder.widths())
+        self._state, used = states.fit_network(
+            s, before, self._builder.pairs, self._network, int(s.scalar[scalars.POOL_N])
+        )
+        self._state.scalar[scalars.POOL_N] = used
+        if used > len(self._pool[0]):
+            self._pool = tuple(np.resize(column, 2 * used) for column in self._pool)
+
     def _wake(self, thread: int) -> None:
-        from kernels_jit.flights import schedule
+        from kernels_jit.heap import schedule
 
         if len(self._state.heap_fs) - self._state.scalar[scalars.HEAP_N] < 1:
             self._state = states.grow_heap(self._state)
-        schedule(self._state, self.now_fs, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
+        now = int(self._state.scalar[scalars.NOW])
+        schedule(self._state, now, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
@@ -108,17 +138,17 @@ class Session:
     @property
     def now_fs(self) -> int:
         """The time of the last event."""
-        return int(self._state.scalar[scalars.NOW])
+        return int(max(self._state.scalar[scalars.NOW], self._state.scalar[scalars.LATEST]))
 
     @property
     def events(self) -> int:
-        """How many events the loop has done."""
+        """How many events the loop has done: in flit mode every flit at every station is one."""
         return int(self._state.scalar[scalars.EVENTS])
 
     @property
     def flit_hops(self) -> int:
         """How many times a flit has crossed a link."""
-        return int(self._state.scalar[scalars.FLIT_HOPS])
+        return int(self.station_flits[: self.machine.edge_count].sum())
 
     @property
     def op_issue_fs(self) -> np.ndarray:

@@ -21,11 +21,12 @@ def machines(draw):
     ]
     stations += [(draw(st.sampled_from([8, 10])), 64, draw(st.sampled_from([0, 0, 7])), 0)] * STRIPES
     machine = BareMachine(stations, LINKS, [draw(st.integers(1, 2)) for _ in range(4)], flit_bytes=64)
+    nodes = [(draw(times), int(draw(st.integers(0, 4)) == 0)) for _ in range(LINKS)]  # before each link
+    memory = (LINKS, STRIPES, draw(times), 0)
     for _ in range(draw(st.integers(1, 6))):
         links = draw(st.permutations(range(LINKS)))[: draw(st.integers(1, LINKS))]
-        steps = [(link, 1, draw(times) if i else 0, int(i > 0 and draw(st.integers(0, 4)) == 0)) for i, link in enumerate(links)]
+        steps = [(link, 1, *(nodes[link] if i else (0, 0))) for i, link in enumerate(links)]
         kind = draw(st.sampled_from(["read", "write", "message"]))
-        memory = (LINKS, STRIPES, draw(times), 0)
         if kind == "read":
             machine.route(kind, [memory, (links[0], 1, 0, 0), *steps[1:]], lead_fs=draw(times))
         else:
@@ -71,7 +72,9 @@ def programs(draw):
     for t in range(draw(st.integers(1, 4))):
         thread = program.thread(f"t{t}")
         for _ in range(draw(st.integers(1, 7))):
-            match draw(st.sampled_from(["delay", "exec", "move", "move", "move", "until", "add", "wait", "pipe", "mark"])):
+            match draw(
+                st.sampled_from(["delay", "exec", "move", "move", "move", "until", "add", "wait", "pipe", "mark"])
+            ):
                 case "delay":
                     thread.delay(program.duration(("fs", draw(times))))
                 case "exec":

@@ -8,7 +8,7 @@ from tests.engine.strategies import programs
 from tests.naive.engine import NaiveEngine
 
 
-def assert_same(session: Session, naive: NaiveEngine) -> None:
+def assert_same_times(session: Session, naive: NaiveEngine) -> None:
     assert session.op_issue_fs.tolist() == naive.issue
     assert session.op_start_fs.tolist() == naive.start
     assert session.op_end_fs.tolist() == naive.end
@@ -16,13 +16,27 @@ def assert_same(session: Session, naive: NaiveEngine) -> None:
     assert session.station_busy_fs.tolist() == naive.station_busy
     assert session.station_flits.tolist() == naive.station_flits
     assert session.server_busy_fs.tolist() == naive.server_busy
-    assert (session.events, session.flit_hops) == (naive.events, naive.flit_hops)
+    assert session.flit_hops == naive.flit_hops
+
+
+EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@EXAMPLES
 @given(programs())
-def test_the_loop_equals_the_interpreter(program):
-    session = Session(program)
+def test_flit_mode_equals_the_interpreter(program):
+    session = Session(program, "flit")
     session.run()
-    assert_same(session, NaiveEngine(program).run())
+    naive = NaiveEngine(program).run()
+    assert_same_times(session, naive)
+    assert session.events == naive.events
+
+
+@pytest.mark.slow
+@EXAMPLES
+@given(programs())
+def test_hybrid_mode_equals_the_interpreter(program):
+    session = Session(program, "hybrid")
+    session.run()
+    assert_same_times(session, NaiveEngine(program).run())

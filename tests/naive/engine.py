@@ -140,10 +140,7 @@ class NaiveEngine:
         tokens = range(self.plan_start[plan], self.plan_start[plan + 1])
         self.left[plan], self.plan_row[plan] = len(tokens), row
         self.issue[row] = self.start[row] = now
-        jobs = [
-            Job(list(range(self.token_start[t], self.token_end[t])), 0, plan)
-            for t in tokens
-        ]
+        jobs = [Job(list(range(self.token_start[t], self.token_end[t])), 0, plan) for t in tokens]
         for job in jobs:
             stages = [self.owner(thread) for _ in job.rows]
             job.owner = stages[0]

@@ -1,0 +1,131 @@
+"""From routes to the order of visits and the ports of the network, for the routes that a program uses.
+
+An edge of the channel graph joins two stations that follow each other on some route. Where the graph has cycles (a ring of
+SIPs, a torus, reads and writes that cross at a memory), the slowest edges are allowed to go against the order: the largest
+latency is sought such that all faster edges still form no cycle, and that latency is how far one sweep may go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.program.ops import NONE, Op
+from kernels_jit.order import channel_order
+from kernels_jit.state import NEVER
+from kernels_jit.tables import Network, Routes, Stations
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+
+class _Edges(NamedTuple):
+    """One row a pair of stations that follow each other: `step` is that of the later one."""
+
+    src: np.ndarray
+    dst: np.ndarray
+    latency_fs: np.ndarray
+    whole: np.ndarray
+
+
+class NetworkBuilder:
+    """Gathers the routes a growing program uses and builds the network for them."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
+        self._built = False
+        self.pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
+
+    def add_rows(self, rows: np.ndarray) -> bool:
+        """Take in int64[row, ROW_WIDTH] new rows; answers whether the network must be built anew."""
+        routes = len(self._machine.routing.tables().start) - 1
+        least = np.full(max(routes, len(self._least)), NEVER, np.int64)
+        least[: len(self._least)] = self._least
+        moves = rows[(rows[:, 0] == Op.MOVE) & (rows[:, 2] > 0)]
+        np.minimum.at(least, moves[:, 1], (moves[:, 2] - 1) % self._machine.flit_bytes + 1)
+        changed = not self._built or bool((least[: len(self._least)] != self._least).any())
+        changed |= bool((least[len(self._least) :] != NEVER).any())
+        self._least = least
+        return changed
+
+    def build(self) -> Network:
+        """The network of all routes used so far: ports, order of visits, window."""
+        self._built = True
+        machine, routes = self._machine, self._machine.routing.tables()
+        stations, count = machine.stations, len(machine.stations.fs_per_flit)
+        used = np.flatnonzero(self._least != NEVER)
+        steps, least = _later_steps(routes, used, self._least[used])
+        edges = _edges(stations, routes, steps, least, machine.flit_bytes)
+        order, window = _order(count, edges)
+        rank = np.empty(count, np.int64)
+        rank[order] = np.arange(count)
+        self.pairs = np.union1d(self.pairs, (edges.dst * count + edges.src)[edges.whole == 0])
+        port_start = np.searchsorted(self.pairs, np.arange(count + 1) * count)
+        ports = _step_ports(routes, steps, port_start, self.pairs)
+        return Network(stations, routes, *ports, port_start, rank, order, window)
+
+    def widths(self) -> tuple[int, int]:
+        """The most steps of a route and the most stripes of a step, over all routes of the machine."""
+        routes = self._machine.routing.tables()
+        return int(np.diff(routes.start).max(initial=1)), int(routes.stripes.max(initial=1))
+
+
+def _later_steps(routes: Routes, used: np.ndarray, least_bytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The steps of the used routes but their first, and the smallest flit that takes each."""
+    lengths = routes.start[used + 1] - routes.start[used] - 1
+    steps = np.repeat(routes.start[used] + 1 - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+    return steps, np.repeat(least_bytes, lengths)
+
+
+def _edges(stations: Stations, routes: Routes, steps: np.ndarray, least: np.ndarray, flit: int) -> _Edges:
+    """All pairs of stations, striped steps written out."""
+    before, after = routes.stripes[steps - 1], routes.stripes[steps]
+    both = before * after
+    step = np.repeat(steps, both)
+    within = np.arange(len(step)) - np.repeat(np.cumsum(both) - both, both)
+    src = routes.station[step - 1] + within // np.repeat(after, both)
+    dst = routes.station[step] + within % np.repeat(after, both)
+    nbytes = np.repeat(least, both)
+    full, quantum = stations.fs_per_flit[src], stations.quantum_bytes[src]
+    padded = -(-nbytes // quantum) * quantum
+    service = np.where(nbytes < flit, -(-padded * full // flit), full)
+    latency = service + stations.propagation_fs[src]
+    return _Edges(src, dst, latency, routes.whole[step])
+
+
+def _order(count: int, edges: _Edges) -> tuple[np.ndarray, np.ndarray]:
+    """Stations by rank, and the window (fs) within which no flit goes against that order."""
+    levels = np.unique(edges.latency_fs)
+    order, placed = channel_order(count, edges.src, edges.dst, edges.latency_fs, NEVER)
+    if placed == count:
+        return order, np.array([NEVER], np.int64)
+    low, high = 0, len(levels) - 1  # edges faster than levels[low] form no cycle, as there are none
+    while low < high:
+        middle = (low + high + 1) // 2
+        if channel_order(count, edges.src, edges.dst, edges.latency_fs, levels[middle])[1] == count:
+            low = middle
+        else:
+            high = middle - 1
+    order, _ = channel_order(count, edges.src, edges.dst, edges.latency_fs, levels[low])
+    rank = np.empty(count, np.int64)
+    rank[order] = np.arange(count)
+    against = rank[edges.src] >= rank[edges.dst]
+    return order, np.array([edges.latency_fs[against].min()], np.int64)
+
+
+def _step_ports(
+    routes: Routes, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Port of stripe 0, ports per own stripe, ports per stripe of the step before; int64[step] each."""
+    count = len(port_start) - 1
+    port = np.full(len(routes.station), NONE, np.int64)
+    own, before = np.zeros_like(port), np.zeros_like(port)
+    queued = np.unique(steps[routes.whole[steps] == 0])
+    station = routes.station[queued]
+    port[queued] = np.searchsorted(pairs, station * count + routes.station[queued - 1])
+    striped = queued[routes.stripes[queued] > 1]
+    own[striped] = np.diff(port_start)[routes.station[striped]]
+    before[queued[routes.stripes[queued - 1] > 1]] = 1
+    return port, own, before
