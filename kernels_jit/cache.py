@@ -57,9 +57,9 @@ def directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="kernbench-jit-"))
 
 
-def is_warm() -> bool:
-    """Whether any loop of this version has been compiled before; if not, the first run says that it compiles."""
-    return next(directory().rglob("*.nbi"), None) is not None
+def is_warm(module: str = "loop") -> bool:
+    """Whether a module of this version has been compiled before; if not, the first run says that it compiles."""
+    return next(directory().rglob(f"{module}.*.nbi"), None) is not None
 
 
 def _prune(home: Path, current: str) -> None:
