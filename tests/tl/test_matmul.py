@@ -1,0 +1,91 @@
+import pytest
+
+from kernbench.errors import KernelError
+from kernbench.program.notes import Constant, Epilogue
+from tests.tl.rig import BASE, commands
+
+
+def refused(call, kind=KernelError):
+    with pytest.raises(kind) as caught:
+        commands(lambda *, tl: call(tl, tl.load(BASE, (4, 8)), tl.ref(BASE, (8, 4))))
+    sentence = str(caught.value)
+    place = f", at tests/tl/test_matmul.py:{call.__code__.co_firstlineno}"
+    assert place in sentence
+    return sentence.replace(place, "")
+
+
+def composite(**options):
+    made = commands(lambda *, tl: tl.composite("gemm", tl.ref(BASE, (4, 8)), tl.ref(BASE, (8, 6)), **options))
+    return made[-1]
+
+
+def test_defaults():
+    note = composite()
+    assert (note.kind, note.shape, note.dtype, note.acc_dtype, note.tile, note.epilogue) == (
+        "gemm",
+        (4, 6),
+        "f16",
+        "f32",
+        (32, 64, 32),
+        (),
+    )
+    assert (note.out, note.out_va) == (1, None)
+
+
+def test_integers_are_summed_in_i32():
+    made = commands(lambda *, tl: tl.dot(tl.zeros((4, 8), "i8"), tl.zeros((8, 4), "i8")))
+    assert (made[-1].dtype, made[-1].acc_dtype) == ("i8", "i32")
+
+
+def test_an_epilogue_s_operands_come_after_the_tensors():
+    steps = [
+        {"op": "dequant", "scale": 0.5, "scope": "k_tile"},
+        {"op": "relu"},
+        {"op": "scale", "factor": 3, "scope": "kernel"},
+    ]
+    note = composite(epilogue=steps, acc_dtype="f16", tile_shape=[16, 16, 16])
+    assert note.epilogue == (
+        Epilogue("dequant", "k_tile", 2),
+        Epilogue("relu", "output_tile"),
+        Epilogue("scale", "kernel", 3),
+    )
+    assert note.inputs[2:] == (Constant((), "f32", 0.5), Constant((), "f32", 3))
+    assert (note.acc_dtype, note.tile) == ("f16", (16, 16, 16))
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        ({"op": "gelu"}, "the epilogue op 'gelu'; did you mean 'relu'? Known: bias, dequant, relu, scale"),
+        ({"op": "tanh"}, "the epilogue op 'tanh'; known: bias, dequant, relu, scale"),
+        ({"op": "relu", "scope": "tile"}, "the epilogue scope 'tile'; did you mean 'k_tile'? Known: k_tile, kernel, output_tile"),  # noqa: E501
+        ({"op": "bias"}, "the epilogue op 'bias' without its field 'bias'; its fields are op, bias, scope"),
+        ({"op": "dequant", "factor": 1}, "the epilogue op 'dequant' without its field 'scale'; its fields are op, scale, scope"),  # noqa: E501
+        ({"op": "relu", "slope": 1}, "the epilogue op 'relu' with the field 'slope'; its fields are op, scope"),
+        ("relu", "the epilogue step 'relu'; give dicts such as {'op': 'relu'}"),
+        ({"scope": "kernel"}, "the epilogue step {'scope': 'kernel'}; give dicts such as {'op': 'relu'}"),
+    ],
+)  # fmt: skip
+def test_an_epilogue_is_refused_at_once(step, sentence):
+    assert refused(lambda tl, a, b: tl.composite("gemm", a, b, epilogue=[step]), ValueError) == (
+        f"tl.composite got {sentence}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda tl, a, b: tl.composite("conv", a, b), "tl.composite got the op 'conv'; known: gemm, math"),
+        (lambda tl, a, b: tl.composite("gemm", a), "tl.composite 'gemm' got b=None and math_op=None; give a and b, and no math_op"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("gemm", a, 3), "tl.composite got 3; give a tensor, from tl.load or tl.ref"),
+        (lambda tl, a, b: tl.composite("gemm", a, a), "tl.composite got shapes (4, 8) and (4, 8), which do not multiply; give (M, K) and (K, N)"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("math", a, math_op="expp"), "tl.composite 'math' of 1 got math_op 'expp'; did you mean 'exp'? Known: abs, cos, exp, log, sigmoid, sin, sqrt"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("math", a, b, math_op="add"), "tl.composite 'math' got shapes (4, 8) and (8, 4); make them equal"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("gemm", a, b, tile_shape=(4, 0, 4)), "tl.composite got the tile shape (4, 0, 4); give (tile_m, tile_k, tile_n), each at least 1"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("gemm", a, b, "out"), "tl.composite got the pointer 'out'; give an address, such as a tensor argument of the kernel"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("gemm", a, b, epilogue=[{"op": "bias", "bias": tl.zeros(5)}]), "tl.composite got an epilogue tensor of shape (5,) for a result of shape (4, 4); give a number or a shape that broadcasts to the result's"),  # noqa: E501
+        (lambda tl, a, b: tl.composite("math", a, math_op="exp", epilogue=[{"op": "relu", "scope": "k_tile"}]), "tl.composite got the epilogue scope 'k_tile' for 'math'; only 'gemm' has k tiles"),  # noqa: E501
+    ],
+)  # fmt: skip
+def test_composites_are_refused(call, sentence):
+    assert refused(call) == sentence
