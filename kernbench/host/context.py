@@ -43,7 +43,7 @@ class RuntimeContext:
     DPPolicy = DPPolicy
 
     def __init__(self, device: Device, sips: Sequence[int], seed: int) -> None:
-        self._device = device
+        self.driven = device
         self._sips = tuple(sips)
         self._current = 0
         self._seed = seed
@@ -66,12 +66,12 @@ class RuntimeContext:
     @property
     def cubes_per_sip(self) -> int:
         """How many cubes a SIP has."""
-        return self._device.machine.places.cubes_per_sip
+        return self.driven.machine.places.cubes_per_sip
 
     @property
     def pes_per_cube(self) -> int:
         """How many PEs a cube has."""
-        return self._device.machine.places.pes_per_cube
+        return self.driven.machine.places.pes_per_cube
 
     def set_device(self, index: int) -> None:
         """Select the SIP on which tensors are made and kernels launched. Errors: InputError for one that is not there."""
@@ -151,7 +151,7 @@ class RuntimeContext:
             raise InputError(f"tensor {name!r} got dp={dp!r}; give a torch.DPPolicy(cube=..., pe=...)")
         self._tensors += 1
         sip = self._sips[self._current]
-        layout = self._device.create(sip, name, contents, dp or DPPolicy())
+        layout = self.driven.create(sip, name, contents, dp or DPPolicy())
         return Tensor(self, name, sip, layout, contents)
 
     # What tensors ask
@@ -159,21 +159,21 @@ class RuntimeContext:
     def write(self, tensor: Tensor, array: np.ndarray) -> None:
         """Write an array into a tensor; see `Tensor.copy_`."""
         given = Given(tensor.shape, tensor.dtype, array.astype(numpy_dtype(tensor.dtype)))
-        self._device.write(tensor.sip, tensor.name, tensor.layout, given)
+        self.driven.write(tensor.sip, tensor.name, tensor.layout, given)
 
     def read(self, tensor: Tensor) -> np.ndarray:
         """Read a tensor; see `Tensor.numpy`."""
-        self._device.read(tensor.sip, tensor.name, tensor.layout)
+        self.driven.read(tensor.sip, tensor.name, tensor.layout)
         return self.peek(tensor)
 
     def peek(self, tensor: Tensor) -> np.ndarray:
         """A tensor's numbers once all that was issued is done; takes no simulated time."""
         self.synchronize()
-        return self._device.memory.look(tensor.layout)
+        return self.driven.memory.look(tensor.layout)
 
     def release(self, tensor: Tensor) -> None:
         """Free a tensor's memory."""
-        self._device.release(tensor.sip, tensor.layout)
+        self.driven.release(tensor.sip, tensor.layout)
 
     # Running
 
@@ -188,7 +188,7 @@ class RuntimeContext:
         cubes, pes = self._targets(name, layouts)
         sent = tuple(_as_arg(name, arg) for arg in args)
         message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)))
-        self.launches.append(self._device.launch(message, fn))
+        self.launches.append(self.driven.launch(message, fn))
 
     def _targets(self, kernel: str, layouts: dict[str, Layout]) -> tuple[int, int]:
         places = {name: (layout.cubes, layout.pes) for name, layout in layouts.items()}
@@ -201,7 +201,7 @@ class RuntimeContext:
 
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""
-        self._device.run()
+        self.driven.run()
 
     def expect(self, tensor: Tensor, reference: Reference, tolerance: float | None = None) -> None:
         """State what a tensor must hold at the end: an array, or a function that makes it, called only for a check."""

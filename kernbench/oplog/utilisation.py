@@ -38,7 +38,8 @@ class Parts(NamedTuple):
 
 def list_parts(machine: Machine) -> Parts:
     """The servers of a machine, then its stations."""
-    links = tuple(f"{EdgeKind(kind).name.lower()} links" for kind in machine.edge_kind.tolist())
+    names = {kind.value: f"{kind.name.lower()} links" for kind in EdgeKind}
+    links = tuple(names[kind] for kind in machine.edge_kind.tolist())
     channels = [""] * (len(machine.station_name) - len(links))
     for node, terminal in machine.terminals.items():
         first = terminal.first_station - len(links)

@@ -1,0 +1,23 @@
+"""A runtime context without a bench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kernbench.host.context import RuntimeContext
+from kernbench.host.device import Device
+from kernbench.machine import load_machine
+
+Make = Callable[..., RuntimeContext]
+
+
+@pytest.fixture
+def make() -> Make:
+    def make_context(live: bool = False, **overrides: object) -> RuntimeContext:
+        fields = {name.replace("__", "."): value for name, value in overrides.items()}
+        machine = load_machine("tiny", fields)
+        return RuntimeContext(Device(machine, live=live), range(machine.places.sip_count), seed=0)
+
+    return make_context
