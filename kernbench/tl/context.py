@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from kernbench.dtypes import bits
 from kernbench.program.notes import Constant, Load, Ref, Store
 from kernbench.tl.errors import fail
-from kernbench.tl.handle import TensorHandle, constant_handle, reference_handle
+from kernbench.tl.handle import NUMBERS, WHOLE, TensorHandle, as_number, constant_handle, reference_handle
 from kernbench.tl.math import MathPrimitives
 from kernbench.tl.matmul import MatmulPrimitives
 from kernbench.tl.shapes import as_shape
@@ -47,10 +47,10 @@ class TLContext(MathPrimitives, MatmulPrimitives):
 
     def cycles(self, n: int) -> None:
         """Keep the PE's CPU busy for n cycles."""
-        if not isinstance(n, int) or n < 0:
+        if not isinstance(n, WHOLE) or n < 0:
             fail(f"tl.cycles got {n!r}", "give a whole number of cycles, 0 or more")
         self._dispatch()
-        self._runner.delay(n)
+        self._runner.delay(int(n))
 
     # Tensors that take no time to make
 
@@ -61,10 +61,10 @@ class TLContext(MathPrimitives, MatmulPrimitives):
 
     def arange(self, start: int, end: int, dtype: str = "i32") -> TensorHandle:
         """start, start + 1, ... end - 1."""
-        if not (isinstance(start, int) and isinstance(end, int) and start < end):
+        if not (isinstance(start, WHOLE) and isinstance(end, WHOLE) and start < end):
             fail(f"tl.arange got {start!r} and {end!r}", "give two ints, the second one greater")
         bits(dtype)
-        return constant_handle(Constant((end - start,), dtype, start, 1))
+        return constant_handle(Constant((int(end - start),), dtype, int(start), 1))
 
     def zeros(self, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """A tensor of zeros."""
@@ -74,7 +74,9 @@ class TLContext(MathPrimitives, MatmulPrimitives):
     def full(self, shape: int | Sequence[int], value: float, dtype: str = "f16") -> TensorHandle:
         """A tensor of one value."""
         bits(dtype)
-        return constant_handle(Constant(as_shape("full", shape), dtype, value))
+        if not isinstance(value, NUMBERS):
+            fail(f"tl.full got the value {value!r}", "give a number")
+        return constant_handle(Constant(as_shape("full", shape), dtype, as_number(value)))
 
     def trans(self, x: TensorHandle) -> TensorHandle:
         """The same elements with the last two dimensions swapped."""
@@ -110,4 +112,4 @@ class TLContext(MathPrimitives, MatmulPrimitives):
 
     def _finish(self) -> None:
         """Wait for what the kernel left under way: a PE has finished when its engines have."""
-        self._settle(list(self._pending))
+        self._settle(self._pending)

@@ -75,7 +75,7 @@ class ContextCore:
         self._runner: Runner = CommandList(self.commands) if runner is None else runner
         self._scratch = Scratch(scratch_base, scratch_size)
         self._value_count = 0
-        self._pending: list[CompletionHandle] = []
+        self._pending: dict[CompletionHandle, None] = {}  # under way, in the order of their start
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):

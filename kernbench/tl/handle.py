@@ -109,10 +109,15 @@ def constant_handle(constant: Constant) -> TensorHandle:
     return TensorHandle(constant, 0, constant.shape, constant.dtype)
 
 
+def as_number(value: float) -> float:
+    """A Python or numpy number as Python's own."""
+    return int(value) if isinstance(value, WHOLE) else float(value)
+
+
 @lru_cache(maxsize=1024)
 def scalar_handle(value: float, dtype: str) -> TensorHandle:
     """A number as a tensor of shape ()."""
-    return constant_handle(Constant((), dtype, int(value) if isinstance(value, WHOLE) else float(value)))
+    return constant_handle(Constant((), dtype, as_number(value)))
 
 
 def reference_handle(ref: Ref) -> TensorHandle:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -66,7 +66,7 @@ class MatmulPrimitives(ContextCore):
         note = Composite(op, math_op, operands, value if out else None, out_va, shape, dtype, acc_dtype, steps, tile)
         completion = CompletionHandle(note, inputs, out)
         self._runner.composite(completion)
-        self._pending.append(completion)
+        self._pending[completion] = None
         return completion
 
     def wait(self, handle: CompletionHandle | None = None) -> None:
@@ -74,13 +74,13 @@ class MatmulPrimitives(ContextCore):
         if handle is not None and not isinstance(handle, CompletionHandle):
             fail(f"tl.wait got {handle!r}", "give what tl.composite returned, or nothing to wait for all")
         self._dispatch()
-        self._settle(list(self._pending) if handle is None else [handle])
+        self._settle(self._pending if handle is None else [handle])
 
-    def _settle(self, completions: list[CompletionHandle]) -> None:
-        for completion in completions:
+    def _settle(self, completions: Iterable[CompletionHandle]) -> None:
+        for completion in list(completions):
             if completion in self._pending:
                 self._runner.wait(completion)
-                self._pending.remove(completion)
+                del self._pending[completion]
 
     def _epilogue_operand(self, x: Any, shape: Shape, dtype: str) -> TensorHandle:
         if isinstance(x, NUMBERS):

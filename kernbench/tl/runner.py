@@ -8,9 +8,10 @@ for the asks of a live one, which take no time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import KernBenchError, KernelError
+from kernbench.errors import InputError, KernBenchError, KernelError
 from kernbench.tl.active import activate
 from kernbench.tl.context import TLContext
 from kernbench.tl.errors import raising_line
@@ -60,7 +61,9 @@ class LiveKernel:
 
 def _make_context(pe: PeContext, runner: Lowering) -> TLContext:
     figures, place = pe.machine.figures, pe.place
-    scratch_bytes = int(figures["pe.scratch_bytes"])
+    scratch_bytes, tcm_bytes = int(figures["pe.scratch_bytes"]), int(figures["pe_tcm.bytes"])
+    if scratch_bytes >= tcm_bytes:
+        raise InputError(f"pe.scratch_bytes is {scratch_bytes}, but pe_tcm.bytes is only {tcm_bytes}; make it smaller")
     return TLContext(
         pe_id=place.pe,
         num_programs=pe.num_programs,
@@ -68,13 +71,17 @@ def _make_context(pe: PeContext, runner: Lowering) -> TLContext:
         runner=runner,
         cube_id=place.cube,
         num_cubes=pe.num_cubes,
-        scratch_base=int(figures["pe_tcm.bytes"]) - scratch_bytes,
+        scratch_base=tcm_bytes - scratch_bytes,
         scratch_size=scratch_bytes,
     )
 
 
 def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], name: str | None) -> None:
     kernel = f"kernel {name or getattr(fn, '__name__', 'without a name')} on {pe.path}"
+    if isgeneratorfunction(fn) or iscoroutinefunction(fn):
+        raise KernelError(
+            f"{kernel} is a generator or a coroutine; kernels are plain functions, without yield or async"
+        )
     try:
         fn(*args, tl=context)
         context._finish()

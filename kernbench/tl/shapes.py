@@ -23,8 +23,8 @@ def _check_shape(primitive: str, shape: tuple[object, ...]) -> Shape:
         dims = tuple(index(dim) for dim in shape)  # type: ignore[arg-type]
     except TypeError:
         fail(f"tl.{primitive} got the shape {shape}", "give an int or a tuple of ints")
-    if any(dim < 1 for dim in dims):
-        fail(f"tl.{primitive} got the shape {dims}", "every dimension must be at least 1")
+    if not dims or min(dims) < 1:
+        fail(f"tl.{primitive} got the shape {dims}", "give one dimension or more, each at least 1")
     return dims
 
 

@@ -135,7 +135,9 @@ def test_constants_can_be_stored():
     ("call", "sentence"),
     [
         (lambda tl: tl.load("a", 4), "tl.load got the pointer 'a'; give an address, such as a tensor argument of the kernel"),
-        (lambda tl: tl.load(BASE, (4, 0)), "tl.load got the shape (4, 0); every dimension must be at least 1"),
+        (lambda tl: tl.load(BASE, (4, 0)), "tl.load got the shape (4, 0); give one dimension or more, each at least 1"),
+        (lambda tl: tl.load(BASE, ()), "tl.load got the shape (); give one dimension or more, each at least 1"),
+        (lambda tl: tl.full(4, "1"), "tl.full got the value '1'; give a number"),
         (lambda tl: tl.zeros((4, 1.5)), "tl.zeros got the shape (4, 1.5); give an int or a tuple of ints"),
         (lambda tl: tl.full("ab", 1), "tl.full got the shape ('a', 'b'); give an int or a tuple of ints"),
         (lambda tl: tl.arange(4, 4), "tl.arange got 4 and 4; give two ints, the second one greater"),

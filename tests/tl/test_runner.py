@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from kernbench.errors import KernelError
+from kernbench.errors import InputError, KernelError
 from kernbench.program.ops import Op
 from kernbench.program.program import Program
 from kernbench.tl.active import find_active
@@ -202,6 +202,21 @@ def test_a_kernel_that_raises_is_named_with_its_line(live):
     )
     assert isinstance(error.__cause__, ZeroDivisionError)
     assert find_active() is None
+
+
+def test_a_kernel_is_a_plain_function():
+    def kernel(*, tl):
+        yield tl.load(A, 4)
+
+    assert str(failing(kernel)) == (
+        "kernel kernel on sip0.cube0.pe0 is a generator or a coroutine; kernels are plain functions, without yield or async"
+    )
+
+
+def test_scratch_must_fit_tcm():
+    with pytest.raises(InputError) as caught:
+        record_kernel(Rig({"pe.scratch_bytes": "16 MiB"}).pe, empty, (A, B, C))
+    assert str(caught.value) == "pe.scratch_bytes is 16777216, but pe_tcm.bytes is only 16777216; make it smaller"
 
 
 def test_wrong_arguments_name_the_kernel():
