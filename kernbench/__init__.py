@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernbench.host.run import RunResult
     from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
+    from kernbench.sweep.run import sweep
 
 __all__ = [
     "DPPolicy",
@@ -26,6 +27,7 @@ __all__ = [
     "load_machine",
     "part_of",
     "run",
+    "sweep",
 ]
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "load_machine": ("kernbench.machine", "load_machine"),
     "part_of": ("kernbench.host.policy", "part_of"),
     "run": ("kernbench.host.run", "run_bench"),
+    "sweep": ("kernbench.sweep", "sweep"),
 }
 
 

@@ -1,7 +1,7 @@
 """The Pareto plot of a sweep: latency against what the machine costs, and the designs that nothing beats in both.
 
 It is drawn where the table itself says what a cost is: one paid-for figure of the machine varies (a bandwidth, a rate, a
-size), something else varies too, and all points do the same work.
+size), something else varies too (the first such axis gives the points their colours), and all points do the same work.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def plot_pareto(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
 
 
 def _draw(done: polars.DataFrame, cost: Swept, title: str) -> Figure:
+    import polars
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
@@ -58,19 +59,19 @@ def _draw(done: polars.DataFrame, cost: Swept, title: str) -> Figure:
     front = pareto_front(done, cost.column)
     unit, nanoseconds = style.time_unit(float(done["latency_ns"].max()))  # pyright: ignore[reportArgumentType]
     latencies = (done["latency_ns"] / nanoseconds).to_list()
-    axes.plot(done[cost.column], latencies, "o", color=style.FAINT, markeredgecolor=style.INK, label="designs")
-    axes.plot(
-        front[cost.column],
-        front["latency_ns"] / nanoseconds,
-        marker="o",
-        drawstyle="steps-post",
-        color=style.CATEGORIES[1],
-        label="Pareto front",
-    )
+    choice = next(axis for axis in find_swept(done) if axis.column != cost.column)
+    for i, (value, colour) in enumerate(
+        zip(choice.values, style.colours(len(choice.values), ordered=False), strict=True)
+    ):
+        points = done.filter(polars.col(choice.column) == value)
+        marker = style.MARKERS[i % len(style.MARKERS)]
+        axes.plot(points[cost.column], points["latency_ns"] / nanoseconds, marker, color=colour, label=str(value))
+    heights = front["latency_ns"] / nanoseconds
+    axes.plot(front[cost.column], heights, drawstyle="steps-post", color=style.INK, zorder=1, label="Pareto front")
     style.scale(axes, "x", cost.values, ticks=True)
     style.scale(axes, "y", latencies, ticks=False)
     axes.set_xlabel(cost.title)
     axes.set_ylabel(f"latency ({unit})")
-    axes.legend()
+    axes.legend(title=choice.title, alignment="left")
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure

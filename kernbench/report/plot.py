@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 6
-PANELS_A_ROW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
     from matplotlib.figure import Figure
 
     panels = layout.panel.values if layout.panel else (None,)
-    columns = min(len(panels), PANELS_A_ROW)
+    columns = len(panels) if len(panels) <= 3 else -(-len(panels) // 2)
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(2.2 + 4.2 * columns, 0.8 + 3.4 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
@@ -76,8 +75,9 @@ def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
             shown = done.filter(polars.col(layout.panel.column) == value)
             axes.set_title(f"{short_name(layout.panel.column)} = {_shown(value)}")
         _draw_lines(axes, shown, layout, nanoseconds)
-    for axes in list(grid.flat)[len(panels) :]:
-        axes.remove()
+    for i in range(len(panels), grid.size):
+        grid.flat[i].remove()
+        grid.flat[i - columns].tick_params(labelbottom=True)
     _label(figure, grid, done, layout, unit, nanoseconds)
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
@@ -117,7 +117,7 @@ def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, un
     figure.supylabel(f"latency ({unit})", fontsize="medium")
     if layout.line:
         handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, title=layout.line.title, loc="outside right upper", alignment="left")
+        figure.legend(handles, labels, title=layout.line.title, loc="outside right center", alignment="left")
     if layout.folded:
         names = ", ".join(short_name(axis.column) for axis in layout.folded)
         figure.text(1, 0, f"the fastest over {names}", ha="right", fontsize="small")

@@ -18,4 +18,5 @@ class _CallableModule(ModuleType):
         return sweep(*arguments, **named)
 
 
-sys.modules[__name__].__class__ = _CallableModule
+sweep = sys.modules[__name__]
+sweep.__class__ = _CallableModule

@@ -157,7 +157,7 @@ def _write_manifest(plan: Plan) -> None:
 
 
 def _write_table(plan: Plan, store: Store) -> polars.DataFrame:
-    table = build_table(plan.points, store.read())
+    table = build_table(plan.points, store.read(), [axis.name for axis in plan.grid.axes])
     write_whole(plan.directory / TABLE, table.write_parquet)
     store.compact()
     return table

@@ -1,4 +1,4 @@
-"""The table of a sweep: a row per point, the parameters first, then what came out."""
+"""The table of a sweep: a row per point; first what the grid sets, then the bench's other parameters, then what came out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import polars
 
 
-def build_table(points: Sequence[Point], rows: Mapping[str, Row]) -> polars.DataFrame:
-    """The table of those points that have a row, in the grid's order.
+def build_table(points: Sequence[Point], rows: Mapping[str, Row], axes: Sequence[str] = ()) -> polars.DataFrame:
+    """The table of those points that have a row, in the grid's order; the columns of `axes` come first.
 
     A parameter's column is of integers, numbers or truths if all its values are, else of text. The result columns and
     their types are `row.COLUMNS`.
@@ -22,7 +22,7 @@ def build_table(points: Sequence[Point], rows: Mapping[str, Row]) -> polars.Data
     import polars
 
     done = [point for point in points if point.key in rows]
-    names = points[0].columns if points else ()
+    names = dict.fromkeys([*axes, *points[0].columns]) if points else ()
     parameters = {name: [point.columns[name] for point in done] for name in names}
     types = {name: _column_type([point.columns[name] for point in points]) for name in names}
     columns: dict[str, list[Any]] = {

@@ -24,6 +24,11 @@ def test_parameters_first_then_results_in_the_order_of_the_points() -> None:
     assert table["latency_ns"].to_list() == [0.0, 2.0]
 
 
+def test_the_axes_of_the_grid_come_first_in_its_order() -> None:
+    table = build_table([point(0, M=1, N=2)], {"key0": row(0)}, ["topology.hbm.channels", "N"])
+    assert table.columns == ["topology.hbm.channels", "N", "M", *COLUMNS]
+
+
 def test_columns_have_types() -> None:
     points = [point(0, a=1, b=1, c=1, d=True, e="x"), point(1, a=2, b=1.5, c="8 ns", d=False, e="y")]
     table = build_table(points, {"key0": row(0), "key1": {**failed_row("error", "no"), "key": "key1"}})
