@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, bench
+from kernbench import DPPolicy, InputError, bench
 
 
 def gemm(a_ptr, b_ptr, c_ptr, m, k, n, dtype, tl):
@@ -17,6 +17,8 @@ def gemm(a_ptr, b_ptr, c_ptr, m, k, n, dtype, tl):
 @bench("gemm-single-pe", "A GEMM on one PE: load, dot, store")
 def run(torch, *, M=128, K=128, N=128, dtype="f16"):
     """Everything lies in the PE's own memory."""
+    if min(M, K, N) < 1:
+        raise InputError(f"gemm-single-pe got M={M}, K={K}, N={N}; each must be 1 or more")
     one = DPPolicy(num_cubes=1, num_pes=1)
     a = torch.randn((M, K), dtype, one, name="a")
     b = torch.randn((K, N), dtype, one, name="b")

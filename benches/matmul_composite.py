@@ -36,6 +36,8 @@ def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref"):
     """Rows over SIPs, then over cubes; columns over PEs."""
     if variant not in VARIANTS:
         raise InputError(f"matmul-composite has no variant {variant!r}; known: {', '.join(VARIANTS)}")
+    if min(M, K, N) < 1:
+        raise InputError(f"matmul-composite got M={M}, K={K}, N={N}; each must be 1 or more")
     sips = parts(M, torch.device_count)
     for sip in range(sips):
         first, end = part_of((0, M), sip, sips)

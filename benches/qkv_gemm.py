@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, bench, part_of
+from kernbench import DPPolicy, InputError, bench, part_of
 from kernbench.dtypes import itemsize
 
 NAMES = ("q", "k", "v")
@@ -34,6 +34,11 @@ def project(x_ptr, wq_ptr, wk_ptr, wv_ptr, q_ptr, k_ptr, v_ptr, tokens, hidden, 
 @bench("qkv-gemm", "The Q, K and V projections of attention on all PEs")
 def run(torch, *, tokens=256, hidden=512, heads=8, kv_heads=2, head_dim=64, dtype="f16"):
     """Tokens over SIPs, then over cubes; columns over PEs."""
+    if min(tokens, hidden, heads, kv_heads, head_dim) < 1:
+        raise InputError(
+            f"qkv-gemm got tokens={tokens}, hidden={hidden}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}; "
+            "each must be 1 or more"
+        )
     widths = (heads * head_dim, kv_heads * head_dim, kv_heads * head_dim)
     sips = min(torch.device_count, tokens)
     for sip in range(sips):

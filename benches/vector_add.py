@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, bench, part_of
+from kernbench import DPPolicy, InputError, bench, part_of
 from kernbench.dtypes import itemsize
 
 
@@ -23,6 +23,8 @@ def add(x_ptr, y_ptr, z_ptr, n, dtype, tl):
 @bench("vector-add", "The sum of two vectors on all PEs")
 def run(torch, *, n=1 << 20, dtype="f16"):
     """Equal parts over the SIPs, then over cubes, then over the PEs of each."""
+    if n < 1:
+        raise InputError(f"vector-add got n={n}; it must be 1 or more")
     sips = torch.device_count
     for sip in range(sips):
         first, end = part_of((0, n), sip, sips)

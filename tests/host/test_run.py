@@ -1,0 +1,111 @@
+"""Running benches: figures, checks, mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernbench import DPPolicy, InputError, RunError, RunResult, bench, run
+
+ONE = DPPolicy(num_cubes=1, num_pes=1)
+
+
+def double(x, y, tl) -> None:
+    tl.store(y, tl.load(x, (64, 64)) * 2)
+
+
+@bench("double", "Twice a matrix")
+def doubling(torch, *, wrong=False):
+    x, y = torch.randn((64, 64), dp=ONE, name="x"), torch.empty((64, 64), dp=ONE, name="y")
+    torch.launch("double", double, x, y)
+    torch.expect(y, lambda: 2 * x.initial() + wrong * np.eye(64))
+
+
+def attempt(function: Callable[..., object], **options: object) -> RunResult:
+    return run(bench("attempt", "x")(function), "tiny", **options)
+
+
+def test_figures_of_a_run() -> None:
+    result = run(doubling, "tiny", verify=True)
+    assert result.verified is True
+    assert result.mismatches == ()
+    assert 0 < result.pe_exec_ns < result.latency_ns < result.makespan_ns
+    assert result.achieved_tflops == 0
+    assert result.achieved_gbs == pytest.approx(2 * 8192 / result.pe_exec_ns)
+    assert result.bottleneck == "hbm_ctrl channels"  # which serve the load and the store
+    assert result.bottleneck_part == "sip0.cube0.hbm_ctrl.pe0.ch0"
+    assert 0 < result.bottleneck_utilisation <= 1
+    assert result.flit_hops > 0
+
+
+def test_a_result_is_plain_values() -> None:
+    result = run(doubling, "tiny", overrides={"hbm.channel_gbs": 64})
+    plain = json.loads(json.dumps(result.to_dict()))
+    assert plain["bench"] == "double"
+    assert plain["parameters"] == {"wrong": False}
+    assert plain["overrides"] == {"hbm.channel_gbs": "64"}
+    assert plain["verified"] is None
+    assert set(plain) >= {"latency_ns", "pe_exec_ns", "events", "flit_hops", "wall_s", "mismatches", "bottleneck"}
+
+
+def test_wrong_numbers_are_named() -> None:
+    result = run(doubling, "tiny", verify=True, parameters={"wrong": True})
+    assert result.verified is False
+    assert len(result.mismatches) == 1
+    assert result.mismatches[0].startswith("tensor 'y' at [0, 0]: expected ")
+    assert result.mismatches[0].endswith("; tolerance 0.002 x max(1, |expected|); 64 of 4096 elements differ")
+
+
+def test_the_same_twice() -> None:
+    first, second = run(doubling, "tiny"), run(doubling, "tiny")
+    assert first.op_log().equals(second.op_log())
+    assert (first.latency_ns, first.events) == (second.latency_ns, second.events)
+
+
+def test_a_device_is_all_sips_or_one() -> None:
+    counts = []
+    attempt(lambda torch: (counts.append(torch.device_count), torch.zeros(4)), device="sip:0")
+    assert counts == [1]
+    with pytest.raises(InputError) as error:
+        run(doubling, "tiny", device="sip:1")
+    assert str(error.value) == "machine tiny has no device 'sip:1'; known: all, sip:0"
+
+
+def test_a_bench_that_submits_nothing() -> None:
+    with pytest.raises(RunError) as error:
+        attempt(lambda torch: None)
+    assert str(error.value) == (
+        f"bench 'attempt' submitted nothing; it should make tensors and launch a kernel, {Path(__file__)}"
+    )
+
+
+def test_a_bench_that_raises() -> None:
+    def bad(torch) -> None:
+        raise ValueError("no such thing")
+
+    with pytest.raises(RunError) as error:
+        attempt(bad)
+    line = bad.__code__.co_firstlineno + 1
+    assert str(error.value) == f"bench 'attempt' raised ValueError: no such thing, at {__file__}:{line}"
+
+
+def test_nothing_to_verify() -> None:
+    with pytest.raises(RunError) as error:
+        attempt(lambda torch: torch.zeros(4), verify=True)
+    assert str(error.value) == ("bench 'attempt' states nothing to verify; let it call torch.expect(tensor, reference)")
+
+
+def test_without_a_launch_the_latency_is_the_makespan() -> None:
+    result = attempt(lambda torch: torch.from_numpy(np.zeros(1 << 14, np.float32), ONE))
+    assert result.latency_ns == result.makespan_ns
+    assert result.pe_exec_ns == result.achieved_gbs == 0
+    assert result.bottleneck == "ucie links"
+
+
+def test_an_unknown_mode() -> None:
+    with pytest.raises(InputError, match=r"^unknown mode 'flat'; did you mean 'flit'\? Known: "):
+        run(doubling, "tiny", mode="flat")

@@ -1,0 +1,88 @@
+"""The op log of a small run."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from kernbench import DPPolicy, bench, run
+
+ONE = DPPolicy(num_cubes=1, num_pes=1)
+
+
+def multiply(a, b, c, tl) -> None:
+    tl.wait(tl.composite("gemm", tl.load(a, (32, 64)), tl.ref(b, (64, 32)), out_ptr=c))
+
+
+@bench("multiply", "One tile")
+def multiplying(torch):
+    a, b = torch.randn((32, 64), dp=ONE, name="a"), torch.randn((64, 32), dp=ONE, name="b")
+    torch.launch("multiply", multiply, a, b, torch.zeros((32, 32), dp=ONE, name="c"))
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    return run(multiplying, "tiny").op_log()
+
+
+def test_columns(log: pl.DataFrame) -> None:
+    assert dict(log.schema) == {
+        "start_fs": pl.Int64,
+        "end_fs": pl.Int64,
+        "component": pl.String,
+        "op_kind": pl.String,
+        "op_name": pl.String,
+        "params": pl.String,
+        "dependencies": pl.List(pl.Int64),
+        "thread": pl.String,
+        "bytes": pl.Int64,
+        "issue_fs": pl.Int64,
+    }
+
+
+def test_sorted_and_in_order(log: pl.DataFrame) -> None:
+    times = log.select("start_fs", "end_fs")
+    assert times.equals(times.sort("start_fs", "end_fs"))
+    assert (log["issue_fs"] <= log["start_fs"]).all()
+    assert (log["start_fs"] <= log["end_fs"]).all()
+
+
+def test_the_stages_of_a_tile_follow_their_pipe(log: pl.DataFrame) -> None:
+    pe = log.filter(pl.col("thread") == "sip0.cube0.pe0.pe_cpu/multiply", pl.col("op_kind") != "control")
+    assert pe.select("op_name", "component", "bytes").rows() == [
+        ("dma_read", "sip0.cube0.pe0.pe_dma.read", 4096),
+        ("dma_read", "sip0.cube0.pe0.pe_dma.read", 4096),
+        ("composite", "sip0.cube0.pe0.pe_cpu", 0),  # begins with its first stage, ends with its last
+        ("fetch", "sip0.cube0.pe0.pe_tcm.read", 0),
+        ("gemm", "sip0.cube0.pe0.pe_gemm", 0),
+        ("store", "sip0.cube0.pe0.pe_tcm.write", 0),
+        ("dma_write", "sip0.cube0.pe0.pe_dma.write", 2048),
+    ]
+    gemm = log.filter(pl.col("op_name") == "gemm").row(0, named=True)
+    assert gemm["end_fs"] - gemm["start_fs"] == 16_384_000
+    before = log.row(gemm["dependencies"][0], named=True)
+    assert (before["op_name"], before["end_fs"]) == ("fetch", gemm["start_fs"])
+    first = log.filter(pl.col("op_name") == "dma_read").row(1, named=True)
+    assert log.row(first["dependencies"][0], named=True)["op_name"] == "composite"
+
+
+def test_params_are_the_notes_as_json(log: pl.DataFrame) -> None:
+    assert json.loads(log.filter(pl.col("op_name") == "dma_read")["params"][0])["op"] == "load"
+    gemm = json.loads(log.filter(pl.col("op_name") == "gemm")["params"][0])
+    assert (gemm["op"], gemm["shape"], gemm["dtype"]) == ("composite", [32, 32], "f16")
+    mapped = log.filter(pl.col("op_name") == "launch")["params"].to_list()
+    assert set(mapped) == {""}
+
+
+def test_commands_are_logged_where_they_act(log: pl.DataFrame) -> None:
+    acts = log.filter(pl.col("op_name") == "launch", pl.col("bytes") == 0)["component"].to_list()
+    down = ["sip0.io0.pcie_ep", "sip0.io0.io_cpu", "sip0.cube0.m_cpu", "sip0.cube0.pe0.pe_cpu"]
+    assert acts == [*down, "sip0.cube0.m_cpu", "sip0.io0.io_cpu"]
+    assert log.filter(pl.col("op_name") == "barrier")["component"].to_list() == ["sip0.cube0.pe0.pe_cpu"]
+
+
+def test_it_survives_parquet(log: pl.DataFrame, tmp_path) -> None:
+    log.write_parquet(tmp_path / "op_log.parquet")
+    assert pl.read_parquet(tmp_path / "op_log.parquet").equals(log)

@@ -1,0 +1,57 @@
+"""Who was busy."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernbench.engine import Session
+from kernbench.machine import load_machine
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.oplog.utilisation import Bottleneck, Parts, busy_of_rows, find_bottleneck, list_parts
+from kernbench.program.program import Program
+
+PARTS = Parts(("a", "b", "c"), ("x", "x", "y"), np.array([1, 2, 1]))
+
+
+def test_the_busiest_part_names_its_class() -> None:
+    assert find_bottleneck(PARTS, np.array([30, 100, 40]), 100) == Bottleneck("x", "b", 0.5)
+    assert find_bottleneck(PARTS, np.array([50, 100, 50]), 100) == Bottleneck("x", "a", 0.5)
+
+
+def test_nothing_busy_and_no_time() -> None:
+    assert find_bottleneck(PARTS, np.zeros(3, np.int64), 100) is None
+    assert find_bottleneck(PARTS, np.ones(3, np.int64), 0) is None
+
+
+def test_every_part_of_a_machine_has_a_class() -> None:
+    machine = load_machine("tiny")
+    parts = list_parts(machine)
+    assert (
+        len(parts.name) == len(parts.kind) == len(parts.slots) == len(machine.server_name) + len(machine.station_name)
+    )
+    kind = dict(zip(parts.name, parts.kind, strict=True))
+    assert kind["sip0.cube0.pe0.pe_gemm"] == "gemm"
+    assert kind["sip0.cube0.r0c0 -> sip0.cube0.r0c1"] == "noc links"
+    assert kind["sip0.cube1.hbm_ctrl.pe1.ch7"] == "hbm_ctrl channels"
+    assert kind["sip0.cube0.sram.ch0"] == "sram channels"
+
+
+MOVE = st.tuples(st.booleans(), st.integers(1, 5000), st.integers(0, 7), st.integers(0, 1))
+
+
+@given(st.lists(MOVE, min_size=1, max_size=8))
+def test_of_all_rows_it_is_what_the_run_counted(moves: list[tuple[bool, int, int, int]]) -> None:
+    machine = load_machine("tiny")
+    program = Program(machine)
+    thread, place = program.thread("t"), machine.places.pe(0, 0, 0)
+    for read, nbytes, stripe, cube in moves:
+        kind = RouteKind.READ if read else RouteKind.WRITE
+        route = machine.routing.route(place.dma, machine.places.hbm(0, cube, 1), Intent.PE_DMA, kind)
+        thread.move(route, nbytes, stripe=stripe, hold=place.dma_read if read else place.dma_write)
+    thread.exec(place.gemm_server, program.duration(("ns", 3)))
+    session = Session(program)
+    session.run()
+    busy = busy_of_rows(program, np.arange(program.row_count), session.op_start_fs, session.op_end_fs)
+    assert busy.tolist() == [*session.server_busy_fs.tolist(), *session.station_busy_fs.tolist()]

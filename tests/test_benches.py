@@ -1,0 +1,93 @@
+"""Every shipped bench: right numbers, one timing in both ways of running, sensible answers to bad parameters."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench import InputError, RunResult, run
+from kernbench.host.bench import list_benches
+
+TINY = [
+    ("gemm-single-pe", {"M": 32, "K": 40, "N": 24}),
+    ("gemm-single-pe", {"M": 33, "K": 65, "N": 31, "dtype": "f32"}),
+    ("matmul-composite", {"M": 64, "K": 64, "N": 64}),
+    ("matmul-composite", {"M": 1, "K": 1, "N": 1}),
+    ("matmul-composite", {"M": 70, "K": 100, "N": 90, "variant": "load_ref"}),
+    ("matmul-composite", {"M": 64, "K": 128, "N": 32, "variant": "load_load"}),
+    ("matmul-composite", {"M": 64, "K": 64, "N": 64, "dtype": "bf16"}),
+    ("matmul-composite", {"M": 64, "K": 64, "N": 64, "dtype": "f8e4m3"}),
+    ("qkv-gemm", {"tokens": 3, "hidden": 64, "heads": 2, "kv_heads": 1, "head_dim": 16}),
+    ("qkv-gemm", {"tokens": 40, "hidden": 100, "heads": 3, "kv_heads": 1, "head_dim": 20}),
+    ("vector-add", {"n": 1000}),
+    ("vector-add", {"n": 3, "dtype": "f32"}),
+]
+
+
+def both_ways(bench: str, topology: str, parameters: dict[str, object]) -> tuple[RunResult, RunResult]:
+    recorded, live = (run(bench, topology, parameters=parameters, verify=True, live=live) for live in (False, True))
+    assert (recorded.verified, recorded.mismatches) == (live.verified, live.mismatches) == (True, ())
+    assert recorded.op_log().equals(live.op_log())
+    assert (recorded.latency_ns, recorded.pe_exec_ns) == (live.latency_ns, live.pe_exec_ns)
+    return recorded, live
+
+
+def test_all_shipped_benches_are_tried() -> None:
+    assert {bench for bench, _ in TINY} == {b.name for b in list_benches()}
+
+
+@pytest.mark.parametrize(("bench", "parameters"), TINY)
+def test_verified_and_the_same_recorded_and_live(bench: str, parameters: dict[str, object]) -> None:
+    both_ways(bench, "tiny", parameters)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bench", [b.name for b in list_benches()])
+def test_on_the_default_machine(bench: str) -> None:
+    both_ways(bench, "sip_2x4x4", {})
+
+
+@pytest.mark.slow
+def test_a_gemm_on_both_sips_takes_no_longer_than_its_half_on_one() -> None:
+    both = run("matmul-composite", parameters={"M": 512, "K": 256, "N": 256})
+    half = run("matmul-composite", parameters={"M": 256, "K": 256, "N": 256}, device="sip:0")
+    assert both.pe_exec_ns == half.pe_exec_ns
+    assert both.achieved_tflops == pytest.approx(2 * half.achieved_tflops)
+
+
+def test_only_as_many_take_part_as_there_are_tiles() -> None:
+    log = run("matmul-composite", "tiny", parameters={"M": 32, "K": 64, "N": 64}).op_log()
+    assert set(log.filter(log["op_name"] == "gemm")["component"]) == {f"sip0.cube0.pe{i}.pe_gemm" for i in (0, 1)}
+
+
+def test_a_longer_gemm_takes_longer() -> None:
+    times = [run("gemm-single-pe", "tiny", parameters={"K": k}).pe_exec_ns for k in (32, 64, 128)]
+    assert times == sorted(times)
+    assert len(set(times)) == 3
+
+
+KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
+
+
+@pytest.mark.parametrize(
+    ("bench", "parameters", "sentence"),
+    [
+        (
+            "matmul-composite",
+            {"variant": "ref_load"},
+            "matmul-composite has no variant 'ref_load'; known: ref_ref, load_ref, load_load",
+        ),
+        ("matmul-composite", {"dtype": "f15"}, f"unknown dtype 'f15'; did you mean 'f16'? Known: {KNOWN}"),
+        ("matmul-composite", {"M": -4}, "matmul-composite got M=-4, K=512, N=512; each must be 1 or more"),
+        ("gemm-single-pe", {"K": 0}, "gemm-single-pe got M=128, K=0, N=128; each must be 1 or more"),
+        ("vector-add", {"n": 0}, "vector-add got n=0; it must be 1 or more"),
+        (
+            "qkv-gemm",
+            {"heads": 0},
+            "qkv-gemm got tokens=256, hidden=512, heads=0, kv_heads=2, head_dim=64; each must be 1 or more",
+        ),
+    ],
+)
+def test_parameters_that_cannot_be(bench: str, parameters: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        run(bench, "tiny", parameters=parameters)
+    assert str(error.value) == sentence
