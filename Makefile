@@ -31,7 +31,8 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 bench: $(INSTALLED)  ## measure how fast the simulator itself is
 	$(BIN)/python -m pytest benches/perf --benchmark-only
 
-golden: $(INSTALLED)  ## renew the outputs that the README shows; read the difference before you keep it
+golden: $(INSTALLED)  ## renew op-log digests and the outputs that the README shows; read the difference before you keep it
+	$(BIN)/python -m tests.golden
 	$(BIN)/python -m tests.readme
 
 docs: $(DOCUMENTED)  ## build the pages as HTML in build/docs

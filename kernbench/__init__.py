@@ -9,21 +9,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernbench.errors import InputError, KernBenchError, RunError
-    from kernbench.host.bench import bench
+    from kernbench.errors import (
+        DeadlockError,
+        InputError,
+        KernBenchError,
+        KernelError,
+        OutOfMemoryError,
+        RunError,
+        UnreachableError,
+    )
+    from kernbench.host.bench import bench, list_benches
     from kernbench.host.policy import DPPolicy, part_of
-    from kernbench.host.run import RunResult
+    from kernbench.host.result import RunResult
     from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
     from kernbench.sweep.run import sweep
 
 __all__ = [
     "DPPolicy",
+    "DeadlockError",
     "InputError",
     "KernBenchError",
+    "KernelError",
+    "OutOfMemoryError",
     "RunError",
     "RunResult",
+    "UnreachableError",
     "bench",
+    "list_benches",
     "load_machine",
     "part_of",
     "run",
@@ -32,11 +45,21 @@ __all__ = [
 
 _HOMES = {
     "DPPolicy": ("kernbench.host.policy", "DPPolicy"),
-    "InputError": ("kernbench.errors", "InputError"),
-    "KernBenchError": ("kernbench.errors", "KernBenchError"),
-    "RunError": ("kernbench.errors", "RunError"),
-    "RunResult": ("kernbench.host.run", "RunResult"),
+    **{
+        name: ("kernbench.errors", name)
+        for name in (
+            "DeadlockError",
+            "InputError",
+            "KernBenchError",
+            "KernelError",
+            "OutOfMemoryError",
+            "RunError",
+            "UnreachableError",
+        )
+    },
+    "RunResult": ("kernbench.host.result", "RunResult"),
     "bench": ("kernbench.host.bench", "bench"),
+    "list_benches": ("kernbench.host.bench", "list_benches"),
     "load_machine": ("kernbench.machine", "load_machine"),
     "part_of": ("kernbench.host.policy", "part_of"),
     "run": ("kernbench.host.run", "run_bench"),

@@ -1,0 +1,57 @@
+"""Digests of the op log of every shipped bench: a change of any time, order or part of any of them is seen.
+
+`python -m tests.golden` (`make golden`) writes them anew; the difference of `digests.json` then says which runs changed, by
+how much their latency, and by how many rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+
+from kernbench import RunResult, run
+
+FILE = Path(__file__).parent / "digests.json"
+
+SIZES: dict[str, dict[str, object]] = {
+    "gemm-single-pe": {"M": 64, "K": 96, "N": 40},
+    "matmul-composite": {"M": 96, "K": 128, "N": 72},
+    "qkv-gemm": {"tokens": 24, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 16},
+    "vector-add": {"n": 20_000},
+}
+TOPOLOGIES = ("tiny", "sip_2x4x4")
+
+
+def describe(bench: str, topology: str) -> dict[str, object]:
+    """The figures and the digest of one run."""
+    result: RunResult = run(bench, topology, parameters=SIZES[bench])
+    log = result.op_log()
+    return {
+        "latency_ns": result.latency_ns,
+        "pe_exec_ns": result.pe_exec_ns,
+        "flit_hops": result.flit_hops,
+        "rows": log.height,
+        "digest": digest(log),
+    }
+
+
+def digest(log: pl.DataFrame) -> str:
+    """sha256 of every value of a log, column by column."""
+    whole = hashlib.sha256()
+    for column in log:
+        whole.update(f"{column.name} {column.dtype} {json.dumps(column.to_list())}\n".encode())
+    return whole.hexdigest()
+
+
+def load() -> dict[str, dict[str, object]]:
+    """What was written last, by "bench on topology"."""
+    return json.loads(FILE.read_text())
+
+
+def rewrite() -> None:
+    """Write all digests anew."""
+    found = {f"{bench} on {topology}": describe(bench, topology) for topology in TOPOLOGIES for bench in SIZES}
+    FILE.write_text(json.dumps(found, indent=2) + "\n")

@@ -1,0 +1,7 @@
+"""`python -m tests.golden`: renew the digests."""
+
+from __future__ import annotations
+
+from tests.golden import rewrite
+
+rewrite()
