@@ -21,7 +21,7 @@ from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
 from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
 from kernbench.sweep.point import Point
-from kernbench.sweep.pool import Outcomes, run_here, run_in_workers
+from kernbench.sweep.pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.row import ERROR, OK, Row
 from kernbench.sweep.store import Store, write_whole
 from kernbench.sweep.table import build_table
@@ -80,8 +80,8 @@ def run_plan(
     """Run the missing points of a plan and write `table.parquet`.
 
     `workers` is a number of processes (default: one a core, no more than points); with 1 all runs in this process.
-    `on_point(point, row)` hears of every point as it finishes, in no fixed order. On Ctrl-C (KeyboardInterrupt) what has
-    finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1.
+    `on_point(point, row)` hears of every point once it is on the disk, in no fixed order. On Ctrl-C (KeyboardInterrupt)
+    what has finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1.
     """
     started = time.perf_counter()
     count = _count_workers(workers, len(plan.missing))
@@ -89,13 +89,9 @@ def run_plan(
     _write_manifest(plan)
     outcomes = _outcomes(plan.missing, run, count)
     try:
-        for point, row in outcomes:
-            store.append(row)
-            if on_point is not None:
-                on_point(point, row)
+        _keep(outcomes, store, on_point or (lambda _point, _row: None))
     finally:
         outcomes.close()
-        store.flush()
         table = _write_table(plan, store)
     failed = sum(status != OK for status in table["status"])
     return SweepResult(plan, table, plan.directory / TABLE, failed, time.perf_counter() - started)
@@ -123,6 +119,23 @@ def sweep(
     fails is a row with its error. Errors: InputError of all that is wrong with the grid.
     """
     return run_sweep(grid, out, workers).table
+
+
+def _keep(outcomes: Outcomes, store: Store, on_point: OnPoint) -> None:
+    unheard: list[Outcome] = []
+    try:
+        for outcome in outcomes:
+            unheard.append(outcome)
+            if store.append(outcome[1]):
+                _tell(unheard, on_point)
+    finally:
+        store.flush()
+        _tell(unheard, on_point)
+
+
+def _tell(unheard: list[Outcome], on_point: OnPoint) -> None:
+    while unheard:
+        on_point(*unheard.pop(0))
 
 
 def _outcomes(points: tuple[Point, ...], run: RunPoint, workers: int) -> Outcomes:

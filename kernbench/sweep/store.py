@@ -18,7 +18,7 @@ from typing import Any
 from kernbench.errors import InputError
 from kernbench.sweep.row import COLUMNS, ERROR, LOST, OK, Row
 
-FLUSH_SECONDS = 0.2  # the most work that a kill can undo, in seconds of it
+WRITING_SHARE = 0.1  # of the time may be spent on writing; rows that come faster are written together
 STALE_SECONDS = 3600  # a temporary file of this age belongs to no living process
 TEMPORARY = ".unfinished-"
 RANK = {LOST: 0, ERROR: 1, OK: 2}
@@ -49,7 +49,7 @@ class Store:
     def __init__(self, directory: Path) -> None:
         self.parts = directory / "parts"
         self._unwritten: list[Row] = []
-        self._written_at = 0.0
+        self._next_write = 0.0
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Every row by its key; of several the most finished. Errors: InputError for a part that cannot be read."""
@@ -65,18 +65,21 @@ class Store:
                 continue
             return rows
 
-    def append(self, row: Row) -> None:
-        """Keep a row: at once if the last was written a while ago, else together with those that follow."""
+    def append(self, row: Row) -> bool:
+        """Keep a row; returns whether it and all before it are on the disk already, not only after `flush`."""
         self._unwritten.append(row)
-        if time.monotonic() - self._written_at > FLUSH_SECONDS:
+        if time.monotonic() >= self._next_write:
             self.flush()
+        return not self._unwritten
 
     def flush(self) -> None:
         """Write what `append` has collected."""
         if self._unwritten:
+            started = time.monotonic()
             self._write(self._unwritten)
             self._unwritten = []
-            self._written_at = time.monotonic()
+            ended = time.monotonic()
+            self._next_write = ended + (ended - started) / WRITING_SHARE
 
     def compact(self) -> None:
         """Make one part of all, then drop those it was made of; safe beside other processes."""

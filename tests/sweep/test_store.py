@@ -36,9 +36,10 @@ def test_rows_are_found_by_another_store(tmp_path: Path) -> None:
 
 def test_the_first_row_is_on_the_disk_at_once_and_later_ones_together(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    store.append(row("a"))
+    assert store.append(row("a"))
     assert len(parts(tmp_path)) == 1
-    for i in range(100):
+    assert not store.append(row("b"))
+    for i in range(99):
         store.append(row(f"b{i}"))
     store.flush()
     assert len(parts(tmp_path)) < 20
