@@ -44,7 +44,7 @@ class Session:
         self.wall_s = 0.0  # in the loop alone
         self._state = states.make_state(self.machine, hybrid=mode == "hybrid")
         self._builder = NetworkBuilder(self.machine)
-        self._pool = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._pool: tuple[np.ndarray, np.ndarray] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
         self._checked = 0  # rows that have been checked
 
     def run(
@@ -67,9 +67,9 @@ class Session:
         }
         while True:
             begun = perf_counter()
-            status, *pool = run(self._code, self._network, self._state, *self._pool, _EVENTS_A_CALL)
+            status, fs, entry = run(self._code, self._network, self._state, *self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
-            self._pool = tuple(pool)
+            self._pool = fs, entry
             if status == codes.IDLE:
                 return self.now_fs
             if status == codes.MORE:
@@ -117,7 +117,8 @@ class Session:
         )
         self._state.scalar[scalars.POOL_N] = used
         if used > len(self._pool[0]):
-            self._pool = tuple(np.resize(column, 2 * used) for column in self._pool)
+            fs, entry = self._pool
+            self._pool = np.resize(fs, 2 * used), np.resize(entry, 2 * used)
 
     def _wake(self, thread: int) -> None:
         from kernels_jit.heap import schedule

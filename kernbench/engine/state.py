@@ -43,7 +43,7 @@ _SWEEP_FLITS = 512  # flits of the median link in the longest sweep: beyond this
 def make_state(machine: Machine, *, hybrid: bool) -> State:
     """The state of a run of an empty program on a machine."""
     servers, stations = len(machine.server_slots), len(machine.stations.fs_per_flit)
-    arrays = {name: np.zeros(0, np.int64) for name in State._fields}
+    arrays: dict[str, np.ndarray] = {name: np.zeros(0, np.int64) for name in State._fields}
     arrays |= {name: np.full(stations, fill, np.int64) for name, fill in _STATION.items()}
     arrays |= {name: np.zeros(servers, np.int64) for name in ("server_used", "server_busy_fs")}
     arrays |= {name: np.full(servers, codes.NONE, np.int64) for name in ("server_first", "server_last")}
