@@ -36,6 +36,7 @@ class Bench:
     parameters: Mapping[str, Scalar]  # defaults
     file: Path
     run: Callable[..., object]
+    live: bool = False  # its kernels branch on data, so they run while the machine does
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, for `kernbench list --json`."""
@@ -44,14 +45,15 @@ class Bench:
             "description": self.description,
             "parameters": dict(self.parameters),
             "file": str(self.file),
+            "live": self.live,
         }
 
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def bench(name: str, description: str) -> Callable[[Function], Function]:
-    """Register a function as a bench under a kebab-case name.
+def bench(name: str, description: str, *, live: bool = False) -> Callable[[Function], Function]:
+    """Register a function as a bench under a kebab-case name; `live` for kernels that branch on data.
 
     Errors: InputError for a name that is not kebab-case, or a parameter without a default of type int, float, str or bool.
     """
@@ -60,7 +62,7 @@ def bench(name: str, description: str) -> Callable[[Function], Function]:
         file = Path(inspect.getsourcefile(function) or "<unknown>")
         if not _KEBAB.fullmatch(name):
             raise InputError(f"{file}: bench name {name!r} is not kebab-case; write it as 'vector-add'")
-        found = Bench(name, description, _parameters(function, name, file), file, function)
+        found = Bench(name, description, _parameters(function, name, file), file, function, live)
         _loading.append(found)
         setattr(function, _ATTRIBUTE, found)
         return function

@@ -34,7 +34,8 @@ class Filled(Contents):
 
     def make(self) -> np.ndarray:
         """The array."""
-        return np.full(self.shape, self.value).astype(numpy_dtype(self.dtype))
+        dtype = numpy_dtype(self.dtype)
+        return np.full(self.shape, np.asarray(self.value).astype(dtype)) if self.value else np.zeros(self.shape, dtype)
 
 
 @dataclass(frozen=True, slots=True)

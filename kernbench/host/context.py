@@ -183,6 +183,8 @@ class RuntimeContext:
         A tensor argument reaches the kernel as the address at which it begins. Errors: InputError for tensors of another
         SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
         """
+        if not isinstance(name, str) or not callable(fn):
+            raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
         sip = self._sips[self._current]
         layouts = {arg.name: arg.layout for arg in args if isinstance(arg, Tensor)}
         cubes, pes = self._targets(name, layouts)

@@ -38,8 +38,8 @@ def run_bench(
     """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
-    computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data;
-    `device` is "all" or "sip:N".
+    computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
+    as some benches always do; `device` is "all" or "sip:N".
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
     they make `verified` False.
@@ -48,7 +48,7 @@ def run_bench(
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
     machine = load_machine(topology, overrides)
-    driven = Device(machine, mode, live)
+    driven = Device(machine, mode, live or found.live)
     torch = RuntimeContext(driven, _sips(machine, device), seed=0)
     _call(found, torch, given)
     driven.run()

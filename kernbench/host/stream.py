@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernbench.host.messages import MemoryRead, MemoryWrite
@@ -37,7 +38,7 @@ Leaf = Callable[["Thread", int, int, int], None]
 
 
 class Stream:
-    """The host thread of one SIP and what it has in flight."""
+    """The host thread of one SIP."""
 
     def __init__(self, program: Program, sip: int) -> None:
         self.program = program
@@ -49,6 +50,7 @@ class Stream:
         self._copied = program.counter(f"copies of {self.thread.name}")
         self._commands = 0
         self._read_tag, self._write_tag = program.tag("host_read", "memory"), program.tag("host_write", "memory")
+        self._issue_tag = program.tag("host_issue")
         self._reply_bytes = int(self.machine.figures["command.bytes"])
         self._burst_bytes = int(self.machine.figures["hbm.burst_bytes"])
         self._channels = int(self.machine.figures["hbm.channels"])
@@ -61,43 +63,45 @@ class Stream:
 
     def command(self, command: Command, leaf: Leaf) -> tuple[int, int]:
         """Send a command and wait for its completion; returns the first and the last row of the host thread."""
-        label = f"{command.name}#{self._commands}"
+        label, tag = f"{command.name}#{self._commands}", self.program.tag(command.name)
         self._commands += 1
-        tag = self.program.tag(command.name)
-        first = self.act(self.thread, self._ep, self._acted, tag)
-        io_cpu = self.machine.places.io_cpu(self.sip)
-        io = self._worker(io_cpu, label)
-        received = self.program.counter(f"{label} at {io.name}")
-        self.send(self.thread, self._ep, io_cpu, command.host_bytes, received, tag)
-        done = self.program.counter(f"the completion of {label} at the host")
-        self._fan_out(io, io_cpu, received, command, label, leaf, done)
-        return first, self.thread.wait(done, 1)
+        places, io_cpu = self.machine.places, self.machine.places.io_cpu(self.sip)
 
-    def _fan_out(
-        self, io: Thread, io_cpu: int, received: int, command: Command, label: str, leaf: Leaf, done: int
-    ) -> None:
-        tag = self.program.tag(command.name)
-        acted = self.program.counter(f"{io.name} to act")
-        gathered = self.program.counter(f"completions of {label} at {io.name}")
-        io.wait(received, 1)
-        self.act(io, io_cpu, acted, tag)
-        for cube, nbytes in command.cube_bytes.items():
-            m_cpu = self.machine.places.m_cpu(self.sip, cube)
-            m = self._worker(m_cpu, label)
-            m_received = self.program.counter(f"{label} at {m.name}")
-            self.send(io, io_cpu, m_cpu, nbytes, m_received, tag)
-            m.wait(m_received, 1)
-            m_acted = self.program.counter(f"{m.name} to act")
-            self.act(m, m_cpu, m_acted, tag)
-            pe_done = self.program.counter(f"completions of {label} at {m.name}")
+        def to_pes(m: Thread, done: int, cube: int) -> int:
             for pe in command.pe_bytes[cube]:
-                leaf(m, cube, pe, pe_done)
-            m.wait(pe_done, len(command.pe_bytes[cube]))
-            self.act(m, m_cpu, m_acted, tag)
-            self.send(m, m_cpu, io_cpu, self._reply_bytes, gathered, tag)
-        io.wait(gathered, len(command.cube_bytes))
-        self.act(io, io_cpu, acted, tag)
-        self.send(io, io_cpu, self._ep, self._reply_bytes, done, tag)
+                leaf(m, cube, pe, done)
+            return len(command.pe_bytes[cube])
+
+        def to_cubes(io: Thread, done: int) -> int:
+            for cube, nbytes in command.cube_bytes.items():
+                m_cpu = places.m_cpu(self.sip, cube)
+                received = self._relay(m_cpu, label, tag, partial(to_pes, cube=cube), io_cpu, done)
+                self.send(io, io_cpu, m_cpu, nbytes, received, tag)
+            return len(command.cube_bytes)
+
+        first = self.act(self.thread, self._ep, self._acted, tag)
+        completed = self.program.counter(f"the completion of {label} at the host")
+        received = self._relay(io_cpu, label, tag, to_cubes, self._ep, completed)
+        self.send(self.thread, self._ep, io_cpu, command.host_bytes, received, tag)
+        return first, self.thread.wait(completed, 1)
+
+    def _relay(
+        self, node: int, label: str, tag: int, pass_on: Callable[[Thread, int], int], above: int, reported: int
+    ) -> int:
+        """A CPU's thread: receive, pass on, gather as many completions, report above; returns the counter of receipt.
+
+        `pass_on(thread, counter of completions)` answers how many there will be.
+        """
+        thread = self.program.thread(f"{self.machine.node_name[node]}/{label}")
+        received = self.program.counter(f"{label} at {thread.name}")
+        acted = self.program.counter(f"{thread.name} to act")
+        done = self.program.counter(f"completions of {label} at {thread.name}")
+        thread.wait(received, 1)
+        self.act(thread, node, acted, tag)
+        thread.wait(done, pass_on(thread, done))
+        self.act(thread, node, acted, tag)
+        self.send(thread, node, above, self._reply_bytes, reported, tag)
+        return received
 
     def act(self, thread: Thread, node: int, acted: int, tag: int) -> int:
         """Let a CPU do its work on a message, then go on; returns the first row."""
@@ -115,7 +119,7 @@ class Stream:
         reading = isinstance(message, MemoryRead)
         kind, tag = (RouteKind.READ, self._read_tag) if reading else (RouteKind.WRITE, self._write_tag)
         shard = message.shard
-        self.act(self.thread, self._ep, self._acted, tag)
+        self.act(self.thread, self._ep, self._acted, self._issue_tag)
         self.thread.move(
             self._route(self._ep, shard.node, kind, Intent.M_CPU_DMA),
             shard.nbytes,
@@ -123,9 +127,6 @@ class Stream:
             done=self._copied,
             tag=tag,
         )
-
-    def _worker(self, node: int, label: str) -> Thread:
-        return self.program.thread(f"{self.machine.node_name[node]}/{label}")
 
     def _route(self, source: int, target: int, kind: RouteKind, intent: Intent = Intent.ALL) -> int:
         return self.machine.routing.route(source, target, intent, kind)

@@ -10,7 +10,9 @@ rounding, so a machine with other figures runs the same program.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,8 +117,10 @@ class Thread:
 
     def find_row(self, row: int) -> int:
         """The op-table row of a row index of this thread; it must have been flushed."""
-        for first, at, count in self.chunks:
-            if first <= row < first + count:
+        chunk = bisect_right(self.chunks, row, key=itemgetter(0)) - 1
+        if chunk >= 0:
+            first, at, count = self.chunks[chunk]
+            if row < first + count:
                 return at + row - first
         raise IndexError(f"row {row} of thread {self.name} is not in the op table")
 

@@ -52,6 +52,7 @@ def test_json_is_one_object(own: Path, capsys: pytest.CaptureFixture[str]) -> No
                 "description": "Adds [one] to a vector",
                 "parameters": {"n": 512, "dtype": "f16"},
                 "file": str(own / "benches" / "own.py"),
+                "live": False,
             }
         ],
         "topologies": ["mine"],

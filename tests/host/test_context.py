@@ -90,6 +90,7 @@ MISTAKES: list[tuple[Callable[[RuntimeContext], object], str]] = [
     (lambda t: t.set_device(1), "there is no device 1; this run has devices 0 to 0"),
     (lambda t: t.launch("k", print, np.zeros(2)), "launch of 'k' got a numpy array; put it on the device with "
      "torch.from_numpy first"),
+    (lambda t: t.launch(len, 3), "torch.launch got <built-in function len>, 3; give a name, the kernel and its arguments"),
     (lambda t: t.expect(3, np.zeros(2)), "torch.expect got 3; give a tensor of this run and its reference"),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernbench import DPPolicy, InputError, RunError, RunResult, bench, run
+from kernbench import DPPolicy, InputError, KernelError, RunError, RunResult, bench, run
 
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 
@@ -58,6 +58,18 @@ def test_wrong_numbers_are_named() -> None:
     assert len(result.mismatches) == 1
     assert result.mismatches[0].startswith("tensor 'y' at [0, 0]: expected ")
     assert result.mismatches[0].endswith("; tolerance 0.002 x max(1, |expected|); 64 of 4096 elements differ")
+
+
+def test_a_bench_may_ask_to_run_live() -> None:
+    def look(x, tl) -> None:
+        assert tl.load(x, (4,), "f32").data.tolist() == [1, 1, 1, 1]
+
+    def looking(torch) -> None:
+        torch.launch("look", look, torch.ones(4, "f32", ONE))
+
+    run(bench("looking", "x", live=True)(looking), "tiny")
+    with pytest.raises(KernelError, match=r"but recorded kernels have none"):
+        attempt(looking)
 
 
 def test_the_same_twice() -> None:
