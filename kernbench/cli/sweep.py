@@ -18,9 +18,10 @@ from kernbench.sweep.row import OK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
     from kernbench.sweep.row import Row
-    from kernbench.sweep.run import OnPoint, Plan, SweepResult
+    from kernbench.sweep.run import OnPoint, SweepResult
 
 INTERRUPTED = 130
 MOST_LINES = 40  # of progress, where there is no terminal to draw a bar on
@@ -43,7 +44,8 @@ def command(grid: str, out: Path | None, workers: int | None, retry: bool, dry_r
     the same command again and only the missing points run.
     """
     from kernbench.cli.outputs import check_directory
-    from kernbench.sweep.run import plan_sweep, run_plan
+    from kernbench.sweep.plan import plan_sweep
+    from kernbench.sweep.run import run_plan
 
     if out is not None:
         check_directory(out)

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, suggest
 from kernbench.spec.yaml import Mark
 from kernbench.sweep.axis import Value
 from kernbench.sweep.grid import Grid
@@ -47,11 +47,16 @@ class Inputs:
         given = {name: value for name, value in assigned.items() if not name.startswith(TOPOLOGY)}
         overrides = {name.removeprefix(TOPOLOGY): assigned[name] for name in assigned if name not in given}
         parameters = typed_parameters(self.bench, given)
-        named = [sorted(self.digests.items()), grid.mode, sorted(parameters.items()), sorted(overrides.items())]
+        named = [
+            *self.digests.values(),
+            self.bench.name,
+            grid.mode,
+            sorted(parameters.items()),
+            sorted(overrides.items()),
+        ]
         key = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:KEY_DIGITS]
-        return Point(
-            index, key, f"{self.bench.file}:{self.bench.name}", grid.topology, grid.mode, parameters, overrides
-        )
+        bench = f"{self.bench.file}:{self.bench.name}"
+        return Point(index, key, bench, grid.topology, grid.mode, parameters, overrides)
 
 
 def read_inputs(grid: Grid) -> Inputs:
@@ -59,8 +64,11 @@ def read_inputs(grid: Grid) -> Inputs:
 
     Errors: one InputError of all that is wrong with its parameters, a line each, with file:line:col.
     """
+    from kernbench.engine.session import MODES
     from kernbench.host.bench import find_bench
 
+    if grid.mode not in MODES:
+        raise InputError(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, MODES)}")
     bench = _at(grid.marks["bench"], find_bench, grid.bench)
     if problems := list(_bench_problems(grid, bench)):
         raise InputError("\n".join(problems))

@@ -1,13 +1,11 @@
-"""Run a sweep: plan what is missing, run it, keep every row, build the table.
+"""Run a sweep: run what is missing, keep every row, build the table.
 
-A sweep may be stopped at any moment, in any way, and run again: what is on the disk is found by its key and not run
-again. A point that failed is found too (it would fail again) unless `retry` asks for it; one whose worker process died
-is run again, since the cause was not the point's alone.
+A sweep may be stopped at any moment, in any way, and run again. A point counts as done, and its row is shown, when the
+row is on the disk.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -17,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.engine.warmth import must_compile
 from kernbench.errors import InputError
-from kernbench.sweep.expand import expand
-from kernbench.sweep.grid import Grid, load_grid
-from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
+from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
 from kernbench.sweep.pool import Outcome, Outcomes, run_here, run_in_workers
-from kernbench.sweep.row import ERROR, OK, Row
+from kernbench.sweep.row import OK, Row
 from kernbench.sweep.store import Store, write_whole
 from kernbench.sweep.table import build_table
 from kernbench.sweep.work import RunPoint, run_point
@@ -30,21 +26,9 @@ from kernbench.sweep.work import RunPoint, run_point
 if TYPE_CHECKING:
     import polars
 
-TABLE, MANIFEST = "table.parquet", "sweep.json"
+TABLE = "table.parquet"
 
 OnPoint = Callable[[Point, Row], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a sweep would do: all its points, and those that are not on the disk yet."""
-
-    grid: Grid
-    inputs: Inputs
-    directory: Path
-    points: tuple[Point, ...]
-    missing: tuple[Point, ...]
-    changed: tuple[str, ...]  # inputs that are not what they were when this directory was last written
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +40,6 @@ class SweepResult:
     table_path: Path
     failed: int  # points without a result
     wall_s: float
-
-
-def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = None, *, retry: bool = False) -> Plan:
-    """Check a grid and find which of its points are missing in `out` (default: results/<name of the grid>).
-
-    With `retry`, points that failed count as missing. Errors: InputError of all that is wrong with the grid.
-    """
-    checked = load_grid(grid)
-    inputs = read_inputs(checked)
-    directory = Path("results", checked.name) if out is None else Path(out)
-    points = tuple(inputs.points(checked, expand(checked, inputs.bench.parameters)))
-    check_fields(checked, points)
-    final = {OK} if retry else {OK, ERROR}
-    kept = Store(directory).read()
-    missing = tuple(point for point in points if point.key not in kept or kept[point.key]["status"] not in final)
-    return Plan(checked, inputs, directory, points, missing, _changed(directory, inputs) if missing else ())
 
 
 def run_plan(
@@ -86,7 +54,7 @@ def run_plan(
     started = time.perf_counter()
     count = _count_workers(workers, len(plan.missing))
     store = Store(plan.directory)
-    _write_manifest(plan)
+    write_manifest(plan)
     outcomes = _outcomes(plan.missing, run, count)
     try:
         _keep(outcomes, store, on_point or (lambda _point, _row: None))
@@ -139,12 +107,9 @@ def _tell(unheard: list[Outcome], on_point: OnPoint) -> None:
 
 
 def _outcomes(points: tuple[Point, ...], run: RunPoint, workers: int) -> Outcomes:
-    alone = (
-        len(points) if workers == 1 else int(must_compile())
-    )  # where loops must be compiled, one process does it for all
-    yield from run_here(points[:alone], run)
-    if points[alone:]:
-        yield from run_in_workers(points[alone:], run, workers)
+    here = len(points) if workers == 1 else int(must_compile())  # one process compiles the loops for all
+    yield from run_here(points[:here], run)
+    yield from run_in_workers(points[here:], run, workers)
 
 
 def _count_workers(workers: int | None, points: int) -> int:
@@ -152,21 +117,6 @@ def _count_workers(workers: int | None, points: int) -> int:
         raise InputError(f"workers are 1 or more, not {workers}")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(workers or cores, points))
-
-
-def _changed(directory: Path, inputs: Inputs) -> tuple[str, ...]:
-    """The inputs that differ from those of the last run in this directory."""
-    try:
-        before = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["digests"]
-    except (OSError, ValueError, KeyError):
-        return ()
-    return tuple(name for name, digest in inputs.digests.items() if before.get(name, digest) != digest)
-
-
-def _write_manifest(plan: Plan) -> None:
-    manifest = {"schema": 1, "grid": plan.grid.name, "points": len(plan.points), "digests": dict(plan.inputs.digests)}
-    text = json.dumps(manifest, indent=2) + "\n"
-    write_whole(plan.directory / MANIFEST, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def _write_table(plan: Plan, store: Store) -> polars.DataFrame:

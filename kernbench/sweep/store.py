@@ -33,14 +33,23 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(unfinished)
-        with unfinished.open("rb+") as file:
-            os.fsync(file.fileno())
+        _sync(unfinished, os.O_RDWR)
         os.replace(unfinished, path)
+        with suppress(OSError):  # not every system lets a directory be opened
+            _sync(path.parent, os.O_RDONLY)
     except OSError as error:
         raise InputError(f"cannot write {path} ({error.strerror or error}); give another --out") from None
     finally:
         with suppress(OSError):
             unfinished.unlink()
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Store:

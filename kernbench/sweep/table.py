@@ -21,14 +21,15 @@ def build_table(points: Sequence[Point], rows: Mapping[str, Row], axes: Sequence
     """
     import polars
 
-    done = [point for point in points if point.key in rows]
+    assigned = {point.key: point.columns for point in points}
     names = dict.fromkeys([*axes, *points[0].columns]) if points else ()
-    parameters = {name: [point.columns[name] for point in done] for name in names}
-    types = {name: _column_type([point.columns[name] for point in points]) for name in names}
-    columns: dict[str, list[Any]] = {
-        name: [str(value) for value in values] if types[name] is str else values for name, values in parameters.items()
-    }
-    columns |= {name: [rows[point.key][name] for point in done] for name in COLUMNS}
+    types = {name: _column_type([values[name] for values in assigned.values()]) for name in names}
+    done = [key for key in assigned if key in rows]
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        values = [assigned[key][name] for key in done]
+        columns[name] = [str(value) for value in values] if types[name] is str else values
+    columns |= {name: [rows[key][name] for key in done] for name in COLUMNS}
     return polars.DataFrame(columns, schema={**types, **COLUMNS}, strict=False)
 
 

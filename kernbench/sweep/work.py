@@ -35,6 +35,6 @@ def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
             return {**ok_row(run(point)), "key": point.key}
     except KernBenchError as error:
         sentence = str(error)
-    except Exception as error:  # a bench may raise anything; the sweep goes on
+    except (Exception, SystemExit) as error:  # a bench may raise anything; the sweep goes on
         sentence = f"unexpected {type(error).__name__}: {error}"
     return {**failed_row(ERROR, sentence, time.perf_counter() - started), "key": point.key}

@@ -38,10 +38,12 @@ def test_the_same_point_twice_is_one(tmp_path: Path) -> None:
     assert len(points(fakes.toy_grid(tmp_path, M=[1, 2, 1]))) == 2
 
 
-def test_the_key_is_of_the_content(tmp_path: Path) -> None:
+def test_the_key_is_of_the_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     grid = fakes.toy_grid(tmp_path, M=[1, 2])
     first = [point.key for point in points(grid)]
     assert len(set(first)) == 2
+    monkeypatch.chdir(tmp_path)
+    assert [point.key for point in points({**grid, "bench": "./toy.py"})] == first
     assert [point.key for point in points({**grid, "parameters": {"M": [2, 1], "N": 2}, "name": "other"})] == first[
         ::-1
     ]
@@ -80,6 +82,12 @@ def test_unknown_parameters_are_refused_with_their_line(tmp_path: Path) -> None:
         "(fields of the topology begin with 'topology.')",
         f"{path}:6:3: parameter 'N' of bench 'toy' is int, as its default 2; got 'x'",
     ]
+
+
+def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        points({**fakes.toy_grid(tmp_path, M=1), "mode": "flitt"})
+    assert str(caught.value).startswith("grid: unknown mode 'flitt'; did you mean 'flit'?")
 
 
 def test_unknown_benches_and_topologies_are_refused_with_their_line(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ import pytest
 
 import kernbench
 from kernbench.errors import InputError
+from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.point import Point
-from kernbench.sweep.run import plan_sweep, run_plan, run_sweep
+from kernbench.sweep.run import run_plan, run_sweep
 from kernbench.sweep.store import Store
 from tests.sweep import fakes
 
@@ -108,16 +109,6 @@ def test_changed_inputs_are_named_and_run_anew(tmp_path: Path) -> None:
     assert plan_sweep(grid, tmp_path / "out").changed == (f"bench {bench}",)
     _, ran = sweep(grid, tmp_path / "out")
     assert ran == [1, 2]
-
-
-def test_a_plan_runs_nothing_and_writes_nothing(tmp_path: Path) -> None:
-    plan = plan_sweep(fakes.toy_grid(tmp_path, M=[1, 2]), tmp_path / "out")
-    assert (len(plan.points), len(plan.missing)) == (2, 2)
-    assert not (tmp_path / "out").exists()
-
-
-def test_results_go_to_a_directory_of_the_grids_name(tmp_path: Path) -> None:
-    assert plan_sweep(fakes.toy_grid(tmp_path, M=1)).directory == Path("results", "toy")
 
 
 def test_ctrl_c_keeps_what_has_finished(tmp_path: Path) -> None:

@@ -31,6 +31,13 @@ def test_any_exception_becomes_a_row() -> None:
     assert attempt(run, point(1))["error"] == "unexpected ZeroDivisionError: one by none"
 
 
+def test_a_bench_that_exits_fails_like_any_other() -> None:
+    def run(_: Point) -> object:
+        raise SystemExit(3)
+
+    assert attempt(run, point(1))["error"] == "unexpected SystemExit: 3"
+
+
 def test_what_a_bench_prints_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
     def run(_: Point) -> object:
         print("hello")

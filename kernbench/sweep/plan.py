@@ -1,0 +1,65 @@
+"""What a sweep has to do: its points, those that are on the disk already, and what has changed since they were made.
+
+A point that failed is not missing (it would fail again) unless asked for; one whose worker process died is, since the
+cause was not the point's alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernbench.sweep.expand import expand
+from kernbench.sweep.grid import Grid, load_grid
+from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
+from kernbench.sweep.point import Point
+from kernbench.sweep.row import ERROR, OK
+from kernbench.sweep.store import Store, write_whole
+
+MANIFEST = "sweep.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All points of a sweep, and those that have no row in its directory yet."""
+
+    grid: Grid
+    inputs: Inputs
+    directory: Path
+    points: tuple[Point, ...]
+    missing: tuple[Point, ...]
+    changed: tuple[str, ...]  # inputs that are not what they were when this directory was last written
+
+
+def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = None, *, retry: bool = False) -> Plan:
+    """Check a grid and find which of its points are missing in `out` (default: results/<name of the grid>).
+
+    With `retry`, points that failed count as missing. Errors: InputError of all that is wrong with the grid.
+    """
+    checked = load_grid(grid)
+    inputs = read_inputs(checked)
+    directory = Path("results", checked.name) if out is None else Path(out)
+    points = tuple(inputs.points(checked, expand(checked, inputs.bench.parameters)))
+    check_fields(checked, points)
+    final = {OK} if retry else {OK, ERROR}
+    kept = Store(directory).read()
+    missing = tuple(point for point in points if point.key not in kept or kept[point.key]["status"] not in final)
+    return Plan(checked, inputs, directory, points, missing, _changed(directory, inputs) if missing else ())
+
+
+def write_manifest(plan: Plan) -> None:
+    """Leave the digests of the inputs in the directory. Errors: InputError if it cannot be written."""
+    manifest = {"schema": 1, "grid": plan.grid.name, "points": len(plan.points), "digests": dict(plan.inputs.digests)}
+    text = json.dumps(manifest, indent=2) + "\n"
+    write_whole(plan.directory / MANIFEST, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def _changed(directory: Path, inputs: Inputs) -> tuple[str, ...]:
+    try:
+        before = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["digests"]
+    except (OSError, ValueError, KeyError):
+        return ()
+    return tuple(name for name, digest in inputs.digests.items() if before.get(name, digest) != digest)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernbench.sweep.plan import MANIFEST, plan_sweep, write_manifest
+from kernbench.sweep.row import ERROR, LOST, failed_row, ok_row
+from kernbench.sweep.store import Store
+from tests.sweep import fakes
+
+
+def test_a_plan_runs_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    plan = plan_sweep(fakes.toy_grid(tmp_path, M=[1, 2]), tmp_path / "out")
+    assert (len(plan.points), len(plan.missing)) == (2, 2)
+    assert not (tmp_path / "out").exists()
+
+
+def test_results_go_to_a_directory_of_the_grids_name(tmp_path: Path) -> None:
+    assert plan_sweep(fakes.toy_grid(tmp_path, M=1)).directory == Path("results", "toy")
+
+
+def test_what_is_missing_depends_on_how_it_ended(tmp_path: Path) -> None:
+    grid = fakes.toy_grid(tmp_path, M=[1, 2, 3, 4])
+    points = plan_sweep(grid, tmp_path / "out").points
+    store = Store(tmp_path / "out")
+    for point, row in zip(
+        points, (ok_row(fakes.result(1.0)), failed_row(ERROR, "no"), failed_row(LOST, "no")), strict=False
+    ):
+        store.append({**row, "key": point.key})
+    store.flush()
+    missing = {retry: plan_sweep(grid, tmp_path / "out", retry=retry).missing for retry in (False, True)}
+    assert missing == {False: (points[2], points[3]), True: (points[1], points[2], points[3])}
+
+
+def test_a_changed_input_is_named_while_points_are_missing(tmp_path: Path) -> None:
+    grid = fakes.toy_grid(tmp_path, M=[1, 2])
+    plan = plan_sweep(grid, tmp_path / "out")
+    write_manifest(plan)
+    assert plan_sweep(grid, tmp_path / "out").changed == ()
+    bench = tmp_path / "toy.py"
+    bench.write_text(fakes.TOY + "# edited\n", encoding="utf-8")
+    assert plan_sweep(grid, tmp_path / "out").changed == (f"bench {bench}",)
+
+
+def test_a_broken_manifest_names_nothing(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / MANIFEST).write_text("{", encoding="utf-8")
+    assert plan_sweep(fakes.toy_grid(tmp_path, M=1), tmp_path / "out").changed == ()
