@@ -24,6 +24,7 @@ STUBS = {
     "python": f'exec "{sys.executable}" "$@"',
     "activate": "",
 }
+DROPPED = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "FORCE_COLOR"}  # a reader's shell has none of them; `make test` has some
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"# ([\w./-]+\.(?:py|yaml))\n")
 
@@ -92,7 +93,7 @@ def run_step(step: Step, checkout: Path) -> str:
     if step.kind == "command":
         arguments = ["bash", "-c", step.text.replace("make test", "make --dry-run test")]
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in DROPPED},
         "PATH": f"{checkout / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "PYTHONSAFEPATH": "1",  # the working directory holds no sources
