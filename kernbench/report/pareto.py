@@ -45,7 +45,7 @@ def plot_pareto(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
     done = table.filter(polars.col("status") == OK)
     cost = find_cost(done)
     if cost is None:
-        return []
+        return style.discard(stem)
     with style.look():
         return style.save(_draw(done, cost, title), stem)
 
@@ -60,12 +60,14 @@ def _draw(done: polars.DataFrame, cost: Swept, title: str) -> Figure:
     unit, nanoseconds = style.time_unit(float(done["latency_ns"].max()))  # pyright: ignore[reportArgumentType]
     latencies = (done["latency_ns"] / nanoseconds).to_list()
     choice = next(axis for axis in find_swept(done) if axis.column != cost.column)
-    for i, (value, colour) in enumerate(
-        zip(choice.values, style.colours(len(choice.values), ordered=False), strict=True)
-    ):
-        points = done.filter(polars.col(choice.column) == value)
+    if len(choice.values) <= style.MOST_LINES:
+        shown = {str(value): done.filter(polars.col(choice.column) == value) for value in choice.values}
+    else:
+        shown = {"designs": done}
+    for i, (name, colour) in enumerate(zip(shown, style.colours(len(shown), ordered=False), strict=True)):
         marker = style.MARKERS[i % len(style.MARKERS)]
-        axes.plot(points[cost.column], points["latency_ns"] / nanoseconds, marker, color=colour, label=str(value))
+        points = shown[name]
+        axes.plot(points[cost.column], points["latency_ns"] / nanoseconds, marker, color=colour, label=name)
     heights = front["latency_ns"] / nanoseconds
     axes.plot(front[cost.column], heights, drawstyle="steps-post", color=style.INK, zorder=1, label="Pareto front")
     style.scale(axes, "x", cost.values, ticks=True)

@@ -1,7 +1,7 @@
 """The line plot of a sweep: latency against the first axis, a line for each value of the second, a panel for the third.
 
-The first axis is the first numeric one; where none is, the values stand side by side. Axes beyond the third are not
-drawn: of the points that differ in them the fastest is shown, and the plot says so.
+The first axis is the first numeric one; where none is, the values stand side by side. Axes beyond the third, or with more
+values than can be told apart, are not drawn: of the points that differ in them the fastest is shown, and the plot says so.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def choose_layout(table: polars.DataFrame) -> Layout | None:
         return None
     across = next((axis for axis in swept if axis.numeric), swept[0])
     others = [axis for axis in swept if axis is not across]
-    line = others.pop(0) if others else None
-    panel = next((axis for axis in others if len(axis.values) <= MOST_PANELS), None)
-    return Layout(across, line, panel, tuple(axis for axis in others if axis is not panel))
+    line = next((axis for axis in others if len(axis.values) <= style.MOST_LINES), None)
+    panel = next((axis for axis in others if axis is not line and len(axis.values) <= MOST_PANELS), None)
+    return Layout(across, line, panel, tuple(axis for axis in others if axis not in (line, panel)))
 
 
 def plot_latency(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
@@ -54,7 +54,7 @@ def plot_latency(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
     done = table.filter(polars.col("status") == OK)
     layout = choose_layout(done)
     if layout is None:
-        return []
+        return style.discard(stem)
     with style.look():
         return style.save(_draw(done, layout, title), stem)
 

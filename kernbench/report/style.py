@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, FAINT = "#333333", "#DDDDDD"
 MARKERS = "osD^vPX"
+MOST_LINES = 12  # more cannot be told apart, nor named beside the plot
 MOST_TICKS = 9  # more values than these get matplotlib's own ticks
 
 LOOK: dict[str, Any] = {
+    "axes.axisbelow": True,
     "axes.edgecolor": INK,
     "axes.grid": True,
     "axes.labelcolor": INK,
@@ -63,6 +65,13 @@ def save(figure: Figure, stem: Path) -> list[Path]:
         write_whole(path, lambda file, unstamped=unstamped: figure.savefig(file, metadata=unstamped))
         paths.append(path)
     return paths
+
+
+def discard(stem: Path) -> list[Path]:
+    """Remove the plots of an earlier table, for which the present one has nothing to draw; returns no paths."""
+    for suffix in (".svg", ".png"):
+        stem.with_name(stem.name + suffix).unlink(missing_ok=True)
+    return []
 
 
 def colours(count: int, *, ordered: bool) -> list[Any]:

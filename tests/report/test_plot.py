@@ -35,9 +35,15 @@ def test_the_third_axis_makes_panels_and_the_rest_is_folded() -> None:
     assert columns(given) == ("M", "N", "variant", ["K", "P"])
 
 
+def test_more_lines_than_can_be_told_apart_are_folded() -> None:
+    assert columns(table(lambda *_: 1.0, M=[1, 2], N=[*range(13)], K=[1, 2])) == ("M", "K", None, ["N"])
+
+
 def test_nothing_varies_nothing_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "latency.svg").touch()  # of an earlier table
     assert plot_latency(table(lambda *_: 1.0, M=[1]), tmp_path / "latency", "t") == []
     assert plot_latency(table(lambda *_: None, M=[1, 2]), tmp_path / "latency", "t") == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
