@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from kernbench.host.run import RunResult
@@ -25,6 +25,12 @@ def check_directory(out: Path) -> None:
     standing = next(path for path in (out, *out.absolute().parents) if path.exists())
     if not standing.is_dir():
         raise InputError(f"--out takes a directory, and {standing} is a file")
+    try:
+        tempfile.TemporaryFile(dir=standing).close()
+    except OSError as error:
+        raise InputError(
+            f"--out cannot be in {standing}: {error.strerror}; give a directory you may write to"
+        ) from None
 
 
 def file_names(out: Path) -> dict[str, str]:
@@ -33,7 +39,14 @@ def file_names(out: Path) -> dict[str, str]:
 
 
 def write_files(result: RunResult, summary: Mapping[str, Any], out: Path) -> None:
-    """Write the op log and the summary of a run into a directory, made if missing."""
+    """Write the op log and the summary of a run into a directory, made if missing. Errors: RunError if the disk refuses."""
+    try:
+        _write(result, summary, out)
+    except OSError as error:
+        raise RunError(f"the run is done but {out} cannot be written: {error.strerror}; nothing was kept") from error
+
+
+def _write(result: RunResult, summary: Mapping[str, Any], out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as partial:
         result.op_log().write_parquet(Path(partial, OP_LOG))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.cli.main import CANCELLED
 from kernbench.errors import RunError
 from kernbench.sweep.row import OK
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from kernbench.sweep.row import Row
     from kernbench.sweep.run import OnPoint, SweepResult
 
-INTERRUPTED = 130
 MOST_LINES = 40  # of progress, where there is no terminal to draw a bar on
 MOST_SHOWN = 3  # failed points named one by one
 
@@ -59,7 +59,7 @@ def command(grid: str, out: Path | None, workers: int | None, retry: bool, dry_r
             result = run_plan(plan, workers, on_point)
     except KeyboardInterrupt:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
-        return INTERRUPTED
+        return CANCELLED
     _show(result, as_json)
     if result.failed:
         raise RunError(f"{result.failed} of {len(plan.points)} points failed; the column error of the table says why")

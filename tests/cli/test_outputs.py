@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernbench.cli.outputs import check_directory, file_names, write_files
-from kernbench.errors import InputError
+from kernbench.errors import InputError, RunError
 
 
 class Log:
@@ -21,7 +21,7 @@ class Log:
     def write_parquet(self, path: Path) -> None:
         path.write_bytes(b"half")
         if self.fails:
-            raise OSError("no space left")
+            raise OSError(28, "No space left on device")
 
 
 class Result:
@@ -52,8 +52,12 @@ def test_a_later_run_replaces_the_files_and_leaves_others(tmp_path: Path) -> Non
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="no space left"):
-        write_files(Result(fails=True), {}, tmp_path / "run")  # type: ignore[arg-type]
+    out = tmp_path / "run"
+    with pytest.raises(RunError) as caught:
+        write_files(Result(fails=True), {}, out)  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        f"the run is done but {out} cannot be written: No space left on device; nothing was kept"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -65,3 +69,13 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
             check_directory(out)
         assert str(caught.value) == f"--out takes a directory, and {file} is a file"
     check_directory(tmp_path / "new" / "run")
+
+
+def test_a_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(InputError) as caught:
+        check_directory(tmp_path / "new")
+    assert str(caught.value) == (f"--out cannot be in {tmp_path}: Permission denied; give a directory you may write to")
