@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 import click
@@ -22,7 +24,8 @@ def command(as_json: bool) -> None:
     from kernbench import library
     from kernbench.host.bench import list_benches
 
-    benches = [bench.to_dict() for bench in list_benches()]
+    with redirect_stdout(sys.stderr):  # what a bench file prints is no bench
+        benches = [bench.to_dict() for bench in list_benches()]
     names = {kind: library.list_names(kind) for kind in ("topology", "sweeps")}
     if as_json:
         click.echo(json.dumps({"benches": benches, "topologies": names["topology"], "sweeps": names["sweeps"]}))

@@ -16,7 +16,7 @@ from kernbench.errors import RunError
 @click.command("run")
 @click.argument("bench")
 @click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
-@click.option("--mode", default="flit", show_default=True, help="How the network is simulated.")
+@click.option("--mode", default="flit", show_default=True, help="flit or hybrid: the same times, found in two ways.")
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
 @click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
 @click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")
@@ -51,12 +51,12 @@ def command(
     from kernbench.host.run import run_bench
 
     parameters, overrides = split_assignments(assignments)
-    found = find_bench(bench)
-    check_parameters(parameters, found, topology)
     if out is not None:
         check_directory(out)
-    announce_compiling()
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
+        found = find_bench(bench)
+        check_parameters(parameters, found, topology)
+        announce_compiling()
         result = run_bench(
             found.run,
             topology,
@@ -67,10 +67,13 @@ def command(
             live=live,
             device=device,
         )
-    summary = {**result.to_dict(), "files": file_names(out) if out is not None else {}}
+    summary = {**result.to_dict(), "files": {} if out is None else file_names(out)}
     if out is not None:
         write_files(result, summary, out)
-    click.echo(json.dumps(summary)) if as_json else _show(summary)
+    if as_json:
+        click.echo(json.dumps(summary))
+    else:
+        _show(summary)
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
 

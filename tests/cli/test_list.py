@@ -12,6 +12,8 @@ from kernbench.cli.main import main
 BENCH = '''
 from kernbench.host.bench import bench
 
+print("being loaded")
+
 
 @bench("add-one", "Adds [one] to a vector")
 def run(torch, *, n=512, dtype="f16"):

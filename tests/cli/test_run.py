@@ -14,6 +14,8 @@ import numpy as np
 
 from kernbench import DPPolicy, bench
 
+print("being loaded")
+
 
 def double(x_ptr, y_ptr, n, tl):
     x = tl.load(x_ptr, n, "f16")
@@ -55,6 +57,7 @@ def test_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[0] == "double on tiny, flit mode  n=512  factor=2.0  fail=False"
     assert lines[1].startswith("latency ")
     assert lines[-1].endswith("right  every output equals its independent reference")
+    assert captured.err.startswith("being loaded\n")
     assert captured.err.endswith("a bench may talk\n")
 
 
