@@ -12,42 +12,60 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
+from kernels_jit.state import (
+    STATION_BUSY_FS,
+    STATION_FLITS,
+    STATION_FREE_FS,
+)
+from kernels_jit.tables import (
+    FULL_FS,
+    PROPAGATION_FS,
+    QUANTUM_BYTES,
+    STEP_OVERHEAD_FS,
+    STEP_STATION,
+    STEP_STRIPES,
+    STEP_WHOLE,
+)
 
 
 @jit
-def service_fs(stations, station, nbytes, flit_bytes):
+def part_fs(nbytes, quantum, full_fs, flit_bytes):
     """Service of a flit: a partial one pays for its bytes, rounded up to the station's quantum; the result rounded up."""
-    full = stations.fs_per_flit[station]
     if nbytes >= flit_bytes:
-        return full
-    quantum = stations.quantum_bytes[station]
+        return full_fs
     padded = (nbytes + quantum - 1) // quantum * quantum
-    return (padded * full + flit_bytes - 1) // flit_bytes
+    return (padded * full_fs + flit_bytes - 1) // flit_bytes
+
+
+@jit
+def service_fs(service, station, nbytes, flit_bytes):
+    """Service of a flit of some bytes at a station."""
+    return part_fs(nbytes, service[station, QUANTUM_BYTES], service[station, FULL_FS], flit_bytes)
 
 
 @jit
 def occupy(s, station, end, busy, flits, sign):
     """Put down (sign 1) or take back (sign -1) what a passage leaves at a station; 0 leaves no trace."""
     if sign != 0:
-        s.station_busy_fs[station] += sign * busy
-        s.station_flits[station] += sign * flits
-        s.station_free_fs[station] = end if sign > 0 else 0
+        s.station[station, STATION_BUSY_FS] += sign * busy
+        s.station[station, STATION_FLITS] += sign * flits
+        s.station[station, STATION_FREE_FS] = end if sign > 0 else 0
 
 
 @jit
-def fly(stations, routes, s, first, end, flits, last_bytes, flit_bytes, stripe, start, sign):
+def fly(net, s, first, end, flits, last_bytes, flit_bytes, stripe, start, sign):
     """When the last flit of a transfer lands that stands before step `first` at `start` and meets nobody up to `end`.
 
     Answers NONE where the closed form does not hold: a memory in the middle of a route, a last flit that overtakes others.
     """
-    lines, slopes = s.term_fs, s.term_slope
+    lines, slopes = s.term[0], s.term[1]
     full = flits - 1  # flits before the last
     lines[0], slopes[0], n = start, 0, 1
     stair, tilt, rise, width = codes.NONE, 0, 0, 1
     last = start
     for step in range(first, end):
-        station, overhead = routes.station[step], routes.overhead_fs[step]
-        if step > first and routes.whole[step] == 1:
+        station, overhead = net.step[step, STEP_STATION], net.step[step, STEP_OVERHEAD_FS]
+        if step > first and net.step[step, STEP_WHOLE] == 1:
             last += overhead
             lines[0], slopes[0], n, stair = last, 0, 1, codes.NONE
         elif step > first and overhead > 0:
@@ -57,9 +75,9 @@ def fly(stations, routes, s, first, end, flits, last_bytes, flit_bytes, stripe, 
                 gate = _first(lines, n, stair) + overhead
                 lines[n], slopes[n], n = gate, 0, n + 1
                 last = max(last, gate)
-        service = stations.fs_per_flit[station]
-        final = service_fs(stations, station, last_bytes, flit_bytes)
-        stripes = routes.stripes[step]
+        service = net.service[station, FULL_FS]
+        final = service_fs(net.service, station, last_bytes, flit_bytes)
+        stripes = net.step[step, STEP_STRIPES]
         if stripes > 1:
             if step == first and (flits == 1 or final == service):
                 rise, width, tilt, n = service, stripes, 0, 0
@@ -85,7 +103,7 @@ def fly(stations, routes, s, first, end, flits, last_bytes, flit_bytes, stripe, 
                 last = max(last, before)
             last += final
             occupy(s, station, last, full * service + final, flits, sign)
-        propagation = stations.propagation_fs[station]
+        propagation = net.service[station, PROPAGATION_FS]
         if propagation > 0:
             last += propagation
             for i in range(n):
@@ -130,12 +148,12 @@ def _land_striped(s, station, stripes, stripe, flits, service, final, n, last, s
         share = (flits - j + stripes - 1) // stripes
         i = j + (share - 1) * stripes
         if i < flits - 1:
-            end = _served(s.term_fs, s.term_slope, n, stripes, service, i)
+            end = _served(s.term[0], s.term[1], n, stripes, service, i)
             busy = share * service
         else:
             end = last
             if share > 1:
-                end = max(end, _served(s.term_fs, s.term_slope, n, stripes, service, i - stripes))
+                end = max(end, _served(s.term[0], s.term[1], n, stripes, service, i - stripes))
             end += final
             busy = (share - 1) * service + final
         occupy(s, station + (stripe + j) % stripes, end, busy, share, sign)

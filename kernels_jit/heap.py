@@ -1,6 +1,6 @@
-"""Binary heaps over parallel arrays: pending events by (time, key, index), and landing bounds by time.
+"""Binary heaps: pending events by (time, key, index), and landing bounds by time.
 
-Parallel arrays because numba keeps them within registers' reach; the payload is carried along and never compared.
+A row an entry, so that one cache line holds two events; the payload in the last column is never compared.
 """
 
 from __future__ import annotations
@@ -10,90 +10,95 @@ from kernels_jit.state import BOUND_N, HEAP_N
 
 
 @jit
-def push(times, keys, indices, datas, n, time, key, index, data):
-    """Insert into a heap of n entries; the caller has made sure of room and counts n + 1 from here on."""
+def push(heap, n, time, key, index, data):
+    """Insert a row into int64[row, 4] with n entries; the caller has made sure of room and counts on from n + 1."""
     at = n
     while at > 0:
         up = (at - 1) >> 1
-        t = times[up]
+        t = heap[up, 0]
         if t < time:
             break
         if t == time:
-            k = keys[up]
-            if k < key or (k == key and indices[up] < index):
+            k = heap[up, 1]
+            if k < key or (k == key and heap[up, 2] < index):
                 break
-        times[at], keys[at], indices[at], datas[at] = times[up], keys[up], indices[up], datas[up]
+        for column in range(4):
+            heap[at, column] = heap[up, column]
         at = up
-    times[at], keys[at], indices[at], datas[at] = time, key, index, data
+    heap[at, 0], heap[at, 1], heap[at, 2], heap[at, 3] = time, key, index, data
 
 
 @jit
-def drop(times, keys, indices, datas, n):
-    """Remove the first of n entries; the caller has read it and counts n - 1 from here on."""
+def drop(heap, n):
+    """Remove the first of n rows; the caller has read it and counts on from n - 1."""
     last = n - 1
-    time, key, index, data = times[last], keys[last], indices[last], datas[last]
+    time, key, index, data = heap[last, 0], heap[last, 1], heap[last, 2], heap[last, 3]
     at = 0
     while True:
         child = 2 * at + 1
         if child >= last:
             break
         right = child + 1
-        if right < last:
-            a, b = times[right], times[child]
-            if a < b or (
-                a == b
-                and (keys[right] < keys[child] or (keys[right] == keys[child] and indices[right] < indices[child]))
-            ):
-                child = right
-        t = times[child]
-        if t > time or (t == time and (keys[child] > key or (keys[child] == key and indices[child] >= index))):
+        if right < last and _before(heap, right, heap[child, 0], heap[child, 1], heap[child, 2]):
+            child = right
+        if not _before(heap, child, time, key, index):
             break
-        times[at], keys[at], indices[at], datas[at] = t, keys[child], indices[child], datas[child]
+        for column in range(4):
+            heap[at, column] = heap[child, column]
         at = child
-    times[at], keys[at], indices[at], datas[at] = time, key, index, data
+    heap[at, 0], heap[at, 1], heap[at, 2], heap[at, 3] = time, key, index, data
+
+
+@jit
+def _before(heap, row, time, key, index):
+    t = heap[row, 0]
+    if t != time:
+        return t < time
+    k = heap[row, 1]
+    return k < key or (k == key and heap[row, 2] < index)
 
 
 @jit
 def schedule(s, time, key, index, data):
     """Add a pending event."""
     n = s.scalar[HEAP_N]
-    push(s.heap_fs, s.heap_key, s.heap_index, s.heap_data, n, time, key, index, data)
+    push(s.heap, n, time, key, index, data)
     s.scalar[HEAP_N] = n + 1
 
 
 @jit
 def push_bound(s, time, flight):
     """Remember that a flight cannot land before a time."""
-    times, flights = s.bound_fs, s.bound_flight
+    bound = s.bound
     at = s.scalar[BOUND_N]
     s.scalar[BOUND_N] = at + 1
     while at > 0:
         up = (at - 1) >> 1
-        if times[up] <= time:
+        if bound[up, 0] <= time:
             break
-        times[at], flights[at] = times[up], flights[up]
+        bound[at, 0], bound[at, 1] = bound[up, 0], bound[up, 1]
         at = up
-    times[at], flights[at] = time, flight
+    bound[at, 0], bound[at, 1] = time, flight
 
 
 @jit
 def pop_bound(s):
     """The flight with the smallest bound, removed."""
-    times, flights = s.bound_fs, s.bound_flight
-    first = flights[0]
+    bound = s.bound
+    first = bound[0, 1]
     last = s.scalar[BOUND_N] - 1
     s.scalar[BOUND_N] = last
-    time, flight = times[last], flights[last]
+    time, flight = bound[last, 0], bound[last, 1]
     at = 0
     while True:
         child = 2 * at + 1
         if child >= last:
             break
-        if child + 1 < last and times[child + 1] < times[child]:
+        if child + 1 < last and bound[child + 1, 0] < bound[child, 0]:
             child += 1
-        if times[child] >= time:
+        if bound[child, 0] >= time:
             break
-        times[at], flights[at] = times[child], flights[child]
+        bound[at, 0], bound[at, 1] = bound[child, 0], bound[child, 1]
         at = child
-    times[at], flights[at] = time, flight
+    bound[at, 0], bound[at, 1] = time, flight
     return first

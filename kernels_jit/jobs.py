@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
-from kernels_jit.state import JOB_FREE_N
+from kernels_jit.state import (
+    JOB_END,
+    JOB_FREE_N,
+    JOB_NEXT,
+    JOB_OWNER,
+    JOB_PLAN,
+    JOB_ROW,
+    JOB_TOKEN,
+)
 
 
 @jit
@@ -13,9 +21,9 @@ def new_job(s, row, end, owner, plan):
     n = s.scalar[JOB_FREE_N] - 1
     s.scalar[JOB_FREE_N] = n
     job = s.job_free[n]
-    s.job_row[job], s.job_end[job], s.job_owner[job], s.job_plan[job] = row, end, owner, plan
-    s.job_token[job] = codes.NONE
-    s.job_next[job] = codes.NONE
+    s.job[job, JOB_ROW], s.job[job, JOB_END], s.job[job, JOB_OWNER], s.job[job, JOB_PLAN] = row, end, owner, plan
+    s.job[job, JOB_TOKEN] = codes.NONE
+    s.job[job, JOB_NEXT] = codes.NONE
     return job
 
 

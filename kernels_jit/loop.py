@@ -16,15 +16,26 @@ from kernels_jit.flights import forget
 from kernels_jit.heap import drop, pop_bound, push_bound
 from kernels_jit.network import advance, bound_of, earliest
 from kernels_jit.servers import add, finish
-from kernels_jit.state import BOUND_N, EVENTS, HEAP_N, NEVER, NOW, RESUME
+from kernels_jit.state import (
+    BOUND_N,
+    EVENTS,
+    FLIGHT_BASE,
+    FLIGHT_JOB,
+    FLIGHT_STAMP,
+    HEAP_N,
+    JOB_ROW,
+    NEVER,
+    NOW,
+    RESUME,
+)
 from kernels_jit.threads import run_thread, short
 
 
 @jit
-def run(code, net, s, pool_fs, pool_entry, most_events):
+def run(code, net, s, pool, most_events):
     """Run until nothing can happen, a thread asks, a pool must grow, or `most_events` more are done.
 
-    Arguments: `tables.Code`, `tables.Network`, `state.State`, int64[slot] twice, int. Answers (status, pool, pool).
+    Arguments: `tables.Code`, `tables.Network`, `state.State`, int64[slot, 2] queued flits, int. Answers (status, pool).
     """
     scalar = s.scalar
     stop = scalar[EVENTS] + most_events
@@ -33,47 +44,47 @@ def run(code, net, s, pool_fs, pool_entry, most_events):
         scalar[RESUME] = codes.NONE
         status = run_thread(code, net, s, thread, scalar[NOW])
         if status != codes.IDLE:
-            return status, pool_fs, pool_entry
+            return status, pool
     while True:
         status = short(s)
         if status != codes.IDLE:
-            return status, pool_fs, pool_entry
+            return status, pool
         if scalar[EVENTS] >= stop:
-            return codes.MORE, pool_fs, pool_entry
-        event_fs = s.heap_fs[0] if scalar[HEAP_N] > 0 else NEVER
-        bound_fs = s.bound_fs[0] if scalar[BOUND_N] > 0 else NEVER
+            return codes.MORE, pool
+        event_fs = s.heap[0, 0] if scalar[HEAP_N] > 0 else NEVER
+        bound_fs = s.bound[0, 0] if scalar[BOUND_N] > 0 else NEVER
         if bound_fs <= event_fs:
-            if bound_fs == NEVER:
-                if earliest(net, s) == NEVER:
-                    return codes.IDLE, pool_fs, pool_entry
-            pool_fs, pool_entry, reached = advance(code, net, s, bound_fs, pool_fs, pool_entry, stop)
+            if bound_fs == NEVER and earliest(net, s) == NEVER:
+                return codes.IDLE, pool
+            pool, reached = advance(code, net, s, bound_fs, pool, stop)
             if reached:
                 renew_bounds(net, s, bound_fs)
             continue
-        now, key, index, data = s.heap_fs[0], s.heap_key[0], s.heap_index[0], s.heap_data[0]
-        drop(s.heap_fs, s.heap_key, s.heap_index, s.heap_data, scalar[HEAP_N])
+        heap = s.heap
+        now, key, index, data = heap[0, 0], heap[0, 1], heap[0, 2], heap[0, 3]
+        drop(heap, scalar[HEAP_N])
         scalar[HEAP_N] -= 1
         kind = key >> codes.KIND_SHIFT
-        if kind <= codes.DONE and s.flight_stamp[data] != index:
+        if kind <= codes.DONE and s.flight[data, FLIGHT_STAMP] != index:
             continue
         scalar[NOW] = now
         scalar[EVENTS] += 1
         if kind == codes.WAKE:
             status = run_thread(code, net, s, data, now)
             if status != codes.IDLE:
-                return status, pool_fs, pool_entry
+                return status, pool
         elif kind == codes.SERVED:
             finish(code, net, s, data, now)
         elif kind == codes.DONE:
             finish(code, net, s, forget(net, s, data), now)
         else:
-            add(code.op, s, code.op[s.job_row[s.flight_job[data]], 6], 1, now)
+            add(code.op, s, code.op[s.job[s.flight[data, FLIGHT_JOB], JOB_ROW], 6], 1, now)
 
 
 @jit
 def renew_bounds(net, s, horizon):
     """Flights whose bound the network has passed have landed, or get a later bound."""
-    while s.scalar[BOUND_N] > 0 and s.bound_fs[0] <= horizon:
+    while s.scalar[BOUND_N] > 0 and s.bound[0, 0] <= horizon:
         flight = pop_bound(s)
-        if s.flight_base[flight] != codes.NONE:
+        if s.flight[flight, FLIGHT_BASE] != codes.NONE:
             push_bound(s, bound_of(net, s, flight, horizon), flight)

@@ -14,24 +14,62 @@ import numpy as np
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
-from kernels_jit.alone import fly, service_fs
+from kernels_jit.alone import fly, part_fs, service_fs
 from kernels_jit.flights import land
-from kernels_jit.queues import comes_first, drop_source, inject, widen
+from kernels_jit.queues import comes_first, inject, note_arrival, widen
 from kernels_jit.state import (
     CAP_FS,
-    EDGES,
     EVENTS,
+    FLIGHT_ARRIVED,
+    FLIGHT_BASE,
+    FLIGHT_FIRST,
+    FLIGHT_FLITS,
+    FLIGHT_LAST_BYTES,
+    FLIGHT_LATEST_FS,
+    FLIGHT_OWNER,
+    FLIGHT_ROUTE,
     FLIGHT_SHIFT,
+    FLIGHT_STRIPE,
+    FLIGHT_TAIL_FS,
+    FLIGHT_TAIL_STEP,
     FLIT_BYTES,
-    FLIT_HOPS,
     FLIT_MASK,
     FLIT_SHIFT,
-    MAX_STEPS,
     NEVER,
+    PORT_HEAD,
+    PORT_MASK,
+    PORT_RING,
+    PORT_TAIL,
+    SOURCE_ENTRY,
+    SOURCE_FS,
+    SOURCE_NEXT,
+    STATION_BUSY_FS,
+    STATION_DIRECTION,
+    STATION_FLITS,
+    STATION_FREE_FS,
+    STATION_HEAD_FS,
+    STATION_SOURCE,
     STEP_MASK,
+)
+from kernels_jit.tables import (
+    FULL_FS,
+    PROPAGATION_FS,
+    QUANTUM_BYTES,
+    ROUTE_DIRECTION,
+    ROUTE_END,
+    STEP_OVERHEAD_FS,
+    STEP_PORT,
+    STEP_PORT_BEFORE,
+    STEP_PORT_OWN,
+    STEP_STATION,
+    STEP_STRIPES,
+    STEP_WHOLE,
+    TURN_FS,
 )
 
 _NONE = codes.NONE
+SERVED_ALL, GATHERED, FULL = 0, 1, 2  # why `serve` stopped
+AT_WORD, AT_BIT, SERVED_N, LANDED_N = 4, 5, 6, 7  # of `State.interrupt`: where it stopped, and counts of this sweep
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.zeros(64, np.int64)
 for _i in range(64):
@@ -48,184 +86,252 @@ def lowest_bit(word):
 @jit
 def earliest(net, s):
     """The earliest arrival that has not been served, or NEVER."""
-    head, station_at = s.station_head_fs, net.station_at
+    station, station_at = s.station, net.station_at
     best = NEVER
     for word in range(s.pending.size):
         todo = s.pending[word]
         while todo != 0:
             bit = lowest_bit(todo)
             todo &= todo - np.uint64(1)
-            best = min(best, head[station_at[word * 64 + bit]])
+            best = min(best, station[station_at[word * 64 + bit], STATION_HEAD_FS])
     return best
 
 
 @jit
-def advance(code, net, s, horizon, pool_fs, pool_entry, stop):
+def advance(code, net, s, horizon, pool, stop):
     """Serve every arrival before the horizon, or until `stop` events are done; answers the pool and which it was."""
     window = min(net.window_fs[0], s.scalar[CAP_FS])
     while True:
         begin = earliest(net, s)
         if begin >= horizon:
-            return pool_fs, pool_entry, True
+            return pool, True
         if s.scalar[EVENTS] >= stop:
-            return pool_fs, pool_entry, False
-        pool_fs, pool_entry = sweep(code, net, s, min(horizon, begin + window), pool_fs, pool_entry)
+            return pool, False
+        pool = sweep(code, net, s, min(horizon, begin + window), pool)
 
 
 @jit
-def sweep(code, net, s, horizon, pool_fs, pool_entry):
+def sweep(code, net, s, horizon, pool):
     """Visit the stations once, in order; each serves all that comes before the horizon. Answers the pool."""
-    stations, routes = net.stations, net.routes
-    fs_per_flit, turn_fs, propagation_fs = stations.fs_per_flit, stations.turn_fs, stations.propagation_fs
-    route_start, step_station, step_stripes = routes.start, routes.station, routes.stripes
-    step_overhead, step_whole = routes.overhead_fs, routes.whole
-    step_port, step_own, step_before = net.step_port, net.step_port_own, net.step_port_before
-    port_start, rank_of, station_at = net.port_start, net.rank, net.station_at
-    pending, head_fs = s.pending, s.station_head_fs
-    port_fs, port_ring, port_mask = s.port_fs, s.port_ring, s.port_mask
-    port_head, port_tail = s.port_head, s.port_tail
-    source_fs, source_entry, station_source = s.source_fs, s.source_entry, s.station_source
-    flight_route, flight_flits, flight_stripe = s.flight_route, s.flight_flits, s.flight_stripe
-    flit_bytes, max_steps, edges = s.scalar[FLIT_BYTES], s.scalar[MAX_STEPS], s.scalar[EDGES]
-    one = np.uint64(1)
-    hops, events = 0, 0
+    interrupt = s.interrupt
+    interrupt[:] = 0
+    while True:
+        why = serve(
+            *(horizon, s.scalar[FLIT_BYTES], net.service, net.step, net.route, net.port_start, net.rank),
+            *(net.station_at, s.flight, s.gate, s.source, s.station, s.pending, s.port_fs, s.port, pool),
+            *(s.landed, interrupt),
+        )
+        if why == SERVED_ALL:
+            break
+        if why == GATHERED:
+            flight, onward = interrupt[0], interrupt[1]
+            release = s.flight[flight, FLIGHT_LATEST_FS] + net.step[onward, STEP_OVERHEAD_FS]
+            inject(net, s, flight, onward, release)
+        else:
+            pool = widen(s, interrupt[0], pool)
+            put(s.flight, s.port_fs, s.port, pool, interrupt)
+            note_arrival(net, s, interrupt[3], interrupt[2])
+    for k in range(interrupt[LANDED_N]):
+        flight = s.landed[k]
+        land(code, net, s, flight, s.flight[flight, FLIGHT_LATEST_FS])
+    s.scalar[EVENTS] += interrupt[SERVED_N]
+    return pool
 
-    for word in range(pending.size):
-        todo = pending[word]
+
+@jit
+def serve(
+    horizon,
+    flit_bytes,
+    service_table,
+    step_table,
+    route_table,
+    port_start,
+    rank_of,
+    station_at,
+    flight_table,
+    gate_table,
+    source_table,
+    station_table,
+    pending,
+    port_fs,
+    port_table,
+    pool,
+    landed,
+    interrupt,
+):
+    """Visit the stations in order, from where the last visit was interrupted; answers why this one stopped.
+
+    SERVED_ALL; GATHERED: `interrupt` holds a flight all of whose flits have come together, and the step they stand before;
+    FULL: it holds a port that needs a longer ring, and the packed flit, arrival and station of what goes there. Flights
+    that have come to their end are put into `landed`.
+
+    The arrays come one by one and no array is bound anew: a call with the whole state, or a pool replaced in the loop,
+    costs reference counts at every flit and made this five times slower.
+    """
+    one = np.uint64(1)
+    skip = np.uint64(interrupt[AT_BIT])
+    for word in range(interrupt[AT_WORD], pending.size):
+        todo = pending[word] & ~((one << skip) - one)
+        skip = np.uint64(0)
         while todo != 0:
-            bit = lowest_bit(todo)
-            above = ~((one << np.uint64(bit)) | ((one << np.uint64(bit)) - one))
-            station = station_at[word * 64 + bit]
-            if head_fs[station] >= horizon:
-                todo = pending[word] & above
+            bit = np.uint64(lowest_bit(todo))
+            station = station_at[word * 64 + np.int64(bit)]
+            if station_table[station, STATION_HEAD_FS] >= horizon:
+                todo &= todo - one
                 continue
             first_port, end_port = port_start[station], port_start[station + 1]
-            full_fs, turn, propagation = fs_per_flit[station], turn_fs[station], propagation_fs[station]
-            free, busy, served = s.station_free_fs[station], 0, 0
-            flight, step, at, onward, end, flits, whole, overhead = _NONE, 0, 0, 0, 0, 0, 0, 0
-            target, target_port = 0, 0
+            full_fs, propagation = service_table[station, FULL_FS], service_table[station, PROPAGATION_FS]
+            turn, quantum = service_table[station, TURN_FS], service_table[station, QUANTUM_BYTES]
+            free, busy, served = station_table[station, STATION_FREE_FS], 0, 0
+            source = station_table[station, STATION_SOURCE]
+            source_fs = source_table[source, SOURCE_FS] if source != _NONE else NEVER
+            why = SERVED_ALL
             while True:
                 # the earliest flit before this station
-                source = station_source[station]
-                if source != _NONE:
-                    now, entry, port = source_fs[source], source_entry[source], _NONE
-                else:
-                    now, entry, port = NEVER, 0, _NONE
+                now, port = source_fs, _NONE
                 for p in range(first_port, end_port):
                     t = port_fs[p]
                     if t < now:
                         now, port = t, p
-                        entry = pool_entry[port_ring[p] + (port_head[p] & port_mask[p])]
                     elif t == now and t != NEVER:
-                        other = pool_entry[port_ring[p] + (port_head[p] & port_mask[p])]
-                        if comes_first(s, other, entry):
-                            port, entry = p, other
+                        mine = pool[port_table[p, PORT_RING] + (port_table[p, PORT_HEAD] & port_table[p, PORT_MASK]), 1]
+                        if port == _NONE:
+                            other = source_table[source, SOURCE_ENTRY]
+                        else:
+                            slot = port_table[port, PORT_RING] + (
+                                port_table[port, PORT_HEAD] & port_table[port, PORT_MASK]
+                            )
+                            other = pool[slot, 1]
+                        mine_owner = flight_table[mine >> FLIGHT_SHIFT, FLIGHT_OWNER]
+                        other_owner = flight_table[other >> FLIGHT_SHIFT, FLIGHT_OWNER]
+                        if mine_owner < other_owner or (mine_owner == other_owner and mine < other):
+                            port = p
                 if now >= horizon:
-                    head_fs[station] = now
-                    if now == NEVER:
-                        pending[word] &= ~(one << np.uint64(bit))
+                    station_table[station, STATION_HEAD_FS] = now
                     break
-
-                # what it is, and where it goes on
-                flit = (entry >> FLIT_SHIFT) & FLIT_MASK
-                if entry >> FLIGHT_SHIFT != flight or entry & STEP_MASK != step:
-                    flight, step = entry >> FLIGHT_SHIFT, entry & STEP_MASK
-                    route = flight_route[flight]
-                    at = route_start[route] + step
-                    onward, end = at + 1, route_start[route + 1]
-                    flits = flight_flits[flight]
-                    whole, overhead = 1, 0
-                    if onward < end:
-                        whole, overhead = step_whole[onward], step_overhead[onward]
-                        target, target_port = step_station[onward], step_port[onward]
                 if port != _NONE:
-                    head = port_head[port] + 1
-                    port_head[port] = head
-                    port_fs[port] = NEVER
-                    if head < port_tail[port]:
-                        port_fs[port] = pool_fs[port_ring[port] + (head & port_mask[port])]
-                elif flit + step_stripes[at] < flits:
-                    source_entry[source] = entry + (step_stripes[at] << FLIT_SHIFT)
+                    head = port_table[port, PORT_HEAD]
+                    ring, mask = port_table[port, PORT_RING], port_table[port, PORT_MASK]
+                    entry = pool[ring + (head & mask), 1]
+                    head += 1
+                    port_table[port, PORT_HEAD] = head
+                    port_fs[port] = pool[ring + (head & mask), 0] if head < port_table[port, PORT_TAIL] else NEVER
                 else:
-                    drop_source(s, station)
+                    entry = source_table[source, SOURCE_ENTRY]
 
-                # service
+                # what it is, and its service
+                flight, step = entry >> FLIGHT_SHIFT, entry & STEP_MASK
+                flit = (entry >> FLIT_SHIFT) & FLIT_MASK
+                at = flight_table[flight, FLIGHT_FIRST] + step
+                flits = flight_table[flight, FLIGHT_FLITS]
+                if port == _NONE:
+                    stripes = step_table[at, STEP_STRIPES]
+                    if flit + stripes < flits:
+                        source_table[source, SOURCE_ENTRY] = entry + (stripes << FLIT_SHIFT)
+                    else:
+                        source = source_table[source, SOURCE_NEXT]
+                        station_table[station, STATION_SOURCE] = source
+                        source_fs = source_table[source, SOURCE_FS] if source != _NONE else NEVER
                 service = full_fs
                 if flit + 1 == flits:
-                    service = service_fs(stations, station, s.flight_last_bytes[flight], flit_bytes)
+                    service = part_fs(flight_table[flight, FLIGHT_LAST_BYTES], quantum, full_fs, flit_bytes)
                 if turn > 0:
-                    direction = routes.direction[flight_route[flight]]
-                    if s.station_direction[station] == 1 - direction:
+                    direction = route_table[flight_table[flight, FLIGHT_ROUTE], ROUTE_DIRECTION]
+                    if station_table[station, STATION_DIRECTION] == 1 - direction:
                         service += turn
-                    s.station_direction[station] = direction
+                    station_table[station, STATION_DIRECTION] = direction
                 free = max(now, free) + service
                 busy += service
                 served += 1
                 arrival = free + propagation
+                onward = at + 1
+                target_port = step_table[onward, STEP_PORT]
+                if target_port == _NONE:
+                    # at the destination, or before a node that forwards whole messages
+                    flight_table[flight, FLIGHT_LATEST_FS] = max(flight_table[flight, FLIGHT_LATEST_FS], arrival)
+                    if flit + 1 == flits:
+                        flight_table[flight, FLIGHT_TAIL_STEP], flight_table[flight, FLIGHT_TAIL_FS] = onward, arrival
+                    arrived = flight_table[flight, FLIGHT_ARRIVED] + 1
+                    flight_table[flight, FLIGHT_ARRIVED] = arrived
+                    if arrived < flits:
+                        continue
+                    if onward == route_table[flight_table[flight, FLIGHT_ROUTE], ROUTE_END]:
+                        interrupt[LANDED_N] += 1
+                        landed[interrupt[LANDED_N] - 1] = flight
+                        continue
+                    interrupt[0], interrupt[1] = flight, onward
+                    why = GATHERED
+                    break
 
                 # on to the next station
-                if whole == 0:
-                    if overhead > 0:
-                        gate = flight * max_steps + step + 1
-                        if s.flight_gate_fs[gate] == _NONE:
-                            s.flight_gate_fs[gate] = arrival + overhead
-                        arrival = max(arrival, s.flight_gate_fs[gate])
-                    next_station, next_port = target, target_port
-                    if step_stripes[onward] > 1:
-                        stripe = (flight_stripe[flight] + flit) % step_stripes[onward]
-                        next_station += stripe
-                        next_port += stripe * step_own[onward]
-                    elif step_stripes[at] > 1:
-                        next_port += (flight_stripe[flight] + flit) % step_stripes[at] * step_before[onward]
-                    tail = port_tail[next_port]
-                    if tail - port_head[next_port] > port_mask[next_port]:
-                        pool_fs, pool_entry = widen(s, next_port, pool_fs, pool_entry)
-                        tail = port_tail[next_port]
-                    ring, mask = port_ring[next_port], port_mask[next_port]
-                    port_tail[next_port] = tail + 1
-                    entry += 1
-                    if overhead > 0:
-                        # a gate holds first flits back: others of this port may have come later and go before
-                        while tail > port_head[next_port]:
-                            slot = ring + ((tail - 1) & mask)
-                            t = pool_fs[slot]
-                            if t < arrival or (t == arrival and comes_first(s, pool_entry[slot], entry)):
-                                break
-                            pool_fs[ring + (tail & mask)], pool_entry[ring + (tail & mask)] = t, pool_entry[slot]
-                            tail -= 1
-                    pool_fs[ring + (tail & mask)], pool_entry[ring + (tail & mask)] = arrival, entry
-                    if tail == port_head[next_port]:
-                        port_fs[next_port] = arrival
-                        if arrival < head_fs[next_station]:
-                            head_fs[next_station] = arrival
-                        rank = rank_of[next_station]
-                        pending[rank >> 6] |= one << np.uint64(rank & 63)
-                    if flit + 1 == flits:
-                        s.flight_tail_step[flight], s.flight_tail_fs[flight] = onward, arrival
-                    continue
-
-                # or gathered: at the destination, or before a node that forwards whole messages
-                s.flight_arrived[flight] += 1
-                s.flight_latest_fs[flight] = max(s.flight_latest_fs[flight], arrival)
+                target = step_table[onward, STEP_STATION]
+                overhead = step_table[onward, STEP_OVERHEAD_FS]
+                if overhead > 0:
+                    if gate_table[flight, step + 1] == _NONE:
+                        gate_table[flight, step + 1] = arrival + overhead
+                    arrival = max(arrival, gate_table[flight, step + 1])
+                if step_table[onward, STEP_PORT_OWN] > 0:
+                    stripe = (flight_table[flight, FLIGHT_STRIPE] + flit) % step_table[onward, STEP_STRIPES]
+                    target += stripe
+                    target_port += stripe * step_table[onward, STEP_PORT_OWN]
+                elif step_table[onward, STEP_PORT_BEFORE] > 0:
+                    target_port += (flight_table[flight, FLIGHT_STRIPE] + flit) % step_table[at, STEP_STRIPES]
                 if flit + 1 == flits:
-                    s.flight_tail_step[flight], s.flight_tail_fs[flight] = onward, arrival
-                if s.flight_arrived[flight] == flits:
-                    if onward == end:
-                        land(code, net, s, flight, s.flight_latest_fs[flight])
-                    else:
-                        inject(net, s, flight, onward, s.flight_latest_fs[flight] + overhead)
-                    flight = _NONE
+                    flight_table[flight, FLIGHT_TAIL_STEP], flight_table[flight, FLIGHT_TAIL_FS] = onward, arrival
+                entry += 1
+                tail, head = port_table[target_port, PORT_TAIL], port_table[target_port, PORT_HEAD]
+                mask = port_table[target_port, PORT_MASK]
+                if overhead > 0 or tail - head > mask:
+                    interrupt[0], interrupt[1], interrupt[2], interrupt[3] = target_port, entry, arrival, target
+                    if tail - head > mask:
+                        why = FULL
+                        break
+                    put(flight_table, port_fs, port_table, pool, interrupt)
+                else:
+                    slot = port_table[target_port, PORT_RING] + (tail & mask)
+                    pool[slot, 0], pool[slot, 1] = arrival, entry
+                    port_table[target_port, PORT_TAIL] = tail + 1
+                    if tail == head:
+                        port_fs[target_port] = arrival
+                if tail == head or arrival < station_table[target, STATION_HEAD_FS]:
+                    station_table[target, STATION_HEAD_FS] = min(station_table[target, STATION_HEAD_FS], arrival)
+                    rank = rank_of[target]
+                    pending[rank >> 6] |= one << np.uint64(rank & 63)
 
-            s.station_free_fs[station] = free
-            s.station_busy_fs[station] += busy
-            s.station_flits[station] += served
-            events += served
-            if station < edges:
-                hops += served
-            todo = pending[word] & above
-    s.scalar[FLIT_HOPS] += hops
-    s.scalar[EVENTS] += events
-    return pool_fs, pool_entry
+            station_table[station, STATION_FREE_FS] = free
+            station_table[station, STATION_BUSY_FS] += busy
+            station_table[station, STATION_FLITS] += served
+            interrupt[SERVED_N] += served
+            if why != SERVED_ALL:
+                interrupt[AT_WORD], interrupt[AT_BIT] = word, np.int64(bit)
+                return why
+            if station_table[station, STATION_HEAD_FS] == NEVER:
+                pending[word] &= ~(one << bit)
+            todo = pending[word] & ~((one << bit) | ((one << bit) - one))
+    return SERVED_ALL
+
+
+@jit
+def put(flight_table, port_fs, port_table, pool, what):
+    """Put a flit where (arrival, owner, flit) says into a port queue with room: (port, packed flit, arrival) in `what`.
+
+    Behind a node with an overhead that is not always the end: the gate holds first flits back, and others of this port
+    may have come later and go before.
+    """
+    port, entry, arrival = what[0], what[1], what[2]
+    ring, mask = port_table[port, PORT_RING], port_table[port, PORT_MASK]
+    head, tail = port_table[port, PORT_HEAD], port_table[port, PORT_TAIL]
+    port_table[port, PORT_TAIL] = tail + 1
+    while tail > head:
+        slot = ring + ((tail - 1) & mask)
+        t = pool[slot, 0]
+        if t < arrival or (t == arrival and comes_first(flight_table, pool[slot, 1], entry)):
+            break
+        pool[ring + (tail & mask), 0], pool[ring + (tail & mask), 1] = t, pool[slot, 1]
+        tail -= 1
+    pool[ring + (tail & mask), 0], pool[ring + (tail & mask), 1] = arrival, entry
+    if tail == head:
+        port_fs[port] = arrival
 
 
 @jit
@@ -235,48 +341,47 @@ def bound_of(net, s, flight, horizon):
     Two things hold it up: what has not been gathered must pass the station before, one flit at a time, and the last flit
     must pass every station from where it stands. The rest of the way is that of a flight alone.
     """
-    stations, routes = net.stations, net.routes
-    end = routes.start[s.flight_route[flight] + 1]
-    flits, last_bytes = s.flight_flits[flight], s.flight_last_bytes[flight]
+    end = net.route[s.flight[flight, FLIGHT_ROUTE], ROUTE_END]
+    flits, last_bytes = s.flight[flight, FLIGHT_FLITS], s.flight[flight, FLIGHT_LAST_BYTES]
     flit_bytes = s.scalar[FLIT_BYTES]
-    base = s.flight_base[flight]
+    base = s.flight[flight, FLIGHT_BASE]
     gather = base + 1
-    while gather < end and routes.whole[gather] == 0:
+    while gather < end and net.step[gather, STEP_WHOLE] == 0:
         gather += 1
-    before = routes.station[gather - 1]
-    final = service_fs(stations, before, last_bytes, flit_bytes)
-    left = flits - s.flight_arrived[flight]
-    gathered = s.flight_latest_fs[flight]
+    before = net.step[gather - 1, STEP_STATION]
+    final = service_fs(net.service, before, last_bytes, flit_bytes)
+    left = flits - s.flight[flight, FLIGHT_ARRIVED]
+    gathered = s.flight[flight, FLIGHT_LATEST_FS]
     if left > 0:
-        rounds = (left + routes.stripes[gather - 1] - 1) // routes.stripes[gather - 1]
-        gathered = max(gathered, horizon + (rounds - 1) * stations.fs_per_flit[before] + final)
-    tail = max(s.flight_tail_fs[flight], horizon)
-    step = s.flight_tail_step[flight]
+        rounds = (left + net.step[gather - 1, STEP_STRIPES] - 1) // net.step[gather - 1, STEP_STRIPES]
+        gathered = max(gathered, horizon + (rounds - 1) * net.service[before, FULL_FS] + final)
+    tail = max(s.flight[flight, FLIGHT_TAIL_FS], horizon)
+    step = s.flight[flight, FLIGHT_TAIL_STEP]
     if step == base:
         rounds = flits_at_source(net, s, flight, base)
-        tail += max(rounds - 1, 0) * stations.fs_per_flit[routes.station[base]]
+        tail += max(rounds - 1, 0) * net.service[net.step[base, STEP_STATION], FULL_FS]
     if step < gather:
         for k in range(step, gather):
-            station = routes.station[k]
-            tail += service_fs(stations, station, last_bytes, flit_bytes) + stations.propagation_fs[station]
+            station = net.step[k, STEP_STATION]
+            tail += service_fs(net.service, station, last_bytes, flit_bytes) + net.service[station, PROPAGATION_FS]
         gathered = max(gathered, tail)
     if gather == end:
         return gathered
-    released = gathered + routes.overhead_fs[gather]
-    alone = fly(stations, routes, s, gather, end, flits, last_bytes, flit_bytes, s.flight_stripe[flight], released, 0)
+    released = gathered + net.step[gather, STEP_OVERHEAD_FS]
+    alone = fly(net, s, gather, end, flits, last_bytes, flit_bytes, s.flight[flight, FLIGHT_STRIPE], released, 0)
     return max(alone, released)
 
 
 @jit
 def flits_at_source(net, s, flight, base):
     """How many flits of a flight the slowest of its source stations still has to serve, at least."""
-    stripes = net.routes.stripes[base]
+    stripes = net.step[base, STEP_STRIPES]
     if stripes > 1:
         return 0
-    station = net.routes.station[base]
-    node = s.station_source[station]
+    station = net.step[base, STEP_STATION]
+    node = s.station[station, STATION_SOURCE]
     while node != _NONE:
-        if s.source_entry[node] >> FLIGHT_SHIFT == flight:
-            return s.flight_flits[flight] - ((s.source_entry[node] >> FLIT_SHIFT) & FLIT_MASK)
-        node = s.source_next[node]
+        if s.source[node, SOURCE_ENTRY] >> FLIGHT_SHIFT == flight:
+            return s.flight[flight, FLIGHT_FLITS] - ((s.source[node, SOURCE_ENTRY] >> FLIT_SHIFT) & FLIT_MASK)
+        node = s.source[node, SOURCE_NEXT]
     return 0

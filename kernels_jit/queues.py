@@ -11,28 +11,51 @@ import numpy as np
 from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.state import (
+    FLIGHT_ARRIVED,
+    FLIGHT_BASE,
+    FLIGHT_FLITS,
+    FLIGHT_LATEST_FS,
+    FLIGHT_OWNER,
+    FLIGHT_ROUTE,
     FLIGHT_SHIFT,
+    FLIGHT_STRIPE,
+    FLIGHT_TAIL_FS,
+    FLIGHT_TAIL_STEP,
     FLIT_MASK,
     FLIT_SHIFT,
     MAX_STRIPES,
     POOL_N,
+    PORT_HEAD,
+    PORT_MASK,
+    PORT_RING,
+    PORT_TAIL,
+    SOURCE_ENTRY,
+    SOURCE_FS,
+    SOURCE_NEXT,
+    STATION_HEAD_FS,
+    STATION_SOURCE,
+    STATION_SOURCE_LAST,
 )
+from kernels_jit.tables import ROUTE_START, STEP_STATION, STEP_STRIPES
 
 _NONE = codes.NONE
 
 
 @jit
-def comes_first(s, a, b):
-    """Whether of two packed flits that come to a station at one instant the first is served first."""
-    one, other = s.flight_owner[a >> FLIGHT_SHIFT], s.flight_owner[b >> FLIGHT_SHIFT]
+def comes_first(flight, a, b):
+    """Whether of two packed flits that come to a station at one instant the first is served first.
+
+    `flight` is the table of flights alone: a call in the hot path must not carry the whole state.
+    """
+    one, other = flight[a >> FLIGHT_SHIFT, FLIGHT_OWNER], flight[b >> FLIGHT_SHIFT, FLIGHT_OWNER]
     return one < other or (one == other and (a >> FLIT_SHIFT) & FLIT_MASK < (b >> FLIT_SHIFT) & FLIT_MASK)
 
 
 @jit
 def note_arrival(net, s, station, time):
     """A flit will be at a station at a time: the station has work."""
-    if time < s.station_head_fs[station]:
-        s.station_head_fs[station] = time
+    if time < s.station[station, STATION_HEAD_FS]:
+        s.station[station, STATION_HEAD_FS] = time
     rank = net.rank[station]
     s.pending[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
 
@@ -40,16 +63,19 @@ def note_arrival(net, s, station, time):
 @jit
 def inject(net, s, flight, step, time):
     """All flits of a flight stand before step `step` (of all routes' steps) from `time` on."""
-    routes = net.routes
-    stripes, stripe, flits = routes.stripes[step], s.flight_stripe[flight], s.flight_flits[flight]
-    relative = step - routes.start[s.flight_route[flight]]
-    s.flight_arrived[flight] = 0
-    s.flight_latest_fs[flight] = 0
-    s.flight_base[flight] = step
-    s.flight_tail_step[flight] = step
-    s.flight_tail_fs[flight] = time
+    stripes, stripe, flits = (
+        net.step[step, STEP_STRIPES],
+        s.flight[flight, FLIGHT_STRIPE],
+        s.flight[flight, FLIGHT_FLITS],
+    )
+    relative = step - net.route[s.flight[flight, FLIGHT_ROUTE], ROUTE_START]
+    s.flight[flight, FLIGHT_ARRIVED] = 0
+    s.flight[flight, FLIGHT_LATEST_FS] = 0
+    s.flight[flight, FLIGHT_BASE] = step
+    s.flight[flight, FLIGHT_TAIL_STEP] = step
+    s.flight[flight, FLIGHT_TAIL_FS] = time
     for j in range(min(stripes, flits)):
-        station = routes.station[step]
+        station = net.step[step, STEP_STATION]
         if stripes > 1:
             station += (stripe + j) % stripes
         entry = (flight << FLIGHT_SHIFT) | (j << FLIT_SHIFT) | relative
@@ -60,54 +86,47 @@ def inject(net, s, flight, step, time):
 @jit
 def _insert_source(s, station, node, time, entry):
     """Put a source entry where (time, owner) says; nearly always that is the end."""
-    s.source_fs[node], s.source_entry[node], s.source_next[node] = time, entry, _NONE
-    at = s.station_source[station]
+    s.source[node, SOURCE_FS], s.source[node, SOURCE_ENTRY], s.source[node, SOURCE_NEXT] = time, entry, _NONE
+    at = s.station[station, STATION_SOURCE]
     if at == _NONE:
-        s.station_source[station] = s.station_source_last[station] = node
+        s.station[station, STATION_SOURCE] = s.station[station, STATION_SOURCE_LAST] = node
         return
-    last = s.station_source_last[station]
+    last = s.station[station, STATION_SOURCE_LAST]
     if _source_first(s, last, node):
-        s.source_next[last] = node
-        s.station_source_last[station] = node
+        s.source[last, SOURCE_NEXT] = node
+        s.station[station, STATION_SOURCE_LAST] = node
         return
     if _source_first(s, node, at):
-        s.source_next[node] = at
-        s.station_source[station] = node
+        s.source[node, SOURCE_NEXT] = at
+        s.station[station, STATION_SOURCE] = node
         return
-    while _source_first(s, s.source_next[at], node):
-        at = s.source_next[at]
-    s.source_next[node] = s.source_next[at]
-    s.source_next[at] = node
+    while _source_first(s, s.source[at, SOURCE_NEXT], node):
+        at = s.source[at, SOURCE_NEXT]
+    s.source[node, SOURCE_NEXT] = s.source[at, SOURCE_NEXT]
+    s.source[at, SOURCE_NEXT] = node
 
 
 @jit
 def _source_first(s, a, b):
-    if s.source_fs[a] != s.source_fs[b]:
-        return s.source_fs[a] < s.source_fs[b]
-    return comes_first(s, s.source_entry[a], s.source_entry[b])
+    if s.source[a, SOURCE_FS] != s.source[b, SOURCE_FS]:
+        return s.source[a, SOURCE_FS] < s.source[b, SOURCE_FS]
+    return comes_first(s.flight, s.source[a, SOURCE_ENTRY], s.source[b, SOURCE_ENTRY])
 
 
 @jit
-def drop_source(s, station):
-    """The first source entry of a station is used up."""
-    s.station_source[station] = s.source_next[s.station_source[station]]
-
-
-@jit
-def widen(s, port, pool_fs, pool_entry):
+def widen(s, port, pool):
     """Give a full port queue a ring of twice the length; answers the pool, enlarged if it had no room."""
-    old, size = s.port_ring[port], s.port_mask[port] + 1
+    old, size = s.port[port, PORT_RING], s.port[port, PORT_MASK] + 1
     at = s.scalar[POOL_N]
-    if at + 2 * size > pool_fs.size:
-        room = max(2 * pool_fs.size, at + 2 * size)
-        more_fs, more_entry = np.empty(room, np.int64), np.empty(room, np.int64)
-        more_fs[:at], more_entry[:at] = pool_fs[:at], pool_entry[:at]
-        pool_fs, pool_entry = more_fs, more_entry
-    head = s.port_head[port]
+    if at + 2 * size > pool.shape[0]:
+        more = np.empty((max(2 * pool.shape[0], at + 2 * size), 2), np.int64)
+        more[:at] = pool[:at]
+        pool = more
+    head = s.port[port, PORT_HEAD]
     for k in range(size):
         slot = old + ((head + k) & (size - 1))
-        pool_fs[at + k], pool_entry[at + k] = pool_fs[slot], pool_entry[slot]
-    s.port_ring[port], s.port_mask[port] = at, 2 * size - 1
-    s.port_head[port], s.port_tail[port] = 0, size
+        pool[at + k, 0], pool[at + k, 1] = pool[slot, 0], pool[slot, 1]
+    s.port[port, PORT_RING], s.port[port, PORT_MASK] = at, 2 * size - 1
+    s.port[port, PORT_HEAD], s.port[port, PORT_TAIL] = 0, size
     s.scalar[POOL_N] = at + 2 * size
-    return pool_fs, pool_entry
+    return pool

@@ -11,6 +11,28 @@ from kernels_jit._jit import jit
 from kernels_jit.flights import take_off
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job, new_job
+from kernels_jit.state import (
+    COUNTER_VALUE,
+    COUNTER_WAITER,
+    JOB_END,
+    JOB_NEXT,
+    JOB_OWNER,
+    JOB_PLAN,
+    JOB_ROW,
+    JOB_TOKEN,
+    OP_END_FS,
+    OP_ISSUE_FS,
+    OP_START_FS,
+    PLAN_LEFT,
+    PLAN_ROW,
+    SERVER_BUSY_FS,
+    SERVER_FIRST,
+    SERVER_LAST,
+    SERVER_SLOTS,
+    SERVER_USED,
+    THREAD_CURSOR,
+    THREAD_NEXT,
+)
 
 _NONE = codes.NONE
 
@@ -25,11 +47,11 @@ def server_of(op, row):
 def begin(code, net, s, job, now):
     """The job has its slot: start its row."""
     op = code.op
-    row = s.job_row[job]
-    s.op_start_fs[row] = now
+    row = s.job[job, JOB_ROW]
+    s.times[row, OP_START_FS] = now
     if op[row, 0] == codes.EXEC:
         end = now + code.duration_fs[op[row, 2]]
-        schedule(s, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], s.job_owner[job], job)
+        schedule(s, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], s.job[job, JOB_OWNER], job)
     else:
         take_off(code, net, s, job, now)
 
@@ -37,9 +59,9 @@ def begin(code, net, s, job, now):
 @jit
 def request(code, net, s, job, now):
     """The job asks for its row's server: served at once if a slot is free and nobody queues, else it joins the queue."""
-    row = s.job_row[job]
+    row = s.job[job, JOB_ROW]
     server = server_of(code.op, row)
-    s.op_issue_fs[row] = now
+    s.times[row, OP_ISSUE_FS] = now
     if server == _NONE:
         begin(code, net, s, job, now)
         return
@@ -50,41 +72,41 @@ def request(code, net, s, job, now):
 @jit
 def enqueue(s, server, job):
     """Append to the server's queue."""
-    if s.server_first[server] == _NONE:
-        s.server_first[server] = job
+    if s.server[server, SERVER_FIRST] == _NONE:
+        s.server[server, SERVER_FIRST] = job
     else:
-        s.job_next[s.server_last[server]] = job
-    s.server_last[server] = job
+        s.job[s.server[server, SERVER_LAST], JOB_NEXT] = job
+    s.server[server, SERVER_LAST] = job
 
 
 @jit
 def admit(code, net, s, server, now):
     """Give free slots to the head of the queue."""
-    while s.server_used[server] < s.server_slots[server] and s.server_first[server] != _NONE:
-        job = s.server_first[server]
-        token = s.job_token[job]
+    while s.server[server, SERVER_USED] < s.server[server, SERVER_SLOTS] and s.server[server, SERVER_FIRST] != _NONE:
+        job = s.server[server, SERVER_FIRST]
+        token = s.job[job, JOB_TOKEN]
         if token == _NONE:
-            s.server_first[server] = s.job_next[job]
-            s.job_next[job] = _NONE
+            s.server[server, SERVER_FIRST] = s.job[job, JOB_NEXT]
+            s.job[job, JOB_NEXT] = _NONE
         else:
             job = next_token(code, s, server, job, token)
-        s.server_used[server] += 1
-        s.server_busy_fs[server] -= now
+        s.server[server, SERVER_USED] += 1
+        s.server[server, SERVER_BUSY_FS] -= now
         begin(code, net, s, job, now)
 
 
 @jit
 def next_token(code, s, server, queued, token):
     """Hand out one token of a queued plan; the plan leaves the queue with its last."""
-    plan = s.job_plan[queued]
+    plan = s.job[queued, JOB_PLAN]
     first = code.token_start[code.plan_start[plan]]
     row = code.token_start[token]
-    s.op_issue_fs[row] = s.op_start_fs[s.plan_row[plan]]
-    job = new_job(s, row, code.token_end[token], s.job_owner[queued] + row - first, plan)
+    s.times[row, OP_ISSUE_FS] = s.times[s.plan[plan, PLAN_ROW], OP_START_FS]
+    job = new_job(s, row, code.token_end[token], s.job[queued, JOB_OWNER] + row - first, plan)
     if token + 1 < code.plan_start[plan + 1]:
-        s.job_token[queued] = token + 1
+        s.job[queued, JOB_TOKEN] = token + 1
     else:
-        s.server_first[server] = s.job_next[queued]
+        s.server[server, SERVER_FIRST] = s.job[queued, JOB_NEXT]
         free_job(s, queued)
     return job
 
@@ -94,14 +116,14 @@ def start_plan(code, net, s, row, owner, now):
     """Queue all tokens of a PIPE row's plan on the server on which they begin."""
     plan = code.op[row, 1]
     token = code.plan_start[plan]
-    s.plan_row[plan] = row
-    s.plan_left[plan] = code.plan_start[plan + 1] - token
-    s.op_issue_fs[row] = now
-    s.op_start_fs[row] = now
+    s.plan[plan, PLAN_ROW] = row
+    s.plan[plan, PLAN_LEFT] = code.plan_start[plan + 1] - token
+    s.times[row, OP_ISSUE_FS] = now
+    s.times[row, OP_START_FS] = now
     first = code.token_start[token]
     server = server_of(code.op, first)
     job = new_job(s, first, first, owner, plan)
-    s.job_token[job] = token
+    s.job[job, JOB_TOKEN] = token
     enqueue(s, server, job)
     admit(code, net, s, server, now)
 
@@ -110,29 +132,29 @@ def start_plan(code, net, s, row, owner, now):
 def finish(code, net, s, job, now):
     """The job's row is complete: go on to the token's next stage, or count what was waited for."""
     op = code.op
-    row = s.job_row[job]
+    row = s.job[job, JOB_ROW]
     server = server_of(op, row)
-    s.op_end_fs[row] = now
-    if row + 1 < s.job_end[job]:
-        s.job_row[job] = row + 1
-        s.job_owner[job] += 1
+    s.times[row, OP_END_FS] = now
+    if row + 1 < s.job[job, JOB_END]:
+        s.job[job, JOB_ROW] = row + 1
+        s.job[job, JOB_OWNER] += 1
         if server != _NONE and server_of(op, row + 1) == server:
-            s.op_issue_fs[row + 1] = now
+            s.times[row + 1, OP_ISSUE_FS] = now
             begin(code, net, s, job, now)
             return
         release(code, net, s, server, now)
         request(code, net, s, job, now)
         return
-    plan = s.job_plan[job]
+    plan = s.job[job, JOB_PLAN]
     counter = op[row, 3] if op[row, 0] == codes.EXEC else op[row, 4]
     free_job(s, job)
     release(code, net, s, server, now)
     if plan != _NONE:
-        s.plan_left[plan] -= 1
-        if s.plan_left[plan] > 0:
+        s.plan[plan, PLAN_LEFT] -= 1
+        if s.plan[plan, PLAN_LEFT] > 0:
             return
-        row = s.plan_row[plan]
-        s.op_end_fs[row] = now
+        row = s.plan[plan, PLAN_ROW]
+        s.times[row, OP_END_FS] = now
         counter = op[row, 2]
     if counter != _NONE:
         add(op, s, counter, 1, now)
@@ -142,30 +164,30 @@ def finish(code, net, s, job, now):
 def release(code, net, s, server, now):
     """Give a slot back and serve whoever queues for it."""
     if server != _NONE:
-        s.server_used[server] -= 1
-        s.server_busy_fs[server] += now
+        s.server[server, SERVER_USED] -= 1
+        s.server[server, SERVER_BUSY_FS] += now
         admit(code, net, s, server, now)
 
 
 @jit
 def add(op, s, counter, amount, now):
     """Add to a counter and wake every thread whose condition now holds; each looks again when its turn comes."""
-    s.counter_value[counter] += amount
-    thread = s.counter_waiter[counter]
+    s.counter[counter, COUNTER_VALUE] += amount
+    thread = s.counter[counter, COUNTER_WAITER]
     kept = _NONE
     while thread != _NONE:
-        onward = s.thread_next[thread]
-        if met(op, s, s.thread_cursor[thread]):
+        onward = s.thread[thread, THREAD_NEXT]
+        if met(op, s, s.thread[thread, THREAD_CURSOR]):
             schedule(s, now, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
         else:
-            s.thread_next[thread] = kept
+            s.thread[thread, THREAD_NEXT] = kept
             kept = thread
         thread = onward
-    s.counter_waiter[counter] = kept
+    s.counter[counter, COUNTER_WAITER] = kept
 
 
 @jit
 def met(op, s, row):
     """Whether a WAIT row's condition holds."""
-    value = s.counter_value[op[row, 1]]
+    value = s.counter[op[row, 1], COUNTER_VALUE]
     return value >= op[row, 3] if op[row, 2] == codes.GE else value == op[row, 3]

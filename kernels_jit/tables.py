@@ -36,17 +36,25 @@ class Routes(NamedTuple):
     direction: np.ndarray  # int64[route] 0 read, 1 write; message routes count as writes
 
 
+# Columns of `Network.service`, `Network.step` and `Network.route`.
+FULL_FS, QUANTUM_BYTES, TURN_FS, PROPAGATION_FS = 0, 1, 2, 3
+STEP_STATION, STEP_STRIPES, STEP_OVERHEAD_FS, STEP_WHOLE = 0, 1, 2, 3
+STEP_PORT = 4  # port entered, of stripe 0; NONE for first and whole steps
+STEP_PORT_OWN = 5  # ports to go on per stripe of this step
+STEP_PORT_BEFORE = 6  # ports to go on per stripe of the step before
+STEP_COLUMNS = 8
+ROUTE_START, ROUTE_END, ROUTE_LEAD_FS, ROUTE_TAIL_FS, ROUTE_PROPAGATION_FS, ROUTE_DIRECTION = 0, 1, 2, 3, 4, 5
+
+
 class Network(NamedTuple):
-    """The order in which a sweep visits stations, and the ports through which flits enter them.
+    """Stations and routes as the loop reads them, the order in which a sweep visits stations, and their ports.
 
     A station has one port per station that feeds it; flits leave a station in time order, so each port is a queue.
     """
 
-    stations: Stations
-    routes: Routes
-    step_port: np.ndarray  # int64[step] port entered, of stripe 0; NONE for first and whole steps
-    step_port_own: np.ndarray  # int64[step] ports to go on per stripe of this step
-    step_port_before: np.ndarray  # int64[step] ports to go on per stripe of the step before
+    service: np.ndarray  # int64[station, 4] the columns of `Stations`
+    step: np.ndarray  # int64[step, STEP_COLUMNS]
+    route: np.ndarray  # int64[route, 6] the columns of `Routes`
     port_start: np.ndarray  # int64[station + 1]
     rank: np.ndarray  # int64[station] place in the order of visits
     station_at: np.ndarray  # int64[rank]

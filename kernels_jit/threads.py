@@ -7,7 +7,23 @@ from kernels_jit._jit import jit
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import new_job
 from kernels_jit.servers import add, met, request, start_plan
-from kernels_jit.state import ASKING, FLIGHT_FREE_N, HEAP_N, JOB_FREE_N, MARGIN, RESUME
+from kernels_jit.state import (
+    ASKING,
+    COUNTER_VALUE,
+    COUNTER_WAITER,
+    FLIGHT_FREE_N,
+    HEAP_N,
+    JOB_FREE_N,
+    MARGIN,
+    OP_END_FS,
+    OP_ISSUE_FS,
+    OP_START_FS,
+    RESUME,
+    THREAD_CURSOR,
+    THREAD_END,
+    THREAD_NEXT,
+    THREAD_SEQ,
+)
 
 
 @jit
@@ -15,7 +31,7 @@ def short(s):
     """The pool that may not last for one more event or op, as a status; IDLE if there is room in all."""
     margin = s.scalar[MARGIN]
     flying = s.flight_free.size - s.scalar[FLIGHT_FREE_N]
-    if s.heap_fs.size - s.scalar[HEAP_N] < margin + s.thread_cursor.size + 2 * flying:
+    if s.heap.shape[0] - s.scalar[HEAP_N] < margin + s.thread.shape[0] + 2 * flying:
         return codes.GROW_HEAP
     if s.scalar[JOB_FREE_N] < margin:
         return codes.GROW_JOB
@@ -29,45 +45,45 @@ def run_thread(code, net, s, thread, now):
     """Do a thread's rows until it waits, asks or ends. Answers IDLE, ASKED, or the pool to enlarge before going on."""
     op = code.op
     wake = (codes.WAKE << codes.KIND_SHIFT) | thread
-    while s.thread_cursor[thread] < s.thread_end[thread]:
+    while s.thread[thread, THREAD_CURSOR] < s.thread[thread, THREAD_END]:
         status = short(s)
         if status != codes.IDLE:
             s.scalar[RESUME] = thread
             return status
-        row = s.thread_cursor[thread]
+        row = s.thread[thread, THREAD_CURSOR]
         kind = op[row, 0]
         if kind == codes.WAIT:
-            if s.op_issue_fs[row] == codes.NONE:
-                s.op_issue_fs[row] = now
-                s.op_start_fs[row] = now
+            if s.times[row, OP_ISSUE_FS] == codes.NONE:
+                s.times[row, OP_ISSUE_FS] = now
+                s.times[row, OP_START_FS] = now
             if not met(op, s, row):
                 counter = op[row, 1]
-                s.thread_next[thread] = s.counter_waiter[counter]
-                s.counter_waiter[counter] = thread
+                s.thread[thread, THREAD_NEXT] = s.counter[counter, COUNTER_WAITER]
+                s.counter[counter, COUNTER_WAITER] = thread
                 return codes.IDLE
-            s.counter_value[op[row, 1]] -= op[row, 4]
-            s.op_end_fs[row] = now
-            s.thread_cursor[thread] = row + 1
+            s.counter[op[row, 1], COUNTER_VALUE] -= op[row, 4]
+            s.times[row, OP_END_FS] = now
+            s.thread[thread, THREAD_CURSOR] = row + 1
             continue
-        s.thread_cursor[thread] = row + 1
-        owner = (thread << codes.SEQ_BITS) | s.thread_seq[thread]
+        s.thread[thread, THREAD_CURSOR] = row + 1
+        owner = (thread << codes.SEQ_BITS) | s.thread[thread, THREAD_SEQ]
         if kind == codes.EXEC or kind == codes.MOVE:
-            s.thread_seq[thread] += 1
+            s.thread[thread, THREAD_SEQ] += 1
             request(code, net, s, new_job(s, row, row + 1, owner, codes.NONE), now)
             continue
         if kind == codes.PIPE:
             plan = op[row, 1]
             last = code.plan_start[plan + 1] - 1
-            s.thread_seq[thread] += code.token_end[last] - code.token_start[code.plan_start[plan]]
+            s.thread[thread, THREAD_SEQ] += code.token_end[last] - code.token_start[code.plan_start[plan]]
             start_plan(code, net, s, row, owner, now)
             continue
-        s.op_issue_fs[row] = now
-        s.op_start_fs[row] = now
-        s.op_end_fs[row] = now
+        s.times[row, OP_ISSUE_FS] = now
+        s.times[row, OP_START_FS] = now
+        s.times[row, OP_END_FS] = now
         if kind == codes.DELAY or kind == codes.UNTIL:
             end = now + code.duration_fs[op[row, 1]] if kind == codes.DELAY else op[row, 1]
             if end > now:
-                s.op_end_fs[row] = end
+                s.times[row, OP_END_FS] = end
                 schedule(s, end, wake, 0, thread)
                 return codes.IDLE
         elif kind == codes.ADD:

@@ -14,7 +14,18 @@ import numpy as np
 from kernbench.program.ops import NONE, Op
 from kernels_jit.order import channel_order
 from kernels_jit.state import NEVER
-from kernels_jit.tables import Network, Routes, Stations
+from kernels_jit.tables import (
+    STEP_COLUMNS,
+    STEP_PORT,
+    STEP_PORT_BEFORE,
+    STEP_PORT_OWN,
+    STEP_STATION,
+    STEP_STRIPES,
+    STEP_WHOLE,
+    Network,
+    Routes,
+    Stations,
+)
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -63,8 +74,12 @@ class NetworkBuilder:
         rank[order] = np.arange(count)
         self.pairs = np.union1d(self.pairs, (edges.dst * count + edges.src)[edges.whole == 0])
         port_start = np.searchsorted(self.pairs, np.arange(count + 1) * count)
-        ports = _step_ports(routes, steps, port_start, self.pairs)
-        return Network(stations, routes, *ports, port_start, rank, order, window)
+        step = np.zeros((len(routes.station) + 1, STEP_COLUMNS), np.int64)
+        step[:, STEP_PORT] = NONE
+        step[:-1, :STEP_PORT] = np.stack(routes[1:5], axis=1)
+        _set_ports(step, steps, port_start, self.pairs)
+        route = np.stack([routes.start[:-1], routes.start[1:], *routes[5:]], axis=1)
+        return Network(np.stack(stations, axis=1), step, route, port_start, rank, order, window)
 
     def widths(self) -> tuple[int, int]:
         """The most steps of a route and the most stripes of a step, over all routes of the machine."""
@@ -115,17 +130,12 @@ def _order(count: int, edges: _Edges) -> tuple[np.ndarray, np.ndarray]:
     return order, np.array([edges.latency_fs[against].min()], np.int64)
 
 
-def _step_ports(
-    routes: Routes, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Port of stripe 0, ports per own stripe, ports per stripe of the step before; int64[step] each."""
+def _set_ports(step: np.ndarray, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray) -> None:
+    """Write which port each of `steps` enters: that of stripe 0, ports per own stripe, ports per stripe before."""
     count = len(port_start) - 1
-    port = np.full(len(routes.station), NONE, np.int64)
-    own, before = np.zeros_like(port), np.zeros_like(port)
-    queued = np.unique(steps[routes.whole[steps] == 0])
-    station = routes.station[queued]
-    port[queued] = np.searchsorted(pairs, station * count + routes.station[queued - 1])
-    striped = queued[routes.stripes[queued] > 1]
-    own[striped] = np.diff(port_start)[routes.station[striped]]
-    before[queued[routes.stripes[queued - 1] > 1]] = 1
-    return port, own, before
+    queued = np.unique(steps[step[steps, STEP_WHOLE] == 0])
+    station, before = step[queued, STEP_STATION], step[queued - 1, STEP_STATION]
+    step[queued, STEP_PORT] = np.searchsorted(pairs, station * count + before)
+    striped = step[queued, STEP_STRIPES] > 1
+    step[queued[striped], STEP_PORT_OWN] = np.diff(port_start)[station[striped]]
+    step[queued[step[queued - 1, STEP_STRIPES] > 1], STEP_PORT_BEFORE] = 1

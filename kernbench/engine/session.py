@@ -44,7 +44,7 @@ class Session:
         self.wall_s = 0.0  # in the loop alone
         self._state = states.make_state(self.machine, hybrid=mode == "hybrid")
         self._builder = NetworkBuilder(self.machine)
-        self._pool: tuple[np.ndarray, np.ndarray] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self._pool = np.zeros((0, 2), np.int64)  # queued flits: arrival, packed flit
         self._checked = 0  # rows that have been checked
 
     def run(
@@ -67,9 +67,8 @@ class Session:
         }
         while True:
             begun = perf_counter()
-            status, fs, entry = run(self._code, self._network, self._state, *self._pool, _EVENTS_A_CALL)
+            status, self._pool = run(self._code, self._network, self._state, self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
-            self._pool = fs, entry
             if status == codes.IDLE:
                 return self.now_fs
             if status == codes.MORE:
@@ -99,9 +98,9 @@ class Session:
         self._checked = program.row_count
         asking = int(s.scalar[scalars.RESUME])
         for thread, first, end in chunks:
-            if s.thread_cursor[thread] < s.thread_end[thread]:
+            if s.thread[thread, scalars.THREAD_CURSOR] < s.thread[thread, scalars.THREAD_END]:
                 raise ValueError(f"thread {program.threads[thread].name} was given rows before it came to its end")
-            s.thread_cursor[thread], s.thread_end[thread] = first, end
+            s.thread[thread, : scalars.THREAD_END + 1] = first, end
             if thread != asking:
                 self._wake(thread)
 
@@ -112,26 +111,25 @@ class Session:
         before = self._builder.pairs
         self._network = self._builder.build()
         s = states.widen_flights(self._state, *self._builder.widths())
-        self._state, used = states.fit_network(
-            s, before, self._builder.pairs, self._network, int(s.scalar[scalars.POOL_N])
-        )
-        self._state.scalar[scalars.POOL_N] = used
-        if used > len(self._pool[0]):
-            fs, entry = self._pool
-            self._pool = np.resize(fs, 2 * used), np.resize(entry, 2 * used)
+        self._state = s = states.fit_network(s, before, self._builder.pairs, self._network)
+        if s.scalar[scalars.POOL_N] > len(self._pool):
+            pool = np.zeros((2 * int(s.scalar[scalars.POOL_N]), 2), np.int64)
+            pool[: len(self._pool)] = self._pool
+            self._pool = pool
 
     def _wake(self, thread: int) -> None:
         from kernels_jit.heap import schedule
 
-        if len(self._state.heap_fs) - self._state.scalar[scalars.HEAP_N] < 1:
+        if len(self._state.heap) - self._state.scalar[scalars.HEAP_N] < 1:
             self._state = states.grow_heap(self._state)
         now = int(self._state.scalar[scalars.NOW])
         schedule(self._state, now, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
-        s, n = self._state, len(self.program.threads)
-        stuck = np.flatnonzero(s.thread_cursor[:n] < s.thread_end[:n])
+        s = self._state
+        thread = s.thread[: len(self.program.threads)]
+        stuck = np.flatnonzero(thread[:, scalars.THREAD_CURSOR] < thread[:, scalars.THREAD_END])
         waits = [int(thread) for thread in stuck if int(thread) not in exclude]
         if waits:
             raise DeadlockError(describe_waits(self.program, s, waits))
@@ -154,34 +152,34 @@ class Session:
     @property
     def op_issue_fs(self) -> np.ndarray:
         """int64[row] when each row was asked for; -1: never."""
-        return self._state.op_issue_fs[: self.program.row_count]
+        return self._state.times[: self.program.row_count, scalars.OP_ISSUE_FS]
 
     @property
     def op_start_fs(self) -> np.ndarray:
         """int64[row] when each row began, after queueing; -1: never."""
-        return self._state.op_start_fs[: self.program.row_count]
+        return self._state.times[: self.program.row_count, scalars.OP_START_FS]
 
     @property
     def op_end_fs(self) -> np.ndarray:
         """int64[row] when each row was complete; -1: never."""
-        return self._state.op_end_fs[: self.program.row_count]
+        return self._state.times[: self.program.row_count, scalars.OP_END_FS]
 
     @property
     def counter_value(self) -> np.ndarray:
         """int64[counter]"""
-        return self._state.counter_value[: len(self.program.counter_labels)]
+        return self._state.counter[: len(self.program.counter_labels), scalars.COUNTER_VALUE]
 
     @property
     def station_busy_fs(self) -> np.ndarray:
         """int64[station] time spent serving flits."""
-        return self._state.station_busy_fs
+        return self._state.station[:, scalars.STATION_BUSY_FS]
 
     @property
     def station_flits(self) -> np.ndarray:
         """int64[station] flits served."""
-        return self._state.station_flits
+        return self._state.station[:, scalars.STATION_FLITS]
 
     @property
     def server_busy_fs(self) -> np.ndarray:
         """int64[server] time its slots were taken, summed over slots."""
-        return self._state.server_busy_fs
+        return self._state.server[:, scalars.SERVER_BUSY_FS]
