@@ -16,7 +16,7 @@ from kernbench.errors import RunError
 @click.command("run")
 @click.argument("bench")
 @click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
-@click.option("--mode", default="flit", show_default=True, help="flit or hybrid: the same times, found in two ways.")
+@click.option("--mode", default="hybrid", show_default=True, help="hybrid or flit: the same times; flit takes every flit one by one.")
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
 @click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
 @click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")

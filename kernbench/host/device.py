@@ -31,7 +31,7 @@ REGION_BYTES = 16  # of a region in a mapping message: virtual address, physical
 class Device:
     """All SIPs of a machine under one program; `live` kernels run while the machine does."""
 
-    def __init__(self, machine: Machine, mode: str = "flit", live: bool = False) -> None:
+    def __init__(self, machine: Machine, mode: str = "hybrid", live: bool = False) -> None:
         self.machine = machine
         self.program = Program(machine)
         self.session = Session(self.program, mode)

@@ -28,7 +28,7 @@ def run_bench(
     bench: str | int | Path | Callable[..., object],
     topology: str | Path = "sip_2x4x4",
     *,
-    mode: str = "flit",
+    mode: str = "hybrid",
     parameters: Mapping[str, object] | None = None,
     overrides: Mapping[str, object] | None = None,
     verify: bool = False,

@@ -92,7 +92,7 @@ class GridSpec(Model):
     method: Literal["grid"] = "grid"
     bench: str
     topology: str = "sip_2x4x4"
-    mode: str = "flit"
+    mode: str = "hybrid"
     parameters: dict[str, Any] = Field(default_factory=dict)
     zip: Annotated[list[list[str]], BeforeValidator(_groups)] = Field(default_factory=list)
     where: Texts = Field(default_factory=list)

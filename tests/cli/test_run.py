@@ -54,7 +54,7 @@ def test_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--verify-data", "--set", "n=512") == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert lines[0] == "double on tiny, flit mode  n=512  factor=2.0  fail=False"
+    assert lines[0] == "double on tiny, hybrid mode  n=512  factor=2.0  fail=False"
     assert lines[1].startswith("latency ")
     assert lines[-1].endswith("right  every output equals its independent reference")
     assert captured.err.startswith("being loaded\n")
@@ -66,7 +66,7 @@ def test_json_is_one_object_with_the_promised_keys(capsys: pytest.CaptureFixture
     summary = json.loads(capsys.readouterr().out)
     promised = "bench topology mode latency_ns pe_exec_ns events flit_hops wall_s verified parameters achieved_tflops"
     assert set(promised.split()) | {"achieved_gbs", "bottleneck", "files"} <= set(summary)
-    assert (summary["bench"], summary["topology"], summary["mode"]) == ("double", "tiny", "flit")
+    assert (summary["bench"], summary["topology"], summary["mode"]) == ("double", "tiny", "hybrid")
     assert summary["verified"] is None
     assert summary["files"] == {}
     assert 0 < summary["pe_exec_ns"] < summary["latency_ns"]

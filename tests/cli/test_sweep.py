@@ -49,7 +49,7 @@ def test_a_sweep_shows_its_best_points_and_where_the_files_are(
     assert run(write_grid(tmp_path, M=[2, 1]), "--out", out) == 0
     printed = capsys.readouterr()
     assert printed.err.splitlines() == [
-        f"toy: {tmp_path / 'toy.py'} on tiny, flit mode: 2 points",
+        f"toy: {tmp_path / 'toy.py'} on tiny, hybrid mode: 2 points",
         "1/2  M=2  2.0 ns",
         "2/2  M=1  1.0 ns",
     ]
@@ -66,7 +66,7 @@ def test_what_is_there_does_not_run_again(
     capsys.readouterr()
     assert run(grid, "--out", out) == 0
     assert fake_runs == [2, 1]
-    assert capsys.readouterr().err == f"toy: {tmp_path / 'toy.py'} on tiny, flit mode: 2 points, 2 already in {out}\n"
+    assert capsys.readouterr().err == f"toy: {tmp_path / 'toy.py'} on tiny, hybrid mode: 2 points, 2 already in {out}\n"
 
 
 def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,7 +80,7 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "sweep": "toy",
         "bench": str(tmp_path / "toy.py"),
         "topology": "tiny",
-        "mode": "flit",
+        "mode": "hybrid",
         "points": 2,
         "ran": 2,
         "failed": 0,

@@ -25,9 +25,9 @@ SIZES: dict[str, dict[str, object]] = {
 TOPOLOGIES = ("tiny", "sip_2x4x4")
 
 
-def describe(bench: str, topology: str) -> dict[str, object]:
-    """The figures and the digest of one run."""
-    result: RunResult = run(bench, topology, parameters=SIZES[bench])
+def describe(bench: str, topology: str, mode: str = "hybrid") -> dict[str, object]:
+    """The figures and the digest of one run; they are the same in every mode that serves events."""
+    result: RunResult = run(bench, topology, mode=mode, parameters=SIZES[bench])
     log = result.op_log()
     return {
         "latency_ns": result.latency_ns,

@@ -18,10 +18,11 @@ def test_every_shipped_bench_has_a_digest() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("bench", SIZES)
-def test_op_log(bench: str, topology: str) -> None:
-    assert describe(bench, topology) == load()[f"{bench} on {topology}"], RENEW
+def test_op_log(bench: str, topology: str, mode: str) -> None:
+    assert describe(bench, topology, mode) == load()[f"{bench} on {topology}"], RENEW
 
 
 def test_one_femtosecond_changes_a_digest() -> None:

@@ -55,7 +55,7 @@ def test_all_forms_of_an_axis(tmp_path: Path) -> None:
 
 def test_what_a_grid_need_not_say(tmp_path: Path) -> None:
     grid = load_grid(write(tmp_path, "bench: toy\n"))
-    assert (grid.name, grid.topology, grid.mode, grid.groups, grid.rules) == ("grid", "sip_2x4x4", "flit", (), ())
+    assert (grid.name, grid.topology, grid.mode, grid.groups, grid.rules) == ("grid", "sip_2x4x4", "hybrid", (), ())
 
 
 def test_zipped_axes_stand_where_their_first_stands(tmp_path: Path) -> None:

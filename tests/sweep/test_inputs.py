@@ -31,7 +31,7 @@ def test_a_point_has_all_parameters_typed(tmp_path: Path) -> None:
     (point,) = points(fakes.toy_grid(tmp_path, M="8", **{"topology.hbm.channel_gbs": 16}))
     assert point.parameters == {"M": 8, "N": 2, "dtype": "f16"}
     assert point.overrides == {"hbm.channel_gbs": 16}
-    assert (point.bench, point.topology, point.mode) == (f"{tmp_path / 'toy.py'}:toy", "tiny", "flit")
+    assert (point.bench, point.topology, point.mode) == (f"{tmp_path / 'toy.py'}:toy", "tiny", "hybrid")
 
 
 def test_the_same_point_twice_is_one(tmp_path: Path) -> None:
