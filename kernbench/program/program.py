@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.program.ops import GE, NONE, ROW_WIDTH, Op
+from kernbench.program.column import Column
+from kernbench.program.ops import GE, NONE, ROW_WIDTH
+from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
 from kernels_jit.tables import Code
 
 if TYPE_CHECKING:
@@ -61,11 +63,11 @@ class Thread:
 
     def delay(self, duration: int, tag: int = 0) -> int:
         """Be busy for a duration."""
-        return self._append(tag, (Op.DELAY, duration, 0, 0, 0, 0, 0, 0))
+        return self._append(tag, (codes.DELAY, duration, 0, 0, 0, 0, 0, 0))
 
     def exec(self, server: int, duration: int, counter: int = NONE, tag: int = 0) -> int:
         """Queue for one slot of a server; on completion add 1 to the counter. The thread goes on at once."""
-        return self._append(tag, (Op.EXEC, server, duration, counter, 0, 0, 0, 0))
+        return self._append(tag, (codes.EXEC, server, duration, counter, 0, 0, 0, 0))
 
     def move(
         self,
@@ -85,31 +87,31 @@ class Thread:
         between the start and the first byte (an address translation). When the last byte is at the destination, 1 is
         added to `arrive`; on completion (a write's acknowledgement is back) 1 is added to `done`.
         """
-        return self._append(tag, (Op.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
+        return self._append(tag, (codes.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
 
     def until(self, time_fs: int) -> int:
         """Wait for an absolute time; no wait if it is past."""
-        return self._append(0, (Op.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
+        return self._append(0, (codes.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
 
     def add(self, counter: int, amount: int = 1) -> int:
         """Add to a counter at once."""
-        return self._append(0, (Op.ADD, counter, amount, 0, 0, 0, 0, 0))
+        return self._append(0, (codes.ADD, counter, amount, 0, 0, 0, 0, 0))
 
     def wait(self, counter: int, value: int, *, compare: int = GE, take: int = 0, tag: int = 0) -> int:
         """Wait until counter >= value (or ==, with EQ), then subtract `take` from it."""
-        return self._append(tag, (Op.WAIT, counter, compare, value, take, 0, 0, 0))
+        return self._append(tag, (codes.WAIT, counter, compare, value, take, 0, 0, 0))
 
     def pipe(self, plan: int, counter: int = NONE, tag: int = 0) -> int:
         """Start all tokens of a plan; when the last has left its last stage, add 1 to the counter."""
-        return self._append(tag, (Op.PIPE, plan, counter, 0, 0, 0, 0, 0))
+        return self._append(tag, (codes.PIPE, plan, counter, 0, 0, 0, 0, 0))
 
     def mark(self, tag: int) -> int:
         """Put a label in the log."""
-        return self._append(tag, (Op.MARK, 0, 0, 0, 0, 0, 0, 0))
+        return self._append(tag, (codes.MARK, 0, 0, 0, 0, 0, 0, 0))
 
     def ask(self) -> int:
         """Hand control to Python, which may append more rows to this thread."""
-        return self._append(0, (Op.ASK, 0, 0, 0, 0, 0, 0, 0))
+        return self._append(0, (codes.ASK, 0, 0, 0, 0, 0, 0, 0))
 
     def note(self, row: int, params: Mapping[str, Any]) -> None:
         """Attach to a row what the op log shows and replay needs."""
@@ -137,14 +139,16 @@ class Program:
         self._tag_ids: dict[tuple[str, str], int] = {("", "control"): 0}
         self._duration_ids: dict[tuple[tuple[str, float], ...], int] = {(): ZERO}
         self._durations: list[tuple[tuple[str, float], ...]] = [()]
-        self._op = np.zeros((256, ROW_WIDTH), np.int64)
-        self._op_tag = np.zeros(256, np.int32)
-        self._op_thread = np.zeros(256, np.int64)  # the thread that owns a row; of a stage row NONE until piped
-        self._plan_start = [0]
-        self._token_start: list[int] = []
-        self._token_end: list[int] = []
+        self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
+        self._op = Column(width=ROW_WIDTH)
+        self._op_tag = Column(np.int32)
+        self._op_thread = Column()
+        self._plan_start = Column()
+        self._plan_start.append([0])
+        self._token_start = Column()
+        self._token_end = Column()
+        self._duration_fs = Column()
         self._dirty: list[Thread] = []  # threads with pending rows
-        self.row_count = 0
 
     # What a front-end writes
 
@@ -187,20 +191,21 @@ class Program:
         A token walks its own stages in order. All tokens of a plan begin on the same server, which serves them in order.
         A token whose next stage is on the server it holds keeps it. Counters of stage rows are NONE.
         """
-        at = self._extend(rows, tags, NONE)
+        at = self._append(rows, tags, NONE)
         offsets = at + np.asarray(token_start, np.int64)
-        self._token_start += offsets[:-1].tolist()
-        self._token_end += offsets[1:].tolist()
-        self._plan_start.append(len(self._token_start))
+        self._token_start.append(offsets[:-1])
+        self._token_end.append(offsets[1:])
+        self._plan_start.append([self._token_start.n])
+        self.plan_rows.append(at)
         self.plan_notes.append(note)
-        return len(self._plan_start) - 2
+        return len(self.plan_notes) - 1
 
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
         chunks = []
-        for thread in sorted(self._dirty, key=lambda thread: thread.id):
+        for thread in sorted(self._dirty, key=attrgetter("id")):
             rows = np.array(thread._pending, np.int64).reshape(-1, ROW_WIDTH)
-            at = self._extend(rows, np.array(thread._tags, np.int32), thread.id)
+            at = self._append(rows, thread._tags, thread.id)
             thread.chunks.append((thread.row_count - len(rows), at, len(rows)))
             chunks.append((thread.id, at, at + len(rows)))
             thread._pending.clear()
@@ -208,50 +213,47 @@ class Program:
         self._dirty.clear()
         return chunks
 
-    def _extend(self, rows: np.ndarray, tags: np.ndarray, owner: int) -> int:
-        at, end = self.row_count, self.row_count + len(rows)
-        if end > len(self._op):
-            size = max(end, 2 * len(self._op))
-            self._op = _grown(self._op, size)
-            self._op_tag = _grown(self._op_tag, size)
-            self._op_thread = _grown(self._op_thread, size)
-        self._op[at:end] = rows
-        self._op_tag[at:end] = tags
-        self._op_thread[at:end] = owner
-        self.row_count = end
-        return at
+    def _append(self, rows: np.ndarray, tags: np.ndarray | list[int], owner: int) -> int:
+        self._op_tag.append(tags)
+        self._op_thread.extend(len(rows), owner)
+        return self._op.append(rows)
 
     # What the checker, the engine and the op log read
 
     @property
+    def row_count(self) -> int:
+        """Rows of the op table."""
+        return self._op.n
+
+    @property
     def op(self) -> np.ndarray:
         """int64[row, ROW_WIDTH]"""
-        return self._op[: self.row_count]
+        return self._op.rows
 
     @property
     def op_tag(self) -> np.ndarray:
         """int32[row]"""
-        return self._op_tag[: self.row_count]
+        return self._op_tag.rows
 
     @property
     def op_thread(self) -> np.ndarray:
-        """int64[row]; NONE for stage rows"""
-        return self._op_thread[: self.row_count]
+        """int64[row] the thread that owns a row; NONE for stage rows"""
+        return self._op_thread.rows
 
     @property
     def plan_start(self) -> np.ndarray:
         """int64[plan + 1] into tokens"""
-        return np.array(self._plan_start, np.int64)
+        return self._plan_start.rows
 
     @property
     def token_start(self) -> np.ndarray:
         """int64[token] first stage row"""
-        return np.array(self._token_start, np.int64)
+        return self._token_start.rows
 
     @property
     def token_end(self) -> np.ndarray:
         """int64[token] end of the stage rows"""
-        return np.array(self._token_end, np.int64)
+        return self._token_end.rows
 
     @property
     def durations(self) -> list[tuple[tuple[str, float], ...]]:
@@ -260,15 +262,13 @@ class Program:
 
     def duration_fs(self) -> np.ndarray:
         """int64[duration] on this program's machine."""
-        figures = self.machine.figures
-        return np.array([round(sum(figures[f] * n for f, n in terms)) for terms in self._durations], np.int64)
+        if (known := self._duration_fs.n) < len(self._durations):
+            figures = self.machine.figures
+            self._duration_fs.append(
+                [round(sum(figures[f] * n for f, n in terms)) for terms in self._durations[known:]]
+            )
+        return self._duration_fs.rows
 
     def code(self) -> Code:
-        """The tables of what has been flushed. The op table has spare rows at its end and may be replaced as it grows."""
-        return Code(self._op, self.plan_start, self.token_start, self.token_end, self.duration_fs())
-
-
-def _grown(array: np.ndarray, size: int) -> np.ndarray:
-    bigger = np.zeros((size, *array.shape[1:]), array.dtype)
-    bigger[: len(array)] = array
-    return bigger
+        """The tables of what has been flushed; to be taken anew after each flush."""
+        return Code(self.op, self.plan_start, self.token_start, self.token_end, self.duration_fs())

@@ -1,0 +1,28 @@
+"""The operands of new rows of an op table against their ranges.
+
+Compiled, because a live kernel brings a few rows at a time, a million times, and a dozen numpy calls for each would cost
+more than running them.
+"""
+
+from __future__ import annotations
+
+from kernels_jit import codes
+from kernels_jit._jit import jit
+
+
+@jit
+def find_illegal(op, first, kind_class, low, high):
+    """The first wrong cell from row `first` on, as (row, column), or (NONE, NONE); column 0 is an unknown opcode.
+
+    Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH] what the operand in each column is (NONE: there is none),
+    int64[what] least value and int64[what] end of its range.
+    """
+    for row in range(first, len(op)):
+        kind = op[row, 0]
+        if kind < 0 or kind >= len(kind_class):
+            return row, 0
+        for column in range(1, op.shape[1]):
+            what = kind_class[kind, column]
+            if what != codes.NONE and not low[what] <= op[row, column] < high[what]:
+                return row, column
+    return codes.NONE, codes.NONE

@@ -1,0 +1,88 @@
+"""What a program may not say, in whole sentences; and that each row and each plan is looked at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernbench.program.check import ProgramError, check_rows
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.program import Program, Thread
+from tests.engine.bare import BareMachine
+
+
+@pytest.fixture
+def program() -> Program:
+    machine = BareMachine([(1, 1, 0, 0)] * 2, 2, [1, 2])
+    machine.route("write", [0, 1])
+    program = Program(machine)
+    program.counter("c")
+    return program
+
+
+def plan(program: Program, *rows: tuple[int, ...], token_start: tuple[int, ...] = ()) -> int:
+    table = np.array([row + (0,) * (ROW_WIDTH - len(row)) for row in rows], np.int64).reshape(-1, ROW_WIDTH)
+    return program.plan(table, np.array(token_start or range(len(rows) + 1)), np.zeros(len(rows), np.int32), {})
+
+
+ROWS = [
+    (lambda t: t.delay(1), "row 0 (DELAY): duration is 1; it must be in [0, 1)"),
+    (lambda t: t.exec(2, 0), "row 0 (EXEC): server is 2; it must be in [0, 2)"),
+    (lambda t: t.exec(NONE, 0), "row 0 (EXEC): server is -1; it must be in [0, 2)"),
+    (lambda t: t.exec(1, 0, 1), "row 0 (EXEC): counter is 1; it must be in [-1, 1)"),
+    (lambda t: t.move(1, 8), "row 0 (MOVE): route is 1; it must be in [0, 1)"),
+    (lambda t: t.move(0, -8), f"row 0 (MOVE): bytes is -8; it must be in [0, {1 << 60})"),
+    (lambda t: t.move(0, 8, hold=-2), "row 0 (MOVE): server is -2; it must be in [-1, 2)"),
+    (lambda t: t.until(-1), f"row 0 (UNTIL): time is -1; it must be in [0, {1 << 60})"),
+    (lambda t: t.add(NONE), "row 0 (ADD): counter is -1; it must be in [0, 1)"),
+    (lambda t: t.wait(0, 1, compare=2), "row 0 (WAIT): compare is 2; it must be in [0, 2)"),
+    (lambda t: t.pipe(0), "row 0 (PIPE): plan is 0; it must be in [0, 0)"),
+    (lambda t: t.extend((9,) + 7 * (0,), (0,)), "row 0 has opcode 9; known: 0 to 8"),
+]
+
+
+@pytest.mark.parametrize(("write", "sentence"), ROWS, ids=[sentence.split(";")[0] for _, sentence in ROWS])
+def test_rows(program: Program, write, sentence: str) -> None:
+    write(program.thread("t"))
+    program.flush()
+    with pytest.raises(ProgramError) as error:
+        check_rows(program)
+    assert str(error.value) == sentence
+
+
+EXEC, MOVE, WAIT = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)
+
+PLANS = [
+    ([], (0,), "has no tokens; do not pipe nothing"),
+    ([(EXEC, 0, 0, NONE)], (0, 0, 1), "has a token without stages"),
+    ([(WAIT, 0)], (0, 1), "has a stage that is neither EXEC nor MOVE"),
+    ([(EXEC, 0, 0, 0)], (0, 1), "has a stage with a counter; tokens count by their plan"),
+    ([(MOVE, 0, 8, 0, NONE, 0, 0, 0)], (0, 1), "has a stage with a counter; tokens count by their plan"),
+    ([(MOVE, 0, 8, 0, NONE, NONE, NONE, 0)], (0, 1), "has tokens that do not all begin on one server"),
+    ([(EXEC, 0, 0, NONE), (EXEC, 1, 0, NONE)], (0, 1, 2), "has tokens that do not all begin on one server"),
+]
+
+
+@pytest.mark.parametrize(("rows", "token_start", "sentence"), PLANS)
+def test_plans(program: Program, rows, token_start, sentence: str) -> None:
+    plan(program, (EXEC, 0, 0, NONE))
+    plan(program, *rows, token_start=token_start)
+    with pytest.raises(ProgramError) as error:
+        check_rows(program)
+    assert str(error.value) == f"plan 1 {sentence}"
+
+
+def test_what_was_checked_is_not_looked_at_again(program: Program) -> None:
+    thread: Thread = program.thread("t")
+    thread.delay(7)
+    plan(program)
+    program.flush()
+    seen = program.row_count
+    plan(program, (EXEC, 0, 0, NONE))
+    thread.delay(0)
+    program.flush()
+    check_rows(program, seen)
+    thread.delay(8)
+    program.flush()
+    with pytest.raises(ProgramError, match=r"row 3 \(DELAY\): duration is 8"):
+        check_rows(program, seen)

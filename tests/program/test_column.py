@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import numpy as np
+
+from kernbench.program.column import Column
+
+
+def test_rows_are_what_was_appended():
+    column = Column()
+    assert column.append([1, 2]) == 0
+    column.extend(3, 7)
+    assert column.append(np.arange(1000)) == 5
+    assert column.n == 1005
+    assert column.rows.tolist() == [1, 2, 7, 7, 7, *range(1000)]
+    assert column.rows.dtype == np.int64
+
+
+def test_rows_of_a_width_are_contiguous():
+    column = Column(np.int32, 3)
+    for i in range(300):
+        column.append(np.array([[i, i, i]]))
+    assert column.rows.shape == (300, 3)
+    assert column.rows.flags.c_contiguous
+    assert column.rows[:, 1].tolist() == list(range(300))

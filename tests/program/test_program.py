@@ -1,0 +1,61 @@
+"""A program as it grows: tables, durations, rows by thread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernbench.program.ops import NONE, Op
+from kernbench.program.program import Program
+from tests.engine.bare import BareMachine
+
+
+@pytest.fixture
+def program() -> Program:
+    return Program(BareMachine([(1, 1, 0, 0)], 1, [1]))
+
+
+def test_durations_are_rounded_once_each_and_kept(program: Program):
+    first = program.duration(("ns", 1.5))
+    assert program.duration_fs().tolist() == [0, 1_500_000]
+    second = program.duration(("fs", 0.4), ("fs", 0.4))
+    assert program.duration(("ns", 1.5)) == first
+    assert (first, second) == (1, 2)
+    assert program.duration_fs().tolist() == [0, 1_500_000, 1]
+
+
+def test_an_unknown_figure_leaves_no_duration(program: Program):
+    with pytest.raises(KeyError, match="warp"):
+        program.duration(("warp", 9))
+    assert program.durations == [()]
+
+
+def test_flush_moves_rows_by_thread(program: Program):
+    a, b = program.thread("a"), program.thread("b")
+    b.mark(0)
+    a.delay(0)
+    a.mark(0)
+    assert program.flush() == [(0, 0, 2), (1, 2, 3)]
+    assert program.flush() == []
+    a.until(5)
+    program.flush()
+    assert program.op[:, 0].tolist() == [Op.DELAY, Op.MARK, Op.MARK, Op.UNTIL]
+    assert program.op_thread.tolist() == [0, 0, 1, 0]
+    assert [a.find_row(row) for row in range(3)] == [0, 1, 3]
+    with pytest.raises(IndexError, match="row 3 of thread a is not in the op table"):
+        a.find_row(3)
+
+
+def test_code_is_of_what_has_been_flushed(program: Program):
+    thread = program.thread("t")
+    rows = np.array([[Op.EXEC, 0, 0, NONE, 0, 0, 0, 0]] * 3, np.int64)
+    plan = program.plan(rows, np.array([0, 1, 3]), np.zeros(3, np.int32), {})
+    thread.pipe(plan)
+    assert len(program.code().op) == 3
+    program.flush()
+    code = program.code()
+    assert len(code.op) == 4
+    assert code.plan_start.tolist() == [0, 2]
+    assert code.token_start.tolist() == [0, 1]
+    assert code.token_end.tolist() == [1, 3]
+    assert program.plan_rows == [0]
