@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Added to every link: of ways of one length the one with fewer links is taken, and no link is free, so that equally long
 # ways never form a ring.
 HOP_UM = 1
+BY_LENGTH = -1  # no delay of its own
 
 
 class _Memory(NamedTuple):
@@ -47,6 +48,7 @@ class Builder:
         self.position: list[tuple[float, float]] = []  # mm
         self.ends: list[tuple[int, int, int, int, int]] = []  # src, dst, kind, um, weight
         self.gbs: list[float] = []
+        self.delay_fs: list[int] = []  # of each edge, where it is not what its length says; else BY_LENGTH
         self.memories: list[_Memory] = []
         self.servers: list[tuple[str, str, int]] = []  # name, kind, slots
 
@@ -69,14 +71,19 @@ class Builder:
         um: int | None = None,
         least_mm: float = 0.0,
         penalty: int = 0,
+        delays_fs: tuple[int, int] = (BY_LENGTH, BY_LENGTH),
     ) -> None:
-        """Two directed edges between two nodes; as long as the way along the axes, but `least_mm` at least."""
+        """Two directed edges between two nodes; as long as the way along the axes, but `least_mm` at least.
+
+        `delays_fs`: what a flit takes along it there and back, where that is a figure of its own.
+        """
         if um is None:
             (ax, ay), (bx, by) = self.position[a], self.position[b]
             um = round(1000 * max(abs(ax - bx) + abs(ay - by), least_mm))
         weight = um + HOP_UM + penalty
         self.ends += [(a, b, kind, um, weight), (b, a, kind, um, weight)]
         self.gbs += [gbs, gbs]
+        self.delay_fs += delays_fs
 
     def memory(
         self, node: int, *, stripes: int, gbs: float, quantum_bytes: int, turn_fs: int, overhead_fs: int
@@ -98,6 +105,7 @@ class Builder:
         self.position += [(x + at[0], y + at[1]) for x, y in cell.position]
         self.ends += [(a + shift, b + shift, kind, um, weight) for a, b, kind, um, weight in cell.ends]
         self.gbs += cell.gbs
+        self.delay_fs += cell.delay_fs
         self.memories += [memory._replace(node=memory.node + shift) for memory in cell.memories]
         self.servers += [(prefix + name, kind, slots) for name, kind, slots in cell.servers]
         return shift
@@ -153,7 +161,9 @@ class Builder:
         channel_gbs = np.repeat(np.array([m.gbs for m in memories], np.float64), stripes)
         quantum = np.repeat(np.array([m.quantum_bytes for m in memories], np.int64), stripes)
         turn = np.repeat(np.array([m.turn_fs for m in memories], np.int64), stripes)
-        propagation = np.rint(um * (ns_per_mm * FS_PER_NS / 1000)).astype(np.int64)
+        delay = np.array(self.delay_fs, np.int64)
+        by_length = np.rint(um * (ns_per_mm * FS_PER_NS / 1000)).astype(np.int64)
+        propagation = np.where(delay == BY_LENGTH, by_length, delay)
         return Stations(
             fs_per_flit=np.rint(flit_bytes * FS_PER_NS / np.concatenate([edge_gbs, channel_gbs])).astype(np.int64),
             quantum_bytes=np.concatenate([np.ones(edges, np.int64), quantum]),

@@ -1,7 +1,10 @@
 """The family `mesh`: a bare network of endpoints, each on a router of its own, for studies of traffic.
 
+Everything that takes time is a figure of the topology itself: a flit occupies a link for its bytes over `link_gbs` and is
+`hop_ns` later at the next router; between an endpoint and its router it takes `injection_ns` or `ejection_ns` instead.
+
 Vertical links are laid before horizontal ones, so routes go along the row first, then along the column (see `builder`). A
-torus is folded: every link is two pitches long, and the way round is as short as it looks.
+torus goes the shorter way round; of two that are equally long always the same.
 """
 
 from __future__ import annotations
@@ -10,80 +13,76 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kernbench.components.fabric import Noc
-from kernbench.components.part import Section
 from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.mesh_places import MeshShape
-from kernbench.spec.fields import Bytes, Count, Mm, NsPerMm
+from kernbench.machine.mesh_places import MeshShape, node_name
+from kernbench.spec.fields import Bytes, Count, Gbs, Ns
 from kernbench.spec.model import Model
 from kernbench.units import FS_PER_NS
 
+PITCH_MM = 1.0  # for pictures, and the same for all links: routing counts them
 
-class Mesh(Section):
-    """The routers: w columns, h rows, and whether each row and column closes to a ring."""
-
-    w: Annotated[Count, Field(le=512)]
-    h: Annotated[Count, Field(le=512)]
-    torus: bool
-    pitch_mm: Mm
-
-
-class PartNames(Model):
-    """The sheet of each part, by name."""
-
-    noc: str = "noc"
+Side = Annotated[Count, Field(le=512)]
 
 
 class MeshSpec(Model):
-    """A checked topology of family `mesh`, with the sheet of its routers."""
+    """A checked topology of family `mesh`: k columns and k rows, unless `w` or `h` says otherwise."""
 
     family: Literal["mesh"]
     description: str
+    k: Side
+    w: Side | None = None
+    h: Side | None = None
+    torus: bool
     flit_bytes: Bytes
-    ns_per_mm: NsPerMm
-    mesh: Mesh
-    parts: PartNames = PartNames()
-    noc: Noc
+    link_gbs: Gbs
+    hop_ns: Ns
+    injection_ns: Ns
+    ejection_ns: Ns
+    endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
 
 
 def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology."""
-    mesh, builder = spec.mesh, Builder()
-    places = [(row, col) for row in range(mesh.h) for col in range(mesh.w)]
+    w, h, builder = spec.w or spec.k, spec.h or spec.k, Builder()
+    places = [(row, col) for row in range(h) for col in range(w)]
     routers = {
-        (row, col): builder.node(
-            f"r{row}c{col}", "router", (col * mesh.pitch_mm, row * mesh.pitch_mm), spec.noc.overhead_fs
-        )
+        (row, col): builder.node(f"{node_name(row, col)}.router", "router", (col * PITCH_MM, row * PITCH_MM))
         for row, col in places
     }
-    um = round(1000 * mesh.pitch_mm * (2 if mesh.torus else 1))
+    hop_fs = round(spec.hop_ns * FS_PER_NS)
     for down, right in ((1, 0), (0, 1)):
         for row, col in places:
-            there = _neighbour(mesh, row + down, col + right)
+            there = _neighbour(spec.torus, w, h, row + down, col + right)
             if there is not None and there != (row, col):
-                builder.link(routers[row, col], routers[there], EdgeKind.NOC, spec.noc.gbs, um=um)
+                builder.link(
+                    routers[row, col],
+                    routers[there],
+                    EdgeKind.NOC,
+                    spec.link_gbs,
+                    um=round(1000 * PITCH_MM),
+                    delays_fs=(hop_fs, hop_fs),
+                )
+    ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
     for (row, col), router in routers.items():
-        endpoint = builder.node(f"r{row}c{col}.endpoint", "endpoint", builder.position[router])
-        builder.server(f"r{row}c{col}.endpoint", "cpu")
-        builder.link(router, endpoint, EdgeKind.NOC, spec.noc.gbs, least_mm=spec.noc.attach_mm)
-    figures = {"zero": 0.0, "ns": float(FS_PER_NS)}
-    figures |= {f"noc.{figure}": value for figure, value in spec.noc.figures().items()}
+        endpoint = builder.node(node_name(row, col), "endpoint", builder.position[router])
+        builder.server(node_name(row, col), "cpu")
+        builder.link(router, endpoint, EdgeKind.NOC, spec.endpoint_gbs or spec.link_gbs, delays_fs=ends_fs)
     return builder.finish(
         name=name,
         family=spec.family,
         digest=digest,
         flit_bytes=spec.flit_bytes,
-        ns_per_mm=spec.ns_per_mm,
-        figures=figures,
-        shape=MeshShape(mesh.w, mesh.h),
+        ns_per_mm=0.0,
+        figures={"zero": 0.0, "ns": float(FS_PER_NS)},
+        shape=MeshShape(w, h, spec.torus),
     )
 
 
-def _neighbour(mesh: Mesh, row: int, col: int) -> tuple[int, int] | None:
+def _neighbour(torus: bool, w: int, h: int, row: int, col: int) -> tuple[int, int] | None:
     """Where a step leads; a ring of two has one link, not two side by side."""
-    if row < mesh.h and col < mesh.w:
+    if row < h and col < w:
         return row, col
-    closes = mesh.torus and (mesh.h if row == mesh.h else mesh.w) > 2
-    return (row % mesh.h, col % mesh.w) if closes else None
+    closes = torus and (h if row == h else w) > 2
+    return (row % h, col % w) if closes else None

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernbench.errors import InputError
 from kernbench.machine.places import Places, Shape
 
+_NODE = re.compile(r"node\[(\d+)\]\[(\d+)\]")
+
+
+def node_name(row: int, col: int) -> str:
+    """The name of an endpoint: `node[y][x]`."""
+    return f"node[{row}][{col}]"
+
 
 @dataclass(frozen=True, slots=True)
 class MeshShape:
-    """How many endpoints a `mesh` machine has."""
+    """How many endpoints a `mesh` machine has, and whether its rows and columns close to rings."""
 
     w: int
     h: int
+    torus: bool
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> MeshPlaces:
         """The places of a machine of this shape whose nodes and servers have these ids."""
@@ -26,13 +35,24 @@ class MeshPlaces(Places):
 
     def __init__(self, mesh: MeshShape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
-        self.w, self.h = mesh.w, mesh.h
+        self.w, self.h, self.torus = mesh.w, mesh.h, mesh.torus
 
     def endpoint(self, row: int, col: int) -> int:
         """The node that sends and receives. Errors: InputError for a row or column the mesh lacks."""
         if not (0 <= row < self.h and 0 <= col < self.w):
-            raise InputError(f"the machine has no r{row}c{col}; {self._extent()}")
-        return self._node(f"r{row}c{col}.endpoint")
+            raise InputError(f"the machine has no {node_name(row, col)}; {self._extent()}")
+        return self._nodes[node_name(row, col)]
+
+    def find_endpoint(self, name: str) -> int:
+        """The node of `node[y][x]`, or of its index y * w + x. Errors: InputError for a name that is neither."""
+        if matched := _NODE.fullmatch(name):
+            return self.endpoint(int(matched[1]), int(matched[2]))
+        if name.isdecimal():
+            if int(name) >= self.w * self.h:
+                raise InputError(f"the machine has no node {name}; {self._extent()}")
+            return self.endpoint(*divmod(int(name), self.w))
+        raise InputError(f"got {name!r}, expected a node like node[1][2] or its index; {self._extent()}")
 
     def _extent(self) -> str:
-        return f"it has no SIPs, only the endpoints r0c0 to r{self.h - 1}c{self.w - 1}"
+        last = node_name(self.h - 1, self.w - 1)
+        return f"it has no SIPs, only the endpoints node[0][0] to {last}, by index 0 to {self.w * self.h - 1}"

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import Intent, RouteKind, load_machine
-from kernbench.machine.sip_spec import parse_router
 from tests.machine.alone import transfer_fs
+
+
+def place(router):
+    """Row and column of `node[y][x].router`."""
+    return tuple(int(number) for number in re.findall(r"\[(\d+)\]", router))
 
 
 def _ways(machine, torus):
@@ -18,12 +23,12 @@ def _ways(machine, torus):
                 path = machine.routing.path(
                     machine.places.endpoint(*src), machine.places.endpoint(row, col), Intent.ALL
                 )
-                yield src, (row, col), [parse_router(machine.node_name[node]) for node in path[1:-1]]
+                yield src, (row, col), [place(machine.node_name[node]) for node in path[1:-1]]
 
 
 @pytest.mark.parametrize("torus", [False, True])
 def test_ways_follow_the_row_and_then_the_column(torus):
-    machine = load_machine("mesh_8x8", {"mesh.torus": torus, "mesh.w": 5, "mesh.h": 4})
+    machine = load_machine("mesh_8x8", {"torus": torus, "w": 5, "h": 4})
     for src, dst, way in _ways(machine, torus):
         if src == dst:
             continue
@@ -37,12 +42,12 @@ def test_ways_follow_the_row_and_then_the_column(torus):
 
 def test_how_many_links():
     assert load_machine("mesh_8x8").edge_count == 2 * (2 * 8 * 7 + 64)
-    assert load_machine("mesh_8x8", {"mesh.torus": True}).edge_count == 2 * (2 * 64 + 64)
+    assert load_machine("mesh_8x8", {"torus": True}).edge_count == 2 * (2 * 64 + 64)
 
 
 @pytest.mark.parametrize(("w", "h", "links"), [(1, 1, 0), (2, 2, 4), (2, 1, 1), (3, 1, 3), (1, 3, 3), (2, 3, 9)])
 def test_small_rings_have_no_double_links(w, h, links):
-    machine = load_machine("mesh_8x8", {"mesh.torus": True, "mesh.w": w, "mesh.h": h})
+    machine = load_machine("mesh_8x8", {"torus": True, "w": w, "h": h})
     assert machine.edge_count == 2 * (links + w * h)
     ends = Counter(zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), strict=True))
     assert set(ends.values()) == {1}
@@ -50,22 +55,61 @@ def test_small_rings_have_no_double_links(w, h, links):
 
 
 def test_a_message_between_neighbours():
-    """Three links at 256 GB/s: 4 flits of 1 ns each on the first, one more ns on each further one, and the wires."""
+    """Three links at 256 GB/s: 4 flits of 1 ns each on the first, one more ns on each further one, and 1 ns along each."""
     machine = load_machine("mesh_8x8")
     places = machine.places
     route = machine.routing.route(places.endpoint(0, 0), places.endpoint(0, 1), Intent.ALL, RouteKind.MESSAGE)
-    assert transfer_fs(machine, route, 1024) == 6_000_000 + 10 * (500 + 2000 + 500)
+    assert transfer_fs(machine, route, 1024) == 9_000_000
+
+
+def test_every_figure_counts_where_it_says():
+    figures = {"link_gbs": 128, "hop_ns": 3, "injection_ns": 5, "ejection_ns": 7, "endpoint_gbs": 512, "flit_bytes": 64}
+    machine = load_machine("mesh_8x8", figures)
+    places = machine.places
+    route = machine.routing.route(places.endpoint(0, 0), places.endpoint(2, 1), Intent.ALL, RouteKind.MESSAGE)
+    flits = 10
+    ends, hops = 5 + 7 + 2 * 64 / 512, 3 * (3 + 64 / 128)
+    assert transfer_fs(machine, route, flits * 64) == (ends + hops + (flits - 1) * 64 / 128) * 1_000_000
+
+
+def test_sides_may_be_long_and_differ():
+    machine = load_machine("torus_8x8", {"k": 64})
+    assert (machine.places.w, machine.places.h, machine.node_count) == (64, 64, 2 * 4096)
+    wide = load_machine("mesh_8x8", {"k": 3, "w": 5}).places
+    assert (wide.w, wide.h, wide.torus) == (5, 3, False)
+
+
+def test_nodes_by_name_or_index():
+    places = load_machine("mesh_8x8", {"w": 5, "h": 3}).places
+    assert places.find_endpoint("node[2][1]") == places.find_endpoint("11") == places.endpoint(2, 1)
+
+
+EXTENT = "it has no SIPs, only the endpoints node[0][0] to node[7][7], by index 0 to 63"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("node[8][0]", f"the machine has no node[8][0]; {EXTENT}"),
+        ("64", f"the machine has no node 64; {EXTENT}"),
+        ("r0c0", f"got 'r0c0', expected a node like node[1][2] or its index; {EXTENT}"),
+    ],
+)
+def test_names_that_are_no_nodes(name, sentence):
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8").places.find_endpoint(name)
+    assert str(error.value) == sentence
 
 
 def test_what_needs_packages_learns_that_there_are_none():
     places = load_machine("mesh_8x8").places
-    extent = "it has no SIPs, only the endpoints r0c0 to r7c7"
-    with pytest.raises(InputError, match=f"^the machine has no sip0.io0.pcie_ep; {extent}$"):
-        places.pcie_ep(0)
-    with pytest.raises(InputError, match=f"^the machine has no sip0.cube0.pe0; {extent}$"):
-        places.pe(0, 0, 0)
-    with pytest.raises(InputError, match=f"^the machine has no r8c0; {extent}$"):
-        places.endpoint(8, 0)
+    for ask, missing in (
+        (lambda: places.pcie_ep(0), "sip0.io0.pcie_ep"),
+        (lambda: places.pe(0, 0, 0), "sip0.cube0.pe0"),
+    ):
+        with pytest.raises(InputError) as error:
+            ask()
+        assert str(error.value) == f"the machine has no {missing}; {EXTENT}"
 
 
 def test_a_mesh_comes_back_from_the_cache(tmp_path, monkeypatch):
