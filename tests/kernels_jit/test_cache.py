@@ -4,7 +4,11 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from kernels_jit import cache
+
+find_directory = cache.directory.__wrapped__
 
 
 def test_key_follows_every_source(tmp_path: Path):
@@ -28,13 +32,13 @@ def test_key_does_not_depend_on_where_a_file_ends(tmp_path: Path):
 
 def test_a_chosen_home_wins(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path))
-    assert cache.directory() == tmp_path / "jit" / cache.key()
+    assert find_directory() == tmp_path / "jit" / cache.key()
 
 
 def test_a_home_that_cannot_be_written_is_passed_over(tmp_path: Path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(cache, "homes", lambda: iter([tmp_path / "file", tmp_path / "good"]))
-    assert cache.directory() == tmp_path / "good" / cache.key()
+    assert find_directory() == tmp_path / "good" / cache.key()
 
 
 def test_old_directories_go_and_recent_ones_stay(tmp_path: Path, monkeypatch):
@@ -43,14 +47,38 @@ def test_old_directories_go_and_recent_ones_stay(tmp_path: Path, monkeypatch):
     (tmp_path / "recent").mkdir()
     long_ago = time.time() - (cache.KEEP_DAYS + 1) * 86_400
     os.utime(tmp_path / "old", (long_ago, long_ago))
-    cache.directory()
+    find_directory()
     assert {path.name for path in tmp_path.iterdir()} == {"recent", cache.key()}
 
 
-def test_warm_once_the_loop_was_compiled(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(cache, "homes", lambda: iter([tmp_path]))
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files")
+def test_a_directory_of_somebody_else_is_passed_over(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(cache, "homes", lambda: iter([tmp_path / "theirs", tmp_path / "ours"]))
+    theirs = tmp_path / "theirs" / cache.key()
+    monkeypatch.setattr(cache, "_is_ours", lambda path: path != theirs)
+    assert find_directory() == tmp_path / "ours" / cache.key()
+
+
+def test_warm_once_the_loop_was_compiled_and_sound(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(cache, "directory", lambda: tmp_path)
     assert not cache.is_warm()
-    (cache.directory() / "dijkstra.walk-90.py311.nbi").write_text("")
+    for name, warm in (("dijkstra.walk-90", False), ("loop.runs-12", False), ("loop.run-12", True)):
+        path = tmp_path / name
+        path.write_bytes(cache.seal(path, b"code"))
+        assert cache.is_warm() is warm
+    path.write_bytes(path.read_bytes()[:-1])
     assert not cache.is_warm()
-    (cache.directory() / "loop.run-12.py311.nbi").write_text("")
-    assert cache.is_warm()
+
+
+def test_only_what_was_sealed_for_a_place_is_trusted_there(tmp_path: Path):
+    path, other = tmp_path / "a" / "f-1", tmp_path / "b" / "f-1"
+    path.parent.mkdir()
+    other.parent.mkdir()
+    assert cache.unseal(path) is None
+    path.write_bytes(sealed := cache.seal(path, b"code"))
+    assert cache.unseal(path) == b"code"
+    other.write_bytes(sealed)
+    assert cache.unseal(other) is None
+    for damaged in (b"", sealed[:10], sealed[:-1], sealed + b"!", b"!" + sealed[1:], sealed[:-1] + b"!"):
+        path.write_bytes(damaged)
+        assert cache.unseal(path) is None

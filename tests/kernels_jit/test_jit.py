@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 
-import numba
 import numpy as np
 import pytest
 
@@ -19,12 +18,6 @@ def double(values):
 def test_a_decorated_function_gives_what_the_plain_one_gives():
     values = np.arange(5)
     assert jit(double)(values) == double(values) == 20
-
-
-def test_the_cache_directory_of_others_is_left_alone():
-    before = numba.config.CACHE_DIR
-    jit(double)
-    assert before == numba.config.CACHE_DIR
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")

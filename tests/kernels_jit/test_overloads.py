@@ -1,0 +1,116 @@
+"""Compiled functions on disk: found again, and compiled anew where they are damaged, foreign or cannot be kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernels_jit.overloads import _write
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"),
+]
+
+PROGRAM = """
+import sys
+from kernels_jit import cache
+from kernels_jit._jit import jit
+
+@jit
+def triple(x):
+    return 3 * x
+
+@jit
+def seven(x):
+    return triple(x) + x // 7
+
+if "lost" in sys.argv:
+    cache.directory().rmdir()
+print(seven(14), seven(7.0))
+print(sum(seven.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Starts the program, whose cache is in `tmp_path`."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERNBENCH_CACHE": str(tmp_path), "PYTHONWARNINGS": "error"}
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "program.py", *arguments]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes)
+
+    return start
+
+
+def hits(process: subprocess.Popen[str]) -> int:
+    """How many overloads the program found; its results are right and it complains of nothing."""
+    out, err = process.communicate()
+    result, found = out.splitlines()
+    assert (process.returncode, err, result) == (0, "", "44 22.0")
+    return int(found)
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in (folder / "jit").rglob("*") if path.is_file())
+
+
+def test_what_was_compiled_is_found(start, tmp_path: Path):
+    assert hits(start()) == 0
+    kept = {path: path.read_bytes() for path in files(tmp_path)}
+    assert [path.name.partition("-")[0] for path in kept] == 2 * ["program.seven"] + 2 * ["program.triple"]
+    assert hits(start()) == 2
+    assert {path: path.read_bytes() for path in files(tmp_path)} == kept
+
+
+def truncated(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def garbled(content: bytes) -> bytes:
+    return content[:200] + bytes(byte ^ 0x55 for byte in content[200:])
+
+
+@pytest.mark.parametrize("damage", [truncated, garbled, lambda _: b"", lambda _: b"\x80\x04N."])
+def test_damaged_files_are_compiled_anew(start, tmp_path: Path, damage: Callable[[bytes], bytes]):
+    hits(start())
+    for path in files(tmp_path):
+        path.write_bytes(damage(path.read_bytes()))
+    assert hits(start()) == 0
+    assert hits(start()) == 2
+
+
+def test_a_file_in_the_place_of_another_is_compiled_anew(start, tmp_path: Path):
+    hits(start())
+    first, second = files(tmp_path)[:2]
+    first.write_bytes(second.read_bytes())
+    assert hits(start()) == 1
+    assert hits(start()) == 2
+
+
+def test_processes_side_by_side_do_not_disturb_each_other(start):
+    for process in [start() for _ in range(3)]:
+        hits(process)
+    assert hits(start()) == 2
+
+
+def test_what_cannot_be_kept_is_compiled_again(start, tmp_path: Path):
+    assert hits(start("lost")) == 0
+    assert files(tmp_path) == []
+
+
+def test_nothing_half_written_is_left(tmp_path: Path):
+    (tmp_path / "full").mkdir()
+    with pytest.raises(OSError, match="full"):
+        _write(tmp_path / "full", b"code")
+    assert list(tmp_path.iterdir()) == [tmp_path / "full"]
