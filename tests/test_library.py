@@ -47,6 +47,21 @@ def test_a_path_that_is_not_there_is_no_name(here, monkeypatch):
         library.find("topology", "far/tiny.yaml")
 
 
+def test_a_path_into_the_working_directory_is_no_name(here):
+    with pytest.raises(InputError, match=r"^no such file: ./tiny.yaml; give a path, or one of mesh_8x8.yaml, "):
+        library.find("topology", "./tiny.yaml")
+
+
+def test_a_suffix_that_was_typed_is_suggested(here):
+    with pytest.raises(InputError, match=r"^unknown topology 'tinny.yaml'; did you mean 'tiny.yaml'\? Known: "):
+        library.find("topology", "tinny.yaml")
+
+
+def test_paths_are_shown_from_the_working_directory(here):
+    assert library.show_path(here / "own" / "a.yaml") == "own/a.yaml"
+    assert library.show_path("/elsewhere/a.yaml") == "/elsewhere/a.yaml"
+
+
 def test_names_are_listed_once_and_sorted(here):
     (here / "topology").mkdir()
     for name in ("tiny", "b", "_hidden"):

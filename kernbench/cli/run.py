@@ -16,7 +16,12 @@ from kernbench.errors import RunError
 @click.command("run")
 @click.argument("bench")
 @click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
-@click.option("--mode", default="hybrid", show_default=True, help="hybrid or flit: the same times; flit takes every flit one by one.")
+@click.option(
+    "--mode",
+    default="hybrid",
+    show_default=True,
+    help="hybrid or flit: the same times, found in two ways.",
+)
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
 @click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
 @click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")
@@ -49,6 +54,7 @@ def command(
     from kernbench.cli.outputs import check_directory, file_names, write_files
     from kernbench.host.bench import find_bench
     from kernbench.host.run import run_bench
+    from kernbench.machine import load_machine
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
@@ -56,6 +62,7 @@ def command(
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
         found = find_bench(bench)
         check_parameters(parameters, found, topology)
+        load_machine(topology, overrides)  # what is wrong with it is said before anything takes long
         announce_compiling()
         result = run_bench(
             found.run,

@@ -57,10 +57,10 @@ def command(grid: str, out: Path | None, workers: int | None, retry: bool, dry_r
     try:
         with _progress(plan) as on_point:
             result = run_plan(plan, workers, on_point)
+        _show(result, as_json)
     except KeyboardInterrupt:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
-    _show(result, as_json)
     if result.failed:
         raise RunError(f"{result.failed} of {len(plan.points)} points failed; the column error of the table says why")
     return 0

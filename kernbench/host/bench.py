@@ -38,6 +38,11 @@ class Bench:
     run: Callable[..., object]
     live: bool = False  # its kernels branch on data, so they run while the machine does
 
+    @property
+    def place(self) -> str:
+        """`file:line` of its function."""
+        return _place(self.run, self.file)
+
     def to_dict(self) -> dict[str, object]:
         """Plain values, for `kernbench list --json`."""
         return {
@@ -61,7 +66,9 @@ def bench(name: str, description: str, *, live: bool = False) -> Callable[[Funct
     def register(function: Function) -> Function:
         file = Path(inspect.getsourcefile(function) or "<unknown>")
         if not _KEBAB.fullmatch(name):
-            raise InputError(f"{file}: bench name {name!r} is not kebab-case; write it as 'vector-add'")
+            raise InputError(
+                f"{_place(function, file)}: bench name {name!r} is not kebab-case; write it as 'vector-add'"
+            )
         found = Bench(name, description, _parameters(function, name, file), file, function, live)
         _loading.append(found)
         setattr(function, _ATTRIBUTE, found)
@@ -75,7 +82,7 @@ def _parameters(function: Callable[..., object], name: str, file: Path) -> dict[
     for parameter in given:
         if not isinstance(parameter.default, Scalar):
             raise InputError(
-                f"{file}: parameter {parameter.name!r} of bench {name!r} has no plain default; "
+                f"{_place(function, file)}: parameter {parameter.name!r} of bench {name!r} has no plain default; "
                 f"give it one, such as {parameter.name}=512"
             )
     return {parameter.name: parameter.default for parameter in given}
@@ -101,7 +108,9 @@ def _by_name(benches: Iterable[Bench]) -> dict[str, Bench]:
     found: dict[str, Bench] = {}
     for b in benches:
         if b.name in found:
-            raise InputError(f"bench {b.name!r} is registered twice, in {found[b.name].file} and {b.file}; rename one")
+            raise InputError(
+                f"bench {b.name!r} is registered twice, at {found[b.name].place} and {b.place}; rename one"
+            )
         found[b.name] = b
     return found
 
@@ -129,16 +138,17 @@ def _execute(path: Path) -> tuple[Bench, ...]:
         exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
     except KernBenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        said = error.msg if isinstance(error, SyntaxError) else error
         raise InputError(
-            f"{line_of(error, path)}: {type(error).__name__}: {error}; the bench file does not load"
+            f"{line_of(error, path)}: {type(error).__name__}: {said}; the bench file does not load"
         ) from error
     finally:
         registered = tuple(_loading[before:])
         del _loading[before:]
     if not registered:
         raise InputError(
-            f"{path} registers no bench; put @bench(name, description) on its function, or remove the file"
+            f"{library.show_path(path)} registers no bench; put @bench(name, description) on its function, or remove the file"
         )
     return tuple(_by_name(registered).values())
 
@@ -180,10 +190,10 @@ def _in_file(path: Path, name: str) -> Bench:
     if name in benches:
         return benches[name]
     if name:
-        raise InputError(f"{path} has no bench {name!r}{suggest(name, benches)}")
+        raise InputError(f"{library.show_path(path)} has no bench {name!r}{suggest(name, benches)}")
     if len(benches) > 1:
         raise InputError(
-            f"{path} has {len(benches)} benches; say which: {', '.join(f'{path.name}:{n}' for n in benches)}"
+            f"{library.show_path(path)} has {len(benches)} benches; say which: {', '.join(f'{path.name}:{n}' for n in benches)}"
         )
     return next(iter(benches.values()))
 
@@ -226,6 +236,11 @@ def _typed(b: Bench, name: str, value: object) -> Scalar:
 def line_of(error: BaseException, path: Path) -> str:
     """`file:line` of the innermost line of a file in a traceback; the file alone if it is not in it."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"{path}:{error.lineno}"
+        return f"{library.show_path(path)}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"{path}:{lines[-1]}" if lines else str(path)
+    return f"{library.show_path(path)}:{lines[-1]}" if lines else library.show_path(path)
+
+
+def _place(function: Callable[..., object], file: Path) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{library.show_path(file)}:{code.co_firstlineno}" if code else library.show_path(file)

@@ -3,7 +3,8 @@
 A map is a list of disjoint regions, each as exact as the host gave it, so several regions share a page where a tensor is
 cut finer than pages. A real MMU keeps one physical address a page; this one is the documented simplification that lets
 layouts be finer. Where two mappings overlap, the later write wins. An address no region covers is taken as a physical one:
-that is a signal, not an error, unless it names no memory of the machine.
+that is a signal, not an error, unless it names no memory of the machine. But an access that runs out of what is mapped, or
+into it, is an error: no kernel means that.
 
 Maps are immutable: installing gives a new one. So a launch that was recorded keeps the map it ran under, and PEs with equal
 maps share one.
@@ -59,15 +60,24 @@ class PageMap:
     def translate(self, va: int, nbytes: int) -> list[Segment]:
         """The pieces of physical memory behind a virtual range, in its order.
 
-        Errors: RunError when a part of the range is neither mapped nor the physical address of a memory.
+        Errors: RunError when a part of the range is neither mapped nor the physical address of a memory, or only a part
+        is mapped.
         """
         segments = []
-        end = va + nbytes
-        while va < end:
-            node, offset, left = self._piece(va)
-            size = min(left, end - va)
+        at, end = va, va + nbytes
+        first_mapped: bool | None = None
+        while at < end:
+            mapped, (node, offset, left) = self._piece(at)
+            if first_mapped is None:
+                first_mapped = mapped
+            elif mapped is not first_mapped:
+                raise RunError(
+                    f"the access to {nbytes} bytes at {va:#x} runs {'into' if mapped else 'out of'} a tensor at {at:#x}; "
+                    "check the shape and the pointer arithmetic of the kernel"
+                )
+            size = min(left, end - at)
             segments.append((node, offset, size))
-            va += size
+            at += size
         return segments
 
     def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,11 +91,12 @@ class PageMap:
         offset[inside] = self.regions.offset[at] + va[inside] - self.regions.start[at]
         return node, offset
 
-    def _piece(self, va: int) -> Segment:
+    def _piece(self, va: int) -> tuple[bool, Segment]:
+        """Whether an address is mapped, and where it leads: (node, offset, bytes up to where that ends)."""
         at = bisect_right(self._starts, va) - 1
         if at >= 0 and va < self.regions.end[at]:
             start, end, node, offset = (int(column[at]) for column in self.regions)
-            return node, offset + va - start, end - va
+            return True, (node, offset + va - start, end - va)
         found = self._decode(va)
         if found is None:
             raise RunError(
@@ -94,7 +105,7 @@ class PageMap:
             )
         node, offset, left = found
         following = self._starts[at + 1] if at + 1 < len(self._starts) else va + left
-        return node, offset, min(left, following - va)
+        return False, (node, offset, min(left, following - va))
 
 
 def overlay(earlier: Regions, later: Regions) -> Regions:

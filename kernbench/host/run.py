@@ -80,6 +80,11 @@ def run_bench(
 
 def _sips(machine: Machine, device: str) -> range:
     count = machine.places.sip_count
+    if not count:
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r} and has no PEs to launch kernels on; "
+            "give a topology of family 'sip'"
+        )
     if device == "all":
         return range(count)
     name, _, number = device.partition(":")
@@ -94,14 +99,16 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         found.run(torch, **parameters)
     except KernBenchError:
         raise
-    except Exception as error:
-        raise RunError(
-            f"bench {found.name!r} raised {type(error).__name__}: {error}, at {line_of(error, found.file)}"
-        ) from error
+    except (Exception, SystemExit) as error:
+        raise _raised(f"bench {found.name!r}", error, found) from error
     if not torch.submitted:
         raise RunError(
-            f"bench {found.name!r} submitted nothing; it should make tensors and launch a kernel, {found.file}"
+            f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
         )
+
+
+def _raised(what: str, error: BaseException, found: Bench) -> RunError:
+    return RunError(f"{what} raised {type(error).__name__}: {error}, at {line_of(error, found.file)}")
 
 
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
@@ -110,7 +117,10 @@ def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
     mismatches = []
     for expectation in torch.expectations:
         tensor, reference = expectation.tensor, expectation.reference
-        expected = np.asarray(reference() if callable(reference) else reference)
+        try:
+            expected = np.asarray(reference() if callable(reference) else reference)
+        except (Exception, SystemExit) as error:
+            raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
         got = torch.peek(tensor)
         mismatches.append(find_mismatch(tensor.name, tensor.dtype, got, expected, expectation.tolerance))
     return tuple(mismatch for mismatch in mismatches if mismatch is not None)

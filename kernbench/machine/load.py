@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench import library
+from kernbench.errors import InputError
 from kernbench.machine import store
 from kernbench.machine.machine import Machine
 
@@ -74,8 +75,14 @@ def _check(path: Path, overrides: Mapping[str, object]) -> tuple[Family, Model]:
 
     tree = load_tree(path, overrides)
     family = FAMILIES[family_of(tree, FAMILIES)]
-    tree = complete(tree, family.kinds(), overrides, leaf_paths(family.spec))
-    return family, check(family.spec, tree)
+    tree, problems = complete(tree, family.kinds(), overrides, leaf_paths(family.spec))
+    try:
+        spec = check(family.spec, tree)
+    except InputError as error:
+        raise InputError("\n".join([*problems, str(error)])) from None
+    if problems:
+        raise InputError("\n".join(problems))
+    return family, spec
 
 
 def _key(path: Path, overrides: Mapping[str, object]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernbench.report.swept import find_swept, short_name
+from kernbench.report.swept import find_swept
 from kernbench.sweep.row import OK
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def best_points(table: polars.DataFrame, most: int = 10) -> Table:
     title = f"best {min(most, len(ranked))} of {len(table)} points by {by}"
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for column in varying:
-        shown.add_column(short_name(column).replace(".", ".\n"), justify="right", overflow="fold")
+        shown.add_column(column.replace(".", ".\n"), justify="right", overflow="fold")
     for heading in ("latency ns", "TFLOPS", "busy"):
         shown.add_column(heading, justify="right")
     shown.add_column("bottleneck", overflow="fold")

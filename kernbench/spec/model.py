@@ -45,10 +45,16 @@ def _sentence(model: type[BaseModel], tree: Marked, error: Any) -> tuple[Mark, s
     if kind == "missing":
         return mark, f"{name}: missing; add it"
     if kind == "extra_forbidden":
-        return node.key or node.mark, f"{name}: unknown field{_known(model, path)}"
+        mark, text = node.key or node.mark, f"unknown field{_known(model, path)}"
+        return mark, text if _names(mark, name) else f"{name}: {text}"
     got = node.plain() if depth == len(path) else error["input"]
     text = str(error.get("ctx", {}).get("error", "")) or f"got {_shown(got)}, {_expected(error)}"
-    return mark, f"{name}: {text}" if name else text
+    return mark, f"{name}: {text}" if name and not _names(mark, name) else text
+
+
+def _names(mark: Mark, field: str) -> bool:
+    """Whether a mark outside a file says already which field it marks."""
+    return not mark.line and mark.file.endswith(f" {field}")
 
 
 def _is_tag(part: object) -> bool:
@@ -68,7 +74,7 @@ def _walk(tree: Marked, path: list[Any]) -> tuple[Marked, int]:
 def _expected(error: Any) -> str:
     if error["type"] in ("model_type", "dict_type"):
         return "expected a mapping"
-    message, changed = _SHOULD.subn("expected ", error["msg"])
+    message, changed = _SHOULD.subn("expected ", error["msg"].partition(" after validation")[0])
     return message if changed else message[:1].lower() + message[1:]
 
 

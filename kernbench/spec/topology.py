@@ -37,27 +37,38 @@ def family_of(tree: Marked, known: Iterable[str]) -> str:
     return node.value
 
 
-def complete(tree: Marked, kinds: Mapping[str, str], overrides: Mapping[str, object], known: Iterable[str]) -> Marked:
-    """The tree with the sheets of its parts and all overrides; `kinds` gives the kind of each part of the family.
+def complete(
+    tree: Marked, kinds: Mapping[str, str], overrides: Mapping[str, object], known: Iterable[str]
+) -> tuple[Marked, list[str]]:
+    """The tree with the sheets of its parts and all overrides, and what is wrong with those, a sentence each.
 
-    Errors: InputError for an override of a path that is not known, with the nearest known one.
+    `kinds` gives the kind of each part of the family. A part whose sheet cannot be used has the sheet of its own name, and
+    an override of an unknown path is left out, so that the check of all the rest makes sense.
     """
+    problems: list[str] = []
     chosen = tree.value.get("parts")
-    names = chosen.plain() if chosen and isinstance(chosen.value, dict) else {}
+    named = chosen.value if chosen and isinstance(chosen.value, dict) else {}
     for part, kind in kinds.items():
-        _, figures = load_sheet(str(names.get(part, part)), kind)
+        try:
+            _, figures = load_sheet(str(named[part].plain()) if part in named else part, kind)
+        except InputError as error:
+            if part not in named:
+                raise
+            problems.append(f"{named[part].mark}: parts.{part}: {error}")
+            _, figures = load_sheet(part, kind)
         tree = _beneath(tree, part, figures)
     paths = set(known)
     for dotted, value in overrides.items():
-        if dotted not in paths and not dotted.startswith("parts."):
-            raise InputError(f"unknown topology field {dotted!r}{suggest(dotted, paths)}")
-        tree = set_path(tree, dotted, override(dotted, value))
-    return tree
+        if dotted in paths or dotted.startswith("parts."):
+            tree = set_path(tree, dotted, override(dotted, value))
+        else:
+            problems.append(f"unknown topology field {dotted!r}{suggest(dotted, paths)}")
+    return tree, problems
 
 
 def override(dotted: str, value: object) -> Marked:
     """A value as typed on a command line (a text is read as YAML), marked as what it is."""
-    shown = f"override {dotted}={value}"
+    shown = f"override {dotted}"
     if isinstance(value, str):
         with suppress(InputError):  # what is not YAML stays a text; the check says what the field would have
             value = parse(value, shown).plain()

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from kernbench.errors import InputError
+from kernbench.library import show_path
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?\d+(_\d+)*")
@@ -100,12 +101,6 @@ def scalar(text: str) -> object:
     if _HEX.fullmatch(text):
         return int(text, 16)
     return float(text) if _FLOAT.fullmatch(text) else text
-
-
-def show_path(path: Path | str) -> str:
-    """A path as messages show it: relative to the working directory if it is below it."""
-    absolute = Path(path).absolute()
-    return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)
 
 
 class _Reader:

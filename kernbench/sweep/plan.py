@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernbench.errors import InputError
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
 from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
@@ -43,6 +44,8 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     inputs = read_inputs(checked)
     directory = Path("results", checked.name) if out is None else Path(out)
     points = tuple(inputs.points(checked, expand(checked, inputs.bench.parameters)))
+    if not points:
+        raise InputError(f"{checked.rules[0].mark}: no point is left; let where and exclude keep some")
     check_fields(checked, points)
     final = {OK} if retry else {OK, ERROR}
     kept = Store(directory).read()

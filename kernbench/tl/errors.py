@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from kernbench.errors import KernelError
+from kernbench.library import show_path
 
 _HERE = str(Path(__file__).parent)
 
@@ -46,7 +47,7 @@ def kernel_line() -> str:
     return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
 
 
-def raising_line(error: Exception, fn: Callable[..., object]) -> str:
+def raising_line(error: BaseException, fn: Callable[..., object]) -> str:
     """file:line of the innermost frame in the kernel's file; the kernel's `def` where it was not entered."""
     code = getattr(unwrap(fn), "__code__", None)
     if code is None:
@@ -60,5 +61,4 @@ def raising_line(error: Exception, fn: Callable[..., object]) -> str:
 
 
 def _place(file: str, line: int) -> str:
-    path = Path(file)
-    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{line}"
+    return f"{show_path(file)}:{line}"

@@ -68,5 +68,5 @@ def test_a_bench_file_that_does_not_load_is_bad_input(own: Path, capsys: pytest.
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        f"error: {own}/benches/own.py:1: ModuleNotFoundError: No module named 'nowhere'; the bench file does not load\n"
+        "error: benches/own.py:1: ModuleNotFoundError: No module named 'nowhere'; the bench file does not load\n"
     )

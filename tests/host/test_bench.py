@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import currentframe
 from pathlib import Path
 
 import pytest
 
 from kernbench.errors import InputError
 from kernbench.host.bench import bench, find_bench, list_benches, load_file, typed_parameters
+from kernbench.library import show_path
 
 FILE = """
 from kernbench import bench
@@ -58,10 +60,10 @@ def test_by_path_and_by_path_and_name(folder: Path) -> None:
     assert find_bench(f"{path}:two").name == "two"
     with pytest.raises(InputError) as error:
         find_bench(path)
-    assert str(error.value) == f"{path} has 2 benches; say which: two.py:one, two.py:two"
+    assert str(error.value) == "benches/two.py has 2 benches; say which: two.py:one, two.py:two"
     with pytest.raises(InputError) as error:
         find_bench(f"{path}:three")
-    assert str(error.value) == f"{path} has no bench 'three'; known: one, two"
+    assert str(error.value) == "benches/two.py has no bench 'three'; known: one, two"
 
 
 def test_a_file_is_read_again_when_it_changes(folder: Path) -> None:
@@ -78,7 +80,7 @@ def test_a_file_that_registers_nothing(folder: Path) -> None:
     with pytest.raises(InputError) as error:
         list_benches()
     assert str(error.value) == (
-        f"{path} registers no bench; put @bench(name, description) on its function, or remove the file"
+        "benches/empty.py registers no bench; put @bench(name, description) on its function, or remove the file"
     )
 
 
@@ -87,9 +89,7 @@ def test_one_name_in_two_files(folder: Path) -> None:
     put(folder, "b.py", "mine")
     with pytest.raises(InputError) as error:
         list_benches()
-    assert str(error.value) == (
-        f"bench 'mine' is registered twice, in {folder / 'a.py'} and {folder / 'b.py'}; rename one"
-    )
+    assert str(error.value) == "bench 'mine' is registered twice, at benches/a.py:4 and benches/b.py:4; rename one"
 
 
 def test_a_file_that_raises_names_its_line(folder: Path) -> None:
@@ -98,10 +98,19 @@ def test_a_file_that_raises_names_its_line(folder: Path) -> None:
     with pytest.raises(InputError) as error:
         load_file(path)
     assert str(error.value) == (
-        f"{path}:3: AttributeError: module 'math' has no attribute 'nothing'; the bench file does not load"
+        "benches/bad.py:3: AttributeError: module 'math' has no attribute 'nothing'; the bench file does not load"
     )
     path.write_text("def run(:\n")
-    with pytest.raises(InputError, match=rf"^{path}:1: SyntaxError: .*; the bench file does not load$"):
+    with pytest.raises(
+        InputError, match=r"^benches/bad.py:1: SyntaxError: invalid syntax; the bench file does not load$"
+    ):
+        load_file(path)
+
+
+def test_a_file_that_would_end_the_process(folder: Path) -> None:
+    path = folder / "bad.py"
+    path.write_text("raise SystemExit(4)\n")
+    with pytest.raises(InputError, match=r"^benches/bad.py:1: SystemExit: 4; the bench file does not load$"):
         load_file(path)
 
 
@@ -127,13 +136,15 @@ def test_unknown_names_and_indices() -> None:
 
 
 def test_a_name_that_is_not_kebab_case_and_a_parameter_without_default() -> None:
+    here = f"{show_path(__file__)}:{currentframe().f_lineno + 2}"
     with pytest.raises(InputError) as error:
         bench("Vector_Add", "x")(lambda torch: None)
-    assert str(error.value) == f"{__file__}: bench name 'Vector_Add' is not kebab-case; write it as 'vector-add'"
+    assert str(error.value) == f"{here}: bench name 'Vector_Add' is not kebab-case; write it as 'vector-add'"
+    here = f"{show_path(__file__)}:{currentframe().f_lineno + 2}"
     with pytest.raises(InputError) as error:
         bench("mine", "x")(lambda torch, M: None)
     assert str(error.value) == (
-        f"{__file__}: parameter 'M' of bench 'mine' has no plain default; give it one, such as M=512"
+        f"{here}: parameter 'M' of bench 'mine' has no plain default; give it one, such as M=512"
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kernbench import DPPolicy, InputError, KernelError, RunError, RunResult, bench, run
+from kernbench.library import show_path
 
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 
@@ -88,11 +89,12 @@ def test_a_device_is_all_sips_or_one() -> None:
 
 
 def test_a_bench_that_submits_nothing() -> None:
+    def idle(torch) -> None: ...
+
     with pytest.raises(RunError) as error:
-        attempt(lambda torch: None)
-    assert str(error.value) == (
-        f"bench 'attempt' submitted nothing; it should make tensors and launch a kernel, {Path(__file__)}"
-    )
+        attempt(idle)
+    place = f"{show_path(__file__)}:{idle.__code__.co_firstlineno}"
+    assert str(error.value) == f"bench 'attempt' at {place} submitted nothing; let it make tensors or launch a kernel"
 
 
 def test_a_bench_that_raises() -> None:
@@ -102,7 +104,34 @@ def test_a_bench_that_raises() -> None:
     with pytest.raises(RunError) as error:
         attempt(bad)
     line = bad.__code__.co_firstlineno + 1
-    assert str(error.value) == f"bench 'attempt' raised ValueError: no such thing, at {__file__}:{line}"
+    assert str(error.value) == f"bench 'attempt' raised ValueError: no such thing, at {show_path(__file__)}:{line}"
+
+
+def test_a_bench_that_would_end_the_process() -> None:
+    with pytest.raises(RunError) as error:
+        attempt(lambda torch: sys.exit(3))
+    assert str(error.value).startswith(f"bench 'attempt' raised SystemExit: 3, at {show_path(__file__)}:")
+
+
+def test_a_machine_without_pes() -> None:
+    with pytest.raises(InputError) as error:
+        run(doubling, "mesh_8x8")
+    assert str(error.value) == (
+        "machine mesh_8x8 is of family 'mesh' and has no PEs to launch kernels on; give a topology of family 'sip'"
+    )
+
+
+def test_a_reference_that_raises() -> None:
+    def bad(torch) -> None:
+        torch.expect(torch.zeros(4), lambda: 1 // 0)
+
+    line = bad.__code__.co_firstlineno + 1
+    with pytest.raises(RunError) as error:
+        attempt(bad, verify=True)
+    assert str(error.value) == (
+        "the reference of tensor 'tensor0' raised ZeroDivisionError: integer division or modulo by zero, "
+        f"at {show_path(__file__)}:{line}"
+    )
 
 
 def test_nothing_to_verify() -> None:

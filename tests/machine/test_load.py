@@ -94,18 +94,18 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
     ("overrides", "sentence"),
     [
         ({"hbm.chanel_gbs": 64}, "unknown topology field 'hbm.chanel_gbs'; did you mean 'hbm.channel_gbs'? Known: "),
-        ({"parts.hbn": "hbm"}, "override parts.hbn=hbm: parts.hbn: unknown field; did you mean 'hbm'?"),
-        ({"hbm.channel_gbs": "64 GB"}, "override hbm.channel_gbs=64 GB: hbm.channel_gbs: got '64 GB' with the unknown unit "
+        ({"parts.hbn": "hbm"}, "override parts.hbn: unknown field; did you mean 'hbm'?"),
+        ({"hbm.channel_gbs": "64 GB"}, "override hbm.channel_gbs: got '64 GB' with the unknown unit "
                                        "'GB', expected a number, alone or in one of: B/s, KB/s, MB/s, GB/s, TB/s, B/ns"),
-        ({"hbm.channels": 0}, "override hbm.channels=0: hbm.channels: got 0, expected greater than 0"),
-        ({"noc.gbs": 1e9}, "override noc.gbs=1000000000.0: noc.gbs: got 1000000000.0, expected less than or equal to 1000000"),
-        ({"noc.gbs": "nan"}, "override noc.gbs=nan: noc.gbs: got 'nan', expected a number, alone or in one of: "),
+        ({"hbm.channels": 0}, "override hbm.channels: got 0, expected greater than 0"),
+        ({"noc.gbs": 1e9}, "override noc.gbs: got 1000000000.0, expected less than or equal to 1000000"),
+        ({"noc.gbs": "nan"}, "override noc.gbs: got 'nan', expected a number, alone or in one of: "),
         ({"hbm.burst_bytes": 512},
          "topology/tiny.yaml:2:1: flit_bytes 256 is not a multiple of hbm.burst_bytes 512; change one"),
         ({"cube.pes": 5}, "topology/tiny.yaml:16:1: cube: pes is 5 but pe_routers names 4; name more routers"),
         ({"cube.hole": "[r0c0]"}, "topology/tiny.yaml:16:1: cube: pe_routers names 'r0c0', "
                                   "which is outside 2 x 3 or in the hole"),
-        ({"cube.hole": "[x]"}, "override cube.hole=[x]: cube.hole.0: got 'x', expected a router like 'r0c1'"),
+        ({"cube.hole": "[x]"}, "override cube.hole: cube.hole.0: got 'x', expected a router like 'r0c1'"),
         ({"sip.cubes.w": 17},
          "topology/tiny.yaml:12:3: sip.cubes: got 17 x 1 cubes, expected 16 at most: an address has no more"),
         ({"sips.count": 6, "sips.topology": "torus_2d"},
@@ -113,7 +113,7 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
         ({"sips.count": 6, "sips.w": 2, "sips.h": 2},
          "topology/tiny.yaml:7:1: sips: got w 2 x h 2, expected a product of count 6"),
         ({"sips.w": 2}, "topology/tiny.yaml:7:1: sips: got one of w and h, expected both or none"),
-        ({"sips.topology": "star"}, "override sips.topology=star: sips.topology: got 'star', "
+        ({"sips.topology": "star"}, "override sips.topology: got 'star', "
                                     "expected 'ring_1d', 'torus_2d', 'mesh_2d' or 'mesh_2d_no_wrap'"),
     ],
 )  # fmt: skip

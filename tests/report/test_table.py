@@ -33,9 +33,9 @@ def test_failed_points_are_not_ranked() -> None:
 def test_the_table_shows_what_varies_and_what_came_out() -> None:
     lines = shown(table(lambda gbs, _: 800.5 / gbs, topology__ucie__gbs=[8, 0.5], variant=["a"]), 1)
     assert lines[0] == ["best", "1", "of", "2", "points", "by", "latency"]
-    assert lines[1] == ["ucie."]
-    assert lines[2] == ["gbs", "latency", "ns", "TFLOPS", "busy", "bottleneck"]
-    assert lines[4] == ["8", "100.1", "9.994", "80%", "sip0.cube0.hbm_ctrl.pe0"]
+    assert (lines[1], lines[2]) == (["topology."], ["ucie."])
+    assert lines[3] == ["gbs", "latency", "ns", "TFLOPS", "busy", "bottleneck"]
+    assert lines[5] == ["8", "100.1", "9.994", "80%", "sip0.cube0.hbm_ctrl.pe0"]
 
 
 def test_a_table_of_failures_is_empty() -> None:

@@ -20,7 +20,10 @@ def models(tmp_path, monkeypatch):
 
 def _tree(text, overrides, path):
     path.write_text(text)
-    return complete(load_tree(path, overrides), {"hbm": "hbm"}, overrides, KNOWN).plain()
+    tree, problems = complete(load_tree(path, overrides), {"hbm": "hbm"}, overrides, KNOWN)
+    if problems:
+        raise InputError("\n".join(problems))
+    return tree.plain()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_a_text_override_is_read_as_yaml():
     assert override("a.b", "[1, x]").plain() == [1, "x"]
     assert override("a.b", "1e3").plain() == 1000.0
     assert override("a.b", (1, {"c": None})).plain() == [1, {"c": None}]
-    assert str(override("a.b", "6 x").mark) == "override a.b=6 x"
+    assert str(override("a.b", "6 x").mark) == "override a.b"
 
 
 def test_an_override_that_is_not_yaml_is_a_text():
@@ -76,3 +79,11 @@ def test_a_file_that_is_no_mapping_is_said(tmp_path, monkeypatch):
     (tmp_path / "t.yaml").write_text("- 1\n")
     with pytest.raises(InputError, match=r"^t.yaml:1:1: expected a mapping with the key 'family'$"):
         load_tree(tmp_path / "t.yaml", {})
+
+
+def test_a_sheet_that_is_not_there_does_not_hide_other_mistakes(models, tmp_path):
+    with pytest.raises(InputError) as caught:
+        _tree("family: sip\nparts: {hbm: hbn}\n", {"hbm.chanels": 4}, tmp_path / "t.yaml")
+    first, second = str(caught.value).splitlines()
+    assert first.startswith("t.yaml:2:14: parts.hbm: unknown model sheet 'hbn'; did you mean 'hbm'? Known: ")
+    assert second.startswith("unknown topology field 'hbm.chanels'; did you mean 'hbm.channels'? Known: ")

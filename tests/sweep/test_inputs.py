@@ -113,7 +113,7 @@ def test_fields_of_the_topology_are_checked_value_by_value(tmp_path: Path) -> No
     )
     assert len(found) == 2
     assert found[0].startswith("grid: unknown topology field 'hbm.chanels'; did you mean 'hbm.channels'?")
-    assert found[1].startswith("grid: override ucie.gbs=-1: ucie.gbs: got -1, expected greater than ")
+    assert found[1].startswith("grid: override ucie.gbs: got -1, expected greater than ")
 
 
 def test_values_that_fit_only_together_are_not_refused(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from kernbench.errors import InputError
 from kernbench.sweep.plan import MANIFEST, plan_sweep, write_manifest
 from kernbench.sweep.row import ERROR, LOST, failed_row, ok_row
 from kernbench.sweep.store import Store
@@ -12,6 +15,12 @@ def test_a_plan_runs_nothing_and_writes_nothing(tmp_path: Path) -> None:
     plan = plan_sweep(fakes.toy_grid(tmp_path, M=[1, 2]), tmp_path / "out")
     assert (len(plan.points), len(plan.missing)) == (2, 2)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_grid_without_points_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        plan_sweep({**fakes.toy_grid(tmp_path, M=[1, 2]), "where": "M > 2"}, tmp_path / "out")
+    assert str(caught.value) == "grid: no point is left; let where and exclude keep some"
 
 
 def test_results_go_to_a_directory_of_the_grids_name(tmp_path: Path) -> None:

@@ -190,6 +190,14 @@ def failing(kernel, *args, live=False):
 
 
 @pytest.mark.parametrize("live", [False, True])
+def test_a_kernel_cannot_end_the_process(live):
+    def kernel(*, tl):
+        raise SystemExit(3)
+
+    assert str(failing(kernel, live=live)).startswith("kernel kernel on sip0.cube0.pe0 raised SystemExit: 3, at ")
+
+
+@pytest.mark.parametrize("live", [False, True])
 def test_a_kernel_that_raises_is_named_with_its_line(live):
     def kernel(*, tl):
         tl.load(A, (4,))
