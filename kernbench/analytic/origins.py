@@ -1,0 +1,121 @@
+"""From which field of a topology each time of a machine comes.
+
+A compiled machine holds the times and, among its figures, the fields themselves; which time comes from which field is known
+to its family alone and written down here once more, because bounds are formulas in the fields. A test compiles machines with
+other fields and compares. A time that is not in these tables is a constant: bounds hold, but do not follow its field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+_LINKS = {  # the kinds of the two ends, and the bandwidth of a link between them
+    "router router": "noc.gbs",
+    "m_cpu router": "noc.gbs",
+    "hbm_ctrl router": "noc.gbs",
+    "pe_cpu router": "noc.gbs",
+    "pe_mmu router": "noc.gbs",
+    "endpoint router": "noc.gbs",
+    "router sram": "sram.gbs",
+    "pe_dma router": "pe_dma.gbs",
+    "conn router": "ucie.gbs",
+    "conn ucie": "ucie.gbs",
+    "ucie ucie": "ucie.gbs",
+    "io_ucie ucie": "ucie.gbs",
+    "conn io_ucie": "ucie.gbs",
+    "conn io_noc": "ucie.gbs",
+    "io_noc pcie_ep": "pcie_ep.gbs",
+    "io_cpu io_noc": "pcie_ep.gbs",
+    "pcie_ep switch": "pcie_ep.gbs",
+}
+_CHANNELS = {"hbm_ctrl": "hbm.channel_gbs", "sram": "sram.gbs"}  # by kind of node
+_PART_OF_NODE = {"router": "noc", "io_ucie": "ucie", "hbm_ctrl": "hbm"}  # where the part is not called as the node
+_RATES = {  # figures that are a time for each of what is done at a rate, and how many of it a rate of 1 does in a ns
+    "pe_cpu.cycle": ("pe_cpu.clock_ghz", 1),
+    "pe_tcm.read_byte": ("pe_tcm.read_gbs", 1),
+    "pe_tcm.write_byte": ("pe_tcm.write_gbs", 1),
+    **{f"pe_gemm.flop_{bits}": (f"pe_gemm.tflops_f{bits}", 1000) for bits in (8, 16, 32)},
+    **{f"pe_math.element_{bits}": (f"pe_math.elements_f{bits}", 1) for bits in (8, 16, 32)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A field, and how the time follows from it.
+
+    With `factor`: femtoseconds for one thing at `factor` times the field's rate. Without: the field is the time, in ns.
+    """
+
+    field: str
+    factor: int | None = None
+
+    def fs(self, value: np.ndarray, amount: int = 1) -> np.ndarray:
+        """float64[point]: the time of an amount where the field has these values, as the machine's compiler has it."""
+        if self.factor is None:
+            return amount * np.rint(value * FS_PER_NS)
+        return amount * FS_PER_NS / (value * self.factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """The origins of a machine's times; NONE of an index, or no key, is a time that does not vary."""
+
+    known: tuple[Origin, ...]
+    figures: Mapping[str, Origin]  # of what program durations are amounts of
+    service: np.ndarray  # int64[station] into `known`: of a byte
+    overhead: np.ndarray  # int64[station]: of the node before it
+    turn: np.ndarray  # int64[station]
+
+
+def no_origins(machine: Machine) -> Origins:
+    """Nothing varies."""
+    none = np.full(len(machine.stations.fs_per_flit), -1, np.int64)
+    return Origins((), {}, none, none, none)
+
+
+def find_origins(machine: Machine) -> Origins:
+    """All that is known of a machine."""
+    known: dict[Origin, int] = {}
+
+    def index(field: str | None, factor: int | None = None) -> int:
+        if field is None or field not in machine.figures:
+            return -1
+        return known.setdefault(Origin(field, factor), len(known))
+
+    count, kinds = len(machine.stations.fs_per_flit), machine.node_kind
+    service, overhead, turn = (np.full(count, -1, np.int64) for _ in range(3))
+    ends = zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), machine.edge_gbs.tolist(), strict=True)
+    for edge, (src, dst, gbs) in enumerate(ends):
+        field = _link_field(kinds[src], kinds[dst])
+        if src not in machine.terminals:  # a memory's overhead is paid before its channels
+            overhead[edge] = index(f"{_PART_OF_NODE.get(kinds[src], kinds[src])}.overhead_ns")
+        base = machine.figures.get(field or "", 0)
+        if base and gbs % base == 0:
+            service[edge] = index(field, int(gbs // base))
+    for node, terminal in machine.terminals.items():
+        channels = slice(terminal.first_station, terminal.first_station + terminal.stripes)
+        part = _PART_OF_NODE.get(kinds[node], kinds[node])
+        service[channels] = index(_CHANNELS.get(kinds[node]), 1)
+        overhead[channels] = index(f"{part}.overhead_ns")
+        turn[channels] = index(f"{part}.turn_ns")
+    figures = {figure: Origin(*rate) for figure, rate in _RATES.items() if rate[0] in machine.figures}
+    for name in machine.figures:
+        part, _, figure = name.partition(".")
+        if figure in ("overhead", "tlb") and f"{name}_ns" in machine.figures:
+            figures[name] = Origin(f"{part}.{figure}_ns")
+    return Origins(tuple(known), figures, service, overhead, turn)
+
+
+def _link_field(a: str, b: str) -> str | None:
+    if a.startswith("pe_") and b.startswith("pe_"):
+        return "pe_tcm.read_gbs"
+    return _LINKS.get(" ".join(sorted((a, b))))

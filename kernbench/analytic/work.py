@@ -1,0 +1,120 @@
+"""How much a program makes each server and each station do, as forms, and all of it together.
+
+Nothing ends before each of its resources has done its work. And it ends no later than if everything were done one after
+the other: while anything is still to happen, some row's duration, some flit's service, some wire, node overhead, request or
+acknowledgement is under way, for whatever waits, waits for one of these, and waiting ends the instant they do. So the time
+is covered by these intervals and is at most their sum. (An UNTIL covers the time from the start; the latest covers all.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.analytic.rows import spread
+from kernbench.program.ops import NONE, Op
+
+if TYPE_CHECKING:
+    from kernbench.analytic.basis import Term
+    from kernbench.analytic.moves import Moves
+    from kernbench.analytic.rows import Rows
+    from kernbench.machine.machine import Machine
+
+
+class Durations(NamedTuple):
+    """What the program's durations are on the machine: a term for each."""
+
+    atom: np.ndarray  # int64[duration]
+    amount: np.ndarray  # int64[duration]
+
+
+class Forms(NamedTuple):
+    """A form of each of some resources."""
+
+    kind: str  # "server", "station", "path"
+    at: np.ndarray  # int64[form] which of them
+    forms: np.ndarray  # float64[form, atom]
+
+
+def weigh_stations(machine: Machine, rows: Rows, moves: Moves, atoms: int) -> Forms:
+    """The service of all flits that are routed through each station."""
+    routes = machine.routing.tables()
+    whole = np.column_stack([moves.kind, rows.op[moves.row, 3]])
+    kinds, count = np.unique(whole[moves.nbytes[moves.kind] > 0], axis=0, return_counts=True)  # kind, stripe
+    kind, stripe = kinds.T if len(kinds) else np.zeros((2, 0), np.int64)
+    route, nbytes = moves.route[kind], moves.nbytes[kind]
+    at, of = spread(routes.start[route], routes.start[route + 1])
+    terms = [term for k in kind.tolist() for step in moves.steps[k] for term in (step.full, step.last)]
+    term = np.array(terms, np.int64).reshape(-1, 2, 2)  # [step of a kind, full or last, atom or amount]
+    flits = -(-nbytes // machine.flit_bytes)
+    first, flits, count, stripes = stripe[of], flits[of], count[of], routes.stripes[at]
+    share, lane = spread(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
+    here = (flits[lane] - share - 1) // stripes[lane] + 1  # flits share, share + stripes, ...
+    ends = ((flits[lane] - 1) % stripes[lane] == share).astype(np.int64)
+    station = routes.station[at][lane] + (first[lane] + share) % stripes[lane]
+    used, index = np.unique(station[here > 0], return_inverse=True)
+    forms = np.zeros((len(used), atoms))
+    for which, number in ((0, here - ends), (1, ends)):
+        found = term[lane, which]
+        np.add.at(forms, (index, found[here > 0, 0]), (number * count[lane] * found[:, 1])[here > 0])
+    return Forms("station", used, forms)
+
+
+class Servers(NamedTuple):
+    """The work of servers: jobs, and transfers that hold them."""
+
+    slots: np.ndarray  # int64[server]
+    jobs: np.ndarray  # float64[server, atom] durations of jobs, and before transfers
+    holds: np.ndarray  # int64[hold, 3] server, kind of move, how many
+
+    def alone(self) -> Forms:
+        """The jobs of each server, over its slots."""
+        return Forms("server", np.arange(len(self.slots)), self.jobs / self.slots[:, None])
+
+    def held(self, move_forms: np.ndarray) -> Forms:
+        """All work of each server that transfers hold, over its slots; `move_forms`: float64[kind, atom]."""
+        server, kind, count = self.holds.T
+        used, index = np.unique(server, return_inverse=True)
+        forms = self.jobs[used]
+        np.add.at(forms, index, count[:, None] * move_forms[kind])
+        return Forms("server", used, forms / self.slots[used, None])
+
+
+def weigh_servers(machine: Machine, rows: Rows, durations: Durations, moves: Moves, atoms: int) -> Servers:
+    """What servers do."""
+    slots = np.asarray(machine.server_slots)
+    op = rows.op[rows.stage]
+    held = rows.op[moves.row, 5] != NONE
+    jobs = np.zeros((len(slots), atoms))
+    for timed in (op[op[:, 0] == Op.EXEC][:, 1:3], rows.op[moves.row[held]][:, [5, 7]]):
+        server, duration = timed.T
+        np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration])
+    pairs = np.column_stack([rows.op[moves.row, 5], moves.kind])[held]
+    pairs, count = np.unique(pairs, axis=0, return_counts=True)
+    return Servers(slots, jobs, np.column_stack([pairs, count]))
+
+
+def sum_up(machine: Machine, rows: Rows, durations: Durations, moves: Moves, atoms: int) -> np.ndarray:
+    """float64[atom] everything one after the other."""
+    form, kind, op = np.zeros(atoms), rows.kind, rows.op
+    form[0] = op[rows.row[kind == Op.UNTIL], 1].max(initial=0)
+    stages = op[rows.stage]
+    for duration in (
+        op[rows.row[kind == Op.DELAY], 1],
+        stages[stages[:, 0] == Op.EXEC, 2],
+        stages[stages[:, 0] == Op.MOVE, 7],
+    ):
+        np.add.at(form, durations.atom[duration], durations.amount[duration])
+    wires = machine.routing.tables().propagation_fs
+    for at, count in enumerate(np.bincount(moves.kind, minlength=len(moves.route)).tolist()):
+        flits = int(-(-moves.nbytes[at] // machine.flit_bytes))
+        form[0] += count * (moves.fixed_fs[at] + max(flits - 1, 0) * wires[moves.route[at]])
+        for step in moves.steps[at]:
+            for term, times in ((step.full, flits - 1), (step.last, 1), (step.turn, flits), (step.overhead, 1)):
+                _add(form, term, count * times)
+    return form
+
+
+def _add(form: np.ndarray, term: Term, times: int) -> None:
+    form[term[0]] += times * term[1]

@@ -1,0 +1,36 @@
+"""Bounds against the clock: below and above what the loop says, for any program that ends."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
+
+from kernbench.analytic import bounds
+from kernbench.engine import Session
+from kernbench.errors import DeadlockError
+from tests.engine.strategies import programs
+
+
+def named(program):
+    """A bare machine has no names; bounds name what binds."""
+    machine = program.machine
+    machine.station_name = [f"station{i}" for i in range(len(machine.stations.fs_per_flit))]
+    machine.server_kind = ["server"] * len(machine.server_slots)
+    machine.server_name = [str(i) for i in range(len(machine.server_slots))]
+    return program
+
+
+@pytest.mark.slow
+@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_bounds_hold(program):
+    session = Session(named(program), "flit")
+    session.run()
+    try:
+        session.check_finished()
+    except DeadlockError:
+        assume(False)
+    found = bounds(program)
+    event(f"binding {found.binding.split(maxsplit=1)[0]}")
+    event("tight" if found.lower_fs == session.now_fs else "loose")
+    assert found.lower_fs <= session.now_fs <= found.upper_fs
