@@ -1,4 +1,4 @@
-"""Binary heaps: pending events by (time, key, index), and landing bounds by time.
+"""Binary heaps in the memory of a run: pending events by (time, key, index), and landing bounds by time.
 
 A row an entry, so that one cache line holds two events; the payload in the last column is never compared.
 """
@@ -6,99 +6,90 @@ A row an entry, so that one cache line holds two events; the payload in the last
 from __future__ import annotations
 
 from kernels_jit._jit import jit
-from kernels_jit.state import BOUND_N, HEAP_N
+from kernels_jit.state import BOUND_N, BOUNDS, HEAP, HEAP_N
 
 
 @jit
-def push(heap, n, time, key, index, data):
-    """Insert a row into int64[row, 4] with n entries; the caller has made sure of room and counts on from n + 1."""
-    at = n
-    while at > 0:
-        up = (at - 1) >> 1
-        t = heap[up, 0]
-        if t < time:
+def schedule(m, time, key, index, data):
+    """Add a pending event; the caller has made sure of room."""
+    base, n = m[HEAP], m[HEAP_N]
+    m[HEAP_N] = n + 1
+    while n > 0:
+        up = (n - 1) >> 1
+        a = base + 4 * up
+        if not _before(m, time, key, index, a):
             break
-        if t == time:
-            k = heap[up, 1]
-            if k < key or (k == key and heap[up, 2] < index):
-                break
-        for column in range(4):
-            heap[at, column] = heap[up, column]
-        at = up
-    heap[at, 0], heap[at, 1], heap[at, 2], heap[at, 3] = time, key, index, data
+        at = base + 4 * n
+        m[at], m[at + 1], m[at + 2], m[at + 3] = m[a], m[a + 1], m[a + 2], m[a + 3]
+        n = up
+    at = base + 4 * n
+    m[at], m[at + 1], m[at + 2], m[at + 3] = time, key, index, data
 
 
 @jit
-def drop(heap, n):
-    """Remove the first of n rows; the caller has read it and counts on from n - 1."""
-    last = n - 1
-    time, key, index, data = heap[last, 0], heap[last, 1], heap[last, 2], heap[last, 3]
-    at = 0
+def drop_event(m):
+    """Remove the first event; the caller has read it."""
+    base, last = m[HEAP], m[HEAP_N] - 1
+    m[HEAP_N] = last
+    end = base + 4 * last
+    time, key, index, data = m[end], m[end + 1], m[end + 2], m[end + 3]
+    n = 0
     while True:
-        child = 2 * at + 1
+        child = 2 * n + 1
         if child >= last:
             break
-        right = child + 1
-        if right < last and _before(heap, right, heap[child, 0], heap[child, 1], heap[child, 2]):
-            child = right
-        if not _before(heap, child, time, key, index):
-            break
-        for column in range(4):
-            heap[at, column] = heap[child, column]
-        at = child
-    heap[at, 0], heap[at, 1], heap[at, 2], heap[at, 3] = time, key, index, data
-
-
-@jit
-def _before(heap, row, time, key, index):
-    t = heap[row, 0]
-    if t != time:
-        return t < time
-    k = heap[row, 1]
-    return k < key or (k == key and heap[row, 2] < index)
-
-
-@jit
-def schedule(s, time, key, index, data):
-    """Add a pending event."""
-    n = s.scalar[HEAP_N]
-    push(s.heap, n, time, key, index, data)
-    s.scalar[HEAP_N] = n + 1
-
-
-@jit
-def push_bound(s, time, flight):
-    """Remember that a flight cannot land before a time."""
-    bound = s.bound
-    at = s.scalar[BOUND_N]
-    s.scalar[BOUND_N] = at + 1
-    while at > 0:
-        up = (at - 1) >> 1
-        if bound[up, 0] <= time:
-            break
-        bound[at, 0], bound[at, 1] = bound[up, 0], bound[up, 1]
-        at = up
-    bound[at, 0], bound[at, 1] = time, flight
-
-
-@jit
-def pop_bound(s):
-    """The flight with the smallest bound, removed."""
-    bound = s.bound
-    first = bound[0, 1]
-    last = s.scalar[BOUND_N] - 1
-    s.scalar[BOUND_N] = last
-    time, flight = bound[last, 0], bound[last, 1]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= last:
-            break
-        if child + 1 < last and bound[child + 1, 0] < bound[child, 0]:
+        a = base + 4 * child
+        if child + 1 < last and _before(m, m[a + 4], m[a + 5], m[a + 6], a):
             child += 1
-        if bound[child, 0] >= time:
+            a += 4
+        if _before(m, time, key, index, a):
             break
-        bound[at, 0], bound[at, 1] = bound[child, 0], bound[child, 1]
-        at = child
-    bound[at, 0], bound[at, 1] = time, flight
+        at = base + 4 * n
+        m[at], m[at + 1], m[at + 2], m[at + 3] = m[a], m[a + 1], m[a + 2], m[a + 3]
+        n = child
+    at = base + 4 * n
+    m[at], m[at + 1], m[at + 2], m[at + 3] = time, key, index, data
+
+
+@jit
+def _before(m, time, key, index, at):
+    t = m[at]
+    if time != t:
+        return time < t
+    return key < m[at + 1] or (key == m[at + 1] and index < m[at + 2])
+
+
+@jit
+def push_bound(m, time, flight):
+    """Remember that a flight cannot land before a time."""
+    base, n = m[BOUNDS], m[BOUND_N]
+    m[BOUND_N] = n + 1
+    while n > 0:
+        up = (n - 1) >> 1
+        if m[base + 2 * up] <= time:
+            break
+        m[base + 2 * n], m[base + 2 * n + 1] = m[base + 2 * up], m[base + 2 * up + 1]
+        n = up
+    m[base + 2 * n], m[base + 2 * n + 1] = time, flight
+
+
+@jit
+def pop_bound(m):
+    """The flight with the smallest bound, removed."""
+    base, last = m[BOUNDS], m[BOUND_N] - 1
+    m[BOUND_N] = last
+    first = m[base + 1]
+    time, flight = m[base + 2 * last], m[base + 2 * last + 1]
+    n = 0
+    while True:
+        child = 2 * n + 1
+        if child >= last:
+            break
+        if child + 1 < last and m[base + 2 * child + 2] < m[base + 2 * child]:
+            child += 1
+        if m[base + 2 * child] >= time:
+            break
+        m[base + 2 * n], m[base + 2 * n + 1] = m[base + 2 * child], m[base + 2 * child + 1]
+        n = child
+    m[base + 2 * n], m[base + 2 * n + 1] = time, flight
     return first

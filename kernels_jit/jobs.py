@@ -6,6 +6,7 @@ from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.state import (
     JOB_END,
+    JOB_FREE,
     JOB_FREE_N,
     JOB_NEXT,
     JOB_OWNER,
@@ -16,20 +17,20 @@ from kernels_jit.state import (
 
 
 @jit
-def new_job(s, row, end, owner, plan):
+def new_job(m, row, end, owner, plan):
     """A job for rows [row, end); the caller has made sure of room."""
-    n = s.scalar[JOB_FREE_N] - 1
-    s.scalar[JOB_FREE_N] = n
-    job = s.job_free[n]
-    s.job[job, JOB_ROW], s.job[job, JOB_END], s.job[job, JOB_OWNER], s.job[job, JOB_PLAN] = row, end, owner, plan
-    s.job[job, JOB_TOKEN] = codes.NONE
-    s.job[job, JOB_NEXT] = codes.NONE
+    job = m[JOB_FREE]
+    m[JOB_FREE] = m[job + JOB_NEXT]
+    m[JOB_FREE_N] -= 1
+    m[job + JOB_ROW], m[job + JOB_END], m[job + JOB_OWNER], m[job + JOB_PLAN] = row, end, owner, plan
+    m[job + JOB_TOKEN] = codes.NONE
+    m[job + JOB_NEXT] = codes.NONE
     return job
 
 
 @jit
-def free_job(s, job):
-    """Return a job's slot."""
-    n = s.scalar[JOB_FREE_N]
-    s.job_free[n] = job
-    s.scalar[JOB_FREE_N] = n + 1
+def free_job(m, job):
+    """Return a job's row to the pool."""
+    m[job + JOB_NEXT] = m[JOB_FREE]
+    m[JOB_FREE] = job
+    m[JOB_FREE_N] += 1

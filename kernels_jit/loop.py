@@ -2,10 +2,8 @@
 
 Map: `run` looks at the earliest event and at the earliest time at which a transfer could land. If the event comes first it
 is done: deliveries, completions and wake-ups go to `servers` and `threads`. Otherwise the network is served up to that
-time, which either lands the transfer (and so makes events) or tells when it can land at the soonest.
-
-What was tried for the flits of 8 x 8 mesh traffic, in million flit-hops a second on one core of a noisy two-core machine:
-one heap of all flits 5 to 7; sweeps in channel order with a queue per port, as here, see docs/engine.md.
+time, which either lands the transfer (and so makes events) or tells when it can land at the soonest. What was tried, with
+figures, stands in docs/engine.md.
 """
 
 from __future__ import annotations
@@ -13,15 +11,17 @@ from __future__ import annotations
 from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.flights import forget
-from kernels_jit.heap import drop, pop_bound, push_bound
+from kernels_jit.heap import drop_event, pop_bound, push_bound
 from kernels_jit.network import advance, bound_of, earliest
 from kernels_jit.servers import add, finish
 from kernels_jit.state import (
     BOUND_N,
+    BOUNDS,
     EVENTS,
     FLIGHT_BASE,
     FLIGHT_JOB,
     FLIGHT_STAMP,
+    HEAP,
     HEAP_N,
     JOB_ROW,
     NEVER,
@@ -32,59 +32,65 @@ from kernels_jit.threads import run_thread, short
 
 
 @jit
-def run(code, net, s, pool, most_events):
+def run(m, op, times, pool, most_events):
     """Run until nothing can happen, a thread asks, a pool must grow, or `most_events` more are done.
 
-    Arguments: `tables.Code`, `tables.Network`, `state.State`, int64[slot, 2] queued flits, int. Answers (status, pool).
+    Arguments: int64[word] memory (see `state`), int64[row, ROW_WIDTH] op table, int64[row, OP_COLUMNS] times of its rows,
+    int64[slot, 2] queued flits, int. Answers (status, pool).
     """
-    scalar = s.scalar
-    stop = scalar[EVENTS] + most_events
-    if scalar[RESUME] != codes.NONE:
-        thread = scalar[RESUME]
-        scalar[RESUME] = codes.NONE
-        status = run_thread(code, net, s, thread, scalar[NOW])
+    stop = m[EVENTS] + most_events
+    if m[RESUME] != codes.NONE:
+        thread = m[RESUME]
+        m[RESUME] = codes.NONE
+        status = run_thread(m, op, times, thread, m[NOW])
         if status != codes.IDLE:
             return status, pool
     while True:
-        status = short(s)
+        status = short(m)
         if status != codes.IDLE:
             return status, pool
-        if scalar[EVENTS] >= stop:
+        if m[EVENTS] >= stop:
             return codes.MORE, pool
-        event_fs = s.heap[0, 0] if scalar[HEAP_N] > 0 else NEVER
-        bound_fs = s.bound[0, 0] if scalar[BOUND_N] > 0 else NEVER
+        event_fs = m[m[HEAP]] if m[HEAP_N] > 0 else NEVER
+        bound_fs = m[m[BOUNDS]] if m[BOUND_N] > 0 else NEVER
         if bound_fs <= event_fs:
-            if bound_fs == NEVER and earliest(net, s) == NEVER:
+            if bound_fs == NEVER and earliest(m) == NEVER:
                 return codes.IDLE, pool
-            pool, reached = advance(code, net, s, bound_fs, pool, stop)
+            pool, reached = advance(m, op, times, bound_fs, pool, stop)
             if reached:
-                renew_bounds(net, s, bound_fs)
+                renew_bounds(m, bound_fs)
             continue
-        heap = s.heap
-        now, key, index, data = heap[0, 0], heap[0, 1], heap[0, 2], heap[0, 3]
-        drop(heap, scalar[HEAP_N])
-        scalar[HEAP_N] -= 1
-        kind = key >> codes.KIND_SHIFT
-        if kind <= codes.DONE and s.flight[data, FLIGHT_STAMP] != index:
-            continue
-        scalar[NOW] = now
-        scalar[EVENTS] += 1
-        if kind == codes.WAKE:
-            status = run_thread(code, net, s, data, now)
-            if status != codes.IDLE:
-                return status, pool
-        elif kind == codes.SERVED:
-            finish(code, net, s, data, now)
-        elif kind == codes.DONE:
-            finish(code, net, s, forget(net, s, data), now)
-        else:
-            add(code.op, s, code.op[s.job[s.flight[data, FLIGHT_JOB], JOB_ROW], 6], 1, now)
+        status = do_event(m, op, times)
+        if status != codes.IDLE:
+            return status, pool
 
 
 @jit
-def renew_bounds(net, s, horizon):
+def do_event(m, op, times):
+    """Do the earliest event; answers the status of the thread it woke, if any."""
+    at = m[HEAP]
+    now, key, index, data = m[at], m[at + 1], m[at + 2], m[at + 3]
+    drop_event(m)
+    kind = key >> codes.KIND_SHIFT
+    if kind <= codes.DONE and m[data + FLIGHT_STAMP] != index:
+        return codes.IDLE
+    m[NOW] = now
+    m[EVENTS] += 1
+    if kind == codes.WAKE:
+        return run_thread(m, op, times, data, now)
+    if kind == codes.SERVED:
+        finish(m, op, times, data, now)
+    elif kind == codes.DONE:
+        finish(m, op, times, forget(m, data), now)
+    else:
+        add(m, op, op[m[m[data + FLIGHT_JOB] + JOB_ROW], 6], 1, now)
+    return codes.IDLE
+
+
+@jit
+def renew_bounds(m, horizon):
     """Flights whose bound the network has passed have landed, or get a later bound."""
-    while s.scalar[BOUND_N] > 0 and s.bound[0, 0] <= horizon:
-        flight = pop_bound(s)
-        if s.flight[flight, FLIGHT_BASE] != codes.NONE:
-            push_bound(s, bound_of(net, s, flight, horizon), flight)
+    while m[BOUND_N] > 0 and m[m[BOUNDS]] <= horizon:
+        flight = pop_bound(m)
+        if m[flight + FLIGHT_BASE] != codes.NONE:
+            push_bound(m, bound_of(m, flight, horizon), flight)

@@ -1,11 +1,11 @@
 """The network: stations served in an order in which whatever feeds a station comes before it.
 
-No event queue. `sweep` visits every station that has flits, once, in channel order (`Network.rank`), and serves all that
-comes before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is, and it
-only merges them by (arrival, owner, flit). How far a sweep may go: nothing may be injected before the horizon. Injections
+No event queue. A sweep visits every station that has flits, once, in channel order (by rank), and serves all that comes
+before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is, and it only
+merges them by (arrival, owner, flit). How far a sweep may go: nothing may be injected before the horizon. Injections
 follow from landings, and no flight lands before its bound; the smallest bound is the horizon. A flight that has not landed
 by its bound gets a new one from what is left of it. If some edge goes against the order (the graph of channels has cycles),
-a sweep also ends before the soonest flit could have used such an edge (`Network.window_fs`).
+a sweep also ends before the soonest flit could have used such an edge (`WINDOW_FS`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ from kernels_jit.alone import fly, part_fs, service_fs
 from kernels_jit.flights import land
 from kernels_jit.queues import comes_first, inject, note_arrival, widen
 from kernels_jit.state import (
-    CAP_FS,
+    AT_BIT,
+    AT_WORD,
     EVENTS,
+    FLIGHT_ALIGN,
     FLIGHT_ARRIVED,
     FLIGHT_BASE,
+    FLIGHT_END,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
+    FLIGHT_GATES,
     FLIGHT_LAST_BYTES,
     FLIGHT_LATEST_FS,
-    FLIGHT_OWNER,
     FLIGHT_ROUTE,
     FLIGHT_SHIFT,
     FLIGHT_STRIPE,
@@ -35,28 +38,40 @@ from kernels_jit.state import (
     FLIT_BYTES,
     FLIT_MASK,
     FLIT_SHIFT,
+    LANDED,
+    LANDED_N,
+    MAX_STEPS,
     NEVER,
+    PENDING,
+    PORT_COLUMNS,
+    PORT_FS,
     PORT_HEAD,
     PORT_MASK,
     PORT_RING,
     PORT_TAIL,
+    PORTS,
+    ROUTE_COLUMNS,
+    ROUTE_DIRECTION,
+    ROUTES,
     SOURCE_ENTRY,
     SOURCE_FS,
     SOURCE_NEXT,
+    STATION_AT,
     STATION_BUSY_FS,
+    STATION_COLUMNS,
     STATION_DIRECTION,
     STATION_FLITS,
     STATION_FREE_FS,
+    STATION_FULL_FS,
     STATION_HEAD_FS,
+    STATION_PORT,
+    STATION_PORT_END,
+    STATION_PROPAGATION_FS,
+    STATION_QUANTUM,
     STATION_SOURCE,
+    STATION_TURN_FS,
+    STEP_COLUMNS,
     STEP_MASK,
-)
-from kernels_jit.tables import (
-    FULL_FS,
-    PROPAGATION_FS,
-    QUANTUM_BYTES,
-    ROUTE_DIRECTION,
-    ROUTE_END,
     STEP_OVERHEAD_FS,
     STEP_PORT,
     STEP_PORT_BEFORE,
@@ -64,12 +79,19 @@ from kernels_jit.tables import (
     STEP_STATION,
     STEP_STRIPES,
     STEP_WHOLE,
-    TURN_FS,
+    STEPS,
+    STOP_ENTRY,
+    STOP_FLIGHT,
+    STOP_FS,
+    STOP_PORT,
+    STOP_STATION,
+    STOP_STEP,
+    WINDOW_FS,
+    WORDS,
 )
 
 _NONE = codes.NONE
 SERVED_ALL, GATHERED, FULL = 0, 1, 2  # why `serve` stopped
-AT_WORD, AT_BIT, SERVED_N, LANDED_N = 4, 5, 6, 7  # of `State.interrupt`: where it stopped, and counts of this sweep
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.zeros(64, np.int64)
 for _i in range(64):
@@ -78,310 +100,279 @@ for _i in range(64):
 
 @jit
 def lowest_bit(word):
-    """The number of the lowest bit set in a uint64 that is not zero."""
-    alone = word & (~word + np.uint64(1))
-    return _BIT[(alone * _DE_BRUIJN) >> np.uint64(58)]
+    """The number of the lowest bit set in an int64 that is not zero."""
+    return _BIT[(np.uint64(word & -word) * _DE_BRUIJN) >> np.uint64(58)]
 
 
 @jit
-def earliest(net, s):
+def earliest(m):
     """The earliest arrival that has not been served, or NEVER."""
-    station, station_at = s.station, net.station_at
     best = NEVER
-    for word in range(s.pending.size):
-        todo = s.pending[word]
+    for word in range(m[WORDS]):
+        todo = m[m[PENDING] + word]
         while todo != 0:
-            bit = lowest_bit(todo)
-            todo &= todo - np.uint64(1)
-            best = min(best, station[station_at[word * 64 + bit], STATION_HEAD_FS])
+            best = min(best, m[m[m[STATION_AT] + word * 64 + lowest_bit(todo)] + STATION_HEAD_FS])
+            todo &= todo - 1
     return best
 
 
 @jit
-def advance(code, net, s, horizon, pool, stop):
+def advance(m, op, times, horizon, pool, stop):
     """Serve every arrival before the horizon, or until `stop` events are done; answers the pool and which it was."""
-    window = min(net.window_fs[0], s.scalar[CAP_FS])
     while True:
-        begin = earliest(net, s)
+        begin = earliest(m)
         if begin >= horizon:
             return pool, True
-        if s.scalar[EVENTS] >= stop:
+        if m[EVENTS] >= stop:
             return pool, False
-        pool = sweep(code, net, s, min(horizon, begin + window), pool)
+        pool = sweep(m, op, times, min(horizon, begin + m[WINDOW_FS]), pool)
 
 
 @jit
-def sweep(code, net, s, horizon, pool):
+def sweep(m, op, times, horizon, pool):
     """Visit the stations once, in order; each serves all that comes before the horizon. Answers the pool."""
-    interrupt = s.interrupt
-    interrupt[:] = 0
+    m[AT_WORD], m[AT_BIT], m[LANDED_N] = 0, 0, 0
     while True:
-        why = serve(
-            *(horizon, s.scalar[FLIT_BYTES], net.service, net.step, net.route, net.port_start, net.rank),
-            *(net.station_at, s.flight, s.gate, s.source, s.station, s.pending, s.port_fs, s.port, pool),
-            *(s.landed, interrupt),
-        )
+        why = serve(m, pool, horizon)
         if why == SERVED_ALL:
             break
         if why == GATHERED:
-            flight, onward = interrupt[0], interrupt[1]
-            release = s.flight[flight, FLIGHT_LATEST_FS] + net.step[onward, STEP_OVERHEAD_FS]
-            inject(net, s, flight, onward, release)
+            flight, step = m[STOP_FLIGHT], m[STOP_STEP]
+            inject(m, flight, step, m[flight + FLIGHT_LATEST_FS] + m[m[STEPS] + step * STEP_COLUMNS + STEP_OVERHEAD_FS])
         else:
-            pool = widen(s, interrupt[0], pool)
-            put(s.flight, s.port_fs, s.port, pool, interrupt)
-            note_arrival(net, s, interrupt[3], interrupt[2])
-    for k in range(interrupt[LANDED_N]):
-        flight = s.landed[k]
-        land(code, net, s, flight, s.flight[flight, FLIGHT_LATEST_FS])
-    s.scalar[EVENTS] += interrupt[SERVED_N]
+            pool = widen(m, m[STOP_PORT], pool)
+            put(m, pool, m[STOP_PORT], m[STOP_ENTRY], m[STOP_FS])
+            note_arrival(m, m[STOP_STATION], m[STOP_FS])
+    for k in range(m[LANDED_N]):
+        flight = m[m[LANDED] + k]
+        land(m, op, times, flight, m[flight + FLIGHT_LATEST_FS])
     return pool
 
 
 @jit
-def serve(
-    horizon,
-    flit_bytes,
-    service_table,
-    step_table,
-    route_table,
-    port_start,
-    rank_of,
-    station_at,
-    flight_table,
-    gate_table,
-    source_table,
-    station_table,
-    pending,
-    port_fs,
-    port_table,
-    pool,
-    landed,
-    interrupt,
-):
+def serve(m, pool, horizon):
     """Visit the stations in order, from where the last visit was interrupted; answers why this one stopped.
 
-    SERVED_ALL; GATHERED: `interrupt` holds a flight all of whose flits have come together, and the step they stand before;
-    FULL: it holds a port that needs a longer ring, and the packed flit, arrival and station of what goes there. Flights
-    that have come to their end are put into `landed`.
+    SERVED_ALL; GATHERED: all flits of STOP_FLIGHT have come together before STOP_STEP, where they wait for one another;
+    FULL: STOP_PORT needs a longer ring before STOP_ENTRY can go there. Flights that came to their end are in `LANDED`.
 
-    The arrays come one by one and no array is bound anew: a call with the whole state, or a pool replaced in the loop,
-    costs reference counts at every flit and made this five times slower.
+    No array is bound anew in here (a pool replaced in the loop costs reference counts at every flit): hence the stops.
     """
-    one = np.uint64(1)
-    skip = np.uint64(interrupt[AT_BIT])
-    for word in range(interrupt[AT_WORD], pending.size):
-        todo = pending[word] & ~((one << skip) - one)
-        skip = np.uint64(0)
+    pending, station_at, steps = m[PENDING], m[STATION_AT], m[STEPS]
+    port_fs, ports, flit_bytes = m[PORT_FS], m[PORTS], m[FLIT_BYTES]
+    skip = m[AT_BIT]
+    for word in range(m[AT_WORD], m[WORDS]):
+        todo = m[pending + word] & -(np.int64(1) << skip)
+        skip = 0
         while todo != 0:
-            bit = np.uint64(lowest_bit(todo))
-            station = station_at[word * 64 + np.int64(bit)]
-            if station_table[station, STATION_HEAD_FS] >= horizon:
-                todo &= todo - one
+            bit = lowest_bit(todo)
+            station = m[station_at + word * 64 + bit]
+            if m[station + STATION_HEAD_FS] >= horizon:
+                todo &= todo - 1
                 continue
-            first_port, end_port = port_start[station], port_start[station + 1]
-            full_fs, propagation = service_table[station, FULL_FS], service_table[station, PROPAGATION_FS]
-            turn, quantum = service_table[station, TURN_FS], service_table[station, QUANTUM_BYTES]
-            free, busy, served = station_table[station, STATION_FREE_FS], 0, 0
-            source = station_table[station, STATION_SOURCE]
-            source_fs = source_table[source, SOURCE_FS] if source != _NONE else NEVER
+            first_port, end_port = port_fs + m[station + STATION_PORT], port_fs + m[station + STATION_PORT_END]
+            full_fs, propagation = m[station + STATION_FULL_FS], m[station + STATION_PROPAGATION_FS]
+            turn, quantum = m[station + STATION_TURN_FS], m[station + STATION_QUANTUM]
+            free, busy, served = m[station + STATION_FREE_FS], 0, 0
+            source = m[station + STATION_SOURCE]
+            source_fs = m[source + SOURCE_FS] if source != _NONE else NEVER
             why = SERVED_ALL
             while True:
-                # the earliest flit before this station
-                now, port = source_fs, _NONE
+                # the earliest flit before this station; `at` is where its port's first arrival stands
+                now, at = source_fs, _NONE
                 for p in range(first_port, end_port):
-                    t = port_fs[p]
-                    if t < now:
-                        now, port = t, p
-                    elif t == now and t != NEVER:
-                        mine = pool[port_table[p, PORT_RING] + (port_table[p, PORT_HEAD] & port_table[p, PORT_MASK]), 1]
-                        if port == _NONE:
-                            other = source_table[source, SOURCE_ENTRY]
-                        else:
-                            slot = port_table[port, PORT_RING] + (
-                                port_table[port, PORT_HEAD] & port_table[port, PORT_MASK]
-                            )
-                            other = pool[slot, 1]
-                        mine_owner = flight_table[mine >> FLIGHT_SHIFT, FLIGHT_OWNER]
-                        other_owner = flight_table[other >> FLIGHT_SHIFT, FLIGHT_OWNER]
-                        if mine_owner < other_owner or (mine_owner == other_owner and mine < other):
-                            port = p
+                    if m[p] <= now:
+                        if m[p] == now:
+                            if now == NEVER:
+                                continue
+                            other = m[source + SOURCE_ENTRY] if at == _NONE else head_of(m, pool, at - port_fs)
+                            if not comes_first(m, head_of(m, pool, p - port_fs), other):
+                                continue
+                        now, at = m[p], p
                 if now >= horizon:
-                    station_table[station, STATION_HEAD_FS] = now
+                    m[station + STATION_HEAD_FS] = now
                     break
-                if port != _NONE:
-                    head = port_table[port, PORT_HEAD]
-                    ring, mask = port_table[port, PORT_RING], port_table[port, PORT_MASK]
+                if at != _NONE:
+                    port = ports + (at - port_fs) * PORT_COLUMNS
+                    head, ring, mask = m[port + PORT_HEAD], m[port + PORT_RING], m[port + PORT_MASK]
                     entry = pool[ring + (head & mask), 1]
                     head += 1
-                    port_table[port, PORT_HEAD] = head
-                    port_fs[port] = pool[ring + (head & mask), 0] if head < port_table[port, PORT_TAIL] else NEVER
+                    m[port + PORT_HEAD] = head
+                    m[at] = pool[ring + (head & mask), 0] if head < m[port + PORT_TAIL] else NEVER
                 else:
-                    entry = source_table[source, SOURCE_ENTRY]
+                    entry = m[source + SOURCE_ENTRY]
 
                 # what it is, and its service
-                flight, step = entry >> FLIGHT_SHIFT, entry & STEP_MASK
+                flight, relative = (entry >> FLIGHT_SHIFT) * FLIGHT_ALIGN, entry & STEP_MASK
                 flit = (entry >> FLIT_SHIFT) & FLIT_MASK
-                at = flight_table[flight, FLIGHT_FIRST] + step
-                flits = flight_table[flight, FLIGHT_FLITS]
-                if port == _NONE:
-                    stripes = step_table[at, STEP_STRIPES]
+                step = steps + (m[flight + FLIGHT_FIRST] + relative) * STEP_COLUMNS
+                flits = m[flight + FLIGHT_FLITS]
+                if at == _NONE:
+                    stripes = m[step + STEP_STRIPES]
                     if flit + stripes < flits:
-                        source_table[source, SOURCE_ENTRY] = entry + (stripes << FLIT_SHIFT)
+                        m[source + SOURCE_ENTRY] = entry + (stripes << FLIT_SHIFT)
                     else:
-                        source = source_table[source, SOURCE_NEXT]
-                        station_table[station, STATION_SOURCE] = source
-                        source_fs = source_table[source, SOURCE_FS] if source != _NONE else NEVER
+                        source = m[source + SOURCE_NEXT]
+                        m[station + STATION_SOURCE] = source
+                        source_fs = m[source + SOURCE_FS] if source != _NONE else NEVER
                 service = full_fs
                 if flit + 1 == flits:
-                    service = part_fs(flight_table[flight, FLIGHT_LAST_BYTES], quantum, full_fs, flit_bytes)
+                    service = part_fs(m[flight + FLIGHT_LAST_BYTES], quantum, full_fs, flit_bytes)
                 if turn > 0:
-                    direction = route_table[flight_table[flight, FLIGHT_ROUTE], ROUTE_DIRECTION]
-                    if station_table[station, STATION_DIRECTION] == 1 - direction:
-                        service += turn
-                    station_table[station, STATION_DIRECTION] = direction
+                    service += turned(m, station, flight)
                 free = max(now, free) + service
                 busy += service
                 served += 1
                 arrival = free + propagation
-                onward = at + 1
-                target_port = step_table[onward, STEP_PORT]
-                if target_port == _NONE:
+                onward = step + STEP_COLUMNS
+                number = m[onward + STEP_PORT]
+                if number == _NONE:
                     # at the destination, or before a node that forwards whole messages
-                    flight_table[flight, FLIGHT_LATEST_FS] = max(flight_table[flight, FLIGHT_LATEST_FS], arrival)
+                    m[flight + FLIGHT_LATEST_FS] = max(m[flight + FLIGHT_LATEST_FS], arrival)
+                    m[flight + FLIGHT_ARRIVED] += 1
+                    after = m[flight + FLIGHT_FIRST] + relative + 1
                     if flit + 1 == flits:
-                        flight_table[flight, FLIGHT_TAIL_STEP], flight_table[flight, FLIGHT_TAIL_FS] = onward, arrival
-                    arrived = flight_table[flight, FLIGHT_ARRIVED] + 1
-                    flight_table[flight, FLIGHT_ARRIVED] = arrived
-                    if arrived < flits:
+                        m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
+                    if m[flight + FLIGHT_ARRIVED] < flits:
                         continue
-                    if onward == route_table[flight_table[flight, FLIGHT_ROUTE], ROUTE_END]:
-                        interrupt[LANDED_N] += 1
-                        landed[interrupt[LANDED_N] - 1] = flight
+                    if after == m[flight + FLIGHT_END]:
+                        m[m[LANDED] + m[LANDED_N]] = flight
+                        m[LANDED_N] += 1
                         continue
-                    interrupt[0], interrupt[1] = flight, onward
+                    m[STOP_FLIGHT], m[STOP_STEP] = flight, after
                     why = GATHERED
                     break
 
                 # on to the next station
-                target = step_table[onward, STEP_STATION]
-                overhead = step_table[onward, STEP_OVERHEAD_FS]
+                target, overhead = m[onward + STEP_STATION], m[onward + STEP_OVERHEAD_FS]
                 if overhead > 0:
-                    if gate_table[flight, step + 1] == _NONE:
-                        gate_table[flight, step + 1] = arrival + overhead
-                    arrival = max(arrival, gate_table[flight, step + 1])
-                if step_table[onward, STEP_PORT_OWN] > 0:
-                    stripe = (flight_table[flight, FLIGHT_STRIPE] + flit) % step_table[onward, STEP_STRIPES]
-                    target += stripe
-                    target_port += stripe * step_table[onward, STEP_PORT_OWN]
-                elif step_table[onward, STEP_PORT_BEFORE] > 0:
-                    target_port += (flight_table[flight, FLIGHT_STRIPE] + flit) % step_table[at, STEP_STRIPES]
+                    gate = flight + FLIGHT_GATES + relative + 1
+                    if m[gate] == _NONE:
+                        m[gate] = arrival + overhead
+                    arrival = max(arrival, m[gate])
+                if m[onward + STEP_PORT_OWN] > 0:
+                    stripe = (m[flight + FLIGHT_STRIPE] + flit) % m[onward + STEP_STRIPES]
+                    target += stripe * STATION_COLUMNS
+                    number += stripe * m[onward + STEP_PORT_OWN]
+                elif m[onward + STEP_PORT_BEFORE] > 0:
+                    number += (m[flight + FLIGHT_STRIPE] + flit) % m[step + STEP_STRIPES]
                 if flit + 1 == flits:
-                    flight_table[flight, FLIGHT_TAIL_STEP], flight_table[flight, FLIGHT_TAIL_FS] = onward, arrival
+                    m[flight + FLIGHT_TAIL_STEP] = m[flight + FLIGHT_FIRST] + relative + 1
+                    m[flight + FLIGHT_TAIL_FS] = arrival
                 entry += 1
-                tail, head = port_table[target_port, PORT_TAIL], port_table[target_port, PORT_HEAD]
-                mask = port_table[target_port, PORT_MASK]
-                if overhead > 0 or tail - head > mask:
-                    interrupt[0], interrupt[1], interrupt[2], interrupt[3] = target_port, entry, arrival, target
-                    if tail - head > mask:
-                        why = FULL
-                        break
-                    put(flight_table, port_fs, port_table, pool, interrupt)
+                port = ports + number * PORT_COLUMNS
+                head, tail, mask = m[port + PORT_HEAD], m[port + PORT_TAIL], m[port + PORT_MASK]
+                if tail - head > mask:
+                    m[STOP_PORT], m[STOP_ENTRY], m[STOP_FS], m[STOP_STATION] = number, entry, arrival, target
+                    why = FULL
+                    break
+                if overhead > 0:
+                    put(m, pool, number, entry, arrival)
                 else:
-                    slot = port_table[target_port, PORT_RING] + (tail & mask)
+                    slot = m[port + PORT_RING] + (tail & mask)
                     pool[slot, 0], pool[slot, 1] = arrival, entry
-                    port_table[target_port, PORT_TAIL] = tail + 1
+                    m[port + PORT_TAIL] = tail + 1
                     if tail == head:
-                        port_fs[target_port] = arrival
-                if tail == head or arrival < station_table[target, STATION_HEAD_FS]:
-                    station_table[target, STATION_HEAD_FS] = min(station_table[target, STATION_HEAD_FS], arrival)
-                    rank = rank_of[target]
-                    pending[rank >> 6] |= one << np.uint64(rank & 63)
+                        m[port_fs + number] = arrival
+                if tail == head or arrival < m[target + STATION_HEAD_FS]:
+                    note_arrival(m, target, arrival)
 
-            station_table[station, STATION_FREE_FS] = free
-            station_table[station, STATION_BUSY_FS] += busy
-            station_table[station, STATION_FLITS] += served
-            interrupt[SERVED_N] += served
+            m[station + STATION_FREE_FS] = free
+            m[station + STATION_BUSY_FS] += busy
+            m[station + STATION_FLITS] += served
+            m[EVENTS] += served
             if why != SERVED_ALL:
-                interrupt[AT_WORD], interrupt[AT_BIT] = word, np.int64(bit)
+                m[AT_WORD], m[AT_BIT] = word, bit
                 return why
-            if station_table[station, STATION_HEAD_FS] == NEVER:
-                pending[word] &= ~(one << bit)
-            todo = pending[word] & ~((one << bit) | ((one << bit) - one))
+            if m[station + STATION_HEAD_FS] == NEVER:
+                m[pending + word] &= ~(np.int64(1) << bit)
+            todo = m[pending + word] & -(np.int64(2) << bit) if bit < 63 else 0
     return SERVED_ALL
 
 
 @jit
-def put(flight_table, port_fs, port_table, pool, what):
-    """Put a flit where (arrival, owner, flit) says into a port queue with room: (port, packed flit, arrival) in `what`.
+def head_of(m, pool, number):
+    """The first flit of a port's queue, packed."""
+    port = m[PORTS] + number * PORT_COLUMNS
+    return pool[m[port + PORT_RING] + (m[port + PORT_HEAD] & m[port + PORT_MASK]), 1]
+
+
+@jit
+def put(m, pool, number, entry, arrival):
+    """Put a flit where (arrival, owner, flit) says into a port's queue, which has room.
 
     Behind a node with an overhead that is not always the end: the gate holds first flits back, and others of this port
     may have come later and go before.
     """
-    port, entry, arrival = what[0], what[1], what[2]
-    ring, mask = port_table[port, PORT_RING], port_table[port, PORT_MASK]
-    head, tail = port_table[port, PORT_HEAD], port_table[port, PORT_TAIL]
-    port_table[port, PORT_TAIL] = tail + 1
+    port = m[PORTS] + number * PORT_COLUMNS
+    ring, mask = m[port + PORT_RING], m[port + PORT_MASK]
+    head, tail = m[port + PORT_HEAD], m[port + PORT_TAIL]
+    m[port + PORT_TAIL] = tail + 1
     while tail > head:
         slot = ring + ((tail - 1) & mask)
         t = pool[slot, 0]
-        if t < arrival or (t == arrival and comes_first(flight_table, pool[slot, 1], entry)):
+        if t < arrival or (t == arrival and comes_first(m, pool[slot, 1], entry)):
             break
         pool[ring + (tail & mask), 0], pool[ring + (tail & mask), 1] = t, pool[slot, 1]
         tail -= 1
     pool[ring + (tail & mask), 0], pool[ring + (tail & mask), 1] = arrival, entry
     if tail == head:
-        port_fs[port] = arrival
+        m[m[PORT_FS] + number] = arrival
 
 
 @jit
-def bound_of(net, s, flight, horizon):
+def turned(m, station, flight):
+    """What a memory channel pays for changing direction, if this flit makes it change."""
+    direction = m[m[ROUTES] + m[flight + FLIGHT_ROUTE] * ROUTE_COLUMNS + ROUTE_DIRECTION]
+    before = m[station + STATION_DIRECTION]
+    m[station + STATION_DIRECTION] = direction
+    return m[station + STATION_TURN_FS] if before == 1 - direction else 0
+
+
+@jit
+def bound_of(m, flight, horizon):
     """A time before which a flight cannot land, all arrivals before the horizon having been served.
 
     Two things hold it up: what has not been gathered must pass the station before, one flit at a time, and the last flit
     must pass every station from where it stands. The rest of the way is that of a flight alone.
     """
-    end = net.route[s.flight[flight, FLIGHT_ROUTE], ROUTE_END]
-    flits, last_bytes = s.flight[flight, FLIGHT_FLITS], s.flight[flight, FLIGHT_LAST_BYTES]
-    flit_bytes = s.scalar[FLIT_BYTES]
-    base = s.flight[flight, FLIGHT_BASE]
+    base, end = m[flight + FLIGHT_BASE], m[flight + FLIGHT_END]
+    flits, last_bytes = m[flight + FLIGHT_FLITS], m[flight + FLIGHT_LAST_BYTES]
     gather = base + 1
-    while gather < end and net.step[gather, STEP_WHOLE] == 0:
+    while gather < end and m[m[STEPS] + gather * STEP_COLUMNS + STEP_WHOLE] == 0:
         gather += 1
-    before = net.step[gather - 1, STEP_STATION]
-    final = service_fs(net.service, before, last_bytes, flit_bytes)
-    left = flits - s.flight[flight, FLIGHT_ARRIVED]
-    gathered = s.flight[flight, FLIGHT_LATEST_FS]
+    before = m[STEPS] + (gather - 1) * STEP_COLUMNS
+    station, stripes = m[before + STEP_STATION], m[before + STEP_STRIPES]
+    left = flits - m[flight + FLIGHT_ARRIVED]
+    gathered = m[flight + FLIGHT_LATEST_FS]
     if left > 0:
-        rounds = (left + net.step[gather - 1, STEP_STRIPES] - 1) // net.step[gather - 1, STEP_STRIPES]
-        gathered = max(gathered, horizon + (rounds - 1) * net.service[before, FULL_FS] + final)
-    tail = max(s.flight[flight, FLIGHT_TAIL_FS], horizon)
-    step = s.flight[flight, FLIGHT_TAIL_STEP]
-    if step == base:
-        rounds = flits_at_source(net, s, flight, base)
-        tail += max(rounds - 1, 0) * net.service[net.step[base, STEP_STATION], FULL_FS]
+        rounds = (left + stripes - 1) // stripes
+        final = service_fs(m, station, last_bytes)
+        gathered = max(gathered, horizon + (rounds - 1) * m[station + STATION_FULL_FS] + final)
+    step = m[flight + FLIGHT_TAIL_STEP]
     if step < gather:
+        tail = max(m[flight + FLIGHT_TAIL_FS], horizon)
+        if step == base:
+            tail += (left_at_source(m, flight, base) - 1) * m[station_of(m, base) + STATION_FULL_FS]
         for k in range(step, gather):
-            station = net.step[k, STEP_STATION]
-            tail += service_fs(net.service, station, last_bytes, flit_bytes) + net.service[station, PROPAGATION_FS]
+            tail += service_fs(m, station_of(m, k), last_bytes) + m[station_of(m, k) + STATION_PROPAGATION_FS]
         gathered = max(gathered, tail)
     if gather == end:
         return gathered
-    released = gathered + net.step[gather, STEP_OVERHEAD_FS]
-    alone = fly(net, s, gather, end, flits, last_bytes, flit_bytes, s.flight[flight, FLIGHT_STRIPE], released, 0)
-    return max(alone, released)
+    released = gathered + m[m[STEPS] + gather * STEP_COLUMNS + STEP_OVERHEAD_FS]
+    return max(fly(m, gather, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], released, 0), released)
 
 
 @jit
-def flits_at_source(net, s, flight, base):
-    """How many flits of a flight the slowest of its source stations still has to serve, at least."""
-    stripes = net.step[base, STEP_STRIPES]
-    if stripes > 1:
-        return 0
-    station = net.step[base, STEP_STATION]
-    node = s.station[station, STATION_SOURCE]
-    while node != _NONE:
-        if s.source[node, SOURCE_ENTRY] >> FLIGHT_SHIFT == flight:
-            return s.flight[flight, FLIGHT_FLITS] - ((s.source[node, SOURCE_ENTRY] >> FLIT_SHIFT) & FLIT_MASK)
-        node = s.source[node, SOURCE_NEXT]
-    return 0
+def station_of(m, step):
+    """The station of a step, of a striped one the first."""
+    return m[m[STEPS] + step * STEP_COLUMNS + STEP_STATION]
+
+
+@jit
+def left_at_source(m, flight, base):
+    """How many flits of a flight its source station still has to serve, at least: 1 where they are striped."""
+    if m[m[STEPS] + base * STEP_COLUMNS + STEP_STRIPES] > 1:
+        return 1
+    entry = m[flight + FLIGHT_GATES + m[MAX_STEPS] + SOURCE_ENTRY]
+    return m[flight + FLIGHT_FLITS] - ((entry >> FLIT_SHIFT) & FLIT_MASK)

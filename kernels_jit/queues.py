@@ -1,6 +1,6 @@
 """Flits that wait: source entries (all flits of a flight standing before a station together) and port queues.
 
-A source entry stands for many flits and is advanced in place; a port queue holds single flits in a ring that doubles when
+A source entry stands for many flits and is advanced in place; a port queue holds single flits in a ring that grows when
 full. So memory follows the flits in flight, not those still to come.
 """
 
@@ -11,122 +11,132 @@ import numpy as np
 from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.state import (
+    FLIGHT_ALIGN,
     FLIGHT_ARRIVED,
     FLIGHT_BASE,
+    FLIGHT_FIRST,
     FLIGHT_FLITS,
+    FLIGHT_GATES,
     FLIGHT_LATEST_FS,
     FLIGHT_OWNER,
-    FLIGHT_ROUTE,
     FLIGHT_SHIFT,
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
     FLIT_MASK,
     FLIT_SHIFT,
-    MAX_STRIPES,
+    MAX_STEPS,
+    PENDING,
     POOL_N,
+    PORT_COLUMNS,
     PORT_HEAD,
     PORT_MASK,
     PORT_RING,
     PORT_TAIL,
+    PORTS,
+    SOURCE_COLUMNS,
     SOURCE_ENTRY,
     SOURCE_FS,
     SOURCE_NEXT,
+    STATION_COLUMNS,
     STATION_HEAD_FS,
+    STATION_RANK,
     STATION_SOURCE,
     STATION_SOURCE_LAST,
+    STEP_COLUMNS,
+    STEP_STATION,
+    STEP_STRIPES,
+    STEPS,
 )
-from kernels_jit.tables import ROUTE_START, STEP_STATION, STEP_STRIPES
 
 _NONE = codes.NONE
+_GROWTH = 4  # a port queue that is full becomes this many times as long
 
 
 @jit
-def comes_first(flight, a, b):
-    """Whether of two packed flits that come to a station at one instant the first is served first.
-
-    `flight` is the table of flights alone: a call in the hot path must not carry the whole state.
-    """
-    one, other = flight[a >> FLIGHT_SHIFT, FLIGHT_OWNER], flight[b >> FLIGHT_SHIFT, FLIGHT_OWNER]
+def comes_first(m, a, b):
+    """Whether of two packed flits that come to a station at one instant the first is served first."""
+    one = m[(a >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER]
+    other = m[(b >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER]
     return one < other or (one == other and (a >> FLIT_SHIFT) & FLIT_MASK < (b >> FLIT_SHIFT) & FLIT_MASK)
 
 
 @jit
-def note_arrival(net, s, station, time):
+def note_arrival(m, station, time):
     """A flit will be at a station at a time: the station has work."""
-    if time < s.station[station, STATION_HEAD_FS]:
-        s.station[station, STATION_HEAD_FS] = time
-    rank = net.rank[station]
-    s.pending[rank >> 6] |= np.uint64(1) << np.uint64(rank & 63)
+    if time < m[station + STATION_HEAD_FS]:
+        m[station + STATION_HEAD_FS] = time
+    rank = m[station + STATION_RANK]
+    m[m[PENDING] + (rank >> 6)] |= np.int64(1) << (rank & 63)
 
 
 @jit
-def inject(net, s, flight, step, time):
+def inject(m, flight, step, time):
     """All flits of a flight stand before step `step` (of all routes' steps) from `time` on."""
-    stripes, stripe, flits = (
-        net.step[step, STEP_STRIPES],
-        s.flight[flight, FLIGHT_STRIPE],
-        s.flight[flight, FLIGHT_FLITS],
-    )
-    relative = step - net.route[s.flight[flight, FLIGHT_ROUTE], ROUTE_START]
-    s.flight[flight, FLIGHT_ARRIVED] = 0
-    s.flight[flight, FLIGHT_LATEST_FS] = 0
-    s.flight[flight, FLIGHT_BASE] = step
-    s.flight[flight, FLIGHT_TAIL_STEP] = step
-    s.flight[flight, FLIGHT_TAIL_FS] = time
+    at = m[STEPS] + step * STEP_COLUMNS
+    stripes, stripe, flits = m[at + STEP_STRIPES], m[flight + FLIGHT_STRIPE], m[flight + FLIGHT_FLITS]
+    relative = step - m[flight + FLIGHT_FIRST]
+    m[flight + FLIGHT_ARRIVED] = 0
+    m[flight + FLIGHT_LATEST_FS] = 0
+    m[flight + FLIGHT_BASE] = step
+    m[flight + FLIGHT_TAIL_STEP] = step
+    m[flight + FLIGHT_TAIL_FS] = time
+    sources = flight + FLIGHT_GATES + m[MAX_STEPS]
     for j in range(min(stripes, flits)):
-        station = net.step[step, STEP_STATION]
+        station = m[at + STEP_STATION]
         if stripes > 1:
-            station += (stripe + j) % stripes
-        entry = (flight << FLIGHT_SHIFT) | (j << FLIT_SHIFT) | relative
-        _insert_source(s, station, flight * s.scalar[MAX_STRIPES] + j, time, entry)
-        note_arrival(net, s, station, time)
+            station += (stripe + j) % stripes * STATION_COLUMNS
+        entry = (flight // FLIGHT_ALIGN << FLIGHT_SHIFT) | (j << FLIT_SHIFT) | relative
+        _insert_source(m, station, sources + j * SOURCE_COLUMNS, time, entry)
+        note_arrival(m, station, time)
 
 
 @jit
-def _insert_source(s, station, node, time, entry):
+def _insert_source(m, station, source, time, entry):
     """Put a source entry where (time, owner) says; nearly always that is the end."""
-    s.source[node, SOURCE_FS], s.source[node, SOURCE_ENTRY], s.source[node, SOURCE_NEXT] = time, entry, _NONE
-    at = s.station[station, STATION_SOURCE]
+    m[source + SOURCE_FS], m[source + SOURCE_ENTRY], m[source + SOURCE_NEXT] = time, entry, _NONE
+    at = m[station + STATION_SOURCE]
     if at == _NONE:
-        s.station[station, STATION_SOURCE] = s.station[station, STATION_SOURCE_LAST] = node
+        m[station + STATION_SOURCE] = source
+        m[station + STATION_SOURCE_LAST] = source
         return
-    last = s.station[station, STATION_SOURCE_LAST]
-    if _source_first(s, last, node):
-        s.source[last, SOURCE_NEXT] = node
-        s.station[station, STATION_SOURCE_LAST] = node
+    last = m[station + STATION_SOURCE_LAST]
+    if _source_first(m, last, source):
+        m[last + SOURCE_NEXT] = source
+        m[station + STATION_SOURCE_LAST] = source
         return
-    if _source_first(s, node, at):
-        s.source[node, SOURCE_NEXT] = at
-        s.station[station, STATION_SOURCE] = node
+    if _source_first(m, source, at):
+        m[source + SOURCE_NEXT] = at
+        m[station + STATION_SOURCE] = source
         return
-    while _source_first(s, s.source[at, SOURCE_NEXT], node):
-        at = s.source[at, SOURCE_NEXT]
-    s.source[node, SOURCE_NEXT] = s.source[at, SOURCE_NEXT]
-    s.source[at, SOURCE_NEXT] = node
+    while _source_first(m, m[at + SOURCE_NEXT], source):
+        at = m[at + SOURCE_NEXT]
+    m[source + SOURCE_NEXT] = m[at + SOURCE_NEXT]
+    m[at + SOURCE_NEXT] = source
 
 
 @jit
-def _source_first(s, a, b):
-    if s.source[a, SOURCE_FS] != s.source[b, SOURCE_FS]:
-        return s.source[a, SOURCE_FS] < s.source[b, SOURCE_FS]
-    return comes_first(s.flight, s.source[a, SOURCE_ENTRY], s.source[b, SOURCE_ENTRY])
+def _source_first(m, a, b):
+    if m[a + SOURCE_FS] != m[b + SOURCE_FS]:
+        return m[a + SOURCE_FS] < m[b + SOURCE_FS]
+    return comes_first(m, m[a + SOURCE_ENTRY], m[b + SOURCE_ENTRY])
 
 
 @jit
-def widen(s, port, pool):
-    """Give a full port queue a ring of twice the length; answers the pool, enlarged if it had no room."""
-    old, size = s.port[port, PORT_RING], s.port[port, PORT_MASK] + 1
-    at = s.scalar[POOL_N]
-    if at + 2 * size > pool.shape[0]:
-        more = np.empty((max(2 * pool.shape[0], at + 2 * size), 2), np.int64)
+def widen(m, number, pool):
+    """Give a full port queue a longer ring; answers the pool of queue slots, enlarged if it had no room."""
+    port = m[PORTS] + number * PORT_COLUMNS
+    old, size = m[port + PORT_RING], m[port + PORT_MASK] + 1
+    at, longer = m[POOL_N], _GROWTH * size
+    if at + longer > pool.shape[0]:
+        more = np.empty((max(2 * pool.shape[0], at + longer), 2), np.int64)
         more[:at] = pool[:at]
         pool = more
-    head = s.port[port, PORT_HEAD]
+    head = m[port + PORT_HEAD]
     for k in range(size):
         slot = old + ((head + k) & (size - 1))
         pool[at + k, 0], pool[at + k, 1] = pool[slot, 0], pool[slot, 1]
-    s.port[port, PORT_RING], s.port[port, PORT_MASK] = at, 2 * size - 1
-    s.port[port, PORT_HEAD], s.port[port, PORT_TAIL] = 0, size
-    s.scalar[POOL_N] = at + 2 * size
+    m[port + PORT_RING], m[port + PORT_MASK] = at, longer - 1
+    m[port + PORT_HEAD], m[port + PORT_TAIL] = 0, size
+    m[POOL_N] = at + longer
     return pool

@@ -12,8 +12,11 @@ from kernels_jit.flights import take_off
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job, new_job
 from kernels_jit.state import (
+    COUNTER_COLUMNS,
     COUNTER_VALUE,
     COUNTER_WAITER,
+    COUNTERS,
+    DURATIONS,
     JOB_END,
     JOB_NEXT,
     JOB_OWNER,
@@ -23,171 +26,187 @@ from kernels_jit.state import (
     OP_END_FS,
     OP_ISSUE_FS,
     OP_START_FS,
+    PLAN_COLUMNS,
+    PLAN_END,
+    PLAN_FIRST,
     PLAN_LEFT,
     PLAN_ROW,
+    PLANS,
     SERVER_BUSY_FS,
+    SERVER_COLUMNS,
     SERVER_FIRST,
     SERVER_LAST,
     SERVER_SLOTS,
     SERVER_USED,
+    SERVERS,
+    THREAD_COLUMNS,
     THREAD_CURSOR,
     THREAD_NEXT,
+    THREADS,
+    TOKEN_COLUMNS,
+    TOKEN_END,
+    TOKEN_START,
+    TOKENS,
 )
 
 _NONE = codes.NONE
 
 
 @jit
-def server_of(op, row):
+def server_of(m, op, row):
     """The server a stage occupies, or NONE."""
-    return op[row, 1] if op[row, 0] == codes.EXEC else op[row, 5]
+    number = op[row, 1] if op[row, 0] == codes.EXEC else op[row, 5]
+    return _NONE if number == _NONE else m[SERVERS] + number * SERVER_COLUMNS
 
 
 @jit
-def begin(code, net, s, job, now):
+def begin(m, op, times, job, now):
     """The job has its slot: start its row."""
-    op = code.op
-    row = s.job[job, JOB_ROW]
-    s.times[row, OP_START_FS] = now
+    row = m[job + JOB_ROW]
+    times[row, OP_START_FS] = now
     if op[row, 0] == codes.EXEC:
-        end = now + code.duration_fs[op[row, 2]]
-        schedule(s, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], s.job[job, JOB_OWNER], job)
+        end = now + m[m[DURATIONS] + op[row, 2]]
+        schedule(m, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], m[job + JOB_OWNER], job)
     else:
-        take_off(code, net, s, job, now)
+        take_off(m, op, times, job, now)
 
 
 @jit
-def request(code, net, s, job, now):
+def request(m, op, times, job, now):
     """The job asks for its row's server: served at once if a slot is free and nobody queues, else it joins the queue."""
-    row = s.job[job, JOB_ROW]
-    server = server_of(code.op, row)
-    s.times[row, OP_ISSUE_FS] = now
+    row = m[job + JOB_ROW]
+    server = server_of(m, op, row)
+    times[row, OP_ISSUE_FS] = now
     if server == _NONE:
-        begin(code, net, s, job, now)
+        begin(m, op, times, job, now)
         return
-    enqueue(s, server, job)
-    admit(code, net, s, server, now)
+    enqueue(m, server, job)
+    admit(m, op, times, server, now)
 
 
 @jit
-def enqueue(s, server, job):
+def enqueue(m, server, job):
     """Append to the server's queue."""
-    if s.server[server, SERVER_FIRST] == _NONE:
-        s.server[server, SERVER_FIRST] = job
+    if m[server + SERVER_FIRST] == _NONE:
+        m[server + SERVER_FIRST] = job
     else:
-        s.job[s.server[server, SERVER_LAST], JOB_NEXT] = job
-    s.server[server, SERVER_LAST] = job
+        m[m[server + SERVER_LAST] + JOB_NEXT] = job
+    m[server + SERVER_LAST] = job
 
 
 @jit
-def admit(code, net, s, server, now):
+def admit(m, op, times, server, now):
     """Give free slots to the head of the queue."""
-    while s.server[server, SERVER_USED] < s.server[server, SERVER_SLOTS] and s.server[server, SERVER_FIRST] != _NONE:
-        job = s.server[server, SERVER_FIRST]
-        token = s.job[job, JOB_TOKEN]
-        if token == _NONE:
-            s.server[server, SERVER_FIRST] = s.job[job, JOB_NEXT]
-            s.job[job, JOB_NEXT] = _NONE
+    while m[server + SERVER_USED] < m[server + SERVER_SLOTS] and m[server + SERVER_FIRST] != _NONE:
+        job = m[server + SERVER_FIRST]
+        if m[job + JOB_TOKEN] == _NONE:
+            m[server + SERVER_FIRST] = m[job + JOB_NEXT]
+            m[job + JOB_NEXT] = _NONE
         else:
-            job = next_token(code, s, server, job, token)
-        s.server[server, SERVER_USED] += 1
-        s.server[server, SERVER_BUSY_FS] -= now
-        begin(code, net, s, job, now)
+            job = next_token(m, times, server, job)
+        m[server + SERVER_USED] += 1
+        m[server + SERVER_BUSY_FS] -= now
+        begin(m, op, times, job, now)
 
 
 @jit
-def next_token(code, s, server, queued, token):
+def next_token(m, times, server, queued):
     """Hand out one token of a queued plan; the plan leaves the queue with its last."""
-    plan = s.job[queued, JOB_PLAN]
-    first = code.token_start[code.plan_start[plan]]
-    row = code.token_start[token]
-    s.times[row, OP_ISSUE_FS] = s.times[s.plan[plan, PLAN_ROW], OP_START_FS]
-    job = new_job(s, row, code.token_end[token], s.job[queued, JOB_OWNER] + row - first, plan)
-    if token + 1 < code.plan_start[plan + 1]:
-        s.job[queued, JOB_TOKEN] = token + 1
+    number, token = m[queued + JOB_PLAN], m[queued + JOB_TOKEN]
+    plan = m[PLANS] + number * PLAN_COLUMNS
+    first = m[m[TOKENS] + m[plan + PLAN_FIRST] * TOKEN_COLUMNS + TOKEN_START]
+    at = m[TOKENS] + token * TOKEN_COLUMNS
+    row = m[at + TOKEN_START]
+    times[row, OP_ISSUE_FS] = times[m[plan + PLAN_ROW], OP_START_FS]
+    job = new_job(m, row, m[at + TOKEN_END], m[queued + JOB_OWNER] + row - first, number)
+    if token + 1 < m[plan + PLAN_END]:
+        m[queued + JOB_TOKEN] = token + 1
     else:
-        s.server[server, SERVER_FIRST] = s.job[queued, JOB_NEXT]
-        free_job(s, queued)
+        m[server + SERVER_FIRST] = m[queued + JOB_NEXT]
+        free_job(m, queued)
     return job
 
 
 @jit
-def start_plan(code, net, s, row, owner, now):
-    """Queue all tokens of a PIPE row's plan on the server on which they begin."""
-    plan = code.op[row, 1]
-    token = code.plan_start[plan]
-    s.plan[plan, PLAN_ROW] = row
-    s.plan[plan, PLAN_LEFT] = code.plan_start[plan + 1] - token
-    s.times[row, OP_ISSUE_FS] = now
-    s.times[row, OP_START_FS] = now
-    first = code.token_start[token]
-    server = server_of(code.op, first)
-    job = new_job(s, first, first, owner, plan)
-    s.job[job, JOB_TOKEN] = token
-    enqueue(s, server, job)
-    admit(code, net, s, server, now)
+def start_plan(m, op, times, row, owner, now):
+    """Queue all tokens of a PIPE row's plan on the server on which they begin; answers how many rows they have."""
+    plan = m[PLANS] + op[row, 1] * PLAN_COLUMNS
+    token, end = m[plan + PLAN_FIRST], m[plan + PLAN_END]
+    m[plan + PLAN_ROW] = row
+    m[plan + PLAN_LEFT] = end - token
+    times[row, OP_ISSUE_FS] = now
+    times[row, OP_START_FS] = now
+    first = m[m[TOKENS] + token * TOKEN_COLUMNS + TOKEN_START]
+    server = server_of(m, op, first)
+    job = new_job(m, first, first, owner, op[row, 1])
+    m[job + JOB_TOKEN] = token
+    enqueue(m, server, job)
+    admit(m, op, times, server, now)
+    return m[m[TOKENS] + (end - 1) * TOKEN_COLUMNS + TOKEN_END] - first
 
 
 @jit
-def finish(code, net, s, job, now):
+def finish(m, op, times, job, now):
     """The job's row is complete: go on to the token's next stage, or count what was waited for."""
-    op = code.op
-    row = s.job[job, JOB_ROW]
-    server = server_of(op, row)
-    s.times[row, OP_END_FS] = now
-    if row + 1 < s.job[job, JOB_END]:
-        s.job[job, JOB_ROW] = row + 1
-        s.job[job, JOB_OWNER] += 1
-        if server != _NONE and server_of(op, row + 1) == server:
-            s.times[row + 1, OP_ISSUE_FS] = now
-            begin(code, net, s, job, now)
+    row = m[job + JOB_ROW]
+    server = server_of(m, op, row)
+    times[row, OP_END_FS] = now
+    if row + 1 < m[job + JOB_END]:
+        m[job + JOB_ROW] = row + 1
+        m[job + JOB_OWNER] += 1
+        if server != _NONE and server_of(m, op, row + 1) == server:
+            times[row + 1, OP_ISSUE_FS] = now
+            begin(m, op, times, job, now)
             return
-        release(code, net, s, server, now)
-        request(code, net, s, job, now)
+        release(m, op, times, server, now)
+        request(m, op, times, job, now)
         return
-    plan = s.job[job, JOB_PLAN]
+    number = m[job + JOB_PLAN]
     counter = op[row, 3] if op[row, 0] == codes.EXEC else op[row, 4]
-    free_job(s, job)
-    release(code, net, s, server, now)
-    if plan != _NONE:
-        s.plan[plan, PLAN_LEFT] -= 1
-        if s.plan[plan, PLAN_LEFT] > 0:
+    free_job(m, job)
+    release(m, op, times, server, now)
+    if number != _NONE:
+        plan = m[PLANS] + number * PLAN_COLUMNS
+        m[plan + PLAN_LEFT] -= 1
+        if m[plan + PLAN_LEFT] > 0:
             return
-        row = s.plan[plan, PLAN_ROW]
-        s.times[row, OP_END_FS] = now
+        row = m[plan + PLAN_ROW]
+        times[row, OP_END_FS] = now
         counter = op[row, 2]
     if counter != _NONE:
-        add(op, s, counter, 1, now)
+        add(m, op, counter, 1, now)
 
 
 @jit
-def release(code, net, s, server, now):
+def release(m, op, times, server, now):
     """Give a slot back and serve whoever queues for it."""
     if server != _NONE:
-        s.server[server, SERVER_USED] -= 1
-        s.server[server, SERVER_BUSY_FS] += now
-        admit(code, net, s, server, now)
+        m[server + SERVER_USED] -= 1
+        m[server + SERVER_BUSY_FS] += now
+        admit(m, op, times, server, now)
 
 
 @jit
-def add(op, s, counter, amount, now):
+def add(m, op, number, amount, now):
     """Add to a counter and wake every thread whose condition now holds; each looks again when its turn comes."""
-    s.counter[counter, COUNTER_VALUE] += amount
-    thread = s.counter[counter, COUNTER_WAITER]
+    counter = m[COUNTERS] + number * COUNTER_COLUMNS
+    m[counter + COUNTER_VALUE] += amount
+    thread = m[counter + COUNTER_WAITER]
     kept = _NONE
     while thread != _NONE:
-        onward = s.thread[thread, THREAD_NEXT]
-        if met(op, s, s.thread[thread, THREAD_CURSOR]):
-            schedule(s, now, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
+        at = m[THREADS] + thread * THREAD_COLUMNS
+        onward = m[at + THREAD_NEXT]
+        if met(m, op, m[at + THREAD_CURSOR]):
+            schedule(m, now, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
         else:
-            s.thread[thread, THREAD_NEXT] = kept
+            m[at + THREAD_NEXT] = kept
             kept = thread
         thread = onward
-    s.counter[counter, COUNTER_WAITER] = kept
+    m[counter + COUNTER_WAITER] = kept
 
 
 @jit
-def met(op, s, row):
+def met(m, op, row):
     """Whether a WAIT row's condition holds."""
-    value = s.counter[op[row, 1], COUNTER_VALUE]
+    value = m[m[COUNTERS] + op[row, 1] * COUNTER_COLUMNS + COUNTER_VALUE]
     return value >= op[row, 3] if op[row, 2] == codes.GE else value == op[row, 3]

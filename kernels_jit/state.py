@@ -1,35 +1,50 @@
-"""What a run remembers between calls of the loop: plain arrays, so that Python can look at, enlarge or keep them.
+"""What a run remembers, in one array: `memory`, int64, with a header of scalars and bases and then tables.
 
-A table a thing, a row an instance, a column a fact: what is known of one flight stands in one or two cache lines, and the
-compiler has a dozen arrays to pass around and not a hundred (that alone took compile time from two minutes to a quarter).
-Pools (jobs, flights) hand out slots from a stack of free ones; which slot something gets never decides an order.
+Why one array. A compiled function that takes arrays, or a tuple of them, counts references to each at every call; with the
+thirty arrays of a run that was a third of a microsecond a call and two minutes of compile time. With one it is nothing,
+and a thing can be named by where it stands: a flight, a job, a server or a station is the index of its first word, so
+`memory[flight + FLITS]` is one load. Rows never move (Python enlarges the array at its end), so such names stay good.
+Threads, counters, plans, tokens, durations, steps and routes are known by number and stand at `memory[BASE] + number *
+COLUMNS`. Which free row something is given never decides an order.
+
+Beside it stand only the op table and the times of its rows, which the program owns, and the pool of queued flits, which
+grows while the loop runs.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-# Scalars, by index in `State.scalar`.
+# The header. Counts, and what the loop and Python tell each other.
 NOW = 0  # time of the last event
-HEAP_N = 1
-JOB_FREE_N = 2
-FLIGHT_FREE_N = 3
-BOUND_N = 4
-POOL_N = 5  # queue slots handed out to ports
-RESUME = 6  # thread to go on with before the next event, or NONE
-ASKING = 7  # thread that returned ASKED
-EVENTS = 8
-LATEST = 9  # completion of the latest transfer nobody waits for
-MAX_STEPS = 10  # gates of a flight
-MAX_STRIPES = 11  # source entries of a flight
-MARGIN = 12  # free slots a pool must have before an event or op is begun
-EDGES = 13  # stations below this number are links
-FLIT_BYTES = 14
-HYBRID = 15  # 1: transfers that meet nobody are done in closed form
-CAP_FS = 16  # longest sweep: keeps queues short where nothing else does
-SCALARS = 17
+EVENTS = 1
+LATEST = 2  # completion of the latest transfer nobody waits for
+RESUME = 3  # thread to go on with before the next event, or NONE
+ASKING = 4  # thread that returned ASKED
+HEAP_N = 5
+HEAP_SIZE = 6
+BOUND_N = 7
+JOB_FREE = 8  # first of a chain of free jobs, or NONE
+JOB_FREE_N = 9
+FLIGHT_FREE = 10
+FLIGHT_FREE_N = 11
+FLYING = 12  # flights taken
+POOL_N = 13  # queue slots handed out to ports
+# Settings.
+HYBRID = 14  # 1: transfers that meet nobody are done in closed form
+FLIT_BYTES = 15
+MAX_STEPS = 16
+MARGIN = 17  # free rows a pool must have before an event or op is begun
+THREAD_N = 18
+WINDOW_FS = 19  # a sweep may go this far at once
+# Why a sweep stopped: see `network.serve`.
+AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_FS, STOP_STATION = range(20, 29)
+# Where tables stand.
+HEAP, BOUNDS, LANDED, TERMS = 32, 33, 34, 35
+THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
+STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORT_FS, PORTS = 42, 43, 44, 45, 46, 47, 48, 49
+HEADER = 64
+
+# Columns. `HEAP` is rows of (time, key, index, payload), `BOUNDS` a heap of (time, flight): no flight lands before that.
+HEAP_COLUMNS, BOUND_COLUMNS = 4, 2
 
 THREAD_CURSOR = 0  # next row
 THREAD_END = 1
@@ -48,18 +63,24 @@ SERVER_LAST = 3
 SERVER_BUSY_FS = 4  # time its slots were taken, summed
 SERVER_COLUMNS = 5
 
+PLAN_FIRST = 0  # first token
+PLAN_END = 1
+PLAN_LEFT = 2  # tokens not finished
+PLAN_ROW = 3  # row of the op that started it
+PLAN_COLUMNS = 4
+
+TOKEN_START, TOKEN_END, TOKEN_COLUMNS = 0, 1, 2  # op-table rows
+
 JOB_ROW = 0  # op-table row being done
 JOB_END = 1  # end of its rows: row + 1, or the end of the token's stages
 JOB_OWNER = 2  # thread << SEQ_BITS | sequence number
 JOB_PLAN = 3  # plan, or NONE
 JOB_TOKEN = 4  # next token of a plan still queued whole, or NONE
-JOB_NEXT = 5  # next in a server's queue
+JOB_NEXT = 5  # next in a server's queue, or in the chain of free jobs
 JOB_COLUMNS = 6
 
-PLAN_LEFT = 0  # tokens not finished
-PLAN_ROW = 1  # row of the op that started it
-PLAN_COLUMNS = 2
-
+# A flight is followed by its gates (one a step: earliest arrival there, set by the first flit, or NONE), then by its
+# source entries (one a stripe).
 FLIGHT_FIRST = 0  # first step of its route
 FLIGHT_FLITS = 1  # how many
 FLIGHT_OWNER = 2  # its job's owner: decides ties
@@ -75,23 +96,45 @@ FLIGHT_ALONE = 11  # 1: done in closed form, unless someone comes
 FLIGHT_STAMP = 12  # events of a flight with another stamp are stale
 FLIGHT_START_FS = 13  # all flits at the first station
 FLIGHT_BASE = 14  # step at which all flits last stood together; NONE once landed
-FLIGHT_COLUMNS = 16
+FLIGHT_NEXT = 15  # next in the chain of free flights
+FLIGHT_END = 16  # first step after its route
+FLIGHT_GATES = 24
+FLIGHT_ALIGN = 8  # flights stand at multiples of this
 
 SOURCE_FS = 0  # since when the flits not yet served stand before the station
 SOURCE_ENTRY = 1  # the next of them, packed
 SOURCE_NEXT = 2  # next entry at the same station, by (time, owner)
-SOURCE_COLUMNS = 3
+SOURCE_COLUMNS = 4
 
-STATION_FREE_FS = 0  # end of the service under way
-STATION_HEAD_FS = 1  # earliest arrival not served, or NEVER
-STATION_SOURCE = 2  # first source entry, or NONE
-STATION_SOURCE_LAST = 3
-STATION_BUSY_FS = 4
-STATION_FLITS = 5
-STATION_DIRECTION = 6  # of the last flit, or NONE
-STATION_USERS = 7  # flights whose route it is on
-STATION_ALONE = 8  # the flight that has it to itself, or NONE
-STATION_COLUMNS = 9
+STATION_FULL_FS = 0  # service of a full flit
+STATION_QUANTUM = 1  # a partial flit is served as if rounded up to this many bytes
+STATION_TURN_FS = 2  # extra when the direction differs from the flit before
+STATION_PROPAGATION_FS = 3
+STATION_PORT = 4  # first port
+STATION_PORT_END = 5
+STATION_RANK = 6  # place in the order of visits
+STATION_FREE_FS = 7  # end of the service under way
+STATION_HEAD_FS = 8  # earliest arrival not served, or NEVER
+STATION_SOURCE = 9  # first source entry, or NONE
+STATION_SOURCE_LAST = 10
+STATION_BUSY_FS = 11
+STATION_FLITS = 12
+STATION_DIRECTION = 13  # of the last flit, or NONE
+STATION_USERS = 14  # flights whose route it is on
+STATION_ALONE = 15  # the flight that has it to itself, or NONE
+STATION_COLUMNS = 16
+
+STEP_STATION = 0  # of a striped step the first of its stations
+STEP_STRIPES = 1  # flit f takes the station of stripe (stripe + f) mod stripes
+STEP_OVERHEAD_FS = 2  # paid once per transfer, by the first flit to reach the node before this station
+STEP_WHOLE = 3  # 1: the node before this station forwards nothing until it has the whole message
+STEP_PORT = 4  # port entered, of stripe 0; NONE for first and whole steps and at the end
+STEP_PORT_OWN = 5  # ports to go on per stripe of this step
+STEP_PORT_BEFORE = 6  # ports to go on per stripe of the step before
+STEP_COLUMNS = 8
+
+ROUTE_START, ROUTE_END, ROUTE_LEAD_FS, ROUTE_TAIL_FS, ROUTE_PROPAGATION_FS, ROUTE_DIRECTION = 0, 1, 2, 3, 4, 5
+ROUTE_COLUMNS = 6
 
 PORT_RING = 0  # where its queue stands in the pool
 PORT_MASK = 1  # length of the queue - 1
@@ -99,41 +142,12 @@ PORT_HEAD = 2  # taken so far
 PORT_TAIL = 3  # put in so far
 PORT_COLUMNS = 4
 
-OP_ISSUE_FS = 0  # asked for
-OP_START_FS = 1  # begun, after queueing
-OP_END_FS = 2  # completed
-OP_COLUMNS = 3
+OP_ISSUE_FS, OP_START_FS, OP_END_FS, OP_COLUMNS = 0, 1, 2, 3  # of the times of rows; NONE: not yet
 
-# A queued flit is packed as flight << FLIGHT_SHIFT | flit << FLIT_SHIFT | step.
+# A queued flit is packed as flight / FLIGHT_ALIGN << FLIGHT_SHIFT | flit << FLIT_SHIFT | step.
 FLIT_SHIFT = 10
-FLIGHT_SHIFT = 38
+FLIGHT_SHIFT = 35
 STEP_MASK = (1 << FLIT_SHIFT) - 1
 FLIT_MASK = (1 << (FLIGHT_SHIFT - FLIT_SHIFT)) - 1
 
 NEVER = 1 << 62
-
-
-class State(NamedTuple):
-    """All of a run; int64 but for `pending`."""
-
-    scalar: np.ndarray  # [SCALARS]
-    heap: np.ndarray  # [pending, 4] time, key, index, payload
-    thread: np.ndarray  # [thread, THREAD_COLUMNS]
-    counter: np.ndarray  # [counter, COUNTER_COLUMNS]
-    server: np.ndarray  # [server, SERVER_COLUMNS]
-    job_free: np.ndarray  # [job] stack
-    job: np.ndarray  # [job, JOB_COLUMNS]
-    plan: np.ndarray  # [plan, PLAN_COLUMNS]
-    flight_free: np.ndarray  # [flight] stack
-    flight: np.ndarray  # [flight, FLIGHT_COLUMNS]
-    gate: np.ndarray  # [flight, MAX_STEPS] earliest arrival at a step, set by the first flit, or NONE
-    source: np.ndarray  # [flight * MAX_STRIPES, SOURCE_COLUMNS]
-    bound: np.ndarray  # [flight, 2] heap of (time, flight): no flight lands before its bound
-    station: np.ndarray  # [station, STATION_COLUMNS]
-    pending: np.ndarray  # uint64[rank // 64] stations with flits, by rank
-    port_fs: np.ndarray  # [port] arrival of the first queued flit, or NEVER
-    port: np.ndarray  # [port, PORT_COLUMNS]
-    times: np.ndarray  # [row, OP_COLUMNS] of the op table; NONE: not yet
-    term: np.ndarray  # [2, MAX_STEPS] scratch of `alone`
-    landed: np.ndarray  # [flight] flights that landed in this sweep
-    interrupt: np.ndarray  # [8] why a sweep stopped, where, and what it has done: see `network.serve`

@@ -5,33 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.program.ops import EQ, Op
-from kernels_jit import state as scalars
+from kernels_jit import state as at
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from kernbench.engine.memory import Memory
     from kernbench.program.program import Program
-    from kernels_jit.state import State
 
 _MOST = 8
 
 
-def describe_waits(program: Program, s: State, threads: list[int]) -> str:
+def describe_waits(program: Program, memory: Memory, times: np.ndarray, threads: list[int]) -> str:
     """One sentence naming each waiting thread, what it waits for and since when."""
-    parts = [_describe(program, s, thread) for thread in threads[:_MOST]]
+    parts = [_describe(program, memory, times, thread) for thread in threads[:_MOST]]
     if len(threads) > _MOST:
         parts.append(f"{len(threads) - _MOST} more threads")
-    return f"deadlock at {_ns(int(s.scalar[scalars.NOW]))}: " + "; ".join(parts)
+    return f"deadlock at {_ns(int(memory.words[at.NOW]))}: " + "; ".join(parts)
 
 
-def _describe(program: Program, s: State, thread: int) -> str:
-    row = int(s.thread[thread, scalars.THREAD_CURSOR])
+def _describe(program: Program, memory: Memory, times: np.ndarray, thread: int) -> str:
+    row = int(memory.table(at.THREADS, thread + 1, at.THREAD_COLUMNS)[thread, at.THREAD_CURSOR])
     op = program.op[row]
     name = program.threads[thread].name
     if op[0] != Op.WAIT:
         return f"{name} stopped before {Op(op[0]).name}"
+    value = memory.table(at.COUNTERS, op[1] + 1, at.COUNTER_COLUMNS)[op[1], at.COUNTER_VALUE]
     sign = "=" if op[2] == EQ else "≥"
     return (
-        f"{name} waits for {program.counter_labels[op[1]]} {sign} {op[3]} (is {s.counter[op[1], scalars.COUNTER_VALUE]}) "
-        f"since {_ns(int(s.times[row, scalars.OP_ISSUE_FS]))}"
+        f"{name} waits for {program.counter_labels[op[1]]} {sign} {op[3]} (is {value}) "
+        f"since {_ns(int(times[row, at.OP_ISSUE_FS]))}"
     )
 
 

@@ -12,23 +12,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.program.ops import NONE, Op
+from kernels_jit import state as at
 from kernels_jit.order import channel_order
 from kernels_jit.state import NEVER
-from kernels_jit.tables import (
-    STEP_COLUMNS,
-    STEP_PORT,
-    STEP_PORT_BEFORE,
-    STEP_PORT_OWN,
-    STEP_STATION,
-    STEP_STRIPES,
-    STEP_WHOLE,
-    Network,
-    Routes,
-    Stations,
-)
+from kernels_jit.tables import Routes, Stations
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+
+
+class Network(NamedTuple):
+    """Steps and routes as the loop reads them, the order of visits, and the ports through which flits enter stations.
+
+    A station has one port per station that feeds it; flits leave a station in time order, so each port is a queue.
+    """
+
+    step: np.ndarray  # int64[step + 1, STEP_COLUMNS], stations by number; one row more, so that every step has a next
+    route: np.ndarray  # int64[route, ROUTE_COLUMNS]
+    port_start: np.ndarray  # int64[station + 1]
+    pairs: np.ndarray  # int64[port] station * stations + feeder, in order
+    rank: np.ndarray  # int64[station] place in the order of visits
+    window_fs: int  # how far one sweep may go: what an edge against the order takes at least
 
 
 class _Edges(NamedTuple):
@@ -47,7 +51,7 @@ class NetworkBuilder:
         self._machine = machine
         self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
         self._built = False
-        self.pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
+        self._pairs = np.zeros(0, np.int64)
 
     def add_rows(self, rows: np.ndarray) -> bool:
         """Take in int64[row, ROW_WIDTH] new rows; answers whether the network must be built anew."""
@@ -72,14 +76,14 @@ class NetworkBuilder:
         order, window = _order(count, edges)
         rank = np.empty(count, np.int64)
         rank[order] = np.arange(count)
-        self.pairs = np.union1d(self.pairs, (edges.dst * count + edges.src)[edges.whole == 0])
-        port_start = np.searchsorted(self.pairs, np.arange(count + 1) * count)
-        step = np.zeros((len(routes.station) + 1, STEP_COLUMNS), np.int64)
-        step[:, STEP_PORT] = NONE
-        step[:-1, :STEP_PORT] = np.stack(routes[1:5], axis=1)
-        _set_ports(step, steps, port_start, self.pairs)
+        self._pairs = np.union1d(self._pairs, (edges.dst * count + edges.src)[edges.whole == 0])
+        port_start = np.searchsorted(self._pairs, np.arange(count + 1) * count)
+        step = np.zeros((len(routes.station) + 1, at.STEP_COLUMNS), np.int64)
+        step[:, at.STEP_PORT] = NONE
+        step[:-1, : at.STEP_PORT] = np.stack(routes[1:5], axis=1)
+        _set_ports(step, steps, port_start, self._pairs)
         route = np.stack([routes.start[:-1], routes.start[1:], *routes[5:]], axis=1)
-        return Network(np.stack(stations, axis=1), step, route, port_start, rank, order, window)
+        return Network(step, route, port_start, self._pairs, rank, window)
 
     def widths(self) -> tuple[int, int]:
         """The most steps of a route and the most stripes of a step, over all routes of the machine."""
@@ -110,12 +114,12 @@ def _edges(stations: Stations, routes: Routes, steps: np.ndarray, least: np.ndar
     return _Edges(src, dst, latency, routes.whole[step])
 
 
-def _order(count: int, edges: _Edges) -> tuple[np.ndarray, np.ndarray]:
+def _order(count: int, edges: _Edges) -> tuple[np.ndarray, int]:
     """Stations by rank, and the window (fs) within which no flit goes against that order."""
     levels = np.unique(edges.latency_fs)
     order, placed = channel_order(count, edges.src, edges.dst, edges.latency_fs, NEVER)
     if placed == count:
-        return order, np.array([NEVER], np.int64)
+        return order, NEVER
     low, high = 0, len(levels) - 1  # edges faster than levels[low] form no cycle, as there are none
     while low < high:
         middle = (low + high + 1) // 2
@@ -127,15 +131,15 @@ def _order(count: int, edges: _Edges) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty(count, np.int64)
     rank[order] = np.arange(count)
     against = rank[edges.src] >= rank[edges.dst]
-    return order, np.array([edges.latency_fs[against].min()], np.int64)
+    return order, int(edges.latency_fs[against].min())
 
 
 def _set_ports(step: np.ndarray, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray) -> None:
     """Write which port each of `steps` enters: that of stripe 0, ports per own stripe, ports per stripe before."""
     count = len(port_start) - 1
-    queued = np.unique(steps[step[steps, STEP_WHOLE] == 0])
-    station, before = step[queued, STEP_STATION], step[queued - 1, STEP_STATION]
-    step[queued, STEP_PORT] = np.searchsorted(pairs, station * count + before)
-    striped = step[queued, STEP_STRIPES] > 1
-    step[queued[striped], STEP_PORT_OWN] = np.diff(port_start)[station[striped]]
-    step[queued[step[queued - 1, STEP_STRIPES] > 1], STEP_PORT_BEFORE] = 1
+    queued = np.unique(steps[step[steps, at.STEP_WHOLE] == 0])
+    station, before = step[queued, at.STEP_STATION], step[queued - 1, at.STEP_STATION]
+    step[queued, at.STEP_PORT] = np.searchsorted(pairs, station * count + before)
+    striped = step[queued, at.STEP_STRIPES] > 1
+    step[queued[striped], at.STEP_PORT_OWN] = np.diff(port_start)[station[striped]]
+    step[queued[step[queued - 1, at.STEP_STRIPES] > 1], at.STEP_PORT_BEFORE] = 1

@@ -7,18 +7,19 @@ grow, a thread asks for more rows (live kernels, the host), somebody wants to se
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.engine import state as states
 from kernbench.engine.deadlock import describe_waits
+from kernbench.engine.memory import Memory
 from kernbench.engine.network import NetworkBuilder
 from kernbench.errors import DeadlockError, InputError, suggest
 from kernbench.program.check import check_rows
 from kernels_jit import codes
-from kernels_jit import state as scalars
+from kernels_jit import state as at
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
 MODES = ("hybrid", "flit")
 
 _EVENTS_A_CALL = 1 << 24  # between two looks at the clock, about a second
+
+
+@dataclass(slots=True)
+class _Known:
+    """How much of the program has been brought into the loop's memory."""
+
+    rows: int = 0
+    counters: int = 0
+    durations: int = 0
+    plans: int = 0
 
 
 class Session:
@@ -42,10 +53,11 @@ class Session:
         self.machine = program.machine
         self.mode = mode
         self.wall_s = 0.0  # in the loop alone
-        self._state = states.make_state(self.machine, hybrid=mode == "hybrid")
+        self._memory = Memory(self.machine, hybrid=mode == "hybrid")
+        self._times = np.zeros((0, at.OP_COLUMNS), np.int64)  # of the rows of the op table
         self._builder = NetworkBuilder(self.machine)
         self._pool = np.zeros((0, 2), np.int64)  # queued flits: arrival, packed flit
-        self._checked = 0  # rows that have been checked
+        self._known = _Known()
 
     def run(
         self,
@@ -61,13 +73,13 @@ class Session:
 
         self._load()
         grow = {
-            codes.GROW_HEAP: states.grow_heap,
-            codes.GROW_JOB: states.grow_jobs,
-            codes.GROW_FLIGHT: states.grow_flights,
+            codes.GROW_HEAP: self._memory.grow_heap,
+            codes.GROW_JOB: self._memory.grow_jobs,
+            codes.GROW_FLIGHT: self._memory.grow_flights,
         }
         while True:
             begun = perf_counter()
-            status, self._pool = run(self._code, self._network, self._state, self._pool, _EVENTS_A_CALL)
+            status, self._pool = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
             if status == codes.IDLE:
                 return self.now_fs
@@ -76,73 +88,91 @@ class Session:
                     on_progress(self.events, self.now_fs)
             elif status == codes.ASKED:
                 if on_ask is not None:
-                    on_ask(int(self._state.scalar[scalars.ASKING]), self.now_fs)
+                    on_ask(int(self._memory.words[at.ASKING]), self.now_fs)
                     self._load()
             else:
-                self._state = grow[status](self._state)
+                grow[status]()
 
     def _load(self) -> None:
-        """Bring what the program has gained since the last call into the loop's arrays."""
-        program = self.program
+        """Bring what the program has gained since the last call into the loop's memory."""
+        program, memory, known = self.program, self._memory, self._known
         chunks = program.flush()
-        check_rows(program, self._checked)
-        self._state = s = states.fit_program(
-            self._state,
-            threads=len(program.threads),
-            counters=len(program.counter_labels),
-            plans=len(program.plan_notes),
-            rows=program.row_count,
-        )
-        self._code = program.code()
-        self._join_routes(program.op[self._checked :])
-        self._checked = program.row_count
-        asking = int(s.scalar[scalars.RESUME])
-        for thread, first, end in chunks:
-            if s.thread[thread, scalars.THREAD_CURSOR] < s.thread[thread, scalars.THREAD_END]:
-                raise ValueError(f"thread {program.threads[thread].name} was given rows before it came to its end")
-            s.thread[thread, : scalars.THREAD_END + 1] = first, end
-            if thread != asking:
-                self._wake(thread)
+        check_rows(program, known.rows)
+        memory.add_threads(len(program.threads))
+        memory.add_counters(known.counters, len(program.counter_labels))
+        self._load_tables()
+        self._load_times()
+        new = program.op[known.rows :]
+        if self._builder.add_rows(new):
+            memory.lay_network(self._builder.build(), *self._builder.widths())
+            self._fit_pool()
+        known.rows, known.counters = program.row_count, len(program.counter_labels)
+        for number, first, end in chunks:
+            thread = memory.table(at.THREADS, len(program.threads), at.THREAD_COLUMNS)[number]
+            if thread[at.THREAD_CURSOR] < thread[at.THREAD_END]:
+                raise ValueError(f"thread {program.threads[number].name} was given rows before it came to its end")
+            thread[at.THREAD_CURSOR], thread[at.THREAD_END] = first, end
+            if number != memory.words[at.RESUME]:
+                self._wake(number)
 
-    def _join_routes(self, rows: np.ndarray) -> None:
-        """Make the network hold the routes of new rows."""
-        if not self._builder.add_rows(rows):
-            return
-        before = self._builder.pairs
-        self._network = self._builder.build()
-        s = states.widen_flights(self._state, *self._builder.widths())
-        self._state = s = states.fit_network(s, before, self._builder.pairs, self._network)
-        if s.scalar[scalars.POOL_N] > len(self._pool):
-            pool = np.zeros((2 * int(s.scalar[scalars.POOL_N]), 2), np.int64)
+    def _load_tables(self) -> None:
+        """Durations, plans and tokens, as far as they are new."""
+        code, known, memory = self.program.code(), self._known, self._memory
+        self._op = code.op
+        if len(code.duration_fs) > known.durations:
+            memory.write(at.DURATIONS, code.duration_fs[known.durations :], known.durations)
+            known.durations = len(code.duration_fs)
+        plans = len(code.plan_start) - 1
+        if plans > known.plans:
+            rows = np.zeros((plans - known.plans, at.PLAN_COLUMNS), np.int64)
+            rows[:, at.PLAN_FIRST] = code.plan_start[known.plans : -1]
+            rows[:, at.PLAN_END] = code.plan_start[known.plans + 1 :]
+            memory.write(at.PLANS, rows, known.plans * at.PLAN_COLUMNS)
+            first = int(code.plan_start[known.plans])
+            tokens = np.stack([code.token_start[first:], code.token_end[first:]], axis=1)
+            memory.write(at.TOKENS, tokens, first * at.TOKEN_COLUMNS)
+            known.plans = plans
+
+    def _load_times(self) -> None:
+        rows = len(self.program.op)
+        if rows > len(self._times):
+            bigger = np.full((max(rows, 2 * len(self._times)), at.OP_COLUMNS), codes.NONE, np.int64)
+            bigger[: len(self._times)] = self._times
+            self._times = bigger
+
+    def _fit_pool(self) -> None:
+        used = int(self._memory.words[at.POOL_N])
+        if used > len(self._pool):
+            pool = np.zeros((2 * used, 2), np.int64)
             pool[: len(self._pool)] = self._pool
             self._pool = pool
 
-    def _wake(self, thread: int) -> None:
+    def _wake(self, number: int) -> None:
         from kernels_jit.heap import schedule
 
-        if len(self._state.heap) - self._state.scalar[scalars.HEAP_N] < 1:
-            self._state = states.grow_heap(self._state)
-        now = int(self._state.scalar[scalars.NOW])
-        schedule(self._state, now, (codes.WAKE << codes.KIND_SHIFT) | thread, 0, thread)
+        memory = self._memory
+        if memory.words[at.HEAP_SIZE] - memory.words[at.HEAP_N] < 1:
+            memory.grow_heap()
+        now = int(memory.words[at.NOW])
+        schedule(memory.words, now, (codes.WAKE << codes.KIND_SHIFT) | number, 0, number)
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
-        s = self._state
-        thread = s.thread[: len(self.program.threads)]
-        stuck = np.flatnonzero(thread[:, scalars.THREAD_CURSOR] < thread[:, scalars.THREAD_END])
+        threads = self._memory.table(at.THREADS, len(self.program.threads), at.THREAD_COLUMNS)
+        stuck = np.flatnonzero(threads[:, at.THREAD_CURSOR] < threads[:, at.THREAD_END])
         waits = [int(thread) for thread in stuck if int(thread) not in exclude]
         if waits:
-            raise DeadlockError(describe_waits(self.program, s, waits))
+            raise DeadlockError(describe_waits(self.program, self._memory, self._times, waits))
 
     @property
     def now_fs(self) -> int:
         """The time of the last event."""
-        return int(max(self._state.scalar[scalars.NOW], self._state.scalar[scalars.LATEST]))
+        return int(max(self._memory.words[at.NOW], self._memory.words[at.LATEST]))
 
     @property
     def events(self) -> int:
         """How many events the loop has done: in flit mode every flit at every station is one."""
-        return int(self._state.scalar[scalars.EVENTS])
+        return int(self._memory.words[at.EVENTS])
 
     @property
     def flit_hops(self) -> int:
@@ -152,34 +182,36 @@ class Session:
     @property
     def op_issue_fs(self) -> np.ndarray:
         """int64[row] when each row was asked for; -1: never."""
-        return self._state.times[: self.program.row_count, scalars.OP_ISSUE_FS]
+        return self._times[: self.program.row_count, at.OP_ISSUE_FS]
 
     @property
     def op_start_fs(self) -> np.ndarray:
         """int64[row] when each row began, after queueing; -1: never."""
-        return self._state.times[: self.program.row_count, scalars.OP_START_FS]
+        return self._times[: self.program.row_count, at.OP_START_FS]
 
     @property
     def op_end_fs(self) -> np.ndarray:
         """int64[row] when each row was complete; -1: never."""
-        return self._state.times[: self.program.row_count, scalars.OP_END_FS]
+        return self._times[: self.program.row_count, at.OP_END_FS]
 
     @property
     def counter_value(self) -> np.ndarray:
         """int64[counter]"""
-        return self._state.counter[: len(self.program.counter_labels), scalars.COUNTER_VALUE]
+        return self._memory.table(at.COUNTERS, len(self.program.counter_labels), at.COUNTER_COLUMNS)[
+            :, at.COUNTER_VALUE
+        ]
 
     @property
     def station_busy_fs(self) -> np.ndarray:
         """int64[station] time spent serving flits."""
-        return self._state.station[:, scalars.STATION_BUSY_FS]
+        return self._memory.stations[:, at.STATION_BUSY_FS]
 
     @property
     def station_flits(self) -> np.ndarray:
         """int64[station] flits served."""
-        return self._state.station[:, scalars.STATION_FLITS]
+        return self._memory.stations[:, at.STATION_FLITS]
 
     @property
     def server_busy_fs(self) -> np.ndarray:
         """int64[server] time its slots were taken, summed over slots."""
-        return self._state.server[:, scalars.SERVER_BUSY_FS]
+        return self._memory.table(at.SERVERS, len(self.machine.server_slots), at.SERVER_COLUMNS)[:, at.SERVER_BUSY_FS]

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.program.code import Code
 from kernbench.program.column import Column
 from kernbench.program.ops import GE, NONE, ROW_WIDTH
 from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
-from kernels_jit.tables import Code
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -1,0 +1,212 @@
+"""The loop's memory: one int64 array, laid out and enlarged here, read and written by the compiled code.
+
+Sizes start small and double: a run holds what is in flight, whatever the length of the program. A region that must grow
+is copied to the end of the array; rows that others point at (jobs, flights, stations) never move.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernels_jit import codes
+from kernels_jit import state as at
+from kernels_jit.state import NEVER
+
+if TYPE_CHECKING:
+    from kernbench.engine.network import Network
+    from kernbench.machine.machine import Machine
+
+_FLIGHTS_MOST_WORDS = at.FLIGHT_ALIGN << (63 - at.FLIGHT_SHIFT)  # what a packed flit can point at
+_FIRST_RING = 8  # flits a port queue holds before it is given a longer ring
+_SWEEP_FLITS = 96  # flits of the median link in the longest sweep: beyond this, queues outgrow the cache
+
+
+class Memory:
+    """The words of a run and where its tables stand. `words` is int64[word]; it is replaced when it grows."""
+
+    def __init__(self, machine: Machine, *, hybrid: bool) -> None:
+        self.words = np.zeros(1 << 16, np.int64)
+        self._used = at.HEADER
+        self._room: dict[int, int] = {}  # words of the region of each base
+        self._stations = len(machine.stations.fs_per_flit)
+        self._flights = 0
+        self._stripes = 1
+        self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
+        header = self.words
+        header[at.HYBRID] = int(hybrid)
+        header[at.FLIT_BYTES] = machine.flit_bytes
+        header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE]] = codes.NONE
+        header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
+        self._cap_fs = _SWEEP_FLITS * int(np.median(machine.stations.fs_per_flit))
+        self._lay_stations(machine)
+        self._lay_servers(machine)
+        self.grow_heap()
+        self.grow_jobs()
+
+    # Regions
+
+    def _take(self, words: int, align: int = 1) -> int:
+        """The start of a region of zeros at the end of what is used."""
+        start = -(-self._used // align) * align
+        end = start + words
+        if end > len(self.words):
+            bigger = np.zeros(max(end, 2 * len(self.words)), np.int64)
+            bigger[: self._used] = self.words[: self._used]
+            self.words = bigger
+        self._used = end
+        return start
+
+    def _fit(self, base: int, words: int) -> np.ndarray:
+        """The region of a base, with room for so many words; what it held is kept."""
+        room = self._room.get(base, 0)
+        if words > room:
+            start = self._take(max(words, 2 * room))
+            old = int(self.words[base])
+            self.words[start : start + room] = self.words[old : old + room]
+            self.words[base] = start
+            self._room[base] = max(words, 2 * room)
+        start = int(self.words[base])
+        return self.words[start : start + self._room.get(base, 0)]
+
+    def table(self, base: int, rows: int, columns: int) -> np.ndarray:
+        """int64[rows, columns] view of a table; good until the memory grows."""
+        start = int(self.words[base])
+        return self.words[start : start + rows * columns].reshape(rows, columns)
+
+    def write(self, base: int, values: np.ndarray, start: int = 0) -> None:
+        """Put values into the region of a base, from a word of it on."""
+        flat = np.ascontiguousarray(values).reshape(-1)
+        self._fit(base, start + len(flat))[start : start + len(flat)] = flat
+
+    # What a machine brings
+
+    def _lay_stations(self, machine: Machine) -> None:
+        rows = np.zeros((self._stations, at.STATION_COLUMNS), np.int64)
+        rows[:, at.STATION_FULL_FS : at.STATION_PROPAGATION_FS + 1] = np.stack(machine.stations, axis=1)
+        rows[:, at.STATION_HEAD_FS] = NEVER
+        rows[:, [at.STATION_SOURCE, at.STATION_SOURCE_LAST, at.STATION_DIRECTION, at.STATION_ALONE]] = codes.NONE
+        self.write(at.STATIONS, rows)
+        self.words[at.WORDS] = (self._stations + 63) // 64
+        self._fit(at.PENDING, int(self.words[at.WORDS]))
+        self._fit(at.STATION_AT, 64 * int(self.words[at.WORDS]))
+
+    def _lay_servers(self, machine: Machine) -> None:
+        rows = np.zeros((len(machine.server_slots), at.SERVER_COLUMNS), np.int64)
+        rows[:, at.SERVER_SLOTS] = machine.server_slots
+        rows[:, [at.SERVER_FIRST, at.SERVER_LAST]] = codes.NONE
+        self.write(at.SERVERS, rows)
+
+    @property
+    def stations(self) -> np.ndarray:
+        """int64[station, STATION_COLUMNS]"""
+        return self.table(at.STATIONS, self._stations, at.STATION_COLUMNS)
+
+    # Pools
+
+    def grow_heap(self) -> None:
+        """Room for twice the pending events, for a wake-up of every thread and the landing of every flight."""
+        extra = 2 * int(self.words[at.THREAD_N]) + 2 * self._flights
+        size = max(1024, 2 * int(self.words[at.HEAP_SIZE]), int(self.words[at.HEAP_SIZE]) + extra)
+        self._fit(at.HEAP, size * at.HEAP_COLUMNS)
+        self.words[at.HEAP_SIZE] = size
+
+    def _chain(self, start: int, rows: int, step: int, link: int, first: int, count: int) -> None:
+        """Put fresh rows into a chain of free ones, the lowest first."""
+        places = start + step * np.arange(rows)
+        self.words[places + link] = np.append(places[1:], self.words[first])
+        self.words[first] = start
+        self.words[count] += rows
+
+    def grow_jobs(self) -> None:
+        """Room for more jobs: as many again."""
+        rows = max(256, int(self.words[at.JOB_FREE_N]), self._room.get(at.JOB_FREE, 0))
+        start = self._take(rows * at.JOB_COLUMNS)
+        self._room[at.JOB_FREE] = self._room.get(at.JOB_FREE, 0) + rows
+        self._chain(start, rows, at.JOB_COLUMNS, at.JOB_NEXT, at.JOB_FREE, at.JOB_FREE_N)
+
+    def grow_flights(self) -> None:
+        """Room for more transfers in flight: as many again. Errors: OverflowError beyond what a packed flit can name."""
+        rows = max(64, self._flights)
+        words = at.FLIGHT_GATES + int(self.words[at.MAX_STEPS]) + self._stripes * at.SOURCE_COLUMNS
+        step = -(-words // at.FLIGHT_ALIGN) * at.FLIGHT_ALIGN
+        start = self._take(rows * step, at.FLIGHT_ALIGN)
+        if self._used > _FLIGHTS_MOST_WORDS:
+            raise OverflowError(f"{self._flights} transfers are in flight at once; start fewer at a time")
+        self._flights += rows
+        self._fit(at.BOUNDS, self._flights * at.BOUND_COLUMNS)
+        self._fit(at.LANDED, self._flights)
+        self._chain(start, rows, step, at.FLIGHT_NEXT, at.FLIGHT_FREE, at.FLIGHT_FREE_N)
+
+    def _widen_flights(self, steps: int, stripes: int) -> None:
+        """Flights from now on have room for longer routes; free ones without that room are given up.
+
+        Errors: OverflowError for a route longer than a packed flit can name.
+        """
+        if steps > at.STEP_MASK:
+            raise OverflowError(f"a route has {steps} steps; {at.STEP_MASK} is the most")
+        if steps <= self.words[at.MAX_STEPS] and stripes <= self._stripes:
+            return
+        if self.words[at.FLYING]:
+            raise ValueError("routes grew longer than any before while transfers are in flight")
+        self.words[at.MAX_STEPS] = max(int(self.words[at.MAX_STEPS]), steps)
+        self._stripes = max(self._stripes, stripes)
+        self._flights = 0
+        self.words[at.FLIGHT_FREE], self.words[at.FLIGHT_FREE_N] = codes.NONE, 0
+        self._fit(at.TERMS, 2 * steps)
+        self.grow_flights()
+
+    # What a program brings
+
+    def add_threads(self, count: int) -> None:
+        """Room for so many threads in all; new ones have no rows."""
+        self._fit(at.THREADS, count * at.THREAD_COLUMNS)
+        self.words[at.THREAD_N] = count
+
+    def add_counters(self, known: int, count: int) -> None:
+        """Counters from `known` on, at zero."""
+        if count > known:
+            rows = np.zeros((count - known, at.COUNTER_COLUMNS), np.int64)
+            rows[:, at.COUNTER_WAITER] = codes.NONE
+            self.write(at.COUNTERS, rows, known * at.COUNTER_COLUMNS)
+
+    def lay_network(self, network: Network, steps: int, stripes: int) -> None:
+        """Steps, routes, ports and the order of visits of a network that may have gained routes.
+
+        Ports of known (station, feeder) pairs keep their queues; new ones get rings.
+        """
+        self._widen_flights(steps, stripes)
+        step = network.step.copy()
+        step[:, at.STEP_STATION] = self.words[at.STATIONS] + step[:, at.STEP_STATION] * at.STATION_COLUMNS
+        self.write(at.STEPS, step)
+        self.write(at.ROUTES, network.route)
+        self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
+        self._lay_ports(network)
+        stations = self.stations
+        stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = network.port_start[:-1], network.port_start[1:]
+        stations[:, at.STATION_RANK] = network.rank
+        order = np.argsort(network.rank)
+        self.write(at.STATION_AT, self.words[at.STATIONS] + order * at.STATION_COLUMNS)
+        ranks = network.rank[self.stations[:, at.STATION_HEAD_FS] < NEVER]
+        pending = np.zeros(int(self.words[at.WORDS]), np.uint64)
+        np.bitwise_or.at(pending, ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
+        self.write(at.PENDING, pending.view(np.int64))
+
+    def _lay_ports(self, network: Network) -> None:
+        pairs, known = network.pairs, self._pairs
+        keep = np.searchsorted(pairs, known)
+        fresh = np.ones(len(pairs), bool)
+        fresh[keep] = False
+        used, more = int(self.words[at.POOL_N]), int(fresh.sum())
+        self.words[at.POOL_N] = used + _FIRST_RING * more
+        ports = np.zeros((len(pairs), at.PORT_COLUMNS), np.int64)
+        ports[fresh, at.PORT_RING] = used + _FIRST_RING * np.arange(more)
+        ports[fresh, at.PORT_MASK] = _FIRST_RING - 1
+        arrivals = np.full(len(pairs), NEVER, np.int64)
+        if len(known):
+            ports[keep] = self.table(at.PORTS, len(known), at.PORT_COLUMNS)
+            arrivals[keep] = self.table(at.PORT_FS, len(known), 1)[:, 0]
+        self.write(at.PORTS, ports)
+        self.write(at.PORT_FS, arrivals)
+        self._pairs = pairs

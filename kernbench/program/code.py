@@ -1,0 +1,17 @@
+"""A device program below its names: the tables that the engine brings into its memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Code(NamedTuple):
+    """What has been flushed of a program."""
+
+    op: np.ndarray  # int64[row, ROW_WIDTH] thread rows and stage rows
+    plan_start: np.ndarray  # int64[plan + 1] first token of a plan
+    token_start: np.ndarray  # int64[token] first stage row of a token; the rows of a plan are contiguous
+    token_end: np.ndarray  # int64[token]
+    duration_fs: np.ndarray  # int64[duration]; duration 0 is zero
