@@ -7,6 +7,7 @@ a sentence and an exit code.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -106,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: it worked; 1: the run or a check failed; 2: the input cannot be used; 130: Ctrl-C. An error is one sentence on
     stderr, with a traceback only under `--debug`.
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products of tiles lose more to threads than they gain
     settings = Settings()
     try:
         code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)

@@ -51,7 +51,7 @@ def command(
     """
     from kernbench.cli.assignment import check_parameters, split_assignments
     from kernbench.cli.compiling import announce_compiling
-    from kernbench.cli.outputs import check_directory, file_names, write_files
+    from kernbench.cli.outputs import check_directory
     from kernbench.host.bench import find_bench
     from kernbench.host.run import run_bench
     from kernbench.machine import load_machine
@@ -74,9 +74,7 @@ def command(
             live=live,
             device=device,
         )
-    summary = {**result.to_dict(), "files": {} if out is None else file_names(out)}
-    if out is not None:
-        write_files(result, summary, out)
+    summary = {**result.to_dict(), "files": {} if out is None else result.write(out)}
     if as_json:
         click.echo(json.dumps(summary))
     else:

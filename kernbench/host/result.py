@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +50,15 @@ class RunResult:
 
         session = self.device.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+
+    def write(self, out: str | Path) -> dict[str, str]:
+        """Write `oplog.parquet` and `result.json` into a directory, both or neither; returns their paths by name.
+
+        Errors: RunError if the disk refuses.
+        """
+        from kernbench.host.files import write_files
+
+        return write_files(self, Path(out))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""

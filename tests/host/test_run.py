@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from kernbench import DPPolicy, InputError, KernelError, RunError, RunResult, bench, run
@@ -150,3 +152,10 @@ def test_without_a_launch_the_latency_is_the_makespan() -> None:
 def test_an_unknown_mode() -> None:
     with pytest.raises(InputError, match=r"^unknown mode 'flat'; did you mean 'flit'\? Known: "):
         run(doubling, "tiny", mode="flat")
+
+
+def test_a_result_is_written_and_read(tmp_path: Path) -> None:
+    result = run(doubling, "tiny")
+    files = result.write(tmp_path / "out")
+    assert json.loads(Path(files["result"]).read_text()) == {**result.to_dict(), "files": files}
+    assert pl.read_parquet(files["oplog"]).equals(result.op_log())
