@@ -42,7 +42,7 @@ Position = tuple[Mm, Mm]
 class Sips(Section):
     """How many SIPs, and how collectives see them; every SIP is wired to the one switch."""
 
-    count: Annotated[Count, Field(le=16)]
+    count: Annotated[Count, Field(le=1024)]  # physical addresses name the first 16; kernels use virtual ones
     topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
     gap_mm: Mm
     w: Count | None = None
