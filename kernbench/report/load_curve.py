@@ -1,0 +1,60 @@
+"""The plot of a latency–load curve: mean and 99th percentile over the offered load, and where the network saturates.
+
+The latency axis ends a little above what a curve needs to be seen turning upwards: behind saturation latency only
+says how long was measured. Points beyond it leave the plot at its top.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernbench.report import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kernbench.traffic.curve import Curve
+
+TOP = 6.0  # times the latency of an empty network
+
+
+def plot_load_curve(curve: Curve, stem: Path) -> list[Path]:
+    """Draw `stem`.svg and `stem`.png; returns their paths. The bytes depend on the curve alone.
+
+    Errors: InputError if the directory cannot be written.
+    """
+    with style.look():
+        return style.save(_draw(curve), stem)
+
+
+def _draw(curve: Curve) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    loads = [point.load for point in curve.points]
+    lines = {"99 % of packets": [p.p99_ns for p in curve.points], "mean": [p.latency_ns for p in curve.points]}
+    for i, (name, latencies) in enumerate(lines.items()):
+        axes.plot(loads, latencies, color=style.CATEGORIES[i], marker=style.MARKERS[i], markersize=5, label=name)
+    axes.axhline(curve.zero_load_ns, color=style.INK, linewidth=1, linestyle=":", label="mean, each packet alone")
+    if curve.saturation_load is not None:
+        _mark_saturation(axes, curve.saturation_load)
+    axes.set_xlim(0, max(loads) * 1.04)
+    highest = max(max(latencies) for latencies in lines.values())
+    axes.set_ylim(0, min(highest * 1.08, TOP * curve.zero_load_ns))
+    axes.set_xlabel("offered load (of what an endpoint can inject)")
+    axes.set_ylabel("latency (ns)")
+    figure.legend(loc="outside right upper")
+    title = f"{curve.pattern} traffic on {curve.topology}, packets of {_flits(curve.packet_flits)}"
+    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+def _mark_saturation(axes: Axes, load: float) -> None:
+    axes.axvline(load, color=style.INK, linewidth=1, linestyle="--", label=f"saturation, {load:.3f}")
+
+
+def _flits(count: int) -> str:
+    return "1 flit" if count == 1 else f"{count} flits"

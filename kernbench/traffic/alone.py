@@ -1,0 +1,39 @@
+"""What a packet takes in a mesh that is otherwise empty, in closed form: linear in its hops and in its flits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.machine.mesh_places import MeshPlaces
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+
+def slot_fs(machine: Machine) -> int:
+    """The flit time of a mesh: what the link from an endpoint to its router needs for a flit."""
+    return int(machine.stations.fs_per_flit[_ends(machine)[0]])
+
+
+def alone_fs(machine: Machine, hops: np.ndarray, flits: int) -> np.ndarray:
+    """int64[n] from the start of a packet of full flits to its last byte, over so many links between routers.
+
+    The first flit pays each link and the way along it; the others follow it at the pace of the slowest link.
+    """
+    stations = machine.stations
+    injection, ejection = _ends(machine)
+    link = 0  # laid before those to endpoints
+    ends = stations.fs_per_flit[[injection, ejection]] + stations.propagation_fs[[injection, ejection]]
+    hop = stations.fs_per_flit[link] + stations.propagation_fs[link]
+    pace = stations.fs_per_flit[[injection, link, ejection]].max()
+    return ends.sum() + hops * hop + (flits - 1) * pace
+
+
+def _ends(machine: Machine) -> tuple[int, int]:
+    """The links from and to an endpoint; those of all endpoints are alike."""
+    places = machine.places
+    assert isinstance(places, MeshPlaces)
+    leaving = int(np.flatnonzero(machine.edge_src == places.endpoint(0, 0))[0])
+    return leaving, leaving ^ 1

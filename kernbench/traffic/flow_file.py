@@ -1,0 +1,115 @@
+"""Flows from a CSV file: columns src, dst, bytes, start_ns and, if there is one, kind; other columns do not matter.
+
+All rows are converted at once; only what is no plain number is looked at by itself, each distinct text once.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import InputError, suggest
+from kernbench.traffic.flows import LATEST_NS, Flows, parse_bytes, parse_kind, parse_start
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    import polars
+
+COLUMNS = ("src", "dst", "bytes", "start_ns")
+_LINE = "line of the file"
+
+
+def read_flows(path: Path) -> Flows:
+    """The flows of a file. Errors: InputError naming the file, and the line if it is about one."""
+    import polars
+
+    table = _read(path)
+    lines = table[_LINE].to_numpy()
+
+    def where(flow: int) -> str:
+        return f"{path}:{lines[flow]}"
+
+    nbytes = table["bytes"].cast(polars.Int64, strict=False)
+    start_ns = table["start_ns"].cast(polars.Float64, strict=False)
+    kind = table["kind"] if "kind" in table.columns else polars.repeat("write", len(table), eager=True)
+    names = tuple(polars.concat([table["src"], table["dst"]]).unique(maintain_order=True))
+    code = polars.Enum(names)
+    return Flows(
+        names=names,
+        src=_numbers(table["src"].cast(code).to_physical()),
+        dst=_numbers(table["dst"].cast(code).to_physical()),
+        nbytes=_converted(nbytes, nbytes > 0, table["bytes"], parse_bytes, where),
+        start_fs=_converted(
+            (start_ns * FS_PER_NS).round(), start_ns.is_between(0, LATEST_NS), table["start_ns"], parse_start, where
+        ),
+        read=_converted(kind == "read", kind == "write", kind, parse_kind, where).astype(bool),
+        where=where,
+    )
+
+
+def _read(path: Path) -> polars.DataFrame:
+    """The rows that are not blank, as texts, none missing, with the line of each."""
+    import polars
+
+    try:
+        table = polars.read_csv(path, infer_schema=False)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+    except polars.exceptions.PolarsError as error:
+        raise InputError(_ragged(path) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
+    table = table.rename(str.strip).with_columns(polars.all().str.strip_chars().replace("", None))
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise InputError(
+            f"{path}:1: column {missing[0]!r} is missing{suggest(missing[0], table.columns)}; "
+            f"a flow has {', '.join(COLUMNS)} and, if you like, kind"
+        )
+    table = table.with_row_index(_LINE, offset=2).filter(~polars.all_horizontal(polars.exclude(_LINE).is_null()))
+    for name in COLUMNS:
+        empty = table[name].is_null().arg_true()
+        if len(empty):
+            raise InputError(f"{path}:{table[_LINE][empty[0]]}: {name} is missing")
+    if table.is_empty():
+        raise InputError(f"{path} holds no flows; give at least one line below the header")
+    if "kind" in table.columns:
+        table = table.with_columns(polars.col("kind").fill_null("write"))
+    return table
+
+
+def _ragged(path: Path) -> str | None:
+    """A sentence about the first line with more fields than the header, if there is one."""
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        rows = csv.reader(file)
+        header = next(rows, [])
+        for row in rows:
+            if len(row) > len(header):
+                return f"{path}:{rows.line_num}: got {len(row)} fields, expected {len(header)} as in the header"
+    return None
+
+
+def _converted(
+    numbers: polars.Series,
+    plain: polars.Series,
+    texts: polars.Series,
+    parse: Callable[[str, str], int],
+    where: Callable[[int], str],
+) -> np.ndarray:
+    """int64[flow] of a column: the numbers of what is plain, the rest parsed."""
+    simple = plain.fill_null(False).to_numpy()
+    found = np.zeros(len(simple), np.int64)
+    found[simple] = numbers.filter(plain.fill_null(False)).to_numpy()
+    known: dict[str, int] = {}
+    for flow in np.flatnonzero(~simple).tolist():
+        text = texts[flow]
+        if text not in known:
+            known[text] = parse(text, where(flow))
+        found[flow] = known[text]
+    return found
+
+
+def _numbers(codes: polars.Series) -> np.ndarray:
+    return codes.to_numpy().astype(np.int64)

@@ -1,0 +1,95 @@
+"""Flows: so many bytes from one part to another, starting at a time. As columns, because there may be a million."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernbench import units
+from kernbench.errors import InputError, suggest
+from kernbench.units import FS_PER_NS
+
+FORM = "SRC:DST:BYTES[:read|write][@START_NS], such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"
+KINDS = ("read", "write")
+LATEST_NS = 1e11  # 100 s, so that no sum of times leaves int64 femtoseconds
+_WORD = re.compile(r"[^:@\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Flows:
+    """One entry a flow, in the order in which they were given. `src` and `dst` are indices into `names`."""
+
+    names: tuple[str, ...]
+    src: np.ndarray  # int64[flow]
+    dst: np.ndarray  # int64[flow]
+    nbytes: np.ndarray  # int64[flow]
+    start_fs: np.ndarray  # int64[flow]
+    read: np.ndarray  # bool[flow] the bytes go from dst to src
+    where: Callable[[int], str]  # what to call flow i in a message
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+
+def parse_flows(texts: Sequence[str]) -> Flows:
+    """The flows of texts of the form `FORM`. Errors: InputError for a text of another form or a figure that does not fit."""
+    names: dict[str, int] = {}
+    rows = []
+    for text in texts:
+        src, dst, nbytes, kind, start = _split(text)
+        where = f"--flow {text!r}"
+        rows.append(
+            (
+                names.setdefault(src, len(names)),
+                names.setdefault(dst, len(names)),
+                parse_bytes(nbytes, where),
+                parse_start(start, where),
+                parse_kind(kind, where),
+            )
+        )
+    src, dst, nbytes, start_fs, read = np.array(rows, np.int64).T
+    return Flows(tuple(names), src, dst, nbytes, start_fs, read.astype(bool), lambda i: f"--flow {texts[i]!r}")
+
+
+def _split(text: str) -> tuple[str, str, str, str, str]:
+    body, at, start = text.partition("@")
+    parts = body.split(":")
+    whole = (
+        len(parts) in (3, 4) and all(_WORD.fullmatch(part.replace(" ", "")) for part in parts) and bool(start or not at)
+    )
+    if not whole:
+        raise InputError(f"--flow {text!r} is not of the form {FORM}")
+    src, dst, nbytes, kind = (*(part.strip() for part in parts), "write")[:4]
+    return src, dst, nbytes, kind, start or "0"
+
+
+def parse_bytes(text: str, where: str) -> int:
+    """A size in bytes, above zero. Errors: InputError that begins with `where`."""
+    try:
+        nbytes = units.parse_count(text, "B")
+    except ValueError as error:
+        raise InputError(f"{where}: bytes: {error}") from None
+    if nbytes <= 0:
+        raise InputError(f"{where}: bytes: got {text!r}, expected more than 0 B")
+    return nbytes
+
+
+def parse_start(text: str, where: str) -> int:
+    """A start in ns, or with a unit, as femtoseconds. Errors: InputError that begins with `where`."""
+    try:
+        start_ns = units.parse(text, "ns")
+    except ValueError as error:
+        raise InputError(f"{where}: start_ns: {error}") from None
+    if not 0 <= start_ns <= LATEST_NS:
+        raise InputError(f"{where}: start_ns: got {text!r}, expected 0 ns to {LATEST_NS / 1e9:g} s")
+    return round(start_ns * FS_PER_NS)
+
+
+def parse_kind(text: str, where: str) -> bool:
+    """Whether a kind is "read". Errors: InputError that begins with `where`."""
+    if text not in KINDS:
+        raise InputError(f"{where}: unknown kind {text!r}{suggest(text, KINDS)}")
+    return text == "read"

@@ -1,0 +1,118 @@
+"""Flows as a device program: a thread for each issuer, a transfer for each flow.
+
+Nobody waits for the flows of a mesh. They are issued ahead, with what is left to their start as the lead before the first
+byte, so that hardly an event interrupts the sweeps of the network; but only a stretch ahead, so that memory follows what is
+in flight (stretches of 512 to all 300,000 flows on 8 x 8 took the same time). Flows of PEs hold a DMA channel and those of
+CPUs follow an act of the CPU, so their threads wait for each start.
+
+Threads are in the order of their nodes, and flows of a thread in that of their starts and then of the file: what comes
+first at one instant never depends on anything else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.program import Program
+from kernbench.traffic.ways import Agent, Way, count_hops, find_ways
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.program.program import Thread
+    from kernbench.traffic.flows import Flows
+
+AHEAD = 1 << 12  # flows issued together, unless more start at one instant
+MOST_FLITS = 1 << 28  # of one transfer, as the engine packs them
+ROUTE = Way._fields.index("route")
+
+# What a PE does before the first byte of a command: as for a `tl.load`, with the start of the kernel.
+PE_LEAD = (("pe_cpu.overhead", 1), ("pe_scheduler.overhead", 1), ("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
+
+
+class Traffic:
+    """The program of some flows. `hops` is int64[flow], the links on the way of each.
+
+    Errors: InputError naming the flow, for what is not on the machine, cannot be reached or is too large for one transfer.
+    """
+
+    def __init__(self, machine: Machine, flows: Flows) -> None:
+        largest = int(np.argmax(flows.nbytes))
+        if flows.nbytes[largest] > MOST_FLITS * machine.flit_bytes:
+            raise InputError(
+                f"{flows.where(largest)}: bytes: got {flows.nbytes[largest]}, expected {MOST_FLITS * machine.flit_bytes} "
+                f"at most, which is {MOST_FLITS} flits"
+            )
+        self.program = Program(machine)
+        self._machine, self._flows = machine, flows
+        ways, which = find_ways(machine, flows)
+        self._way = ways[which]
+        self.hops = count_hops(machine, ways[:, ROUTE])[which]
+        self._thread = np.zeros(len(flows), np.int64)
+        self._row = np.zeros(len(flows), np.int64)  # in its thread
+        self._write()
+
+    def rows(self) -> np.ndarray:
+        """int64[flow] the op-table row of each flow; known once the program has been run."""
+        first = np.array([thread.chunks[0][1] for thread in self.program.threads], np.int64)
+        return first[self._thread] + self._row
+
+    def _write(self) -> None:
+        agent, issuer, _, _, request_fs = self._way.T  # see `Way`
+        begins = self._flows.start_fs + np.where(agent == Agent.NOBODY, request_fs, 0)
+        self._stretches = np.unique(np.append(np.sort(begins[agent == Agent.NOBODY])[AHEAD::AHEAD], 0))
+        order = np.lexsort((begins, agent, issuer))
+        owner = issuer[order] * len(Agent) + agent[order]
+        ends = np.flatnonzero(np.diff(owner, append=-1)) + 1
+        for flows in np.split(order, ends[:-1]):
+            agent, node = self._way[flows[0], :2].tolist()
+            thread = self.program.thread(f"{self._machine.node_name[node]}/flows")
+            self._thread[flows] = thread.id
+            if agent == Agent.NOBODY:
+                self._write_open(thread, flows, begins[flows])
+            else:
+                self._write_waiting(thread, flows, agent, node)
+
+    def _write_open(self, thread: Thread, flows: np.ndarray, begins: np.ndarray) -> None:
+        """A stretch at a time, each flow with the rest of the time to its start as the lead."""
+        stretch = np.searchsorted(self._stretches, begins, "right") - 1
+        instants, which = np.unique(begins - self._stretches[stretch], return_inverse=True)
+        leads = np.array([self.program.duration(*_wait(fs)) for fs in instants.tolist()], np.int64)
+        moves = np.full((len(flows), ROW_WIDTH), NONE, np.int64)
+        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._way[flows, ROUTE], self._flows.nbytes[flows]
+        moves[:, 3], moves[:, 7] = 0, leads[which]
+        at = np.flatnonzero(np.diff(stretch, prepend=0))  # the first flow of each stretch but that at time 0
+        untils = np.zeros((len(at), ROW_WIDTH), np.int64)
+        untils[:, 0], untils[:, 1] = Op.UNTIL, self._stretches[stretch[at]]
+        rows = np.insert(moves, at, untils, axis=0)
+        self._row[flows] = np.flatnonzero(rows[:, 0] == Op.MOVE)
+        thread.extend(tuple(rows.ravel().tolist()), (0,) * len(rows))
+
+    def _write_waiting(self, thread: Thread, flows: np.ndarray, agent: int, node: int) -> None:
+        """One after the other: wait for the start, act, let go."""
+        program, machine = self.program, self._machine
+        act = server = acted = NONE
+        if agent == Agent.CPU:
+            act = program.duration((f"{machine.node_kind[node]}.overhead", 1))
+            server, acted = machine.places.cpu_server(node), program.counter(f"{thread.name} to act")
+        before = PE_LEAD if agent == Agent.PE else ()
+        now_fs = 0
+        for flow in flows.tolist():
+            if (start_fs := int(self._flows.start_fs[flow])) > now_fs:
+                now_fs = start_fs
+                thread.until(start_fs)
+            if agent == Agent.CPU:
+                thread.exec(server, act, acted)
+                thread.wait(acted, 1, take=1)
+            _, _, hold, route, request_fs = self._way[flow].tolist()
+            lead = program.duration(*before, *_wait(request_fs))
+            self._row[flow] = thread.move(route, int(self._flows.nbytes[flow]), hold=hold, lead=lead)
+
+
+def _wait(fs: int) -> tuple[tuple[str, float], ...]:
+    """The terms of a duration in femtoseconds."""
+    return (("ns", fs / FS_PER_NS),) if fs else ()

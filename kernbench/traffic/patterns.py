@@ -1,0 +1,110 @@
+"""Who sends to whom: the patterns that networks are compared by.
+
+Definitions follow Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2; those that move
+along a dimension do so in both. A node whose partner is itself sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import InputError, suggest
+from kernbench.machine.mesh_places import MeshPlaces, node_name
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+HOT_SHARE = 0.1  # of the packets of `hotspot` go to the one hot node
+
+# The partners int64[n] of sources int64[n] in a mesh of w x h nodes, by index y * w + x.
+Partners = Callable[[np.ndarray, int, int, np.random.Generator], np.ndarray]
+
+
+def _uniform(src: np.ndarray, w: int, h: int, rng: np.random.Generator) -> np.ndarray:
+    """Any other node, each as likely."""
+    return (src + rng.integers(1, w * h, len(src))) % (w * h)
+
+
+def _hotspot(src: np.ndarray, w: int, h: int, rng: np.random.Generator) -> np.ndarray:
+    """The node in the middle for a share of the packets, any other node for the rest."""
+    hot = h // 2 * w + w // 2
+    chosen = (rng.random(len(src)) < HOT_SHARE) & (src != hot)
+    return np.where(chosen, hot, _uniform(src, w, h, rng))
+
+
+def _transpose(src: np.ndarray, w: int, _h: int, _: np.random.Generator) -> np.ndarray:
+    """node[y][x] to node[x][y]."""
+    return src % w * w + src // w
+
+
+def _bitcomp(src: np.ndarray, w: int, h: int, _: np.random.Generator) -> np.ndarray:
+    """Every bit of the index turned."""
+    return w * h - 1 - src
+
+
+def _shifted(src: np.ndarray, w: int, h: int, right: int, down: int) -> np.ndarray:
+    return (src // w + down) % h * w + (src % w + right) % w
+
+
+def _neighbor(src: np.ndarray, w: int, h: int, _: np.random.Generator) -> np.ndarray:
+    """One further in each dimension, round the end."""
+    return _shifted(src, w, h, 1, 1)
+
+
+def _tornado(src: np.ndarray, w: int, h: int, _: np.random.Generator) -> np.ndarray:
+    """Just short of half way round in each dimension."""
+    return _shifted(src, w, h, (w + 1) // 2 - 1, (h + 1) // 2 - 1)
+
+
+PATTERNS: dict[str, Partners] = {
+    "uniform": _uniform,
+    "transpose": _transpose,
+    "bitcomp": _bitcomp,
+    "hotspot": _hotspot,
+    "neighbor": _neighbor,
+    "tornado": _tornado,
+}
+
+
+def find_pattern(name: str, machine: Machine) -> tuple[Partners, np.ndarray]:
+    """The partners of a pattern, and int64[n] the indices of the nodes that send.
+
+    Errors: InputError for an unknown pattern, a machine that is no mesh, or one of a size that the pattern has no sense on.
+    """
+    if name not in PATTERNS:
+        raise InputError(f"unknown pattern {name!r}{suggest(name, PATTERNS)}")
+    places = machine.places
+    if not isinstance(places, MeshPlaces):
+        raise InputError(
+            f"patterns need the nodes of a mesh, and {machine.name} is of family {machine.family}; "
+            "try --topology mesh_8x8 or give flows"
+        )
+    w, h = places.w, places.h
+    if name == "transpose" and w != h:
+        raise InputError(
+            f"pattern transpose needs as many columns as rows, and {machine.name} has {w} x {h} nodes; set k"
+        )
+    if name == "bitcomp" and (w * h) & (w * h - 1):
+        raise InputError(
+            f"pattern bitcomp needs a number of nodes that is a power of two, and {machine.name} has {w} x {h} = {w * h}; "
+            f"set k to {1 << (max(w, h) - 1).bit_length()}"
+        )
+    partners, nodes = PATTERNS[name], np.arange(w * h)
+    if w * h == 1:
+        raise InputError(f"pattern {name} needs partners, and {machine.name} has one node; set k")
+    senders = nodes[partners(nodes, w, h, np.random.default_rng(0)) != nodes]
+    if not len(senders):
+        raise InputError(
+            f"with pattern {name} every node of {machine.name} ({w} x {h}) is its own partner; set k to 3 or more"
+        )
+    return partners, senders
+
+
+def node_names(machine: Machine) -> tuple[str, ...]:
+    """The names of the nodes of a mesh by index."""
+    places = machine.places
+    assert isinstance(places, MeshPlaces)
+    return tuple(node_name(row, col) for row in range(places.h) for col in range(places.w))

@@ -1,0 +1,87 @@
+"""Running flows: when each began, when its last byte was there, and how fast that was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.engine import Session
+from kernbench.program.program import Program
+from kernbench.traffic.lower import Traffic
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.machine.machine import Machine
+    from kernbench.traffic.flows import Flows
+
+
+@dataclass(frozen=True, slots=True)
+class FlowResult:
+    """What became of some flows."""
+
+    topology: str
+    mode: str
+    flows: Flows
+    end_fs: np.ndarray  # int64[flow] completion; of a write to memory its acknowledgement
+    hops: np.ndarray  # int64[flow] links on the way; in a mesh those between routers
+    makespan_ns: float
+    flit_hops: int  # crossings of a link by a flit, those at endpoints too
+    wall_s: float  # in the loop alone
+
+    @property
+    def latency_fs(self) -> np.ndarray:
+        """int64[flow] from the start asked for to completion."""
+        return self.end_fs - self.flows.start_fs
+
+    def table(self) -> polars.DataFrame:
+        """A row a flow: id, src, dst, bytes, start_ns, end_ns, latency_ns, effective_gbs, hops."""
+        import polars
+
+        flows, latency_ns = self.flows, self.latency_fs / FS_PER_NS
+        names = polars.Series(flows.names)
+        return polars.DataFrame(
+            {
+                "id": np.arange(len(flows)),
+                "src": names.gather(flows.src),
+                "dst": names.gather(flows.dst),
+                "bytes": flows.nbytes,
+                "start_ns": flows.start_fs / FS_PER_NS,
+                "end_ns": self.end_fs / FS_PER_NS,
+                "latency_ns": latency_ns,
+                "effective_gbs": flows.nbytes / latency_ns,
+                "hops": self.hops,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the flows, as plain values."""
+        return {
+            "topology": self.topology,
+            "mode": self.mode,
+            "makespan_ns": self.makespan_ns,
+            "flit_hops": self.flit_hops,
+            "wall_s": self.wall_s,
+        }
+
+
+def run_flows(machine: Machine, flows: Flows, mode: str = "hybrid") -> FlowResult:
+    """Run flows together on an idle machine. Errors: InputError as `Traffic`, or for an unknown mode."""
+    traffic = Traffic(machine, flows)
+    Session(Program(machine), mode).run()  # loads the compiled loop, which is no part of its time
+    session = Session(traffic.program, mode)
+    session.run()
+    session.check_finished()
+    return FlowResult(
+        topology=machine.name,
+        mode=mode,
+        flows=flows,
+        end_fs=session.op_end_fs[traffic.rows()].copy(),
+        hops=traffic.hops,
+        makespan_ns=session.now_fs / FS_PER_NS,
+        flit_hops=session.flit_hops,
+        wall_s=session.wall_s,
+    )
