@@ -48,4 +48,4 @@ not: a file
 
 
 def test_wall_time_does_not_count() -> None:
-    assert without_wall_time("a   1.2 s of 3 ns\nb") == ["a … s of 3 ns", "b"]
+    assert without_wall_time("a   1.2 s of 3 ns\nb; 1,200 events") == ["a … s of 3 ns", "b; … events"]
