@@ -24,7 +24,6 @@ _LINKS = {  # the kinds of the two ends, and the bandwidth of a link between the
     "hbm_ctrl router": "noc.gbs",
     "pe_cpu router": "noc.gbs",
     "pe_mmu router": "noc.gbs",
-    "endpoint router": "noc.gbs",
     "router sram": "sram.gbs",
     "pe_dma router": "pe_dma.gbs",
     "conn router": "ucie.gbs",

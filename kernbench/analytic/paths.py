@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.analytic.forms import Forms
+from kernbench.analytic.moves import write_moves
 from kernbench.program.ops import NONE, Op
 from kernels_jit import bounds
 
 if TYPE_CHECKING:
+    from kernbench.analytic.frame import Frame
     from kernbench.analytic.moves import Moves
     from kernbench.analytic.order import Order
     from kernbench.analytic.rows import Rows
-    from kernbench.analytic.work import Durations
+
+_NEVER = 1 << 60
 
 
 class Costs(NamedTuple):
@@ -38,24 +42,40 @@ def list_costs(rows: Rows, moves: Moves, order: Order) -> Costs:
     return Costs(duration, kind, server)
 
 
-def write_path(
-    order: Order, costs: Costs, durations: Durations, move_forms: np.ndarray, atoms_fs: np.ndarray
-) -> tuple[np.ndarray, int]:
-    """float64[atom]: the longest path where atoms take these times, and the server it spends most on, or NONE.
-
-    `move_forms`: float64[kind, atom], of the kinds in `Costs`.
-    """
-    move_fs = np.append(np.rint(move_forms @ atoms_fs).astype(np.int64), 0)
-    duration_fs = (durations.amount * atoms_fs[durations.atom]).astype(np.int64)
-    cost = duration_fs[costs.duration] + move_fs[costs.kind]
-    end, decided = bounds.find_longest(*order[:5], cost)
+def write_path(frame: Frame, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Forms:
+    """The longest path where atoms take these times. `move_forms`: float64[kind, atom], float64[atom]."""
+    order, costs, durations = frame.order, frame.costs, frame.durations
+    forms = np.concatenate([move_forms, frame.moves.first])
+    cost = _list_times(frame, forms, atoms_fs)
+    end, decided = bounds.find_longest(*order[:4], order.floor, cost)
     form = np.zeros(len(atoms_fs))
     if not len(end):
-        return form, NONE
+        return Forms("path", np.array([NONE]), form[None])
     node, edge = bounds.trace(int(np.argmax(end)), order.before, decided)
     form[0] = order.floor[node[-1]] + order.gain[edge[:-1]].sum()
     duration, kind, server = costs.duration[node], costs.kind[node], costs.server[node]
     np.add.at(form, durations.atom[duration], durations.amount[duration])
-    form += np.bincount(kind[kind != NONE], minlength=len(move_forms)) @ move_forms
+    form += np.bincount(kind[kind != NONE], minlength=len(forms)) @ forms
     spent = np.bincount(server + 1, weights=cost[node])  # what is on no server comes first
-    return form, int(np.argmax(spent)) - 1
+    return Forms("path", np.array([np.argmax(spent) - 1]), form[None])
+
+
+def find_after(frame: Frame, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64[row] twice: how long after rows that begin together each row is issued, and ends, at the least.
+
+    Less than nothing where it may be before them. `starts`: int64[] rows; `atoms_fs`: float64[atom].
+    """
+    forms = np.concatenate([write_moves(frame.moves, atoms_fs), frame.moves.first])
+    floor = np.full(len(frame.order.floor), -_NEVER)
+    floor[starts] = 0
+    end, _ = bounds.find_longest(*frame.order[:4], floor, _list_times(frame, forms, atoms_fs))
+    issue, rows = np.full(len(end), -_NEVER), frame.rows
+    issue[rows.row] = np.where(rows.blocker == NONE, -_NEVER, end[rows.blocker])
+    return issue[: len(rows.op)], end[: len(rows.op)]
+
+
+def _list_times(frame: Frame, forms: np.ndarray, atoms_fs: np.ndarray) -> np.ndarray:
+    """int64[node] what each takes by itself."""
+    move_fs = np.append(np.rint(forms @ atoms_fs).astype(np.int64), 0)
+    duration_fs = (frame.durations.amount * atoms_fs[frame.durations.atom]).astype(np.int64)
+    return duration_fs[frame.costs.duration] + move_fs[frame.costs.kind]

@@ -8,18 +8,18 @@ anything, are dropped; 256 PEs that do the same leave one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.analytic.basis import Basis
-from kernbench.analytic.moves import list_moves, write_moves
-from kernbench.analytic.order import find_order
+from kernbench.analytic.forms import Forms
+from kernbench.analytic.frame import Frame, build_frame
+from kernbench.analytic.moves import write_moves
 from kernbench.analytic.origins import find_origins, no_origins
-from kernbench.analytic.paths import list_costs, write_path
-from kernbench.analytic.rows import list_rows
-from kernbench.analytic.work import Durations, Forms, sum_up, weigh_servers, weigh_stations
+from kernbench.analytic.paths import find_after, write_path
+from kernbench.analytic.work import sum_up, weigh_servers, weigh_stations
 from kernbench.errors import InputError, suggest
 from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
@@ -34,33 +34,47 @@ _FAR = 16.0  # how far from the machine as it is paths are looked for
 _ANYWHERE = 16  # how many points between
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A program ends neither before `lower_fs` nor after `upper_fs`; `binding` is what sets the lower bound."""
+
+    lower_fs: int
+    upper_fs: int
+    binding: str
+
+
 class Sheet:
     """The bounds of one program. `figures`: the fields of the topology that they depend on, as the machine has them.
 
-    A program of a machine that is no topology's, or `vary=False`, has none. Errors: as `find_order` and `list_rows`.
+    A program of a machine that is no topology's, or `vary=False`, has none. Errors: as `build_frame`.
     """
 
     def __init__(self, program: Program, *, vary: bool = True) -> None:
         machine = self._machine = program.machine
-        rows = list_rows(program)
         origins = find_origins(machine) if vary else no_origins(machine)
         self._known = {origin.field for origin in (*origins.known, *origins.figures.values())}
-        basis = self._basis = Basis(machine, origins)
-        durations = _list_durations(program, basis)
-        moves = list_moves(machine, rows, basis)
-        order = find_order(program, rows)
-        self.figures = {field: float(machine.figures[field]) for field in basis.fields}
-        self.upper = sum_up(machine, rows, durations, moves, len(basis))
-        costs = list_costs(rows, moves, order)
-        servers = weigh_servers(machine, rows, durations, moves, len(basis))
-        found = [weigh_stations(machine, rows, moves, len(basis)), servers.alone()]
-        for atoms_fs in basis.fs(*_list_probes(self.figures)):
-            move_forms = write_moves(moves, atoms_fs)
-            path, at = write_path(order, costs, durations, np.concatenate([move_forms, moves.first]), atoms_fs)
-            found += [servers.held(move_forms), Forms("path", np.array([at]), path[None])]
+        frame = build_frame(program, origins)
+        self._frame = frame
+        self.figures = {field: float(machine.figures[field]) for field in frame.basis.fields}
+        self.upper = sum_up(frame)
+        found = _write_forms(frame, *_list_probes(self.figures))
         self.lower, kept = _outermost(np.concatenate([forms.forms for forms in found]))
         names = [(forms.kind, int(at)) for forms in found for at in forms.at]
         self._names = [names[i] for i in kept]
+
+    def bounds(self) -> Bounds:
+        """The bounds on the machine as it is."""
+        atoms_fs = self._atoms_fs()
+        lower = self.lower @ atoms_fs
+        at = int(np.argmax(lower))
+        return Bounds(int(lower[at]), int(self.upper @ atoms_fs), self.name(at))
+
+    def after(self, starts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """int64[row] twice: how long (fs) after rows that begin together each row is issued, and ends, at the least.
+
+        On the machine as it is. Rows are those of the op table; less than nothing where a row may come before.
+        """
+        return find_after(self._frame, np.array(starts), self._atoms_fs())
 
     def evaluate(self, points: Mapping[str, Any] | pl.DataFrame) -> pl.DataFrame:
         """Bounds at points: columns lower_ns, upper_ns and binding, what sets the lower bound.
@@ -75,7 +89,7 @@ class Sheet:
         binding = np.empty(count, np.int64)
         for first in range(0, count, _CHUNK):
             here = slice(first, min(first + _CHUNK, count))
-            atoms_fs = self._basis.fs({field: value[here] for field, value in values.items()}, here.stop - first)
+            atoms_fs = self._frame.basis.fs({field: value[here] for field, value in values.items()}, here.stop - first)
             lower = atoms_fs @ self.lower.T
             binding[here] = lower.argmax(axis=1)
             bounds[0, here] = lower[np.arange(len(lower)), binding[here]]
@@ -97,6 +111,10 @@ class Sheet:
             server = f"{self._machine.server_kind[at]} {self._machine.server_name[at]}"
             return server if kind == "server" else f"critical path, most of it on {server}"
         return f"{'link' if at < self._machine.edge_count else 'channel'} {self._machine.station_name[at]}"
+
+    def _atoms_fs(self) -> np.ndarray:
+        """float64[atom] on the machine as it is."""
+        return self._frame.basis.fs({field: np.array([base]) for field, base in self.figures.items()}, 1)[0]
 
     def _values(self, points: Mapping[str, Any] | pl.DataFrame) -> tuple[dict[str, np.ndarray], int]:
         """float64[point] of every field the atoms depend on, and how many points."""
@@ -120,10 +138,14 @@ class Sheet:
         return values, count
 
 
-def _list_durations(program: Program, basis: Basis) -> Durations:
-    fixed = program.duration_fs().tolist()
-    terms = [basis.duration(terms, fs) for terms, fs in zip(program.durations, fixed, strict=True)]
-    return Durations(*np.array(terms, np.int64).T)
+def _write_forms(frame: Frame, probes: Mapping[str, np.ndarray], count: int) -> list[Forms]:
+    """All lower bounds that are looked at."""
+    servers = weigh_servers(frame)
+    found = [weigh_stations(frame), servers.alone()]
+    for atoms_fs in frame.basis.fs(probes, count):
+        move_forms = write_moves(frame.moves, atoms_fs)
+        found += [servers.held(move_forms), write_path(frame, move_forms, atoms_fs)]
+    return found
 
 
 def _list_probes(figures: Mapping[str, float]) -> tuple[dict[str, np.ndarray], int]:

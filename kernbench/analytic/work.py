@@ -12,33 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.analytic.forms import Forms
 from kernbench.analytic.rows import spread
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
     from kernbench.analytic.basis import Term
-    from kernbench.analytic.moves import Moves
-    from kernbench.analytic.rows import Rows
-    from kernbench.machine.machine import Machine
+    from kernbench.analytic.frame import Frame
 
 
-class Durations(NamedTuple):
-    """What the program's durations are on the machine: a term for each."""
-
-    atom: np.ndarray  # int64[duration]
-    amount: np.ndarray  # int64[duration]
-
-
-class Forms(NamedTuple):
-    """A form of each of some resources."""
-
-    kind: str  # "server", "station", "path"
-    at: np.ndarray  # int64[form] which of them
-    forms: np.ndarray  # float64[form, atom]
-
-
-def weigh_stations(machine: Machine, rows: Rows, moves: Moves, atoms: int) -> Forms:
+def weigh_stations(frame: Frame) -> Forms:
     """The service of all flits that are routed through each station."""
+    machine, rows, moves = frame.machine, frame.rows, frame.moves
     routes = machine.routing.tables()
     whole = np.column_stack([moves.kind, rows.op[moves.row, 3]])
     kinds, count = np.unique(whole[moves.nbytes[moves.kind] > 0], axis=0, return_counts=True)  # kind, stripe
@@ -54,7 +39,7 @@ def weigh_stations(machine: Machine, rows: Rows, moves: Moves, atoms: int) -> Fo
     ends = ((flits[lane] - 1) % stripes[lane] == share).astype(np.int64)
     station = routes.station[at][lane] + (first[lane] + share) % stripes[lane]
     used, index = np.unique(station[here > 0], return_inverse=True)
-    forms = np.zeros((len(used), atoms))
+    forms = np.zeros((len(used), len(frame.basis)))
     for which, number in ((0, here - ends), (1, ends)):
         found = term[lane, which]
         np.add.at(forms, (index, found[here > 0, 0]), (number * count[lane] * found[:, 1])[here > 0])
@@ -81,12 +66,12 @@ class Servers(NamedTuple):
         return Forms("server", used, forms / self.slots[used, None])
 
 
-def weigh_servers(machine: Machine, rows: Rows, durations: Durations, moves: Moves, atoms: int) -> Servers:
+def weigh_servers(frame: Frame) -> Servers:
     """What servers do."""
-    slots = np.asarray(machine.server_slots)
+    rows, durations, moves, slots = frame.rows, frame.durations, frame.moves, np.asarray(frame.machine.server_slots)
     op = rows.op[rows.stage]
     held = rows.op[moves.row, 5] != NONE
-    jobs = np.zeros((len(slots), atoms))
+    jobs = np.zeros((len(slots), len(frame.basis)))
     for timed in (op[op[:, 0] == Op.EXEC][:, 1:3], rows.op[moves.row[held]][:, [5, 7]]):
         server, duration = timed.T
         np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration])
@@ -95,9 +80,10 @@ def weigh_servers(machine: Machine, rows: Rows, durations: Durations, moves: Mov
     return Servers(slots, jobs, np.column_stack([pairs, count]))
 
 
-def sum_up(machine: Machine, rows: Rows, durations: Durations, moves: Moves, atoms: int) -> np.ndarray:
+def sum_up(frame: Frame) -> np.ndarray:
     """float64[atom] everything one after the other."""
-    form, kind, op = np.zeros(atoms), rows.kind, rows.op
+    rows, durations, moves = frame.rows, frame.durations, frame.moves
+    form, kind, op = np.zeros(len(frame.basis)), rows.kind, rows.op
     form[0] = op[rows.row[kind == Op.UNTIL], 1].max(initial=0)
     stages = op[rows.stage]
     for duration in (
@@ -106,9 +92,9 @@ def sum_up(machine: Machine, rows: Rows, durations: Durations, moves: Moves, ato
         stages[stages[:, 0] == Op.MOVE, 7],
     ):
         np.add.at(form, durations.atom[duration], durations.amount[duration])
-    wires = machine.routing.tables().propagation_fs
+    wires = frame.machine.routing.tables().propagation_fs
     for at, count in enumerate(np.bincount(moves.kind, minlength=len(moves.route)).tolist()):
-        flits = int(-(-moves.nbytes[at] // machine.flit_bytes))
+        flits = int(-(-moves.nbytes[at] // frame.machine.flit_bytes))
         form[0] += count * (moves.fixed_fs[at] + max(flits - 1, 0) * wires[moves.route[at]])
         for step in moves.steps[at]:
             for term, times in ((step.full, flits - 1), (step.last, 1), (step.turn, flits), (step.overhead, 1)):

@@ -24,6 +24,14 @@ def summary_table(summary: Mapping[str, Any]) -> Table:
 
 
 def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    if summary.get("binding"):
+        return [
+            ("latency", f"≥ {summary['lower_ns']:,.3f} ns", "simulated time, host launch to host completion"),
+            ("kernel", f"≥ {summary['pe_exec_ns']:,.3f} ns", "simulated time, launch barrier to last PE done"),
+            ("all", f"≥ {summary['makespan_ns']:,.3f} ns", f"bound by {summary['binding']}"),
+            ("", f"≤ {summary['upper_ns']:,.3f} ns", "if everything were done one after the other"),
+            ("analysis", f"{summary['wall_s']:.2f} s", "wall time; no events"),
+        ]
     lines = [
         ("latency", f"{summary['latency_ns']:,.3f} ns", "simulated time, host launch to host completion"),
         ("kernel", f"{summary['pe_exec_ns']:,.3f} ns", "simulated time, launch barrier to last PE done"),

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.errors import InputError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -22,6 +24,9 @@ class RunResult:
     makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
     bottleneck: the most utilised class of parts, its busiest part, and how much of pe_exec kernels kept that busy (of the
     makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
+
+    In mode analytic nothing happens: times are bounds from below (`lower_ns` is that of latency_ns), `upper_ns` is one from
+    above for all of them, and `binding` says what sets that of the makespan. There are no events, no rates and no bottleneck.
     """
 
     bench: str
@@ -43,11 +48,19 @@ class RunResult:
     bottleneck_part: str | None
     bottleneck_utilisation: float
     device: Device = field(repr=False, compare=False)
+    lower_ns: float | None = None  # None but in mode analytic
+    upper_ns: float | None = None
+    binding: str | None = None
 
     def op_log(self) -> pl.DataFrame:
-        """The op log, built when asked for; its columns are described in `kernbench.oplog.log`."""
+        """The op log, built when asked for; its columns are described in `kernbench.oplog.log`.
+
+        Errors: InputError in mode analytic.
+        """
         from kernbench.oplog.log import build_log
 
+        if self.binding is not None:
+            raise InputError("analytic mode has no events, so it keeps no op log; use mode hybrid")
         session = self.device.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 

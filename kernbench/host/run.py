@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.engine.session import MODES as EVENT_MODES
+from kernbench.errors import InputError, KernBenchError, RunError, suggest
 from kernbench.host import measure
 from kernbench.host.bench import Bench, find_bench, line_of, typed_parameters
+from kernbench.host.bounding import RecordedDevice, find_bounds
 from kernbench.host.context import RuntimeContext
 from kernbench.host.device import Device
 from kernbench.host.result import RunResult
@@ -19,9 +21,12 @@ from kernbench.machine import load_machine
 from kernbench.replay.compare import find_mismatch
 
 if TYPE_CHECKING:
+    from kernbench.host.launch import Launch
     from kernbench.machine.machine import Machine
 
 FS_PER_NS = 1_000_000
+ANALYTIC = "analytic"
+MODES = (*EVENT_MODES, ANALYTIC)
 
 
 def run_bench(
@@ -39,43 +44,77 @@ def run_bench(
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
-    as some benches always do; `device` is "all" or "sip:N".
+    as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
+    "analytic", which runs nothing and gives bounds.
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
     they make `verified` False.
     """
     started = perf_counter()
+    if mode not in MODES:
+        raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
+    if verify and mode == ANALYTIC:
+        raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
     machine = load_machine(topology, overrides)
-    driven = Device(machine, mode, live or found.live)
+    kind = RecordedDevice if mode == ANALYTIC else Device
+    driven = kind(machine, mode, live or found.live)
     torch = RuntimeContext(driven, _sips(machine, device), seed=0)
     _call(found, torch, given)
     driven.run()
     mismatches = _verify(found, torch) if verify else ()
-    pe_exec_fs = measure.pe_exec_fs(driven.session, torch.launches)
-    bottleneck = measure.bottleneck(driven.session, torch.launches)
+    figures = (_bound if mode == ANALYTIC else _measure)(driven, torch.launches)
     return RunResult(
         bench=found.name,
         topology=machine.name,
         mode=mode,
         parameters=given,
         overrides=dict(overrides or {}),
-        latency_ns=measure.latency_fs(driven.session, torch.launches) / FS_PER_NS,
-        pe_exec_ns=pe_exec_fs / FS_PER_NS,
-        makespan_ns=driven.session.now_fs / FS_PER_NS,
-        events=driven.session.events,
-        flit_hops=driven.session.flit_hops,
         wall_s=perf_counter() - started,
         verified=not mismatches if verify else None,
         mismatches=mismatches,
-        achieved_tflops=measure.per_s(measure.gemm_flops(driven.program), pe_exec_fs) / 1e12,
-        achieved_gbs=measure.per_s(measure.dma_bytes(driven.program), pe_exec_fs) / 1e9,
-        bottleneck=bottleneck.kind if bottleneck else None,
-        bottleneck_part=bottleneck.part if bottleneck else None,
-        bottleneck_utilisation=bottleneck.utilisation if bottleneck else 0.0,
         device=driven,
+        **figures,
     )
+
+
+def _measure(driven: Device, launches: Sequence[Launch]) -> dict[str, Any]:
+    """What the events of a run say."""
+    pe_exec_fs = measure.pe_exec_fs(driven.session, launches)
+    bottleneck = measure.bottleneck(driven.session, launches)
+    return {
+        "latency_ns": measure.latency_fs(driven.session, launches) / FS_PER_NS,
+        "pe_exec_ns": pe_exec_fs / FS_PER_NS,
+        "makespan_ns": driven.session.now_fs / FS_PER_NS,
+        "events": driven.session.events,
+        "flit_hops": driven.session.flit_hops,
+        "achieved_tflops": measure.per_s(measure.gemm_flops(driven.program), pe_exec_fs) / 1e12,
+        "achieved_gbs": measure.per_s(measure.dma_bytes(driven.program), pe_exec_fs) / 1e9,
+        "bottleneck": bottleneck.kind if bottleneck else None,
+        "bottleneck_part": bottleneck.part if bottleneck else None,
+        "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
+    }
+
+
+def _bound(driven: Device, launches: Sequence[Launch]) -> dict[str, Any]:
+    """What can be said without events."""
+    found = find_bounds(driven.program, launches)
+    return {
+        "latency_ns": found.latency_fs / FS_PER_NS,
+        "pe_exec_ns": found.pe_exec_fs / FS_PER_NS,
+        "makespan_ns": found.makespan_fs / FS_PER_NS,
+        "events": 0,
+        "flit_hops": 0,
+        "achieved_tflops": 0.0,
+        "achieved_gbs": 0.0,
+        "bottleneck": None,
+        "bottleneck_part": None,
+        "bottleneck_utilisation": 0.0,
+        "lower_ns": found.latency_fs / FS_PER_NS,
+        "upper_ns": found.upper_fs / FS_PER_NS,
+        "binding": found.binding,
+    }
 
 
 def _sips(machine: Machine, device: str) -> range:

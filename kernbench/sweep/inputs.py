@@ -64,8 +64,8 @@ def read_inputs(grid: Grid) -> Inputs:
 
     Errors: one InputError of all that is wrong with its parameters, a line each, with file:line:col.
     """
-    from kernbench.engine.session import MODES
     from kernbench.host.bench import find_bench
+    from kernbench.host.run import MODES
 
     if grid.mode not in MODES:
         raise InputError(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, MODES)}")

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from kernbench.analytic import bounds
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
+from tests.analytic.recording import BENCHES, record
 from tests.engine.strategies import programs
 
 
@@ -21,7 +22,7 @@ def named(program):
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_bounds_hold(program):
     session = Session(named(program), "flit")
@@ -34,3 +35,13 @@ def test_bounds_hold(program):
     event(f"binding {found.binding.split(maxsplit=1)[0]}")
     event("tight" if found.lower_fs == session.now_fs else "loose")
     assert found.lower_fs <= session.now_fs <= found.upper_fs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bench", BENCHES)
+def test_bounds_of_shipped_benches(bench):
+    device = record(bench)
+    device.run()
+    found = bounds(device.program)
+    assert 0.99 * device.session.now_fs <= found.lower_fs <= device.session.now_fs <= found.upper_fs
+    assert found.binding.startswith("critical path, most of it on ")

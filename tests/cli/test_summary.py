@@ -53,3 +53,14 @@ def test_the_numbers_are_right_or_wrong() -> None:
     assert shown(verified=True)[-1] == "numbers right every output equals its independent reference"
     wrong = shown(verified=False, mismatches=["c[0, 1]: expected 2, got 3"])
     assert wrong[-1] == "numbers WRONG c[0, 1]: expected 2, got 3"
+
+
+def test_bounds_say_that_they_are() -> None:
+    bounds = {"makespan_ns": 2000.0, "lower_ns": 1234.5, "upper_ns": 99999.0, "binding": "gemm sip0.cube0.pe0.pe_gemm"}
+    assert shown(**bounds) == [
+        "latency ≥ 1,234.500 ns simulated time, host launch to host completion",
+        "kernel ≥ 77.000 ns simulated time, launch barrier to last PE done",
+        "all ≥ 2,000.000 ns bound by gemm sip0.cube0.pe0.pe_gemm",
+        "≤ 99,999.000 ns if everything were done one after the other",
+        "analysis 0.12 s wall time; no events",
+    ]

@@ -1,0 +1,22 @@
+"""What bounds are written in: how many of each atom of a `Basis`, one form a row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Forms(NamedTuple):
+    """A form of each of some resources."""
+
+    kind: str  # "server", "station", "path"
+    at: np.ndarray  # int64[form] which of them; of a path the server it spends most on, or NONE
+    forms: np.ndarray  # float64[form, atom]
+
+
+class Durations(NamedTuple):
+    """The durations of a program: each so many of one atom."""
+
+    atom: np.ndarray  # int64[duration]
+    amount: np.ndarray  # int64[duration]

@@ -1,0 +1,25 @@
+"""Programs of shipped benches, not run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kernbench.host.bench import find_bench
+from kernbench.host.context import RuntimeContext
+from kernbench.host.device import Device
+from kernbench.machine import load_machine
+
+BENCHES = {  # small enough to run often
+    "gemm-single-pe": {},
+    "matmul-composite": {"M": 128, "K": 128, "N": 128},
+    "qkv-gemm": {},
+    "vector-add": {},
+}
+
+
+def record(bench: str, overrides: Mapping[str, object] | None = None) -> Device:
+    """A device to which a bench has issued all it wants."""
+    machine, found = load_machine("tiny", overrides), find_bench(bench)
+    device = Device(machine)
+    found.run(RuntimeContext(device, range(machine.places.sip_count), seed=0), **BENCHES[bench])
+    return device

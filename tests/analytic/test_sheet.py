@@ -1,0 +1,130 @@
+"""Sheets against machines compiled anew, and against their runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from kernbench.analytic import Sheet, bounds
+from kernbench.errors import InputError
+from tests.analytic.recording import BENCHES, record
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def sheet():
+    return Sheet(record("matmul-composite").program)
+
+
+def fs(ns):
+    return round(ns * 1e6)
+
+
+@pytest.mark.parametrize("bench", BENCHES)
+def test_every_field_counts_as_in_a_machine_compiled_with_it(bench):
+    sheet = Sheet(record(bench).program)
+    points = [{}] + [{field: base * 0.37 if base else 3.3} for field, base in sheet.figures.items()]
+    points.append({field: base * 1.7 for field, base in sheet.figures.items()})
+    for point in points:
+        lower_ns, upper_ns, _ = sheet.evaluate(point).row(0)
+        device = record(bench, point)
+        device.run()
+        exact = bounds(device.program)
+        assert exact.upper_fs == fs(upper_ns)
+        assert exact.lower_fs == fs(lower_ns)  # of paths too, because each field was looked at far from its base
+        assert fs(lower_ns) <= device.session.now_fs <= fs(upper_ns)
+        assert fs(lower_ns) >= 0.8 * device.session.now_fs
+
+
+def test_what_varies(sheet):
+    assert set(sheet.figures) > {
+        "noc.gbs",
+        "ucie.gbs",
+        "pe_dma.gbs",
+        "pcie_ep.gbs",
+        "hbm.channel_gbs",
+        "pe_gemm.tflops_f16",
+        "pe_tcm.read_gbs",
+        "pe_scheduler.overhead_ns",
+        "ucie.overhead_ns",
+    }
+    assert sheet.figures["hbm.channel_gbs"] == 32
+    clocked = Sheet(record("matmul-composite", {"pe_cpu.dispatch_cycles": 40}).program)
+    slow, fast = clocked.evaluate({"pe_cpu.clock_ghz": [0.5, 2]})["lower_ns"]
+    assert slow - fast >= 40 * 1.5
+
+
+def test_a_sheet_says_what_bounds_say(sheet):
+    device = record("matmul-composite")
+    assert sheet.bounds() == bounds(device.program)
+    lower_ns, upper_ns, binding = sheet.evaluate({}).row(0)
+    assert (fs(lower_ns), fs(upper_ns), binding) == (
+        sheet.bounds().lower_fs,
+        sheet.bounds().upper_fs,
+        sheet.bounds().binding,
+    )
+
+
+def test_what_binds_changes(sheet):
+    found = sheet.evaluate({"pe_gemm.tflops_f16": [0.01, 8], "hbm.channel_gbs": [32, 0.1]})
+    gemm, hbm = found["binding"]
+    assert gemm.startswith("critical path, most of it on gemm sip0.cube")
+    assert "hbm_ctrl" in hbm or "dma" in hbm
+
+
+def test_points_as_arrays_frames_and_single_values(sheet):
+    array = {"noc.gbs": np.array([128, 256, 512]), "ucie.gbs": 64}
+    frame = pl.DataFrame({"noc.gbs": [128, 256, 512], "ucie.gbs": [64, 64, 64]})
+    assert sheet.evaluate(array).equals(sheet.evaluate(frame))
+    assert len(sheet.evaluate({})) == 1
+    assert sheet.evaluate(array).schema == {"lower_ns": pl.Float64, "upper_ns": pl.Float64, "binding": pl.String}
+    assert len(sheet.evaluate({"noc.gbs": []})) == 0
+
+
+def test_many_points_are_as_single_ones(sheet):
+    rng = np.random.default_rng(0)
+    points = {field: base * rng.uniform(0.1, 10, 70_000) for field, base in sheet.figures.items()}
+    found = sheet.evaluate(points)
+    for at in (0, 32_767, 32_768, 69_999):
+        assert found.row(at) == sheet.evaluate({field: values[at] for field, values in points.items()}).row(0)
+
+
+def test_a_field_of_no_effect_is_allowed(sheet):
+    assert sheet.evaluate({"pe_math.elements_f32": 1}).equals(sheet.evaluate({}))
+
+
+@pytest.mark.parametrize(
+    ("points", "sentence"),
+    [
+        (
+            {"hbm.chanel_gbs": 3},
+            "points vary 'hbm.chanel_gbs', which bounds do not follow; did you mean 'hbm.channel_gbs'?",
+        ),
+        ({"noc.gbs": [1, 0]}, "points give 'noc.gbs' the value 0; it must be more than 0"),
+        ({"ucie.overhead_ns": -1}, "points give 'ucie.overhead_ns' the value -1; it must be at least 0"),
+        ({"noc.gbs": float("nan")}, "points give 'noc.gbs' the value nan; it must be more than 0"),
+        ({"noc.gbs": [[1]]}, "points give 'noc.gbs' in 2 dimensions; give one value a point"),
+        (
+            {"noc.gbs": [1, 2], "ucie.gbs": [1, 2, 3]},
+            "points give 2 of 'noc.gbs', 3 of 'ucie.gbs'; give as many of each, or one for all points",
+        ),
+    ],
+)
+def test_mistakes_in_points(sheet, points, sentence):
+    with pytest.raises(InputError) as caught:
+        sheet.evaluate(points)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_after_a_row():
+    device = record("vector-add")
+    device.run()
+    sheet, session = Sheet(device.program, vary=False), device.session
+    row = len(session.op_end_fs) // 2
+    issue_fs, end_fs = sheet.after([row])
+    known = end_fs >= 0
+    assert known.any()
+    assert (end_fs[known] <= session.op_end_fs[known] - session.op_issue_fs[row]).all()
+    assert (issue_fs[known] <= session.op_issue_fs[known] - session.op_issue_fs[row]).all()

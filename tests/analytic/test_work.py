@@ -1,0 +1,36 @@
+"""Work against what the loop counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from kernbench.analytic.frame import build_frame
+from kernbench.analytic.moves import write_moves
+from kernbench.analytic.origins import no_origins
+from kernbench.analytic.work import weigh_servers, weigh_stations
+from kernbench.engine import Session
+from kernbench.errors import DeadlockError
+from tests.engine.strategies import programs
+
+
+@pytest.mark.slow
+@settings(suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_all_that_was_served_is_counted(program):
+    machine = program.machine
+    assume(not machine.stations.turn_fs.any())
+    session = Session(program, "flit")
+    session.run()
+    try:
+        session.check_finished()
+    except DeadlockError:
+        assume(False)
+    frame = build_frame(program, no_origins(machine))
+    busy = np.zeros(len(machine.stations.fs_per_flit))
+    stations = weigh_stations(frame)
+    busy[stations.at] = stations.forms[:, 0]
+    assert busy.tolist() == session.station_busy_fs.tolist()
+    held = weigh_servers(frame).held(write_moves(frame.moves, np.ones(1)))
+    assert (held.forms[:, 0] * machine.server_slots[held.at] <= session.server_busy_fs[held.at]).all()

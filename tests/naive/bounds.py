@@ -1,0 +1,13 @@
+"""Longest paths by asking every node for its predecessors, with a memory."""
+
+from functools import cache
+
+
+def longest_ends(before, floor, cost):
+    """`before[node]` lists (node before, gain). Answers when each node ends; RecursionError where there is no order."""
+
+    @cache
+    def end(node):
+        return cost[node] + max([floor[node], *(end(other) + gain for other, gain in before[node])])
+
+    return [end(node) for node in range(len(before))]
