@@ -57,11 +57,26 @@ def occupy(m, station, end, busy, flits, sign):
 
 
 @jit
+def has_form(m, first, end, flits, last_bytes):
+    """Whether the closed form holds: no memory in the middle of the route, no last flit that overtakes others."""
+    at = m[STEPS] + first * STEP_COLUMNS
+    if m[at + STEP_STRIPES] > 1 and flits > 1:
+        station = m[at + STEP_STATION]
+        if service_fs(m, station, last_bytes) != m[station + STATION_FULL_FS]:
+            return False
+    striped = m[at + STEP_STRIPES] > 1
+    for step in range(first + 1, end):
+        at += STEP_COLUMNS
+        if m[at + STEP_STRIPES] > 1 and (striped or step + 1 < end):
+            return False
+    return True
+
+
+@jit
 def fly(m, first, end, flits, last_bytes, stripe, start, sign):
     """When the last flit of a transfer lands that stands before step `first` at `start` and meets nobody up to `end`.
 
-    Answers NONE where the closed form does not hold: a memory in the middle of a route, a last flit that overtakes others.
-    `sign` is that of `occupy`.
+    `sign` is that of `occupy`. Where the closed form does not hold (see `has_form`), answers NONE.
     """
     lines = m[TERMS]
     slopes = lines + m[MAX_STEPS]

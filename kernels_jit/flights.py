@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
-from kernels_jit.alone import fly
+from kernels_jit.alone import fly, has_form
 from kernels_jit.heap import push_bound, schedule
 from kernels_jit.jobs import free_job
 from kernels_jit.queues import inject
@@ -86,15 +86,12 @@ def take_off(m, op, times, job, now):
     m[flight + FLIGHT_FLITS] = flits
     m[flight + FLIGHT_LAST_BYTES] = last_bytes
     m[flight + FLIGHT_START_FS] = start
-    if m[HYBRID] == 1 and claim(m, op, flight, start):
-        landing = fly(m, first, end, flits, last_bytes, op[row, 3], start, 0)
-        if landing != _NONE:
-            fly(m, first, end, flits, last_bytes, op[row, 3], start, 1)
-            m[flight + FLIGHT_ALONE] = 1
-            mark_alone(m, flight, flight)
-            land(m, op, times, flight, landing)
-            return
-    enter(m, op, flight)
+    if m[HYBRID] == 1 and claim(m, op, flight, start) and has_form(m, first, end, flits, last_bytes):
+        m[flight + FLIGHT_ALONE] = 1
+        mark_alone(m, flight, flight)
+        land(m, op, times, flight, fly(m, first, end, flits, last_bytes, op[row, 3], start, 1))
+    else:
+        enter(m, op, flight)
 
 
 @jit

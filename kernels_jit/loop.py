@@ -54,7 +54,7 @@ def run(m, op, times, pool, most_events):
         event_fs = m[m[HEAP]] if m[HEAP_N] > 0 else NEVER
         bound_fs = m[m[BOUNDS]] if m[BOUND_N] > 0 else NEVER
         if bound_fs <= event_fs:
-            if bound_fs == NEVER and earliest(m) == NEVER:
+            if bound_fs == NEVER and earliest(m, NEVER) == NEVER:
                 return codes.IDLE, pool
             pool, reached = advance(m, op, times, bound_fs, pool, stop)
             if reached:

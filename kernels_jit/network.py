@@ -87,6 +87,7 @@ from kernels_jit.state import (
     STOP_STATION,
     STOP_STEP,
     WINDOW_FS,
+    WORD_FS,
     WORDS,
 )
 
@@ -105,14 +106,24 @@ def lowest_bit(word):
 
 
 @jit
-def earliest(m):
-    """The earliest arrival that has not been served, or NEVER."""
+def earliest(m, before):
+    """The earliest arrival that has not been served, if it is before a time; else any time that is not."""
     best = NEVER
     for word in range(m[WORDS]):
-        todo = m[m[PENDING] + word]
-        while todo != 0:
-            best = min(best, m[m[m[STATION_AT] + word * 64 + lowest_bit(todo)] + STATION_HEAD_FS])
-            todo &= todo - 1
+        if m[m[WORD_FS] + word] < min(best, before):
+            m[m[WORD_FS] + word] = word_earliest(m, word)
+            best = min(best, m[m[WORD_FS] + word])
+    return best
+
+
+@jit
+def word_earliest(m, word):
+    """The earliest arrival at the stations of a word of `PENDING`, or NEVER."""
+    best = NEVER
+    todo = m[m[PENDING] + word]
+    while todo != 0:
+        best = min(best, m[m[m[STATION_AT] + word * 64 + lowest_bit(todo)] + STATION_HEAD_FS])
+        todo &= todo - 1
     return best
 
 
@@ -120,7 +131,7 @@ def earliest(m):
 def advance(m, op, times, horizon, pool, stop):
     """Serve every arrival before the horizon, or until `stop` events are done; answers the pool and which it was."""
     while True:
-        begin = earliest(m)
+        begin = earliest(m, horizon)
         if begin >= horizon:
             return pool, True
         if m[EVENTS] >= stop:
@@ -160,8 +171,12 @@ def serve(m, pool, horizon):
     """
     pending, station_at, steps = m[PENDING], m[STATION_AT], m[STEPS]
     port_fs, ports, flit_bytes = m[PORT_FS], m[PORTS], m[FLIT_BYTES]
+    words_fs = m[WORD_FS]
     skip = m[AT_BIT]
     for word in range(m[AT_WORD], m[WORDS]):
+        if m[words_fs + word] >= horizon:
+            skip = 0
+            continue
         todo = m[pending + word] & -(np.int64(1) << skip)
         skip = 0
         while todo != 0:
@@ -179,16 +194,19 @@ def serve(m, pool, horizon):
             why = SERVED_ALL
             while True:
                 # the earliest flit before this station; `at` is where its port's first arrival stands
-                now, at = source_fs, _NONE
+                now, at, entry = source_fs, _NONE, _NONE
                 for p in range(first_port, end_port):
                     if m[p] <= now:
+                        mine = _NONE
                         if m[p] == now:
                             if now == NEVER:
                                 continue
-                            other = m[source + SOURCE_ENTRY] if at == _NONE else head_of(m, pool, at - port_fs)
-                            if not comes_first(m, head_of(m, pool, p - port_fs), other):
+                            if entry == _NONE:
+                                entry = m[source + SOURCE_ENTRY] if at == _NONE else head_of(m, pool, at - port_fs)
+                            mine = head_of(m, pool, p - port_fs)
+                            if comes_first(m, entry, mine):
                                 continue
-                        now, at = m[p], p
+                        now, at, entry = m[p], p, mine
                 if now >= horizon:
                     m[station + STATION_HEAD_FS] = now
                     break

@@ -23,7 +23,6 @@ from kernels_jit.state import (
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
-    FLIT_MASK,
     FLIT_SHIFT,
     MAX_STEPS,
     PENDING,
@@ -47,6 +46,7 @@ from kernels_jit.state import (
     STEP_STATION,
     STEP_STRIPES,
     STEPS,
+    WORD_FS,
 )
 
 _NONE = codes.NONE
@@ -56,9 +56,9 @@ _GROWTH = 4  # a port queue that is full becomes this many times as long
 @jit
 def comes_first(m, a, b):
     """Whether of two packed flits that come to a station at one instant the first is served first."""
-    one = m[(a >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER]
-    other = m[(b >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER]
-    return one < other or (one == other and (a >> FLIT_SHIFT) & FLIT_MASK < (b >> FLIT_SHIFT) & FLIT_MASK)
+    if a >> FLIGHT_SHIFT == b >> FLIGHT_SHIFT:
+        return a < b
+    return m[(a >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER] < m[(b >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER]
 
 
 @jit
@@ -68,6 +68,8 @@ def note_arrival(m, station, time):
         m[station + STATION_HEAD_FS] = time
     rank = m[station + STATION_RANK]
     m[m[PENDING] + (rank >> 6)] |= np.int64(1) << (rank & 63)
+    word_fs = m[WORD_FS] + (rank >> 6)
+    m[word_fs] = min(m[word_fs], time)
 
 
 @jit

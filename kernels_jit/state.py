@@ -40,8 +40,10 @@ AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_F
 # Where tables stand.
 HEAP, BOUNDS, LANDED, TERMS = 32, 33, 34, 35
 THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
-STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORT_FS, PORTS = 42, 43, 44, 45, 46, 47, 48, 49
+STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORT_FS, PORTS, WORD_FS = 42, 43, 44, 45, 46, 47, 48, 49, 50
 HEADER = 64
+
+# `PENDING` has a bit for every station with flits, by rank, 64 a word; `WORD_FS` the earliest arrival of each word, or less.
 
 # Columns. `HEAP` is rows of (time, key, index, payload), `BOUNDS` a heap of (time, flight): no flight lands before that.
 HEAP_COLUMNS, BOUND_COLUMNS = 4, 2

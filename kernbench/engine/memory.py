@@ -91,6 +91,7 @@ class Memory:
         self.words[at.WORDS] = (self._stations + 63) // 64
         self._fit(at.PENDING, int(self.words[at.WORDS]))
         self._fit(at.STATION_AT, 64 * int(self.words[at.WORDS]))
+        self.write(at.WORD_FS, np.full(int(self.words[at.WORDS]), NEVER, np.int64))
 
     def _lay_servers(self, machine: Machine) -> None:
         rows = np.zeros((len(machine.server_slots), at.SERVER_COLUMNS), np.int64)
@@ -192,6 +193,7 @@ class Memory:
         pending = np.zeros(int(self.words[at.WORDS]), np.uint64)
         np.bitwise_or.at(pending, ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
         self.write(at.PENDING, pending.view(np.int64))
+        self.write(at.WORD_FS, np.zeros(len(pending), np.int64))
 
     def _lay_ports(self, network: Network) -> None:
         pairs, known = network.pairs, self._pairs
