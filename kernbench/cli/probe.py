@@ -109,6 +109,7 @@ def command(
     from kernbench.machine import load_machine
     from kernbench.traffic.curve import run_curve
     from kernbench.traffic.loads import parse_loads
+    from kernbench.traffic.offer import Offer
     from kernbench.traffic.run import run_flows
 
     if (bool(texts), file is not None, pattern is not None).count(True) != 1:
@@ -133,13 +134,10 @@ def command(
     announce_compiling()
     curve = run_curve(
         machine,
-        pattern,
+        Offer(pattern, packet_flits, seed, window),
         loads,
-        packet_flits=packet_flits,
-        seed=seed,
-        window=window,
-        mode=mode,
-        on_point=lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
+        mode,
+        lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
     )
     _keep_curve(curve, out, as_json)
 
@@ -194,8 +192,9 @@ def _keep_curve(curve: Curve, out: Path, as_json: bool) -> None:
         return
     from kernbench.cli.screen import show
 
-    size = f"packets of {curve.packet_flits} flits, seed {curve.seed}"
-    click.secho(f"{curve.pattern} traffic on {curve.topology}, {curve.mode} mode, {size}", bold=True)
+    offer = curve.offer
+    size = f"packets of {offer.packet_flits} flits, seed {offer.seed}"
+    click.secho(f"{offer.pattern} traffic on {curve.topology}, {curve.mode} mode, {size}", bold=True)
     show(_figures(summary["points"], POINT_COLUMNS))
     click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {_saturation(curve)}")
     _show_effort(summary)

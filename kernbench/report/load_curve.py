@@ -32,7 +32,7 @@ def plot_load_curve(curve: Curve, stem: Path) -> list[Path]:
 def _draw(curve: Curve) -> Figure:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     loads = [point.load for point in curve.points]
     lines = {"99 % of packets": [p.p99_ns for p in curve.points], "mean": [p.latency_ns for p in curve.points]}
@@ -46,8 +46,8 @@ def _draw(curve: Curve) -> Figure:
     axes.set_ylim(0, min(highest * 1.08, TOP * curve.zero_load_ns))
     axes.set_xlabel("offered load (of what an endpoint can inject)")
     axes.set_ylabel("latency (ns)")
-    figure.legend(loc="outside right upper")
-    title = f"{curve.pattern} traffic on {curve.topology}, packets of {_flits(curve.packet_flits)}"
+    axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none")
+    title = f"{curve.offer.pattern} traffic on {curve.topology}, packets of {_flits(curve.offer.packet_flits)}"
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
 

@@ -56,9 +56,10 @@ def _read(path: Path) -> polars.DataFrame:
     import polars
 
     try:
+        path.open("rb").close()  # whose errors have words
         table = polars.read_csv(path, infer_schema=False)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except polars.exceptions.PolarsError as error:
         raise InputError(_ragged(path) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
     table = table.rename(str.strip).with_columns(polars.all().str.strip_chars().replace("", None))

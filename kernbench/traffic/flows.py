@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,6 @@ from kernbench.units import FS_PER_NS
 FORM = "SRC:DST:BYTES[:read|write][@START_NS], such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"
 KINDS = ("read", "write")
 LATEST_NS = 1e11  # 100 s, so that no sum of times leaves int64 femtoseconds
-_WORD = re.compile(r"[^:@\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +53,12 @@ def parse_flows(texts: Sequence[str]) -> Flows:
 
 
 def _split(text: str) -> tuple[str, str, str, str, str]:
+    """Source, destination, bytes, kind and start, as typed. Errors: InputError."""
     body, at, start = text.partition("@")
-    parts = body.split(":")
-    whole = (
-        len(parts) in (3, 4) and all(_WORD.fullmatch(part.replace(" ", "")) for part in parts) and bool(start or not at)
-    )
-    if not whole:
+    parts = [part.strip() for part in body.split(":")]
+    if len(parts) not in (3, 4) or not all(parts) or "@" in start or bool(at) != bool(start):
         raise InputError(f"--flow {text!r} is not of the form {FORM}")
-    src, dst, nbytes, kind = (*(part.strip() for part in parts), "write")[:4]
+    src, dst, nbytes, kind = (*parts, "write")[:4]
     return src, dst, nbytes, kind, start or "0"
 
 

@@ -12,7 +12,7 @@ MOST_LOADS = 1_000
 def parse_loads(text: str) -> list[float]:
     """The loads of a text like `0.05:0.6:0.05`, whose end counts if a step lands there. Errors: InputError."""
     try:
-        loads = _range(text) if ":" in text else [Decimal(part) for part in text.split(",")]
+        loads = _range(text) if ":" in text else [_number(part) for part in text.split(",")]
     except (ValueError, InvalidOperation):
         raise InputError(
             f"--load {text!r} is none of 0.3, 0.1,0.2,0.3 and FIRST:LAST:STEP such as 0.05:0.6:0.05"
@@ -26,7 +26,14 @@ def parse_loads(text: str) -> list[float]:
 
 
 def _range(text: str) -> list[Decimal]:
-    first, last, step = (Decimal(part) for part in text.split(":"))
+    first, last, step = (_number(part) for part in text.split(":"))
     if not (step > 0 and last >= first and (last - first) / step < MOST_LOADS):
         raise InputError(f"--load {text!r} should rise from first to last, in {MOST_LOADS:,} steps at most")
     return [first + i * step for i in range(int((last - first) / step) + 1)]
+
+
+def _number(text: str) -> Decimal:
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError
+    return number

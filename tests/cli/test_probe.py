@@ -1,0 +1,137 @@
+"""`kernbench probe`: one object, all files or none, sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from kernbench.cli.main import main
+
+FLOW_KEYS = ["id", "src", "dst", "bytes", "start_ns", "end_ns", "latency_ns", "effective_gbs", "hops"]
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
+    monkeypatch.chdir(tmp_path)
+
+
+def probe(*arguments: object) -> int:
+    return main(["probe", *map(str, arguments)])
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    assert probe(*arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_one_object(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "--topology", "mesh_8x8", "--flow", "node[0][0]:node[0][2]:1KiB", "--flow", "63:0:256@5")
+    assert list(found) == ["flows", "topology", "mode", "makespan_ns", "flit_hops", "wall_s", "files"]
+    assert [list(flow) for flow in found["flows"]] == [FLOW_KEYS, FLOW_KEYS]
+    assert [flow["end_ns"] for flow in found["flows"]] == [11.0, 37.0]
+    assert [flow["latency_ns"] for flow in found["flows"]] == [11.0, 32.0]
+    assert (found["makespan_ns"], found["flit_hops"], found["mode"]) == (37.0, 4 * 4 + 16, "hybrid")
+    assert found["files"] == {}
+
+
+def test_modes_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ("--flow", "host:sip0.cube0.pe0:64KiB", "--flow", "sip0.cube0.pe1:sip0.cube1.pe0:4KiB:read@20")
+    hybrid, flit = (answer(capsys, "-t", "tiny", *texts, "--mode", mode) for mode in ("hybrid", "flit"))
+    assert hybrid["flows"] == flit["flows"]
+
+
+@pytest.mark.parametrize("path", ["link_gbs", "topology.link_gbs"])
+def test_fields_are_set_with_or_without_their_prefix(capsys: pytest.CaptureFixture[str], path: str) -> None:
+    found = answer(capsys, "-t", "mesh_8x8", "--flow", "0:1:1KiB", "--set", f"{path}=128", "--set", "hop_ns=5")
+    assert found["flows"][0]["latency_ns"] == 2 * (4 + 2) + 5 + 2
+
+
+def test_a_file_of_flows_and_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "flows.csv", tmp_path / "out"
+    path.write_text("src,dst,bytes,start_ns\n" + "".join(f"0,{i},{i}KiB,0\n" for i in range(1, 26)))
+    assert probe("-t", "mesh_8x8", "--flows", path, "--out", out) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "25 flows on mesh_8x8, hybrid mode; the 20 slowest"
+    assert lines[1].split() == ["id", "source", "destination", "bytes", "hops", "start", "ns", "end", "ns", "latency",
+                                "ns", "GB/s"]  # fmt: skip
+    assert lines[2].split()[:4] == ["24", "0", "25", "25,600"]
+    assert lines[-3].startswith("makespan 1,")
+    assert lines[-2:] == [f"wrote {out / 'flows.parquet'}", f"wrote {out / 'result.json'}"]
+    assert polars.read_parquet(out / "flows.parquet").columns == FLOW_KEYS
+    assert json.loads((out / "result.json").read_text())["topology"] == "mesh_8x8"
+
+
+@pytest.mark.slow
+def test_a_pattern_leaves_table_and_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("-t", "mesh_8x8", "--pattern", "transpose", "--load", "0.1,0.3", "--window", "300", "--packet-flits", "2")
+    found = answer(capsys, *given)
+    assert [point["load"] for point in found["points"]] == [0.1, 0.3]
+    assert 0.1 < found["saturation_load"] < 0.3
+    assert {"pattern", "packet_flits", "seed", "zero_load_ns", "makespan_ns", "flit_hops", "wall_s"} <= set(found)
+    out = Path("results", "mesh_8x8-transpose")
+    assert found["files"] == {
+        "table": str(out / "curve.parquet"),
+        "plots": [str(out / "latency-load.svg"), str(out / "latency-load.png")],
+        "result": str(out / "result.json"),
+    }
+    assert sorted(path.name for path in out.iterdir()) == [
+        "curve.parquet",
+        "latency-load.png",
+        "latency-load.svg",
+        "result.json",
+    ]
+    assert polars.read_parquet(out / "curve.parquet")["load"].to_list() == [0.1, 0.3]
+    assert probe(*given, "--out", tmp_path / "other") == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0].startswith("load 0.1  ")
+    lines = printed.out.splitlines()
+    assert lines[0] == "transpose traffic on mesh_8x8, hybrid mode, packets of 2 flits, seed 0"
+    assert lines[4].startswith("each packet alone ")
+    assert f"saturated, with three times that, at load {found['saturation_load']:.3f}" in lines[4]
+    assert lines[-1] == f"wrote {tmp_path / 'other' / 'result.json'}"
+
+
+def test_a_light_load_does_not_saturate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe("-t", "mesh_8x8", "--pattern", "neighbor", "--load", "0.1", "--window", "300") == 0
+    assert "; not saturated at any of these loads\n" in capsys.readouterr().out
+
+
+FORMS = (
+    "probe sends what you give it: one of --flow (as often as you like), --flows and --pattern; "
+    "kernbench probe --help shows their forms"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], FORMS),
+        (["--flow", "0:1:1", "--pattern", "uniform"], FORMS),
+        (["--flow", "0:1:1", "--flows", "x.csv"], FORMS),
+        (["--flow", "0:1"], "--flow '0:1' is not of the form SRC:DST:BYTES[:read|write][@START_NS], "
+         "such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"),
+        (["-t", "mesh_8x8", "--flow", "0:64:1"], "--flow '0:64:1': the machine has no node 64; it has no SIPs, "
+         "only the endpoints node[0][0] to node[7][7], by index 0 to 63"),
+        (["--flows", "none.csv"], "none.csv cannot be read: No such file or directory"),
+        (["--pattern", "uniform", "--load", "2"], "--load '2': got 2, expected more than 0 and at most 1, "
+         "the whole bandwidth of an endpoint"),
+        (["--pattern", "uniform"], "patterns need the nodes of a mesh, and sip_2x4x4 is of family sip; "
+         "try --topology mesh_8x8 or give flows"),
+        (["-t", "mesh_8x8", "--flow", "0:1:1", "--mode", "flits"],
+         "unknown mode 'flits'; did you mean 'flit'? Known: flit, hybrid"),
+        (["-t", "mesh_8x8", "--flow", "0:1:1", "--set", "link_gb=1"],
+         "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: description, ejection_ns, endpoint_gbs, "
+         "family, flit_bytes, h, hop_ns, injection_ns, k, link_gbs, torus, w"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_sent_leaves_no_files(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert probe(*arguments) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"error: {sentence}"
+    assert list(Path().iterdir()) == []

@@ -1,0 +1,50 @@
+"""The latency–load plot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernbench.report.load_curve import TOP, _draw, plot_load_curve
+from kernbench.traffic.curve import Curve
+from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.offer import Offer
+
+
+def curve(*latencies: float, saturation: float | None = None, flits: int = 4) -> Curve:
+    points = tuple(
+        LoadPoint((i + 1) / 10, 0.1, 9, 10.0, latency, latency, 2 * latency, 3 * latency, 99.0, 9, 0.1)
+        for i, latency in enumerate(latencies)
+    )
+    return Curve("mesh_8x8", "hybrid", Offer("uniform", flits), 50.0, 100.0, 10.0, saturation, points)
+
+
+@pytest.mark.slow
+def test_two_files_the_same_each_time(tmp_path: Path) -> None:
+    first = plot_load_curve(curve(11, 14, 90, saturation=0.22), tmp_path / "first")
+    second = plot_load_curve(curve(11, 14, 90, saturation=0.22), tmp_path / "second")
+    assert [path.name for path in first] == ["first.svg", "first.png"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_what_is_drawn() -> None:
+    figure = _draw(curve(11, 14, 90, saturation=0.22))
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [  # type: ignore[union-attr]
+        "99 % of packets",
+        "mean",
+        "mean, each packet alone",
+        "saturation, 0.220",
+    ]
+    assert axes.lines[1].get_xydata().tolist() == [[0.1, 11], [0.2, 14], [0.3, 90]]  # type: ignore[union-attr]
+    assert axes.get_ylim() == (0, TOP * 10)
+    assert figure.get_suptitle() == "uniform traffic on mesh_8x8, packets of 4 flits"
+
+
+def test_without_saturation_all_points_are_in_sight() -> None:
+    figure = _draw(curve(11, 14, flits=1))
+    (axes,) = figure.axes
+    assert len(axes.lines) == 3
+    assert axes.get_ylim() == pytest.approx((0, 28 * 1.08))
+    assert figure.get_suptitle() == "uniform traffic on mesh_8x8, packets of 1 flit"

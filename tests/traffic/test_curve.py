@@ -1,0 +1,104 @@
+"""Latency against load."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.machine import load_machine
+from kernbench.traffic.curve import Curve, find_saturation, run_curve
+from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.offer import Offer
+
+
+def curve(pattern: str, *loads: float, topology: str = "mesh_8x8", **options: int) -> Curve:
+    return run_curve(load_machine(topology), Offer(pattern, **{"window": 600, "packet_flits": 2, **options}), loads)
+
+
+def point(load: float, latency_ns: float) -> LoadPoint:
+    return LoadPoint(load, load, 1, 10.0, latency_ns, latency_ns, latency_ns, latency_ns, 0.0, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("latencies", "saturation"),
+    [([11, 12, 13], None), ([11, 20, 40], 0.25), ([30, 50, 90], 0.1), ([11, 30, 99], 0.2)],
+)
+def test_saturation_is_where_latency_has_tripled(latencies: list[float], saturation: float | None) -> None:
+    points = [point(0.1 * (i + 1), latency) for i, latency in enumerate(latencies)]
+    found = find_saturation(points, 10.0)
+    assert found == (None if saturation is None else pytest.approx(saturation))
+
+
+@pytest.mark.slow
+def test_light_traffic_takes_what_it_takes_alone() -> None:
+    found = curve("neighbor", 0.02, window=3000)
+    (only,) = found.points
+    assert only.alone_ns == found.zero_load_ns
+    assert only.alone_ns <= only.latency_ns < 1.03 * only.alone_ns
+    assert only.accepted == pytest.approx(0.02, rel=0.1)
+    assert only.p50_ns <= only.p99_ns <= only.max_ns
+    assert found.saturation_load is None
+    assert (found.warm_up_ns, found.window_ns) == (1500.0, 3000.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("topology", "pattern", "bound"),
+    [
+        ("mesh_8x8", "uniform", 63 / 128),  # half of all packets cross 8 links each way
+        ("mesh_8x8", "bitcomp", 1 / 4),  # all packets of 4 columns cross the middle of their row
+        ("mesh_8x8", "transpose", 1 / 7),  # 7 nodes of the first row turn the one corner
+        ("torus_8x8", "tornado", 1 / 3),  # 3 links each, all one way round
+    ],
+)
+def test_networks_saturate_below_the_load_of_their_busiest_link(topology: str, pattern: str, bound: float) -> None:
+    found = curve(pattern, 0.7 * bound, bound, 1.3 * bound, topology=topology, window=2000, packet_flits=1)
+    assert found.saturation_load is not None
+    assert 0.7 * bound < found.saturation_load < 1.1 * bound
+    below, _, beyond = found.points
+    assert below.accepted == pytest.approx(below.load, rel=0.05)
+    assert beyond.accepted < 0.97 * beyond.load
+
+
+def test_modes_agree_and_loads_are_put_in_order() -> None:
+    seen: list[LoadPoint] = []
+    machine, offer = load_machine("torus_8x8"), Offer("uniform", window=200)
+    hybrid = run_curve(machine, offer, [0.5, 0.1], on_point=seen.append)
+    flit = run_curve(machine, offer, [0.1, 0.5], "flit")
+    assert [p.load for p in hybrid.points] == [0.1, 0.5]
+    assert tuple(seen) == hybrid.points
+    assert [replace(p, wall_s=0) for p in hybrid.points] == [replace(p, wall_s=0) for p in flit.points]
+
+
+@pytest.mark.slow
+def test_a_row_a_load_and_one_object() -> None:
+    found = curve("uniform", 0.1, 0.2)
+    assert found.table()["load"].to_list() == [0.1, 0.2]
+    plain = found.to_dict()
+    assert plain["flit_hops"] == sum(p.flit_hops for p in found.points)
+    assert plain["makespan_ns"] == max(p.makespan_ns for p in found.points)
+    assert plain["points"][0]["packets"] == found.points[0].packets
+    assert (plain["topology"], plain["pattern"], plain["packet_flits"], plain["seed"]) == ("mesh_8x8", "uniform", 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("load", "options", "sentence"),
+    [
+        (1.5, {}, "got load 1.5, expected more than 0 and at most 1, the whole bandwidth of an endpoint"),
+        (0.1, {"packet_flits": 0}, "got packets of 0 flits and a window of 600 flit times, expected at least 1 and 2"),
+        (0.1, {"window": 1}, "got packets of 2 flits and a window of 1 flit times, expected at least 1 and 2"),
+        (1e-6, {}, "at load 1e-06 no packet begins in a window of 600 flit times; give a longer window"),
+        (
+            1,
+            {"window": 10**6},
+            "load 1 on mesh_8x8 makes about 64,000,000 packets, more than 5,000,000 at once; "
+            "give a window shorter than 1000000 flit times",
+        ),
+    ],
+)
+def test_what_cannot_be_measured(load: float, options: dict[str, int], sentence: str) -> None:
+    with pytest.raises(InputError) as error:
+        curve("uniform", load, **options)
+    assert str(error.value) == sentence

@@ -1,0 +1,71 @@
+"""Flows from files, the good and the bad."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.traffic.flow_file import read_flows
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "flows.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_plain_numbers_units_blank_lines_and_other_columns(tmp_path: Path) -> None:
+    text = 'id, kind ,src,dst,bytes,start_ns\n7,read,a,b,16KiB,1.5\n\n8,,"b",a, 4 ,2us\n  ,,,,,\n9,write,a,c,5,0\n'
+    flows = read_flows(write(tmp_path, text))
+    assert [flows.names[i] for i in flows.src] == ["a", "b", "a"]
+    assert [flows.names[i] for i in flows.dst] == ["b", "a", "c"]
+    assert flows.nbytes.tolist() == [16384, 4, 5]
+    assert flows.start_fs.tolist() == [1_500_000, 2_000_000_000, 0]
+    assert flows.read.tolist() == [True, False, False]
+    assert flows.where(2) == f"{tmp_path / 'flows.csv'}:6"
+
+
+def test_without_a_kind_all_are_written(tmp_path: Path) -> None:
+    assert read_flows(write(tmp_path, "src,dst,bytes,start_ns\na,b,1,0\n")).read.tolist() == [False]
+
+
+HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", " is no CSV file: empty CSV"),
+        (HEADER.splitlines()[0] + "\n", " holds no flows; give at least one line below the header"),
+        (
+            "src,dst,byte,start_ns\na,b,1,0\n",
+            ":1: column 'bytes' is missing; did you mean 'byte'? Known: byte, dst, src, start_ns; "
+            "a flow has src, dst, bytes, start_ns and, if you like, kind",
+        ),
+        (HEADER + "\na,b,0,0,read\n", ":4: bytes: got '0', expected more than 0 B"),
+        (HEADER + "a,b,-1,0,read\n", ":3: bytes: got '-1', expected more than 0 B"),
+        (HEADER + "a,b,1.5,0,read\n", ":3: bytes: got '1.5', expected a whole number of B"),
+        (HEADER + "a,b,1,-1,read\n", ":3: start_ns: got '-1', expected 0 ns to 100 s"),
+        (
+            HEADER + "a,b,1,nan,read\n",
+            ":3: start_ns: got 'nan', expected a number, alone or in one of: fs, ps, ns, us, µs, ms, s",
+        ),
+        (HEADER + "a,b,1,0,reed\n", ":3: unknown kind 'reed'; did you mean 'read'? Known: read, write"),
+        (HEADER + "a,,1,0,read\n", ":3: dst is missing"),
+        (HEADER + "a,b\n", ":3: bytes is missing"),
+        (HEADER + "a,b,1,0,read,6\n", ":3: got 6 fields, expected 5 as in the header"),
+    ],
+)
+def test_bad_files_and_lines(tmp_path: Path, text: str, sentence: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(InputError) as error:
+        read_flows(path)
+    assert str(error.value) == f"{path}{sentence}"
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_flows(tmp_path / "none.csv")
+    assert str(error.value) == f"{tmp_path / 'none.csv'} cannot be read: No such file or directory"

@@ -1,0 +1,148 @@
+"""Flows run: known figures, closed forms, order, and both modes to the tick."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.machine import load_machine
+from kernbench.traffic import lower
+from kernbench.traffic.alone import alone_fs, slot_fs
+from kernbench.traffic.flows import Flows, parse_flows
+from kernbench.traffic.run import run_flows
+
+FIGURES = {"link_gbs": 100, "hop_ns": 1.7, "injection_ns": 0.3, "ejection_ns": 2.1, "flit_bytes": 96, "k": 6}
+
+
+def end_ns(topology: str, *texts: str, mode: str = "hybrid", **overrides: object) -> list[float]:
+    return run_flows(load_machine(topology, overrides), parse_flows(texts), mode).table()["end_ns"].to_list()
+
+
+def random_flows(nodes: int, count: int, seed: int, span_fs: int, largest: int) -> Flows:
+    rng = np.random.default_rng(seed)
+    src = rng.integers(0, nodes, count)
+    return Flows(
+        names=tuple(str(i) for i in range(nodes)),
+        src=src,
+        dst=(src + rng.integers(1, nodes, count)) % nodes,
+        nbytes=rng.integers(1, largest, count),
+        start_fs=rng.integers(0, span_fs, count) // 1_000_000 * 1_000_000,
+        read=rng.random(count) < 0.3,
+        where=str,
+    )
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+@pytest.mark.parametrize(
+    ("flow", "ns"),
+    [
+        ("sip0.cube0.pe0:sip0.cube0.pe0:16KiB", 77),
+        ("sip0.cube0.pe0:sip0.cube0.pe0:16KiB:read", 77),
+        ("sip0.cube0.pe0:sip1.cube0.pe0:16KiB", 409),
+        ("host:sip0.cube0.pe0:64KiB", 545),
+        ("host:sip0.cube0.pe0:1MiB", 8230),
+    ],
+)
+def test_published_latencies_of_the_default_machine(flow: str, ns: float, mode: str) -> None:
+    assert end_ns("sip_2x4x4", flow, mode=mode) == [pytest.approx(ns, rel=0.03)]
+
+
+def test_a_pe_pays_cpu_scheduler_and_translation() -> None:
+    """Until the first byte 2 + 1 + 0.5 ns; one flit then takes 2 links, the commit and the wires: 10.02 ns."""
+    assert end_ns("tiny", "sip0.cube0.pe0:sip0.cube0.pe0:256") == [13.52]
+
+
+def test_flows_of_a_pe_queue_on_its_channel_in_file_order() -> None:
+    near, far = "sip0.cube0.pe0:sip0.cube0.pe0:4KiB", "sip0.cube0.pe0:sip0.cube1.pe0:4KiB"
+    (one,), (other,) = end_ns("tiny", near), end_ns("tiny", far)
+    assert end_ns("tiny", near, far) == [one, pytest.approx(one + other)]
+    assert end_ns("tiny", far, near) == [other, pytest.approx(one + other)]
+    assert end_ns("tiny", near, far + ":read")[1] < one + other  # the other channel
+    assert end_ns("tiny", near + "@1us", far) == [1000 + one, other]
+
+
+def test_the_host_acts_for_one_flow_after_the_other() -> None:
+    """The endpoint's overhead comes before each transfer, and the transfers share the link."""
+    machine = load_machine("tiny")
+    act = machine.figures["pcie_ep.overhead"] / 1e6
+    (one,) = end_ns("tiny", "host:sip0.cube0.pe0:256")
+    assert end_ns("tiny", "host:sip0.cube0.pe0:256", "host:sip0.cube0.pe1:256")[0] == one
+    assert end_ns("tiny", *["host:sip0.cube0.pe0:256"] * 2)[1] >= one + act
+
+
+def test_flows_of_a_node_that_start_together_leave_in_file_order() -> None:
+    assert end_ns("mesh_8x8", "0:1:1KiB", "0:8:256") == [9, 10]
+    assert end_ns("mesh_8x8", "0:8:256", "0:1:1KiB") == [6, 10]
+    assert end_ns("mesh_8x8", "0:1:1KiB@1", "0:8:256") == [10, 6]
+
+
+@pytest.mark.parametrize("torus", [False, True])
+@pytest.mark.parametrize("flits", [1, 2, 13])
+def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits: int) -> None:
+    machine = load_machine("mesh_8x8", {**FIGURES, "torus": torus})
+    for dst in (1, 5, 7, 20, 35):
+        result = run_flows(machine, parse_flows([f"0:{dst}:{flits * 96}"]))
+        y, x = divmod(dst, 6)
+        hops = min(y, 6 - y) + min(x, 6 - x) if torus else y + x
+        service = 960_000
+        want = 2 * service + 300_000 + 2_100_000 + hops * (service + 1_700_000) + (flits - 1) * service
+        assert (result.hops[0], result.end_fs[0]) == (hops, want)
+        assert alone_fs(machine, result.hops, flits).tolist() == [want]
+
+
+def test_the_slowest_link_sets_the_pace() -> None:
+    machine = load_machine("mesh_8x8", {**FIGURES, "endpoint_gbs": 25})
+    result = run_flows(machine, parse_flows(["0:9:960"]))
+    assert slot_fs(machine) == 3_840_000
+    assert result.end_fs.tolist() == alone_fs(machine, result.hops, 10).tolist()
+
+
+@pytest.mark.parametrize(("topology", "overrides"), [("mesh_8x8", {}), ("torus_8x8", {}), ("mesh_8x8", FIGURES)])
+def test_both_modes_agree_to_the_tick(topology: str, overrides: dict[str, object]) -> None:
+    machine = load_machine(topology, overrides)
+    flows = random_flows(machine.places.w * machine.places.h, 500, 1, 500_000_000, 3000)  # type: ignore[attr-defined]
+    flit, hybrid = (run_flows(machine, flows, mode) for mode in ("flit", "hybrid"))
+    assert flit.end_fs.tolist() == hybrid.end_fs.tolist()
+    assert (flit.makespan_ns, flit.flit_hops) == (hybrid.makespan_ns, hybrid.flit_hops)
+
+
+def test_both_modes_agree_where_pes_and_hosts_send() -> None:
+    pes = [f"sip0.cube{cube}.pe{pe}" for cube in range(2) for pe in range(2)]
+    texts = [f"{a}:{b}:{300 * i + 1}{':read' * (i % 2)}@{5 * i}" for i, a in enumerate(["host", *pes]) for b in pes]
+    machine, flows = load_machine("tiny"), parse_flows(texts)
+    flit, hybrid = (run_flows(machine, flows, mode) for mode in ("flit", "hybrid"))
+    assert flit.end_fs.tolist() == hybrid.end_fs.tolist()
+
+
+def test_how_far_ahead_flows_are_issued_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, flows = load_machine("mesh_8x8"), random_flows(64, 400, 2, 300_000_000, 2000)
+    at_once = run_flows(machine, flows)
+    monkeypatch.setattr(lower, "AHEAD", 7)
+    assert run_flows(machine, flows).end_fs.tolist() == at_once.end_fs.tolist()
+
+
+def test_a_row_a_flow() -> None:
+    result = run_flows(load_machine("mesh_8x8"), parse_flows(["node[0][0]:1:2KiB@100", "1:0:1"]))
+    assert result.table().to_dicts()[0] == {
+        "id": 0,
+        "src": "node[0][0]",
+        "dst": "1",
+        "bytes": 2048,
+        "start_ns": 100.0,
+        "end_ns": 113.0,
+        "latency_ns": 13.0,
+        "effective_gbs": 2048 / 13,
+        "hops": 1,
+    }
+    summary = result.to_dict()
+    assert summary.pop("wall_s") >= 0
+    assert summary == {"topology": "mesh_8x8", "mode": "hybrid", "makespan_ns": 113.0, "flit_hops": 9 * 3}
+
+
+def test_a_flow_of_more_flits_than_a_transfer_may_have() -> None:
+    with pytest.raises(InputError) as error:
+        run_flows(load_machine("mesh_8x8"), parse_flows(["0:1:1", "0:1:1TiB"]))
+    assert str(error.value) == (
+        "--flow '0:1:1TiB': bytes: got 1099511627776, expected 68719476736 at most, which is 268435456 flits"
+    )
