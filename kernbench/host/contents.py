@@ -6,6 +6,7 @@ Random numbers depend on the bench's seed and on how many tensors were made befo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,15 +16,15 @@ from kernbench.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(ABC):
     """The recipe of an array."""
 
     shape: tuple[int, ...]
     dtype: str
 
+    @abstractmethod
     def make(self) -> np.ndarray:
         """The array; equal each time."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernbench.errors import InputError, suggest
 from kernbench.spec.sheet import load_sheet
-from kernbench.spec.yaml import Mark, Marked, load, parse
+from kernbench.spec.yaml import Mark, Marked, load, mark_tree, parse
 
 
 def load_tree(path: Path, overrides: Mapping[str, object]) -> Marked:
@@ -62,8 +62,16 @@ def complete(
         if dotted in paths or dotted.startswith("parts."):
             tree = set_path(tree, dotted, override(dotted, value))
         else:
-            problems.append(f"unknown topology field {dotted!r}{suggest(dotted, paths)}")
+            problems.append(f"unknown topology field {dotted!r}{suggest(dotted, _akin(dotted, paths))}")
     return tree, problems
+
+
+def _akin(dotted: str, paths: Iterable[str]) -> list[str]:
+    """Of the known paths those to name beside an unknown one: that it is a part of, else of its section, else all."""
+    known = list(paths)
+    around = [path for path in known if f".{dotted}." in f".{path}."]
+    section = dotted.partition(".")[0]
+    return around or [path for path in known if path.partition(".")[0] == section] or known
 
 
 def override(dotted: str, value: object) -> Marked:
@@ -72,7 +80,7 @@ def override(dotted: str, value: object) -> Marked:
     if isinstance(value, str):
         with suppress(InputError):  # what is not YAML stays a text; the check says what the field would have
             value = parse(value, shown).plain()
-    return _marked(value, Mark(shown))
+    return mark_tree(value, Mark(shown))
 
 
 def set_path(tree: Marked, dotted: str, value: Marked) -> Marked:
@@ -91,11 +99,3 @@ def _beneath(tree: Marked, part: str, figures: Marked) -> Marked:
     if not isinstance(own.value, dict):
         return tree  # the check will say what is wrong with it
     return Marked({**tree.value, part: Marked({**figures.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key)
-
-
-def _marked(value: object, mark: Mark) -> Marked:
-    if isinstance(value, Mapping):
-        return Marked({str(key): _marked(child, mark) for key, child in value.items()}, mark, mark)
-    if isinstance(value, list | tuple):
-        return Marked([_marked(child, mark) for child in value], mark, mark)
-    return Marked(value, mark, mark)

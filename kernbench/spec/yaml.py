@@ -8,7 +8,7 @@ A key that stands twice in one mapping is refused, as are tags and aliases that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,15 @@ def parse(text: str, file: str) -> Marked:
     except yaml.YAMLError as error:
         raise InputError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
     return Marked(None, Mark(file)) if node is None else _Reader(file).read(node)
+
+
+def mark_tree(value: object, mark: Mark) -> Marked:
+    """The tree of a value made in Python, where every text is a text and everything stands at one mark."""
+    if isinstance(value, Mapping):
+        return Marked({str(name): mark_tree(child, mark) for name, child in value.items()}, mark, mark)
+    if isinstance(value, list | tuple):
+        return Marked([mark_tree(child, mark) for child in value], mark, mark)
+    return Marked(value, mark, mark)
 
 
 def scalar(text: str) -> object:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from kernbench import library
 from kernbench.errors import InputError
 from kernbench.spec.model import Model, check
-from kernbench.spec.yaml import Mark, Marked, load
+from kernbench.spec.yaml import Mark, Marked, load, mark_tree
 from kernbench.sweep.axis import Value, linspace, logspace, stepped
 from kernbench.sweep.expression import Condition
 
@@ -142,7 +142,7 @@ def load_grid(grid: str | Path | Mapping[str, Any]) -> Grid:
     Errors: one InputError of all that is wrong, a line each, with file:line:col.
     """
     if isinstance(grid, Mapping):
-        return _read(_marked(grid, Mark("grid")), "grid")
+        return _read(mark_tree(grid, Mark("grid")), "grid")
     path = library.find("sweeps", grid)
     return _read(load(path), path.stem)
 
@@ -205,12 +205,3 @@ def _group(
         return ()
     grouped = dict.fromkeys(tuple(sorted(together.get(name, [name]), key=list(axes).index)) for name in axes)
     return tuple(tuple(axes[name] for name in names) for names in grouped)
-
-
-def _marked(value: Any, mark: Mark) -> Marked:
-    """A tree made in Python, where every text is a text and everything stands nowhere."""
-    if isinstance(value, Mapping):
-        return Marked({str(name): _marked(child, mark) for name, child in value.items()}, mark, mark)
-    if isinstance(value, list | tuple):
-        return Marked([_marked(child, mark) for child in value], mark, mark)
-    return Marked(value, mark, mark)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError, suggest
-from kernbench.spec.yaml import Mark
 from kernbench.sweep.axis import Value
 from kernbench.sweep.grid import Grid
 from kernbench.sweep.point import TOPOLOGY, Point
@@ -62,19 +61,23 @@ class Inputs:
 def read_inputs(grid: Grid) -> Inputs:
     """Find and check what a grid names, before anything runs.
 
-    Errors: one InputError of all that is wrong with its parameters, a line each, with file:line:col.
+    Errors: one InputError of all that is wrong with them and with the bench's parameters, a line each, with file:line:col.
     """
     from kernbench.host.bench import find_bench
     from kernbench.host.run import MODES
 
+    problems: list[str] = []
+    bench = _find(grid, "bench", find_bench, problems)
+    if bench is not None:
+        problems += _bench_problems(grid, bench)
+    machine = _find(grid, "topology", _topology_digest, problems)
     if grid.mode not in MODES:
-        raise InputError(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, MODES)}")
-    bench = _at(grid.marks["bench"], find_bench, grid.bench)
-    if problems := list(_bench_problems(grid, bench)):
+        problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, MODES)}")
+    if bench is None or problems:
         raise InputError("\n".join(problems))
     digests = {
         f"bench {grid.bench}": hashlib.sha256(Path(bench.file).read_bytes()).hexdigest(),
-        f"topology {grid.topology}": _at(grid.marks["topology"], _topology_digest, grid.topology),
+        f"topology {grid.topology}": machine,
         "KernBench": code_digest(),
     }
     return Inputs(bench, digests)
@@ -146,8 +149,9 @@ def _field_problem(topology: str, overrides: Mapping[str, Value]) -> str | None:
     return None
 
 
-def _at(mark: Mark, find: Any, name: str) -> Any:
+def _find(grid: Grid, field: str, find: Callable[[str], Any], problems: list[str]) -> Any:
     try:
-        return find(name)
+        return find(getattr(grid, field))
     except InputError as error:
-        raise InputError(f"{mark}: {error}") from None
+        problems.append(f"{grid.marks[field]}: {error}")
+        return None

@@ -100,6 +100,11 @@ def test_unknown_benches_and_topologies_are_refused_with_their_line(tmp_path: Pa
     with pytest.raises(InputError) as caught:
         read_inputs(load_grid(path))
     assert str(caught.value).startswith(f"{path}:2:11: unknown topology 'tiney'; did you mean 'tiny'?")
+    path.write_text("bench: no-such-bench\ntopology: tiney\nmode: flitt\n", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_inputs(load_grid(path))
+    said = [line.partition(" ")[0] for line in str(caught.value).splitlines()]
+    assert said == [f"{path}:1:8:", f"{path}:2:11:", f"{path}:3:7:"]
 
 
 def test_fields_of_the_topology_are_checked_value_by_value(tmp_path: Path) -> None:
