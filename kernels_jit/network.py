@@ -1,8 +1,8 @@
 """The network: stations served in an order in which whatever feeds a station comes before it.
 
-No event queue. A sweep visits every station that has flits, once, in channel order (by rank), and serves all that comes
-before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is, and it only
-merges them by (arrival, owner, flit). How far a sweep may go: nothing may be injected before the horizon. Injections
+No event queue. A sweep visits every station that has flits, once, in channel order (by rank), and begins every service
+that is due before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is,
+and it only merges them by (arrival, owner, flit). How far a sweep may go: nothing may be injected before the horizon. Injections
 follow from landings, and no flight lands before its bound; the smallest bound is the horizon. A flight that has not landed
 by its bound gets a new one from what is left of it. If some edge goes against the order (the graph of channels has cycles),
 a sweep also ends before the soonest flit could have used such an edge (`WINDOW_FS`).
@@ -107,7 +107,7 @@ def lowest_bit(word):
 
 @jit
 def earliest(m, before):
-    """The earliest arrival that has not been served, if it is before a time; else any time that is not."""
+    """When the next service is due, if that is before a time; else any time that is not before it."""
     best = NEVER
     for word in range(m[WORDS]):
         if m[m[WORD_FS] + word] < min(best, before):
@@ -118,7 +118,7 @@ def earliest(m, before):
 
 @jit
 def word_earliest(m, word):
-    """The earliest arrival at the stations of a word of `PENDING`, or NEVER."""
+    """When the next service is due at the stations of a word of `PENDING`, or NEVER."""
     best = NEVER
     todo = m[m[PENDING] + word]
     while todo != 0:
@@ -129,7 +129,7 @@ def word_earliest(m, word):
 
 @jit
 def advance(m, op, times, horizon, pool, stop):
-    """Serve every arrival before the horizon, or until `stop` events are done; answers the pool and which it was."""
+    """Begin every service due before the horizon, or until `stop` events are done; answers the pool and which it was."""
     while True:
         begin = earliest(m, horizon)
         if begin >= horizon:
@@ -141,7 +141,7 @@ def advance(m, op, times, horizon, pool, stop):
 
 @jit
 def sweep(m, op, times, horizon, pool):
-    """Visit the stations once, in order; each serves all that comes before the horizon. Answers the pool."""
+    """Visit the stations once, in order; each begins all services due before the horizon. Answers the pool."""
     m[AT_WORD], m[AT_BIT], m[LANDED_N] = 0, 0, 0
     while True:
         why = serve(m, pool, horizon)
@@ -207,8 +207,9 @@ def serve(m, pool, horizon):
                             if comes_first(m, entry, mine):
                                 continue
                         now, at, entry = m[p], p, mine
-                if now >= horizon:
-                    m[station + STATION_HEAD_FS] = now
+                begun = max(now, free)
+                if begun >= horizon:
+                    m[station + STATION_HEAD_FS] = begun
                     break
                 if at != _NONE:
                     port = ports + (at - port_fs) * PORT_COLUMNS
@@ -238,7 +239,7 @@ def serve(m, pool, horizon):
                     service = part_fs(m[flight + FLIGHT_LAST_BYTES], quantum, full_fs, flit_bytes)
                 if turn > 0:
                     service += turned(m, station, flight)
-                free = max(now, free) + service
+                free = begun + service
                 busy += service
                 served += 1
                 arrival = free + propagation
@@ -349,7 +350,7 @@ def turned(m, station, flight):
 
 @jit
 def bound_of(m, flight, horizon):
-    """A time before which a flight cannot land, all arrivals before the horizon having been served.
+    """A time before which a flight cannot land, all services due before the horizon having begun.
 
     Two things hold it up: what has not been gathered must pass the station before, one flit at a time, and the last flit
     must pass every station from where it stands. The rest of the way is that of a flight alone.

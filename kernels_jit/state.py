@@ -43,7 +43,8 @@ THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
 STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORT_FS, PORTS, WORD_FS = 42, 43, 44, 45, 46, 47, 48, 49, 50
 HEADER = 64
 
-# `PENDING` has a bit for every station with flits, by rank, 64 a word; `WORD_FS` the earliest arrival of each word, or less.
+# `PENDING` has a bit for every station with flits, by rank, 64 a word; `WORD_FS` when the next
+# service of each word is due, or before.
 
 # Columns. `HEAP` is rows of (time, key, index, payload), `BOUNDS` a heap of (time, flight): no flight lands before that.
 HEAP_COLUMNS, BOUND_COLUMNS = 4, 2
@@ -116,7 +117,7 @@ STATION_PORT = 4  # first port
 STATION_PORT_END = 5
 STATION_RANK = 6  # place in the order of visits
 STATION_FREE_FS = 7  # end of the service under way
-STATION_HEAD_FS = 8  # earliest arrival not served, or NEVER
+STATION_HEAD_FS = 8  # when its next service is due, or before; NEVER without flits
 STATION_SOURCE = 9  # first source entry, or NONE
 STATION_SOURCE_LAST = 10
 STATION_BUSY_FS = 11

@@ -1,0 +1,265 @@
+"""Times by hand: done at t, from rows that can be checked by eye. Links take 10 fs a flit and 1 fs to the next node."""
+
+import numpy as np
+import pytest
+
+from kernbench.engine import Session, session
+from kernbench.errors import DeadlockError, InputError
+from kernbench.program.ops import EQ, NONE, ROW_WIDTH, Op
+from kernbench.program.program import Program
+from tests.engine.bare import BareMachine
+from tests.naive.engine import NaiveEngine
+
+LINK = (10, 1, 0, 1)  # fs a flit, quantum, turn, propagation
+CHANNEL = (80, 256, 0, 0)
+BOTH = pytest.mark.parametrize("mode", ["flit", "hybrid"])
+
+
+def machine_of(*stations, links=None, slots=(1,)):
+    return BareMachine(stations, len(stations) if links is None else links, slots)
+
+
+def end_of_move(machine, nbytes, mode, **more):
+    program = Program(machine)
+    row = program.thread("t").move(0, nbytes, done=program.counter("c"), **more)
+    run = Session(program, mode)
+    run.run()
+    assert run.op_end_fs.tolist() == NaiveEngine(program).run().end
+    return int(run.op_end_fs[row])
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("nbytes", "end"),
+    [
+        (0, 2),  # propagation alone
+        (256, 22),  # one flit: 10 + 1 twice
+        (3 * 256, 42),  # the second link serves each flit as it comes: two more services
+        (2 * 256 + 128, 37),  # the last flit is half a flit: 5 on either link
+    ],
+)
+def test_flits_follow_each_other_over_links(mode, nbytes, end):
+    machine = machine_of(LINK, LINK)
+    machine.route("message", [0, 1])
+    assert end_of_move(machine, nbytes, mode) == end
+
+
+@BOTH
+@pytest.mark.parametrize(("nbytes", "end"), [(256, 52), (2 * 256, 62), (5 * 256, 92)])
+def test_an_overhead_holds_the_first_flit_and_those_behind_it(mode, nbytes, end):
+    machine = machine_of(LINK, LINK)
+    machine.route("message", [0, (1, 1, 30, 0)])
+    assert end_of_move(machine, nbytes, mode) == end
+
+
+@BOTH
+@pytest.mark.parametrize(("nbytes", "end"), [(256, 52), (2 * 256, 72)])
+def test_a_whole_node_forwards_nothing_before_the_last_flit(mode, nbytes, end):
+    machine = machine_of(LINK, LINK)
+    machine.route("message", [0, (1, 1, 30, 1)])
+    assert end_of_move(machine, nbytes, mode) == end
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("nbytes", "end"),
+    [
+        (256, 11 + 80 + 7),
+        (4 * 256, 41 + 80 + 7),  # four channels: the fourth flit finds its own idle
+        (5 * 256, 11 + 80 + 80 + 7),  # the fifth waits for the first, which is done at 91
+        (256 + 1, 21 + 80 + 7),  # a byte more is a burst more: 1 fs on the link would round up, a burst is 80
+    ],
+)
+def test_a_write_ends_when_its_last_channel_has_committed_and_the_answer_is_back(mode, nbytes, end):
+    machine = machine_of(LINK, *[CHANNEL] * 4, links=1)
+    machine.route("write", [0, (1, 4, 0, 0)], tail_fs=7)
+    assert end_of_move(machine, nbytes, mode) == (end if nbytes != 257 else 12 + 80 + 7)
+
+
+@BOTH
+@pytest.mark.parametrize(("nbytes", "end"), [(256, 5 + 80 + 11), (4 * 256, 5 + 80 + 41), (5 * 256, 5 + 160 + 11)])
+def test_a_read_asks_then_its_channels_answer_together(mode, nbytes, end):
+    machine = machine_of(LINK, *[CHANNEL] * 4, links=1)
+    machine.route("read", [(1, 4, 0, 0), 0], lead_fs=5)
+    assert end_of_move(machine, nbytes, mode) == end
+
+
+@BOTH
+def test_a_channel_pays_for_turning(mode):
+    machine = machine_of(LINK, (80, 256, 9, 0), links=1)
+    read, write = machine.route("read", [1, 0]), machine.route("write", [0, 1])
+    program = Program(machine)
+    thread, counter = program.thread("t"), program.counter("c")
+    for route in (read, write, write):
+        thread.move(route, 256, done=counter)
+        thread.wait(counter, 1, take=1)
+    run = Session(program, mode)
+    run.run()
+    assert run.op_end_fs[[0, 2, 4]].tolist() == [91, 91 + 11 + 89, 91 + 100 + 91]
+
+
+@BOTH
+def test_the_lead_comes_before_the_first_flit_while_the_server_is_held(mode):
+    machine = machine_of(LINK)
+    machine.route("message", [0])
+    program = Program(machine)
+    thread, counter, lead = program.thread("t"), program.counter("c"), program.duration(("fs", 100))
+    thread.move(0, 256, done=counter, hold=0, lead=lead)
+    thread.move(0, 256, done=counter, hold=0, lead=lead)
+    run = Session(program, mode)
+    run.run()
+    assert run.op_start_fs.tolist() == [0, 111]
+    assert run.op_end_fs.tolist() == [111, 222]
+    assert run.server_busy_fs.tolist() == [222]
+
+
+def test_servers_serve_in_order_as_many_as_they_have_slots():
+    program = Program(machine_of(LINK, slots=[2]))
+    for name in "abc":
+        program.thread(name).exec(0, program.duration(("fs", 10)))
+    run = Session(program)
+    assert run.run() == 20
+    assert run.op_start_fs.tolist() == [0, 0, 10]
+
+
+def plan_of(program, *tokens):
+    rows = [
+        (Op.EXEC, server, program.duration(("fs", fs)), NONE, 0, 0, 0, 0) for token in tokens for server, fs in token
+    ]
+    starts = np.cumsum([0] + [len(token) for token in tokens])
+    table = np.array(rows, np.int64).reshape(-1, ROW_WIDTH)
+    return program.plan(table, starts, np.zeros(len(rows), np.int32), {})
+
+
+def test_tokens_walk_from_server_to_server_and_keep_the_one_they_hold():
+    program = Program(machine_of(LINK, slots=[1, 1]))
+    plan = plan_of(program, [(0, 10), (0, 10), (1, 5)], [(0, 10), (1, 50)])
+    thread, counter = program.thread("t"), program.counter("c")
+    row = thread.pipe(plan, counter)
+    thread.wait(counter, 1)
+    run = Session(program)
+    assert run.run() == 80
+    pipe = thread.find_row(row)
+    assert run.op_end_fs[pipe] == run.op_end_fs[pipe + 1] == 80
+    assert run.op_start_fs[:5].tolist() == [0, 10, 20, 20, 30]
+
+
+def test_a_barrier_lets_everybody_go_when_the_last_has_come():
+    program = Program(machine_of(LINK))
+    barrier = program.counter("barrier")
+    for fs in (5, 20, 10):
+        thread = program.thread(f"after {fs}")
+        thread.delay(program.duration(("fs", fs)))
+        thread.add(barrier)
+        thread.wait(barrier, 3)
+    run = Session(program)
+    run.run()
+    assert run.op_end_fs[2::3].tolist() == [20, 20, 20]
+
+
+def test_who_waits_for_what_and_since_when_is_said_when_nothing_can_happen():
+    program = Program(machine_of(LINK))
+    first, second = program.counter("tiles of pe0"), program.counter("credit")
+    thread = program.thread("sip0.cube0.pe0.pe_cpu")
+    thread.delay(program.duration(("ns", 3)))
+    thread.wait(first, 2)
+    program.thread("sip0.cube0.pe1.pe_cpu").wait(second, 0, compare=EQ)
+    program.thread("sip0.cube0.pe2.pe_cpu").wait(second, 1, compare=EQ)
+    run = Session(program)
+    run.run()
+    with pytest.raises(DeadlockError) as caught:
+        run.check_finished()
+    assert str(caught.value) == (
+        "deadlock at 3 ns: sip0.cube0.pe0.pe_cpu waits for tiles of pe0 ≥ 2 (is 0) since 3 ns; "
+        "sip0.cube0.pe2.pe_cpu waits for credit = 1 (is 0) since 0 ns"
+    )
+    run.check_finished(exclude={0, 2})
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(InputError) as caught:
+        Session(Program(machine_of(LINK)), "flits")
+    assert str(caught.value) == "unknown mode 'flits'; did you mean 'flit'? Known: flit, hybrid"
+
+
+@BOTH
+def test_a_thread_that_asks_gets_more_rows_and_new_routes_join_what_is_in_flight(mode):
+    """The same work written down beforehand and given piece by piece takes the same time to the tick."""
+
+    def write(program, thread, counter, piece):
+        thread.move(piece, 40 * 256)
+        thread.move(piece, 256, done=counter)
+        thread.wait(counter, 1, take=1)
+
+    def machine():
+        made = machine_of(*[LINK] * 6)
+        for links in ([0, 1, 2], [1, 2, 3, 4], [4, 3, 0], [5, 2, 1, 0, 4]):
+            made.route("message", links)
+        return made
+
+    whole = Program(machine())
+    thread, counter = whole.thread("t"), whole.counter("c")
+    for piece in range(4):
+        write(whole, thread, counter, piece)
+    want = Session(whole, mode)
+    want.run()
+
+    piecewise = Program(machine())
+    asking, counter = piecewise.thread("t"), piecewise.counter("c")
+    asking.ask()
+    pieces = iter(range(4))
+
+    def on_ask(number, now_fs):
+        assert number == asking.id
+        for piece in pieces:
+            write(piecewise, asking, counter, piece)
+            asking.ask()
+            return
+
+    got = Session(piecewise, mode)
+    got.run(on_ask)
+    kept = piecewise.op[:, 0] != Op.ASK
+    assert got.op_end_fs[kept].tolist() == want.op_end_fs.tolist()
+
+
+@BOTH
+@pytest.mark.slow
+def test_pools_and_queues_grow_without_a_trace(mode):
+    machine = machine_of(*[LINK] * 5)
+    for first in range(4):
+        machine.route("message", [first, 4])
+    program = Program(machine)
+    counter = program.counter("c")
+    for t in range(120):
+        thread = program.thread(f"t{t}")
+        for _ in range(5):
+            thread.move(t % 4, 5 * 256 + t, done=counter)
+    run = Session(program, mode)
+    run.run()
+    naive = NaiveEngine(program).run()
+    assert run.op_end_fs.tolist() == naive.end
+    assert run.counter_value.tolist() == naive.counter == [600]
+
+
+def test_progress_is_told_on_the_way(monkeypatch):
+    monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
+    machine = machine_of(LINK)
+    machine.route("message", [0])
+    program = Program(machine)
+    program.thread("t").move(0, 10_000 * 256)
+    told = []
+    run = Session(program, "flit")
+    run.run(on_progress=lambda events, now_fs: told.append(events))
+    assert run.flit_hops == 10_000
+    assert told == sorted(told)
+    assert len(told) > 10
+
+
+def test_a_route_longer_than_a_flit_can_name_is_refused():
+    machine = machine_of(*[LINK] * 1025)
+    machine.route("message", list(range(1025)))
+    program = Program(machine)
+    program.thread("t").move(0, 256)
+    with pytest.raises(OverflowError) as caught:
+        Session(program).run()
+    assert str(caught.value) == "a route has 1025 steps; 1023 is the most"
