@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.program.ops import Op
+from kernbench.analytic.rows import find_kinds
 
 if TYPE_CHECKING:
     from kernbench.analytic.basis import Basis, Term
@@ -37,8 +37,7 @@ class Step(NamedTuple):
 class Moves(NamedTuple):
     """The transfers of a program by kind: route and bytes."""
 
-    row: np.ndarray  # int64[move] of the op table
-    kind: np.ndarray  # int64[move]
+    kind: np.ndarray  # int64[move] of `Rows.moves`
     route: np.ndarray  # int64[kind]
     nbytes: np.ndarray  # int64[kind]
     fixed_fs: np.ndarray  # int64[kind] what every transfer pays
@@ -53,8 +52,7 @@ class Moves(NamedTuple):
 def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     """The moves among the rows; their atoms are added to the basis."""
     routes = machine.routing.tables()
-    row = rows.stage[rows.op[rows.stage, 0] == Op.MOVE]
-    kinds, kind = np.unique(rows.op[row, 1:3], axis=0, return_inverse=True)
+    kinds, kind, _ = find_kinds(rows.op[rows.moves, 1:3])
     known: dict[tuple[int, tuple[Step, ...]], int] = {}
     segment, start, steps = [], [0], []
     for route, nbytes in kinds.tolist():
@@ -65,7 +63,7 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     forms = [_write_choices(steps, flits, len(basis)) for flits, steps in known]
     fixed = routes.lead_fs + routes.propagation_fs + routes.tail_fs
     return Moves(
-        *(row, kind.reshape(-1), kinds[:, 0], kinds[:, 1], fixed[kinds[:, 0]]),
+        *(kind, kinds[:, 0], kinds[:, 1], fixed[kinds[:, 0]]),
         *(tuple(steps), np.array(start), np.array(segment, np.int64), np.cumsum([0, *map(len, forms)])),
         np.concatenate([np.zeros((0, len(basis))), *forms]),
         _write_first(kinds[:, 1], steps, machine.flit_bytes, len(basis)),

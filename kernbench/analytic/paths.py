@@ -34,10 +34,9 @@ def list_costs(rows: Rows, moves: Moves, order: Order) -> Costs:
     duration, kind, server = np.zeros(nodes, np.int64), np.full(nodes, NONE), np.full(nodes, NONE)
     delays = rows.row[rows.kind == Op.DELAY]
     duration[delays] = rows.op[delays, 1]
-    for code, timed_by, on in ((Op.EXEC, 2, 1), (Op.MOVE, 7, 5)):
-        stage = rows.stage[rows.op[rows.stage, 0] == code]
+    for stage, timed_by, on in ((rows.jobs, 2, 1), (rows.moves, 7, 5)):
         duration[stage], server[stage] = rows.op[stage, timed_by], rows.op[stage, on]
-    kind[moves.row] = moves.kind
+    kind[rows.moves] = moves.kind
     kind[nodes - len(order.injected) :] = len(moves.route) + kind[order.injected]
     return Costs(duration, kind, server)
 

@@ -6,6 +6,7 @@ thread.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ class Rows(NamedTuple):
     token_end: np.ndarray  # int64[token]
     stage: np.ndarray  # int64[stage] rows of all tokens, token after token
     stage_token: np.ndarray  # int64[stage]
+    jobs: np.ndarray  # int64[] the stages that are EXEC
+    moves: np.ndarray  # int64[] the stages that are MOVE
 
     @property
     def kind(self) -> np.ndarray:
@@ -55,9 +58,11 @@ def list_rows(program: Program) -> Rows:
     mine = (before != NONE) & (thread[before] == thread)
     token_place, token_start, token_end = _list_tokens(program, op, row)
     stage, stage_token = spread(token_start, token_end)
+    stage_kind = op[stage, 0]
     return Rows(
         *(op, row, thread, np.where(mine, row[before], NONE)),
         *(token_place, token_start, token_end, stage, stage_token),
+        *(stage[stage_kind == Op.EXEC], stage[stage_kind == Op.MOVE]),
     )
 
 
@@ -78,3 +83,18 @@ def spread(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     length = end - start
     of = np.repeat(np.arange(len(length)), length)
     return np.arange(len(of)) - np.repeat(np.cumsum(length) - length - start, length), of
+
+
+def find_kinds(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct rows of int64[n, k], sorted; which of them each row is; and how many are of each.
+
+    As `np.unique` along an axis, but a row becomes one number where that has room for it, which is several times faster.
+    """
+    low = columns.min(axis=0, initial=0)
+    width = (columns.max(axis=0, initial=0) - low + 1).tolist()
+    if prod(width) >= 1 << 62:
+        kinds, kind, count = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
+        return kinds, kind.reshape(-1), count
+    packed = np.ravel_multi_index(tuple((columns - low).T), width)
+    kinds, kind, count = np.unique(packed, return_inverse=True, return_counts=True)
+    return np.column_stack(np.unravel_index(kinds, width)) + low, kind, count

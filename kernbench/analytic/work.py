@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.analytic.forms import Forms
-from kernbench.analytic.rows import spread
+from kernbench.analytic.rows import find_kinds, spread
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ def weigh_stations(frame: Frame) -> Forms:
     """The service of all flits that are routed through each station."""
     machine, rows, moves = frame.machine, frame.rows, frame.moves
     routes = machine.routing.tables()
-    whole = np.column_stack([moves.kind, rows.op[moves.row, 3]])
-    kinds, count = np.unique(whole[moves.nbytes[moves.kind] > 0], axis=0, return_counts=True)  # kind, stripe
-    kind, stripe = kinds.T if len(kinds) else np.zeros((2, 0), np.int64)
+    striped = np.column_stack([moves.kind, rows.op[rows.moves, 3]])
+    kinds, _, count = find_kinds(striped[moves.nbytes[moves.kind] > 0])
+    kind, stripe = kinds.T
     route, nbytes = moves.route[kind], moves.nbytes[kind]
     at, of = spread(routes.start[route], routes.start[route + 1])
     terms = [term for k in kind.tolist() for step in moves.steps[k] for term in (step.full, step.last)]
@@ -69,14 +69,14 @@ class Servers(NamedTuple):
 def weigh_servers(frame: Frame) -> Servers:
     """What servers do."""
     rows, durations, moves, slots = frame.rows, frame.durations, frame.moves, np.asarray(frame.machine.server_slots)
-    op = rows.op[rows.stage]
-    held = rows.op[moves.row, 5] != NONE
+    holder = rows.op[rows.moves, 5]
+    held = holder != NONE
     jobs = np.zeros((len(slots), len(frame.basis)))
-    for timed in (op[op[:, 0] == Op.EXEC][:, 1:3], rows.op[moves.row[held]][:, [5, 7]]):
-        server, duration = timed.T
-        np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration])
-    pairs = np.column_stack([rows.op[moves.row, 5], moves.kind])[held]
-    pairs, count = np.unique(pairs, axis=0, return_counts=True)
+    for timed in (rows.op[rows.jobs, 1:3], np.column_stack([holder, rows.op[rows.moves, 7]])[held]):
+        kinds, _, count = find_kinds(timed)
+        server, duration = kinds.T
+        np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration] * count)
+    pairs, _, count = find_kinds(np.column_stack([holder, moves.kind])[held])
     return Servers(slots, jobs, np.column_stack([pairs, count]))
 
 
@@ -85,13 +85,9 @@ def sum_up(frame: Frame) -> np.ndarray:
     rows, durations, moves = frame.rows, frame.durations, frame.moves
     form, kind, op = np.zeros(len(frame.basis)), rows.kind, rows.op
     form[0] = op[rows.row[kind == Op.UNTIL], 1].max(initial=0)
-    stages = op[rows.stage]
-    for duration in (
-        op[rows.row[kind == Op.DELAY], 1],
-        stages[stages[:, 0] == Op.EXEC, 2],
-        stages[stages[:, 0] == Op.MOVE, 7],
-    ):
-        np.add.at(form, durations.atom[duration], durations.amount[duration])
+    for duration in (op[rows.row[kind == Op.DELAY], 1], op[rows.jobs, 2], op[rows.moves, 7]):
+        count = np.bincount(duration, minlength=len(durations.atom))
+        np.add.at(form, durations.atom, durations.amount * count)
     wires = frame.machine.routing.tables().propagation_fs
     for at, count in enumerate(np.bincount(moves.kind, minlength=len(moves.route)).tolist()):
         flits = int(-(-moves.nbytes[at] // frame.machine.flit_bytes))

@@ -72,6 +72,19 @@ def test_json_is_one_object_with_the_promised_keys(capsys: pytest.CaptureFixture
     assert 0 < summary["pe_exec_ns"] < summary["latency_ns"]
 
 
+def test_bounds_without_events(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json") == 0
+    exact = json.loads(capsys.readouterr().out)
+    assert run("--json", "--mode", "analytic") == 0
+    bounds = json.loads(capsys.readouterr().out)
+    assert bounds["lower_ns"] == bounds["latency_ns"] <= exact["latency_ns"] <= bounds["upper_ns"]
+    assert bounds["binding"]
+    assert run("--mode", "analytic", "--live") == 2
+    assert capsys.readouterr().err.endswith(
+        "analytic mode has no events, so it cannot run kernels live; use mode hybrid, or record the kernels\n"
+    )
+
+
 def test_live_and_recorded_take_the_same_time(capsys: pytest.CaptureFixture[str]) -> None:
     latencies = []
     for options in ((), ("--live",)):
