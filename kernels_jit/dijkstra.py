@@ -14,8 +14,11 @@ FAR = 2**62  # the distance of what cannot be reached, and the weight of no edge
 
 
 @jit
-def sparse_distances(start, neighbour, weight, source):
-    """int64[node] distances over CSR rows: start int64[node + 1], neighbour int64[m], weight int64[m] > 0."""
+def sparse_distances(start, neighbour, weight, source, target):
+    """int64[node] distances over CSR rows: start int64[node + 1], neighbour int64[m], weight int64[m] > 0.
+
+    With a target, only those up to the target's are final; -1 stands for none.
+    """
     nodes = len(start) - 1
     distance = np.full(nodes, FAR, np.int64)
     # A binary heap of (distance, node); a node may stand in it once for each edge that reaches it.
@@ -27,6 +30,8 @@ def sparse_distances(start, neighbour, weight, source):
         near, node = heap_distance[0], heap_node[0]
         size -= 1
         _sift_down(heap_distance, heap_node, size, heap_distance[size], heap_node[size])
+        if node == target:
+            break
         if near > distance[node]:
             continue
         for i in range(start[node], start[node + 1]):
@@ -118,3 +123,27 @@ def walk(last, edge_src, source, target):
         way[hops] = last[node]
         node = edge_src[last[node]]
     return way
+
+
+@jit
+def trace(distance, start, neighbour, edge, edge_weight, source, target):
+    """int64[hop] the edges of the way from source to target, in order, where there are distances but no tree.
+
+    The rows are of a graph whose links have two directions with the ids 2 i and 2 i + 1. If the target cannot be reached,
+    the way is just -1.
+    """
+    if distance[target] == FAR:
+        return np.full(1, -1, np.int64)
+    way, hops, node = np.empty(16, np.int64), 0, target
+    while node != source:
+        last, before = -1, -1
+        for i in range(start[node], start[node + 1]):
+            e = edge[i] ^ 1
+            if distance[neighbour[i]] + edge_weight[e] == distance[node] and (last < 0 or e < last):
+                last, before = e, neighbour[i]
+        if hops == len(way):
+            way = np.concatenate((way, np.empty(hops, np.int64)))
+        way[hops] = last
+        hops += 1
+        node = before
+    return way[:hops][::-1].copy()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _READ, _WRITE = 0, 1  # directions, as the loop counts them
+_TREE_NODES = 5_000  # in machines beyond, a tree from every PE would take gigabytes: each way is looked for by itself
 
 
 class _Route(NamedTuple):
@@ -33,7 +34,6 @@ class Routing:
         self._machine = machine
         self._ids: dict[tuple[int, int, int, int], int] = {}
         self._trees: dict[tuple[int, int], np.ndarray] = {}
-        self._distances: dict[tuple[int, int], np.ndarray] = {}
         self._allowed: dict[int, np.ndarray] = {}
         self._tables: Routes | None = None
         self._new: list[_Route] = []  # not yet in the tables
@@ -53,8 +53,7 @@ class Routing:
 
     def distance(self, src: int, dst: int, intent: Intent) -> int:
         """The weight of the way in µm, with what crossing between dies adds to it."""
-        self._way(src, dst, intent)
-        return int(self._distances[src, self._effective(src, dst, intent)][dst])
+        return int(self._machine.edge_weight[self._way(src, dst, intent)].sum())
 
     def edges(self, route: int) -> list[int]:
         """The links whose stations the payload of a route passes, in order."""
@@ -93,7 +92,10 @@ class Routing:
         from kernels_jit import dijkstra
 
         intent = self._effective(src, dst, intent)
-        way = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
+        if self._machine.node_count > _TREE_NODES:
+            way = self._near_way(src, dst, intent)
+        else:
+            way = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
         if len(way) and way[0] < 0:
             raise UnreachableError(
                 f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
@@ -101,12 +103,20 @@ class Routing:
             )
         return way
 
+    def _near_way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+        """The way that the tree would give, found without going farther than it does."""
+        from kernels_jit import dijkstra
+
+        rows = self._machine.csr(intent)
+        distance = dijkstra.sparse_distances(*rows[:3], src, dst)
+        return dijkstra.trace(distance, rows.start, rows.neighbour, rows.edge, self._machine.edge_weight, src, dst)
+
     def _find_tree(self, src: int, intent: Intent) -> np.ndarray:
         from kernels_jit import dijkstra
 
         machine = self._machine
         rows = machine.csr(intent)
-        distance = self._distances[src, intent] = dijkstra.sparse_distances(*rows[:3], src)
+        distance = dijkstra.sparse_distances(*rows[:3], src, -1)
         if intent not in self._allowed:
             self._allowed[intent] = allowed_edges(machine.edge_kind, intent)
         edge = self._allowed[intent]

@@ -33,7 +33,7 @@ def test_all_forms_agree(table, source):
     graph.add_nodes_from(range(NODES))
     graph.add_weighted_edges_from(table)
 
-    distance = dijkstra.sparse_distances(*_rows(src, dst, weight), source)
+    distance = dijkstra.sparse_distances(*_rows(src, dst, weight), source, -1)
     assert np.array_equal(distance, dijkstra.dense_distances(matrix, source))
     reached = networkx.single_source_dijkstra_path_length(graph, source)
     assert distance.tolist() == [reached.get(node, dijkstra.FAR) for node in range(NODES)]
@@ -56,7 +56,7 @@ def test_only_the_edges_named_are_used():
 def test_the_smallest_graphs(size):
     start = np.zeros(size + 1, np.int64)
     nothing = np.zeros(0, np.int64)
-    assert dijkstra.sparse_distances(start, nothing, nothing, 0).tolist() == [0] + [dijkstra.FAR] * (size - 1)
+    assert dijkstra.sparse_distances(start, nothing, nothing, 0, -1).tolist() == [0] + [dijkstra.FAR] * (size - 1)
 
 
 def test_a_walk_follows_the_tree():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernbench.errors import UnreachableError
-from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine import Intent, RouteKind, load_machine, routes
 from kernbench.machine.sip_spec import parse_router
 from tests.machine.alone import transfer_fs
 
@@ -202,6 +202,24 @@ def test_distances_follow_the_ways(machine):
     src, dst = places.pe(0, 0, 2).dma, places.hbm(0, 7, 1)
     edges = machine.routing.edges_between(src, dst, Intent.PE_DMA)
     assert machine.routing.distance(src, dst, Intent.PE_DMA) == int(machine.edge_weight[edges].sum())
+
+
+@pytest.mark.parametrize("topology", ["tiny", "torus_8x8", "sip_2x4x4"])
+def test_ways_without_trees_are_the_same(topology, monkeypatch):
+    machine = load_machine(topology)
+    nodes = np.random.default_rng(0).integers(0, machine.node_count, (100, 2)).tolist()
+    for intent in (Intent.ALL, Intent.M_CPU_DMA):
+        ways = [_way(machine, src, dst, intent) for src, dst in nodes]
+        with monkeypatch.context() as patch:
+            patch.setattr(routes, "_TREE_NODES", 0)
+            assert [_way(machine, src, dst, intent) for src, dst in nodes] == ways
+
+
+def _way(machine, src, dst, intent):
+    try:
+        return machine.routing.edges_between(src, dst, intent)
+    except UnreachableError as error:
+        return str(error)
 
 
 def test_trees_are_kept(tiny):

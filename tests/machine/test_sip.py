@@ -138,4 +138,4 @@ def test_the_matrix_gives_the_same_ways_as_the_rows(intent):
     rows = machine.csr(intent)
     for source in range(0, machine.node_count, 7):
         dense = dijkstra.dense_distances(weights, source)
-        assert np.array_equal(dense, dijkstra.sparse_distances(*rows[:3], source))
+        assert np.array_equal(dense, dijkstra.sparse_distances(*rows[:3], source, -1))
