@@ -2,10 +2,12 @@
 
 No event queue. A sweep visits every station that has flits, once, in channel order (by rank), and begins every service
 that is due before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is,
-and it only merges them by (arrival, owner, flit). How far a sweep may go: nothing may be injected before the horizon. Injections
-follow from landings, and no flight lands before its bound; the smallest bound is the horizon. A flight that has not landed
-by its bound gets a new one from what is left of it. If some edge goes against the order (the graph of channels has cycles),
-a sweep also ends before the soonest flit could have used such an edge (`WINDOW_FS`).
+and it only merges them by (arrival, owner, flit).
+
+How far a sweep may go: nothing may be injected before the horizon. Injections follow from landings, and no flight lands
+before its bound; the smallest bound is the horizon. A flight that has not landed by its bound gets a new one from what is
+left of it. If some edge goes against the order (the graph of channels has cycles), a sweep also ends before the soonest
+flit could have used such an edge (`WINDOW_FS`).
 """
 
 from __future__ import annotations

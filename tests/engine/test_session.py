@@ -241,6 +241,27 @@ def test_pools_and_queues_grow_without_a_trace(mode):
     assert run.counter_value.tolist() == naive.counter == [600]
 
 
+def test_hybrid_counts_flits_only_where_transfers_meet():
+    machine = machine_of(*[LINK] * 3)
+    for links in ([0, 1], [2, 1]):
+        machine.route("message", links)
+
+    def events(starts):
+        program = Program(machine)
+        for route, start in enumerate(starts):
+            thread, counter = program.thread(str(route)), program.counter("c")
+            thread.until(start)
+            thread.move(route, 100 * 256, done=counter)
+        run = Session(program, "hybrid")
+        run.run()
+        assert run.op_end_fs.tolist() == NaiveEngine(program).run().end
+        assert run.flit_hops == 400
+        return run.events
+
+    assert events([0, 10_000]) < 10
+    assert events([0, 500]) > 400
+
+
 def test_progress_is_told_on_the_way(monkeypatch):
     monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
     machine = machine_of(LINK)

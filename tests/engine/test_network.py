@@ -1,0 +1,63 @@
+"""The order of visits, the ports and the window, on networks small enough to see through."""
+
+import numpy as np
+
+from kernbench.engine.network import NetworkBuilder
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernels_jit import state as at
+from kernels_jit.state import NEVER
+from tests.engine.bare import BareMachine
+
+
+def network_of(stations, routes, sizes=None, used=None):
+    machine = BareMachine(stations, len(stations), [1])
+    for route in routes:
+        machine.route("message", route)
+    used = range(len(routes)) if used is None else used
+    rows = np.zeros((len(used), ROW_WIDTH), np.int64)
+    rows[:, 0], rows[:, 1], rows[:, 2] = Op.MOVE, list(used), sizes or 256
+    builder = NetworkBuilder(machine)
+    assert builder.add_rows(rows)
+    network = builder.build()
+    assert not builder.add_rows(rows)
+    return network
+
+
+def test_a_station_comes_after_all_that_feed_it():
+    network = network_of([(10, 1, 0, 1)] * 4, [[3, 1, 0], [2, 1, 0]])
+    rank = network.rank
+    assert rank[3] < rank[1] < rank[0]
+    assert rank[2] < rank[1]
+    assert network.window_fs == NEVER
+
+
+def test_a_ring_is_swept_in_windows_of_its_slowest_edge():
+    """0 → 1 → 2 → 0: the edge out of station 1 takes 50 + 7; all faster edges form no cycle."""
+    network = network_of([(10, 1, 0, 1), (50, 1, 0, 7), (20, 1, 0, 1)], [[0, 1], [1, 2], [2, 0]])
+    assert network.window_fs == 57
+    assert network.rank[2] < network.rank[0] < network.rank[1]
+
+
+def test_the_smallest_flit_on_an_edge_sets_the_window():
+    network = network_of([(10, 1, 0, 1)] * 2, [[0, 1], [1, 0]], sizes=256 + 64)
+    assert network.window_fs == -(-64 * 10 // 256) + 1
+
+
+def test_a_station_has_a_port_for_each_that_feeds_it_and_routes_not_used_have_none():
+    network = network_of([(10, 1, 0, 1)] * 4, [[3, 1, 0], [2, 1], [0, 2]], used=[0, 1])
+    assert np.diff(network.port_start).tolist() == [1, 2, 0, 0]
+    assert network.step[:, at.STEP_PORT].tolist() == [NONE, 2, 0, NONE, 1, NONE, NONE, NONE]
+
+
+def test_stripes_enter_and_leave_by_ports_side_by_side():
+    network = network_of([(10, 1, 0, 1)] * 6, [[0, (2, 4, 0, 0)], [(2, 4, 0, 0), 1]])
+    assert np.diff(network.port_start).tolist() == [0, 4, 1, 1, 1, 1]
+    write, read = network.step[1], network.step[3]
+    assert (write[at.STEP_PORT], write[at.STEP_PORT_OWN], write[at.STEP_PORT_BEFORE]) == (4, 1, 0)
+    assert (read[at.STEP_PORT], read[at.STEP_PORT_OWN], read[at.STEP_PORT_BEFORE]) == (0, 0, 1)
+
+
+def test_a_step_before_which_messages_gather_needs_no_port():
+    network = network_of([(10, 1, 0, 1)] * 2, [[0, (1, 1, 5, 1)]])
+    assert network.port_start[-1] == 0
+    assert network.rank[0] < network.rank[1]
