@@ -162,7 +162,7 @@ def _keep_flows(result: FlowResult, out: Path | None, as_json: bool) -> None:
 
         write_directory(out, write)
     if as_json:
-        click.echo(json.dumps({"flows": table.to_dicts(), **summary}))
+        click.echo(f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}')  # `json` would take a second for 300,000
         return
     from kernbench.cli.screen import show
 
