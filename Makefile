@@ -9,10 +9,10 @@ INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint bench golden docs clean
+.PHONY: help setup run test lint bench bench-reference golden docs clean
 
 help:  ## say what each verb does
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
 
 setup: $(INSTALLED)  ## make the virtual environment and install everything into it
 
@@ -28,8 +28,11 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED)  ## measure how fast the simulator itself is
-	$(BIN)/python -m pytest benches/perf --benchmark-only
+bench: $(INSTALLED)  ## measure how fast the simulator itself is, against results/reference
+	$(BIN)/python -m benches.perf
+
+bench-reference: $(INSTALLED)  ## measure and make that the reference
+	$(BIN)/python -m benches.perf --rewrite
 
 golden: $(INSTALLED)  ## renew op-log digests and the outputs that the README shows; read the difference before you keep it
 	$(BIN)/python -m tests.golden

@@ -1,0 +1,52 @@
+"""What is measured in a process of its own, because memory is: each function answers plain numbers."""
+
+from __future__ import annotations
+
+import resource
+from time import perf_counter
+
+from benches.perf.programs import random_messages, rate, run, shifted_reads, warm_up
+from kernbench import library
+from kernbench.machine import load_machine
+from kernbench.machine.load import compile_machine
+
+MIB = 1 << 20
+
+
+def peak_mb() -> float:
+    """The most memory this process has had, in MB (1e6)."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def load_loops() -> float:
+    """Seconds until the first small runs are done, numba already imported."""
+    import numba  # noqa: F401
+
+    begun = perf_counter()
+    warm_up()
+    return perf_counter() - begun
+
+
+def machine_compile(sips: int) -> dict[str, float]:
+    """Compiling the default machine with so many packages, after the loops of routing are warm."""
+    path = library.find("topology", "sip_2x4x4")
+    compile_machine(path, {"sips.count": 1})
+    before, begun = peak_mb(), perf_counter()
+    machine = compile_machine(path, {"sips.count": sips})
+    return {"s": perf_counter() - begun, "nodes": machine.node_count, "before_mb": before, "peak_mb": peak_mb()}
+
+
+def reads_of(sips: int, count: int) -> dict[str, float]:
+    """Every PE reads 16 KiB from the cube beside its own, `count` times."""
+    machine = load_machine("sip_2x4x4", {"sips.count": sips})
+    begun = perf_counter()
+    session = run(shifted_reads(machine, 16 << 10, count))
+    return {"rate": rate(session), "whole_s": perf_counter() - begun, "peak_mb": peak_mb()}
+
+
+def long_run(million_flit_hops: float) -> dict[str, float]:
+    """A closed loop of 1 MiB messages between random nodes of an 8 x 8 mesh."""
+    machine = load_machine("mesh_8x8")
+    once = run(random_messages(machine, MIB)).flit_hops
+    session = run(random_messages(machine, MIB, round(million_flit_hops * 1e6 / once)))
+    return {"flit_hops": session.flit_hops, "rate": rate(session), "peak_mb": peak_mb()}

@@ -1,0 +1,74 @@
+"""Kernels: what a call costs in Python, recorded and live. The yardstick is a SimPy process that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from time import perf_counter
+
+import simpy
+
+from benches.perf.figures import Figures
+from kernbench import DPPolicy, bench
+from kernbench import run as run_bench
+
+CALLS = 5000
+
+
+@bench("perf-loads", "One kernel that loads repeatedly")
+def loads(torch, *, n=CALLS):
+    """Loads of 64 bytes on one PE, from its own memory."""
+    x = torch.randn((64, 64), dp=DPPolicy(num_cubes=1, num_pes=1), name="x")
+    torch.launch("loads", repeat_load, x, n)
+
+
+def repeat_load(x, n, tl):
+    """The kernel."""
+    for _ in range(n):
+        tl.load(x, 32, "f16")
+
+
+def us_a_call(live: bool) -> tuple[float, float]:
+    """Microseconds a load of the whole run, and outside the loop."""
+    long, short = (_seconds(n, live) for n in (CALLS, 10))
+    whole, loop = ((a - b) / (CALLS - 10) * 1e6 for a, b in zip(long, short, strict=True))
+    return whole, whole - loop
+
+
+def _seconds(n: int, live: bool) -> tuple[float, float]:
+    begun = perf_counter()
+    result = run_bench(loads, live=live, parameters={"n": n})
+    return perf_counter() - begun, result.device.session.wall_s
+
+
+def simpy_us() -> float:
+    """Microseconds a timeout of one SimPy process."""
+
+    def process(env: simpy.Environment) -> Generator[simpy.Event, None, None]:
+        for _ in range(20_000):
+            yield env.timeout(1)
+
+    env = simpy.Environment()
+    env.process(process(env))
+    begun = perf_counter()
+    env.run()
+    return (perf_counter() - begun) / 20_000 * 1e6
+
+
+def test_a_call(figures: Figures) -> None:
+    """A live switch is what a live load costs more than a recorded one."""
+    recording: list[float] = []
+
+    def recorded() -> float:
+        whole, outside = us_a_call(live=False)
+        recording.append(outside)
+        return whole
+
+    us_a_call(live=True)
+    simpy, quick, live = figures.side_by_side(simpy_us, recorded, lambda: us_a_call(live=True)[0])
+    figures.show("SimPy timeout", simpy, "µs")
+    figures.show("tl.load, recorded: Python only", sorted(recording)[len(recording) // 2], "µs")
+    figures.show("tl.load, recorded: all in", quick, "µs")
+    figures.show("tl.load, live: all in", live, "µs")
+    figures.show("live switch: live less recorded load", live - quick, "µs")
+    figures.ratio("SimPy timeout over recorded tl.load", simpy / quick)
+    figures.ratio("SimPy timeout over live switch", simpy / (live - quick))
