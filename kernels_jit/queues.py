@@ -50,7 +50,7 @@ from kernels_jit.state import (
 )
 
 _NONE = codes.NONE
-_GROWTH = 4  # a port queue that is full becomes this many times as long
+_SHORT = 1024  # a full queue becomes four times as long up to here (each growth interrupts a sweep), then twice
 
 
 @jit
@@ -129,7 +129,7 @@ def widen(m, number, pool):
     """Give a full port queue a longer ring; answers the pool of queue slots, enlarged if it had no room."""
     port = m[PORTS] + number * PORT_COLUMNS
     old, size = m[port + PORT_RING], m[port + PORT_MASK] + 1
-    at, longer = m[POOL_N], _GROWTH * size
+    at, longer = m[POOL_N], size * (4 if size < _SHORT else 2)
     if at + longer > pool.shape[0]:
         more = np.empty((max(2 * pool.shape[0], at + longer), 2), np.int64)
         more[:at] = pool[:at]
