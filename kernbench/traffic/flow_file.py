@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError, suggest
-from kernbench.traffic.flows import LATEST_NS, Flows, parse_bytes, parse_kind, parse_start
+from kernbench.traffic.flows import LATEST_NS, MOST_BYTES, Flows, parse_bytes, parse_kind, parse_start
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read_flows(path: Path) -> Flows:
         names=names,
         src=_numbers(table["src"].cast(code).to_physical()),
         dst=_numbers(table["dst"].cast(code).to_physical()),
-        nbytes=_converted(nbytes, nbytes > 0, table["bytes"], parse_bytes, where),
+        nbytes=_converted(nbytes, nbytes.is_between(1, MOST_BYTES), table["bytes"], parse_bytes, where),
         start_fs=_converted(
             (start_ns * FS_PER_NS).round(), start_ns.is_between(0, LATEST_NS), table["start_ns"], parse_start, where
         ),
@@ -62,7 +62,12 @@ def _read(path: Path) -> polars.DataFrame:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except polars.exceptions.PolarsError as error:
         raise InputError(_ragged(path) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
-    table = table.rename(str.strip).with_columns(polars.all().str.strip_chars().replace("", None))
+    names = [name.strip() for name in table.columns]
+    if len(set(names)) < len(names):
+        raise InputError(f"{path}:1: a column is named twice: {','.join(names)}")
+    table = table.rename(dict(zip(table.columns, names, strict=True))).with_columns(
+        polars.all().str.strip_chars().replace("", None)
+    )
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
         raise InputError(

@@ -13,7 +13,8 @@ from kernbench.units import FS_PER_NS
 
 FORM = "SRC:DST:BYTES[:read|write][@START_NS], such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"
 KINDS = ("read", "write")
-LATEST_NS = 1e11  # 100 s, so that no sum of times leaves int64 femtoseconds
+LATEST_NS = 1e9  # a second has 2**50 femtoseconds, which a float still holds exactly
+MOST_BYTES = 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,8 @@ def parse_bytes(text: str, where: str) -> int:
         raise InputError(f"{where}: bytes: {error}") from None
     if nbytes <= 0:
         raise InputError(f"{where}: bytes: got {text!r}, expected more than 0 B")
+    if nbytes > MOST_BYTES:
+        raise InputError(f"{where}: bytes: got {text!r}, expected {MOST_BYTES >> 40} TiB at most")
     return nbytes
 
 

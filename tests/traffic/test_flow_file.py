@@ -45,9 +45,11 @@ HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
             "a flow has src, dst, bytes, start_ns and, if you like, kind",
         ),
         (HEADER + "\na,b,0,0,read\n", ":4: bytes: got '0', expected more than 0 B"),
+        (HEADER + f"a,b,{10**30},0,read\n", f":3: bytes: got '{10**30}', expected 1048576 TiB at most"),
+        ("src, src,dst,bytes,start_ns\n", ":1: a column is named twice: src,src,dst,bytes,start_ns"),
         (HEADER + "a,b,-1,0,read\n", ":3: bytes: got '-1', expected more than 0 B"),
         (HEADER + "a,b,1.5,0,read\n", ":3: bytes: got '1.5', expected a whole number of B"),
-        (HEADER + "a,b,1,-1,read\n", ":3: start_ns: got '-1', expected 0 ns to 100 s"),
+        (HEADER + "a,b,1,-1,read\n", ":3: start_ns: got '-1', expected 0 ns to 1 s"),
         (
             HEADER + "a,b,1,nan,read\n",
             ":3: start_ns: got 'nan', expected a number, alone or in one of: fs, ps, ns, us, µs, ms, s",
