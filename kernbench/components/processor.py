@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from kernbench.components.part import Delaying, Part, fs_per_unit
 from kernbench.spec.fields import Count, CountOrZero, Gbs, Ghz
@@ -25,7 +27,7 @@ class PeCpu(Delaying):
 
     kind: ClassVar[str] = "pe_cpu"
     clock_ghz: Ghz
-    dispatch_cycles: CountOrZero
+    dispatch_cycles: Annotated[CountOrZero, Field(le=10**6)]
 
     def figures(self) -> dict[str, float]:
         """Its parameters, with `cycle` in fs."""

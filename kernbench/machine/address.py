@@ -16,7 +16,8 @@ from kernbench.errors import InputError
 
 ADDRESS_BITS, SIP_SHIFT, DIE_SHIFT, KIND_SHIFT, PE_SHIFT = 51, 47, 42, 40, 32
 CUBES, IO_CHIPLETS = 16, 5
-_LOCAL = (1 << KIND_SHIFT) - 1
+HBM_BYTES = 1 << KIND_SHIFT  # of a cube, at most
+_LOCAL = HBM_BYTES - 1
 
 
 class Kind(IntEnum):

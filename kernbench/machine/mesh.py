@@ -17,7 +17,7 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name
-from kernbench.spec.fields import Bytes, Count, Gbs, Ns
+from kernbench.spec.fields import Count, Gbs, MessageBytes, Ns
 from kernbench.spec.model import Model
 from kernbench.units import FS_PER_NS
 
@@ -35,7 +35,7 @@ class MeshSpec(Model):
     w: Side | None = None
     h: Side | None = None
     torus: bool
-    flit_bytes: Bytes
+    flit_bytes: MessageBytes
     link_gbs: Gbs
     hop_ns: Ns
     injection_ns: Ns

@@ -16,7 +16,8 @@ from kernbench.components.fabric import IoNoc, Noc, PcieEp, Switch, Ucie
 from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
 from kernbench.components.part import Section
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
-from kernbench.spec.fields import Bytes, BytesOrZero, Count, Mm, NsPerMm
+from kernbench.machine.address import HBM_BYTES
+from kernbench.spec.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.spec.model import Model
 
 _ROUTER = re.compile(r"r(\d+)c(\d+)")
@@ -163,7 +164,7 @@ class Mmu(Section):
 class Command(Section):
     """The messages of launches."""
 
-    bytes: Bytes
+    bytes: MessageBytes
 
 
 class PartNames(Model):
@@ -194,7 +195,7 @@ class SipSpec(Model):
 
     family: Literal["sip"]
     description: str
-    flit_bytes: Bytes
+    flit_bytes: MessageBytes
     ns_per_mm: NsPerMm
     sips: Sips
     sip: Sip
@@ -221,6 +222,15 @@ class SipSpec(Model):
     pe_tcm: PeTcm
     pe_mmu: PeMmu
     pe_ipcq: PeIpcq
+
+    @model_validator(mode="after")
+    def _addresses_reach(self) -> SipSpec:
+        if self.cube.pes * self.hbm.slice_bytes > HBM_BYTES:
+            raise ValueError(
+                f"{self.cube.pes} PEs with hbm.slice_bytes {self.hbm.slice_bytes} are more than the {HBM_BYTES} bytes "
+                "of a cube's addresses; change one"
+            )
+        return self
 
     @model_validator(mode="after")
     def _flits_hold_bursts(self) -> SipSpec:

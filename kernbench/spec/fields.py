@@ -1,4 +1,7 @@
-"""Field types of figures: what a unit allows, in the field's own unit."""
+"""Field types of figures: what a unit allows, in the field's own unit.
+
+Their ends are far beyond what anybody builds, and near enough that times in int64 femtoseconds do not overflow.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,13 @@ def _whole(unit: str) -> BeforeValidator:
 
 Count = Annotated[int, Gt(0), _whole("")]
 CountOrZero = Annotated[int, Ge(0), _whole("")]
-Bytes = Annotated[int, Gt(0), _whole("B")]
-BytesOrZero = Annotated[int, Ge(0), _whole("B")]
+Bytes = Annotated[int, Gt(0), Le(2**40), _whole("B")]
+BytesOrZero = Annotated[int, Ge(0), Le(2**50), _whole("B")]
+MessageBytes = Annotated[int, Gt(0), Le(2**20), _whole("B")]
 Ns = Annotated[float, Ge(0), Le(1e9), _real("ns")]
 Gbs = Annotated[float, Ge(1e-3), Le(1e6), _real("GB/s")]  # so that a flit takes at least some femtoseconds
-Tflops = Annotated[float, Gt(0), _real("TFLOPS")]
-ElementsPerNs = Annotated[float, Gt(0), _real("element/ns")]
-Ghz = Annotated[float, Gt(0), _real("GHz")]
+Tflops = Annotated[float, Ge(1e-3), Le(1e9), _real("TFLOPS")]
+ElementsPerNs = Annotated[float, Ge(1e-3), Le(1e9), _real("element/ns")]
+Ghz = Annotated[float, Ge(1e-3), Le(1e6), _real("GHz")]
 Mm = Annotated[float, Ge(0), Le(1e4), _real("mm")]
-NsPerMm = Annotated[float, Ge(0), _real("ns/mm")]
+NsPerMm = Annotated[float, Ge(0), Le(1e3), _real("ns/mm")]

@@ -101,6 +101,11 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
                                        "'GB', expected a number, alone or in one of: B/s, KB/s, MB/s, GB/s, TB/s, B/ns"),
         ({"hbm.channels": 0}, "override hbm.channels: got 0, expected greater than 0"),
         ({"noc.gbs": 1e9}, "override noc.gbs: got 1000000000.0, expected less than or equal to 1000000"),
+        ({"ns_per_mm": 1e30}, "override ns_per_mm: got 1e+30, expected less than or equal to 1000"),
+        ({"pe_gemm.tflops_f16": 1e-30}, "override pe_gemm.tflops_f16: got 1e-30, expected greater than or equal to 0.001"),
+        ({"command.bytes": "1 GiB"}, "override command.bytes: got '1 GiB', expected less than or equal to 1048576"),
+        ({"hbm.slice_bytes": "1 TiB"}, "topology/tiny.yaml:2:1: 2 PEs with hbm.slice_bytes 1099511627776 are more than the "
+                                       "1099511627776 bytes of a cube's addresses; change one"),
         ({"noc.gbs": "nan"}, "override noc.gbs: got 'nan', expected a number, alone or in one of: "),
         ({"hbm.burst_bytes": 512},
          "topology/tiny.yaml:2:1: flit_bytes 256 is not a multiple of hbm.burst_bytes 512; change one"),
