@@ -13,6 +13,7 @@ from kernels_jit.state import (
     EVENTS,
     FLIGHT_ALONE,
     FLIGHT_BASE,
+    FLIGHT_CLAIMS,
     FLIGHT_END,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
@@ -21,6 +22,7 @@ from kernels_jit.state import (
     FLIGHT_GATES,
     FLIGHT_JOB,
     FLIGHT_LAST_BYTES,
+    FLIGHT_LATEST_FS,
     FLIGHT_NEXT,
     FLIGHT_OWNER,
     FLIGHT_ROUTE,
@@ -34,6 +36,7 @@ from kernels_jit.state import (
     JOB_PLAN,
     JOB_ROW,
     LATEST,
+    NOW,
     OP_END_FS,
     ROUTE_COLUMNS,
     ROUTE_END,
@@ -76,6 +79,7 @@ def take_off(m, op, times, job, now):
     m[flight + FLIGHT_STAMP] += 1
     m[flight + FLIGHT_ALONE] = 0
     m[flight + FLIGHT_FLITS] = 0
+    m[flight + FLIGHT_CLAIMS] = 0
     start = now + m[m[DURATIONS] + op[row, 7]] + m[route + ROUTE_LEAD_FS]
     if nbytes == 0:
         land(m, op, times, flight, start + m[route + ROUTE_PROPAGATION_FS])
@@ -86,10 +90,13 @@ def take_off(m, op, times, job, now):
     m[flight + FLIGHT_FLITS] = flits
     m[flight + FLIGHT_LAST_BYTES] = last_bytes
     m[flight + FLIGHT_START_FS] = start
+    m[flight + FLIGHT_CLAIMS] = m[HYBRID]
     if m[HYBRID] == 1 and claim(m, op, flight, start) and has_form(m, first, end, flits, last_bytes):
+        landing = fly(m, first, end, flits, last_bytes, op[row, 3], start, 1)
         m[flight + FLIGHT_ALONE] = 1
+        m[flight + FLIGHT_LATEST_FS] = landing
         mark_alone(m, flight, flight)
-        land(m, op, times, flight, fly(m, first, end, flits, last_bytes, op[row, 3], start, 1))
+        land(m, op, times, flight, landing)
     else:
         enter(m, op, flight)
 
@@ -122,15 +129,35 @@ def claim(m, op, flight, start):
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
         station = m[at + STEP_STATION]
         for _ in range(m[at + STEP_STRIPES]):
+            other = m[station + STATION_ALONE]
+            if other != _NONE:
+                if m[other + FLIGHT_LATEST_FS] <= m[NOW]:
+                    let_go(m, other)
+                else:
+                    join(m, op, other)
             m[station + STATION_USERS] += 1
-            if m[station + STATION_USERS] > 1:
-                free = False
-                if m[station + STATION_ALONE] != _NONE:
-                    join(m, op, m[station + STATION_ALONE])
-            elif m[station + STATION_FREE_FS] > start or m[station + STATION_TURN_FS] > 0:
+            if (
+                m[station + STATION_USERS] > 1
+                or m[station + STATION_FREE_FS] > start
+                or m[station + STATION_TURN_FS] > 0
+            ):
                 free = False
             station += STATION_COLUMNS
     return free
+
+
+@jit
+def let_go(m, flight):
+    """Take back what a flight claims; if it had its route to itself, nobody has now."""
+    alone = m[flight + FLIGHT_ALONE] == 1
+    for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
+        station = m[at + STEP_STATION]
+        for _ in range(m[at + STEP_STRIPES]):
+            m[station + STATION_USERS] -= 1
+            if alone:
+                m[station + STATION_ALONE] = _NONE
+            station += STATION_COLUMNS
+    m[flight + FLIGHT_CLAIMS] = 0
 
 
 @jit
@@ -197,15 +224,8 @@ def land(m, op, times, flight, time):
 @jit
 def forget(m, flight):
     """Return a flight's row and its claims on stations; answers its job."""
-    if m[HYBRID] == 1 and m[flight + FLIGHT_FLITS] > 0:
-        alone = m[flight + FLIGHT_ALONE] == 1
-        for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
-            station = m[at + STEP_STATION]
-            for _ in range(m[at + STEP_STRIPES]):
-                m[station + STATION_USERS] -= 1
-                if alone:
-                    m[station + STATION_ALONE] = _NONE
-                station += STATION_COLUMNS
+    if m[flight + FLIGHT_CLAIMS] == 1:
+        let_go(m, flight)
     m[flight + FLIGHT_NEXT] = m[FLIGHT_FREE]
     m[FLIGHT_FREE] = flight
     m[FLIGHT_FREE_N] += 1

@@ -101,6 +101,7 @@ FLIGHT_START_FS = 13  # all flits at the first station
 FLIGHT_BASE = 14  # step at which all flits last stood together; NONE once landed
 FLIGHT_NEXT = 15  # next in the chain of free flights
 FLIGHT_END = 16  # first step after its route
+FLIGHT_CLAIMS = 17  # 1: its stations count it as a user
 FLIGHT_GATES = 24
 FLIGHT_ALIGN = 8  # flights stand at multiples of this
 

@@ -10,7 +10,7 @@ from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
 
 LINKS, STRIPES = 6, 4
-times = st.sampled_from([0, 1, 2, 3, 5, 10, 100])
+times = st.sampled_from([0, 1, 2, 3, 5, 10, 50, 100, 300])
 
 
 @st.composite

@@ -262,6 +262,24 @@ def test_hybrid_counts_flits_only_where_transfers_meet():
     assert events([0, 500]) > 400
 
 
+@BOTH
+def test_a_transfer_that_has_landed_is_not_disturbed_while_its_answer_is_on_the_way(mode):
+    machine = machine_of(LINK, *[CHANNEL] * 4, links=1)
+    machine.route("write", [0, (1, 4, 0, 0)], tail_fs=1000)
+    program = Program(machine)
+    landed, done = program.counter("landed"), program.counter("done")
+    for start in (0, 500):
+        thread = program.thread(f"at {start}")
+        thread.until(start)
+        thread.move(0, 256, arrive=landed, done=done)
+    run = Session(program, mode)
+    run.run()
+    assert run.op_end_fs[[1, 3]].tolist() == [1091, 1591]
+    assert run.counter_value.tolist() == [2, 2]
+    if mode == "hybrid":
+        assert run.events < 10
+
+
 def test_progress_is_told_on_the_way(monkeypatch):
     monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
     machine = machine_of(LINK)
