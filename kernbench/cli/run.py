@@ -20,7 +20,7 @@ from kernbench.errors import RunError
     "--mode",
     default="hybrid",
     show_default=True,
-    help="hybrid or flit: the same times, found in two ways.",
+    help="hybrid or flit: the same times, found in two ways; analytic: bounds, without events.",
 )
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
 @click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
