@@ -2,7 +2,8 @@
 
 A bound is a *form*: how many of each of a few *atoms* it adds up. An atom is a time that the machine's compiler rounds to
 whole femtoseconds: the service of a flit of some bytes at a class of stations, a node overhead, a duration of the program.
-Atoms are rounded as the compiler does it, so forms are exact at every point and need no allowance for rounding.
+Atoms are rounded as the compiler does it, so forms are exact at every point and need no allowance for rounding (up to 2**53 fs,
+nine seconds, where float64 ends to hold whole numbers).
 Atom 0 is one femtosecond: what does not vary is a multiple of it.
 """
 

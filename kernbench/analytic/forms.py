@@ -14,6 +14,11 @@ class Forms(NamedTuple):
     at: np.ndarray  # int64[form] which of them; of a path the server it spends most on, or NONE
     forms: np.ndarray  # float64[form, atom]
 
+    def distinct(self) -> Forms:
+        """Each form once, of the first resource that has it."""
+        forms, first = np.unique(self.forms, axis=0, return_index=True)
+        return Forms(self.kind, self.at[first], forms)
+
 
 class Durations(NamedTuple):
     """The durations of a program: each so many of one atom."""

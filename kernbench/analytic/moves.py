@@ -46,7 +46,7 @@ class Moves(NamedTuple):
     segment: np.ndarray  # int64[]: the segments of each kind
     choice_start: np.ndarray  # int64[segment + 1] into `choices`
     choices: np.ndarray  # float64[choice, atom] forms: each of a segment's is a bound
-    first: np.ndarray  # float64[kind, atom] what the first station serves, if it is one
+    first: np.ndarray  # float64[kind, atom] the service of all flits at the first station, where it is a link
 
 
 def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:

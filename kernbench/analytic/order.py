@@ -179,9 +179,8 @@ def _wait_for_own(
     """Waits for all that their own threads have added so far: addends `first` to `end`."""
     order = np.lexsort((wait, first))  # the first addend tells counter and thread
     wait, first, end = wait[order], first[order], end[order]
-    since = np.where(
-        np.append(NONE, first)[:-1] == first, np.append(0, end)[:-1], first
-    )  # the wait before saw to others
+    again = np.append(NONE, first)[:-1] == first
+    since = np.where(again, np.append(0, end)[:-1], first)  # the wait before has seen to the others
     at, of = spread(since, end)
     edges.add(addends.row[at], rows.row[wait[of]], addends.gain[at])
 

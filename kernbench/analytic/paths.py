@@ -42,7 +42,7 @@ def list_costs(rows: Rows, moves: Moves, order: Order) -> Costs:
 
 
 def write_path(frame: Frame, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Forms:
-    """The longest path where atoms take these times. `move_forms`: float64[kind, atom], float64[atom]."""
+    """The longest path where atoms take these times. `move_forms`: float64[kind, atom]; `atoms_fs`: float64[atom]."""
     order, costs, durations = frame.order, frame.costs, frame.durations
     forms = np.concatenate([move_forms, frame.moves.first])
     cost = _list_times(frame, forms, atoms_fs)
@@ -75,6 +75,6 @@ def find_after(frame: Frame, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[
 
 def _list_times(frame: Frame, forms: np.ndarray, atoms_fs: np.ndarray) -> np.ndarray:
     """int64[node] what each takes by itself."""
-    move_fs = np.append(np.rint(forms @ atoms_fs).astype(np.int64), 0)
+    move_fs = np.append(np.rint(forms @ atoms_fs).astype(np.int64), 0)  # kind NONE is the last
     duration_fs = (frame.durations.amount * atoms_fs[frame.durations.atom]).astype(np.int64)
     return duration_fs[frame.costs.duration] + move_fs[frame.costs.kind]

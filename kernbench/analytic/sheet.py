@@ -19,8 +19,8 @@ from kernbench.analytic.frame import Frame, build_frame
 from kernbench.analytic.moves import write_moves
 from kernbench.analytic.origins import find_origins, no_origins
 from kernbench.analytic.paths import find_after, write_path
+from kernbench.analytic.points import read_points
 from kernbench.analytic.work import sum_up, weigh_servers, weigh_stations
-from kernbench.errors import InputError, suggest
 from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
 
@@ -46,20 +46,22 @@ class Bounds:
 class Sheet:
     """The bounds of one program. `figures`: the fields of the topology that they depend on, as the machine has them.
 
-    A program of a machine that is no topology's, or `vary=False`, has none. Errors: as `build_frame`.
+    With `vary=False` there are none. The program is flushed, so it must have been run, or not be meant to. Errors: as
+    `build_frame`.
     """
 
     def __init__(self, program: Program, *, vary: bool = True) -> None:
         machine = self._machine = program.machine
         origins = find_origins(machine) if vary else no_origins(machine)
         self._known = {origin.field for origin in (*origins.known, *origins.figures.values())}
-        frame = build_frame(program, origins)
-        self._frame = frame
+        frame = self._frame = build_frame(program, origins)
         self.figures = {field: float(machine.figures[field]) for field in frame.basis.fields}
-        self.upper = sum_up(frame)
+        self.upper = sum_up(frame)  # float64[atom]
         found = _write_forms(frame, *_list_probes(self.figures))
-        self.lower, kept = _outermost(np.concatenate([forms.forms for forms in found]))
+        lower = np.concatenate([forms.forms for forms in found])
         names = [(forms.kind, int(at)) for forms in found for at in forms.at]
+        kept = _outermost(lower)
+        self.lower = lower[kept]  # float64[form, atom]
         self._names = [names[i] for i in kept]
 
     def bounds(self) -> Bounds:
@@ -79,26 +81,25 @@ class Sheet:
     def evaluate(self, points: Mapping[str, Any] | pl.DataFrame) -> pl.DataFrame:
         """Bounds at points: columns lower_ns, upper_ns and binding, what sets the lower bound.
 
-        `points`: values of some of `figures`, in the units of the topology (GB/s, ns, TFLOPS, GHz), one a point or one for
-        all. Errors: InputError for a name that is not among `figures`, or a value that no machine can have.
+        `points`: values of fields in the units of the topology (GB/s, ns, TFLOPS, GHz), one a point or one for all; others
+        are as the machine has them. Errors: as `read_points`.
         """
         import polars as pl
 
-        values, count = self._values(points)
-        bounds = np.empty((2, count))
-        binding = np.empty(count, np.int64)
+        values, count = read_points(points, self.figures, self._known)
+        lower_fs, upper_fs, binding = np.empty(count), np.empty(count), np.empty(count, np.int64)
         for first in range(0, count, _CHUNK):
             here = slice(first, min(first + _CHUNK, count))
             atoms_fs = self._frame.basis.fs({field: value[here] for field, value in values.items()}, here.stop - first)
             lower = atoms_fs @ self.lower.T
             binding[here] = lower.argmax(axis=1)
-            bounds[0, here] = lower[np.arange(len(lower)), binding[here]]
-            bounds[1, here] = atoms_fs @ self.upper
+            lower_fs[here] = lower[np.arange(len(lower)), binding[here]]
+            upper_fs[here] = atoms_fs @ self.upper
         return pl.DataFrame(
             {
-                "lower_ns": bounds[0] / FS_PER_NS,
-                "upper_ns": bounds[1] / FS_PER_NS,
-                "binding": pl.Series([self.name(at) for at in range(len(self.lower))], dtype=pl.String).gather(binding),
+                "lower_ns": lower_fs / FS_PER_NS,
+                "upper_ns": upper_fs / FS_PER_NS,
+                "binding": pl.Series(map(self.name, range(len(self.lower))), dtype=pl.String).gather(binding),
             }
         )
 
@@ -116,35 +117,14 @@ class Sheet:
         """float64[atom] on the machine as it is."""
         return self._frame.basis.fs({field: np.array([base]) for field, base in self.figures.items()}, 1)[0]
 
-    def _values(self, points: Mapping[str, Any] | pl.DataFrame) -> tuple[dict[str, np.ndarray], int]:
-        """float64[point] of every field the atoms depend on, and how many points."""
-        given = points if isinstance(points, Mapping) else points.to_dict()
-        columns = {field: np.asarray(values, np.float64) for field, values in given.items()}
-        for field, values in columns.items():
-            if field not in self._known:
-                raise InputError(f"points vary {field!r}, which bounds do not follow{suggest(field, self._known)}")
-            if values.ndim > 1:
-                raise InputError(f"points give {field!r} in {values.ndim} dimensions; give one value a point")
-            wrong = ~np.isfinite(values) | (values < 0 if field.endswith("_ns") else values <= 0)
-            if wrong.any():
-                least = "at least 0" if field.endswith("_ns") else "more than 0"
-                raise InputError(f"points give {field!r} the value {values[wrong].flat[0]:g}; it must be {least}")
-        counts = {field: len(values) for field, values in columns.items() if values.ndim}
-        if len(set(counts.values())) > 1:
-            said = ", ".join(f"{count} of {field!r}" for field, count in counts.items())
-            raise InputError(f"points give {said}; give as many of each, or one for all points")
-        count = next(iter(counts.values()), 1)
-        values = {field: np.broadcast_to(columns.get(field, base), count) for field, base in self.figures.items()}
-        return values, count
-
 
 def _write_forms(frame: Frame, probes: Mapping[str, np.ndarray], count: int) -> list[Forms]:
     """All lower bounds that are looked at."""
     servers = weigh_servers(frame)
-    found = [weigh_stations(frame), servers.alone()]
+    found = [weigh_stations(frame).distinct(), servers.alone().distinct()]
     for atoms_fs in frame.basis.fs(probes, count):
         move_forms = write_moves(frame.moves, atoms_fs)
-        found += [servers.held(move_forms), write_path(frame, move_forms, atoms_fs)]
+        found += [servers.held(move_forms).distinct(), write_path(frame, move_forms, atoms_fs)]
     return found
 
 
@@ -162,11 +142,15 @@ def _list_probes(figures: Mapping[str, float]) -> tuple[dict[str, np.ndarray], i
     return dict(zip(figures, values.T, strict=True)), len(values)
 
 
-def _outermost(forms: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    """The forms that are not less than another in everything, and where they were."""
-    unique, at = np.unique(forms, axis=0, return_index=True)
+def _outermost(forms: np.ndarray) -> list[int]:
+    """Which forms are not less than another in everything, and not as much as one before."""
     kept: list[int] = []
-    for i in np.argsort(-unique.sum(axis=1), kind="stable").tolist():
-        if not (unique[kept] >= unique[i]).all(axis=1).any():
+    for i in np.argsort(-forms.sum(axis=1), kind="stable").tolist():
+        if not (forms[kept] >= forms[i]).all(axis=1).any():
             kept.append(i)
-    return unique[kept], at[kept].tolist()
+    return kept
+
+
+def bounds(program: Program) -> Bounds:
+    """The bounds of a program's time, from its start to its last event, on its machine as it is. Errors: as `Sheet`."""
+    return Sheet(program, vary=False).bounds()

@@ -1,4 +1,4 @@
-"""Programs of shipped benches, not run."""
+"""Programs to bound: of shipped benches, not run; of machines without parts, with names."""
 
 from __future__ import annotations
 
@@ -23,3 +23,12 @@ def record(bench: str, overrides: Mapping[str, object] | None = None) -> Device:
     device = Device(machine)
     found.run(RuntimeContext(device, range(machine.places.sip_count), seed=0), **BENCHES[bench])
     return device
+
+
+def named(program):
+    """A bare machine has no names; bounds name what binds."""
+    machine = program.machine
+    machine.station_name = [f"station{i}" for i in range(len(machine.stations.fs_per_flit))]
+    machine.server_kind = ["server"] * len(machine.server_slots)
+    machine.server_name = [str(i) for i in range(len(machine.server_slots))]
+    return program

@@ -8,17 +8,8 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from kernbench.analytic import bounds
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
-from tests.analytic.recording import BENCHES, record
+from tests.analytic.recording import BENCHES, named, record
 from tests.engine.strategies import programs
-
-
-def named(program):
-    """A bare machine has no names; bounds name what binds."""
-    machine = program.machine
-    machine.station_name = [f"station{i}" for i in range(len(machine.stations.fs_per_flit))]
-    machine.server_kind = ["server"] * len(machine.server_slots)
-    machine.server_name = [str(i) for i in range(len(machine.server_slots))]
-    return program
 
 
 @pytest.mark.slow

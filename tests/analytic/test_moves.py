@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kernbench.analytic import bounds
 from kernbench.engine import Session
 from kernbench.program.program import Program
-from tests.analytic.test_bounds import named
+from tests.analytic.recording import named
 from tests.engine.strategies import machines
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from kernbench.analytic import Sheet, bounds
-from kernbench.errors import InputError
 from tests.analytic.recording import BENCHES, record
 
 pytestmark = pytest.mark.slow
@@ -93,29 +92,6 @@ def test_many_points_are_as_single_ones(sheet):
 
 def test_a_field_of_no_effect_is_allowed(sheet):
     assert sheet.evaluate({"pe_math.elements_f32": 1}).equals(sheet.evaluate({}))
-
-
-@pytest.mark.parametrize(
-    ("points", "sentence"),
-    [
-        (
-            {"hbm.chanel_gbs": 3},
-            "points vary 'hbm.chanel_gbs', which bounds do not follow; did you mean 'hbm.channel_gbs'?",
-        ),
-        ({"noc.gbs": [1, 0]}, "points give 'noc.gbs' the value 0; it must be more than 0"),
-        ({"ucie.overhead_ns": -1}, "points give 'ucie.overhead_ns' the value -1; it must be at least 0"),
-        ({"noc.gbs": float("nan")}, "points give 'noc.gbs' the value nan; it must be more than 0"),
-        ({"noc.gbs": [[1]]}, "points give 'noc.gbs' in 2 dimensions; give one value a point"),
-        (
-            {"noc.gbs": [1, 2], "ucie.gbs": [1, 2, 3]},
-            "points give 2 of 'noc.gbs', 3 of 'ucie.gbs'; give as many of each, or one for all points",
-        ),
-    ],
-)
-def test_mistakes_in_points(sheet, points, sentence):
-    with pytest.raises(InputError) as caught:
-        sheet.evaluate(points)
-    assert str(caught.value).startswith(sentence)
 
 
 def test_after_a_row():
