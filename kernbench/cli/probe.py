@@ -125,7 +125,7 @@ def command(
         flows = _read_flows(texts, file)
         machine = load_machine(topology, overrides)
         announce_compiling()
-        _keep_flows(run_flows(machine, flows, mode), out, as_json)
+        _keep_flows(run_flows(machine, flows, mode), overrides, out, as_json)
         return
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{pattern}")
@@ -139,7 +139,7 @@ def command(
         mode,
         lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
     )
-    _keep_curve(curve, out, as_json)
+    _keep_curve(curve, overrides, out, as_json)
 
 
 def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
@@ -149,11 +149,11 @@ def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
     return parse_flows(texts) if file is None else read_flows(file)
 
 
-def _keep_flows(result: FlowResult, out: Path | None, as_json: bool) -> None:
+def _keep_flows(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
     from kernbench.cli.directory import RESULT, write_directory, write_json
 
     files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
-    summary, table = {**result.to_dict(), "files": files}, result.table()
+    summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
     if out is not None:
 
         def write(partial: Path) -> None:
@@ -162,7 +162,9 @@ def _keep_flows(result: FlowResult, out: Path | None, as_json: bool) -> None:
 
         write_directory(out, write)
     if as_json:
-        click.echo(f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}')  # `json` would take a second for 300,000
+        click.echo(
+            f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}'
+        )  # `json` would take a second for 300,000
         return
     from kernbench.cli.screen import show
 
@@ -173,13 +175,13 @@ def _keep_flows(result: FlowResult, out: Path | None, as_json: bool) -> None:
     _show_effort(summary)
 
 
-def _keep_curve(curve: Curve, out: Path, as_json: bool) -> None:
+def _keep_curve(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
     from kernbench.cli.directory import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curve
 
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
     files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
-    summary = {**curve.to_dict(), "files": files}
+    summary = {**curve.to_dict(), "overrides": overrides, "files": files}
 
     def write(partial: Path) -> None:
         curve.table().write_parquet(partial / CURVE)
@@ -194,7 +196,7 @@ def _keep_curve(curve: Curve, out: Path, as_json: bool) -> None:
 
     offer = curve.offer
     size = f"packets of {offer.packet_flits} flits, seed {offer.seed}"
-    click.secho(f"{offer.pattern} traffic on {curve.topology}, {curve.mode} mode, {size}", bold=True)
+    click.secho(f"{offer.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
     show(_figures(summary["points"], POINT_COLUMNS))
     click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {_saturation(curve)}")
     _show_effort(summary)

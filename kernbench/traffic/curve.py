@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.traffic.alone import slot_fs
 from kernbench.traffic.load_point import LoadPoint, measure_load
 from kernbench.units import FS_PER_NS
@@ -29,6 +30,7 @@ class Curve:
     """The latency–load curve of an offer."""
 
     topology: str
+    size: str  # columns x rows
     mode: str
     offer: Offer
     warm_up_ns: float
@@ -48,8 +50,7 @@ class Curve:
         plain = asdict(self)
         offer = plain.pop("offer")
         return {
-            "topology": plain.pop("topology"),
-            "mode": plain.pop("mode"),
+            **{name: plain.pop(name) for name in ("topology", "size", "mode")},
             **offer,
             **plain,
             "makespan_ns": max(point.makespan_ns for point in self.points),
@@ -73,9 +74,11 @@ def run_curve(
     for load in sorted(loads):
         points.append(measure_load(machine, offer, load, mode))
         on_point(points[-1])
-    slot_ns = slot_fs(machine) / FS_PER_NS
+    slot_ns, places = slot_fs(machine) / FS_PER_NS, machine.places
+    assert isinstance(places, MeshPlaces)
     return Curve(
         topology=machine.name,
+        size=f"{places.w} x {places.h}",
         mode=mode,
         offer=offer,
         warm_up_ns=offer.warm_up * slot_ns,

@@ -35,7 +35,9 @@ def read_flows(path: Path) -> Flows:
 
     nbytes = table["bytes"].cast(polars.Int64, strict=False)
     start_ns = table["start_ns"].cast(polars.Float64, strict=False)
-    kind = table["kind"] if "kind" in table.columns else polars.repeat("write", len(table), eager=True)
+    kind = polars.repeat("write", len(table), eager=True)
+    if "kind" in table.columns:
+        kind = table["kind"].fill_null("write")
     names = tuple(polars.concat([table["src"], table["dst"]]).unique(maintain_order=True))
     code = polars.Enum(names)
     return Flows(
@@ -55,6 +57,27 @@ def _read(path: Path) -> polars.DataFrame:
     """The rows that are not blank, as texts, none missing, with the line of each."""
     import polars
 
+    table = _texts(path)
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise InputError(
+            f"{path}:1: column {missing[0]!r} is missing{suggest(missing[0], table.columns)}; "
+            f"a flow has {', '.join(COLUMNS)} and, if you like, kind"
+        )
+    table = table.with_row_index(_LINE, offset=2).filter(~polars.all_horizontal(polars.exclude(_LINE).is_null()))
+    if table.is_empty():
+        raise InputError(f"{path} holds no flows; give at least one line below the header")
+    for name in COLUMNS:
+        empty = table[name].is_null().arg_true()
+        if len(empty):
+            raise InputError(f"{path}:{table[_LINE][empty[0]]}: {name} is missing")
+    return table
+
+
+def _texts(path: Path) -> polars.DataFrame:
+    """All lines below the header as texts without space around them, null where empty."""
+    import polars
+
     try:
         path.open("rb").close()  # whose errors have words
         table = polars.read_csv(path, infer_schema=False)
@@ -65,25 +88,8 @@ def _read(path: Path) -> polars.DataFrame:
     names = [name.strip() for name in table.columns]
     if len(set(names)) < len(names):
         raise InputError(f"{path}:1: a column is named twice: {','.join(names)}")
-    table = table.rename(dict(zip(table.columns, names, strict=True))).with_columns(
-        polars.all().str.strip_chars().replace("", None)
-    )
-    missing = [name for name in COLUMNS if name not in table.columns]
-    if missing:
-        raise InputError(
-            f"{path}:1: column {missing[0]!r} is missing{suggest(missing[0], table.columns)}; "
-            f"a flow has {', '.join(COLUMNS)} and, if you like, kind"
-        )
-    table = table.with_row_index(_LINE, offset=2).filter(~polars.all_horizontal(polars.exclude(_LINE).is_null()))
-    for name in COLUMNS:
-        empty = table[name].is_null().arg_true()
-        if len(empty):
-            raise InputError(f"{path}:{table[_LINE][empty[0]]}: {name} is missing")
-    if table.is_empty():
-        raise InputError(f"{path} holds no flows; give at least one line below the header")
-    if "kind" in table.columns:
-        table = table.with_columns(polars.col("kind").fill_null("write"))
-    return table
+    table = table.rename(dict(zip(table.columns, names, strict=True)))
+    return table.with_columns(polars.all().str.strip_chars().replace("", None))
 
 
 def _ragged(path: Path) -> str | None:

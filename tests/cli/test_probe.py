@@ -31,7 +31,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, 
 
 def test_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, "--topology", "mesh_8x8", "--flow", "node[0][0]:node[0][2]:1KiB", "--flow", "63:0:256@5")
-    assert list(found) == ["flows", "topology", "mode", "makespan_ns", "flit_hops", "wall_s", "files"]
+    assert list(found) == ["flows", "topology", "mode", "makespan_ns", "flit_hops", "wall_s", "overrides", "files"]
     assert [list(flow) for flow in found["flows"]] == [FLOW_KEYS, FLOW_KEYS]
     assert [flow["end_ns"] for flow in found["flows"]] == [11.0, 37.0]
     assert [flow["latency_ns"] for flow in found["flows"]] == [11.0, 32.0]
@@ -49,6 +49,7 @@ def test_modes_agree(capsys: pytest.CaptureFixture[str]) -> None:
 def test_fields_are_set_with_or_without_their_prefix(capsys: pytest.CaptureFixture[str], path: str) -> None:
     found = answer(capsys, "-t", "mesh_8x8", "--flow", "0:1:1KiB", "--set", f"{path}=128", "--set", "hop_ns=5")
     assert found["flows"][0]["latency_ns"] == 2 * (4 + 2) + 5 + 2
+    assert found["overrides"] == {"link_gbs": "128", "hop_ns": "5"}
 
 
 def test_a_file_of_flows_and_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +91,7 @@ def test_a_pattern_leaves_table_and_plot(tmp_path: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr()
     assert printed.err.splitlines()[0].startswith("load 0.1  ")
     lines = printed.out.splitlines()
-    assert lines[0] == "transpose traffic on mesh_8x8, hybrid mode, packets of 2 flits, seed 0"
+    assert lines[0] == "transpose traffic on mesh_8x8 (8 x 8), hybrid mode, packets of 2 flits, seed 0"
     assert lines[4].startswith("each packet alone ")
     assert f"saturated, with three times that, at load {found['saturation_load']:.3f}" in lines[4]
     assert lines[-1] == f"wrote {tmp_path / 'other' / 'result.json'}"

@@ -17,7 +17,7 @@ def curve(*latencies: float, saturation: float | None = None, flits: int = 4) ->
         LoadPoint((i + 1) / 10, 0.1, 9, 10.0, latency, latency, 2 * latency, 3 * latency, 99.0, 9, 0.1)
         for i, latency in enumerate(latencies)
     )
-    return Curve("mesh_8x8", "hybrid", Offer("uniform", flits), 50.0, 100.0, 10.0, saturation, points)
+    return Curve("mesh_8x8", "8 x 8", "hybrid", Offer("uniform", flits), 50.0, 100.0, 10.0, saturation, points)
 
 
 @pytest.mark.slow
@@ -39,7 +39,7 @@ def test_what_is_drawn() -> None:
     ]
     assert axes.lines[1].get_xydata().tolist() == [[0.1, 11], [0.2, 14], [0.3, 90]]  # type: ignore[union-attr]
     assert axes.get_ylim() == (0, TOP * 10)
-    assert figure.get_suptitle() == "uniform traffic on mesh_8x8, packets of 4 flits"
+    assert figure.get_suptitle() == "uniform traffic on mesh_8x8 (8 x 8), packets of 4 flits"
 
 
 def test_without_saturation_all_points_are_in_sight() -> None:
@@ -47,4 +47,4 @@ def test_without_saturation_all_points_are_in_sight() -> None:
     (axes,) = figure.axes
     assert len(axes.lines) == 3
     assert axes.get_ylim() == pytest.approx((0, 28 * 1.08))
-    assert figure.get_suptitle() == "uniform traffic on mesh_8x8, packets of 1 flit"
+    assert figure.get_suptitle() == "uniform traffic on mesh_8x8 (8 x 8), packets of 1 flit"
