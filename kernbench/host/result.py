@@ -42,11 +42,11 @@ class RunResult:
     wall_s: float
     verified: bool | None
     mismatches: tuple[str, ...]
-    achieved_tflops: float
-    achieved_gbs: float
+    achieved_tflops: float | None  # None in analytic mode, as are the next four
+    achieved_gbs: float | None
     bottleneck: str | None
     bottleneck_part: str | None
-    bottleneck_utilisation: float
+    bottleneck_utilisation: float | None
     device: Device = field(repr=False, compare=False)
     lower_ns: float | None = None  # None but in mode analytic
     upper_ns: float | None = None

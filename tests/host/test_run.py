@@ -159,3 +159,9 @@ def test_a_result_is_written_and_read(tmp_path: Path) -> None:
     files = result.write(tmp_path / "out")
     assert json.loads(Path(files["result"]).read_text()) == {**result.to_dict(), "files": files}
     assert pl.read_parquet(files["oplog"]).equals(result.op_log())
+
+
+def test_bounds_say_nothing_of_what_was_achieved() -> None:
+    result, bound = run(doubling, "tiny"), run(doubling, "tiny", mode="analytic")
+    assert bound.latency_ns <= result.latency_ns
+    assert (bound.achieved_tflops, bound.achieved_gbs, bound.bottleneck_utilisation) == (None, None, None)
