@@ -12,6 +12,7 @@ from benches.perf.compare import main
 
 HERE = Path(__file__).resolve().parent
 REFERENCE = Path("results/reference/perf.json")
+PAGE = Path("docs/performance.md")
 
 
 def run(arguments: list[str]) -> int:
@@ -26,7 +27,7 @@ def run(arguments: list[str]) -> int:
         status = pytest.main(
             [str(HERE), "--benchmark-only", "--benchmark-quiet", f"--benchmark-json={found}", "-q", *selected]
         )
-        return status or main(found, REFERENCE, rewrite=rewrite)
+        return status or main(found, REFERENCE, PAGE if rewrite else None)
 
 
 if __name__ == "__main__":

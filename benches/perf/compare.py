@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 FALL = 0.2  # a ratio that fell by more than this share is flagged
+MARK = "<!-- figures -->"
 LIBRARIES = ("numba", "numpy", "simpy", "greenlet")
 
 
 @dataclass
 class Record:
-    """The findings of a run: {name: {"value", "target"}} ratios, {name: {"value", "unit"}} figures, and where."""
+    """The findings of a run: {name: {"value", "target"}} ratios, figures with their "unit" too, and where."""
 
     machine: dict[str, Any] = field(default_factory=dict)
     ratios: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -82,13 +83,13 @@ def lay_out(run: Record, reference: Record) -> str:
             name,
             _number(ratio["value"]),
             _value_of(reference.ratios, name),
-            "" if ratio["target"] is None else _number(ratio["target"]),
+            ratio["target"],
             f"fell by {1 - ratio['value'] / reference.ratios[name]['value']:.0%}" if name in fallen else "",
         )
         for name, ratio in run.ratios.items()
     ]
-    figures = [("figure of this machine", "now", "reference", "unit")] + [
-        (name, _number(figure["value"]), _value_of(reference.figures, name), figure["unit"])
+    figures = [("figure of this machine", "now", "reference", "target", "unit")] + [
+        (name, _number(figure["value"]), _value_of(reference.figures, name), figure["target"], figure["unit"])
         for name, figure in run.figures.items()
     ]
     machines = [("machine", "now", "reference")] + [
@@ -125,14 +126,36 @@ def _processor() -> str:
     return f"{named['model name']}, family {named.get('cpu family', '?')} model {named.get('model', '?')}"
 
 
-def main(run: Path, reference: Path, *, rewrite: bool) -> int:
-    """Print a run against the reference, or make it the reference; returns 1 if a ratio fell."""
+def write_page(page: Path, record: Record) -> None:
+    """Renew the tables of a page, between the lines that mark them."""
+    before, _, after = page.read_text(encoding="utf-8").split(MARK)
+    page.write_text(f"{before}{MARK}\n{_tables(record)}\n{MARK}{after}", encoding="utf-8")
+
+
+def _tables(record: Record) -> str:
+    where = ", ".join(f"{name} {value}" for name, value in record.machine.items())
+    ratios = [f"| {name} | {_number(found['value'])} | {found['target']} |" for name, found in record.ratios.items()]
+    figures = [
+        f"| {name} | {_number(found['value'])} {found['unit']} | {found['target']} |"
+        for name, found in record.figures.items()
+    ]
+    tables = (["| ratio (more is better) |", *ratios], ["| figure |", *figures])
+    return "\n\n".join(
+        [f"Measured on: {where}."]
+        + ["\n".join([f"{head} measured | target |", "|---|---|---|", *rows]) for head, *rows in tables]
+    )
+
+
+def main(run: Path, reference: Path, page: Path | None = None) -> int:
+    """Print a run against the reference; returns 1 if a ratio fell. With a page, make it the reference and the page's."""
     found, known = read_run(run), read_reference(reference)
     print(lay_out(found, known))
-    if rewrite:
+    if page is not None:
         write_reference(reference, found)
-        print(f"\n{reference} holds these figures now")
+        write_page(page, found)
+        print(f"\n{reference} and {page} hold these figures now")
         return 0
     if fallen := find_fallen(found, known):
         print(f"\nfell by more than {FALL:.0%}: {'; '.join(fallen)}", file=sys.stderr)
-    return int(bool(fallen))
+        return 1
+    return 0

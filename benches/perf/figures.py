@@ -26,10 +26,14 @@ class Figures:
         self._benchmark.pedantic(one_round, rounds=rounds)
         return list(found.T)
 
-    def ratio(self, name: str, values: np.ndarray, target: float | None = None) -> None:
+    def ratio(self, name: str, values: np.ndarray, target: str = "") -> None:
         """Keep the median of a ratio that was measured in each round."""
         self._benchmark.extra_info["ratios"][name] = {"value": float(np.median(values)), "target": target}
 
-    def show(self, name: str, values: np.ndarray | float, unit: str) -> None:
+    def show(self, name: str, values: np.ndarray | float, unit: str, target: str = "") -> None:
         """Keep the median of a figure that holds for this machine only."""
-        self._benchmark.extra_info["figures"][name] = {"value": float(np.median(values)), "unit": unit}
+        self._benchmark.extra_info["figures"][name] = {
+            "value": float(np.median(values)),
+            "unit": unit,
+            "target": target,
+        }

@@ -46,21 +46,21 @@ def test_flit_mode_against_simpy(
     ours, simpy = figures.side_by_side(
         lambda: rate(work("flit")), lambda: SimpyMesh(mesh, random_pairs(mesh), 16 * KIB).run()
     )
-    figures.show(f"{name}: flit mode", ours / 1e6, "M flit-hops/s")
-    figures.ratio(f"{name}: flit mode over SimPy on a mesh", ours / simpy, target=240)
+    figures.show(f"{name}: flit mode", ours / 1e6, "M flit-hops/s", "≥ 30")
+    figures.ratio(f"{name}: flit mode over SimPy on a mesh", ours / simpy)
 
 
 HYBRID = [
-    pytest.param(placed(64 * KIB), 5, 20, id="placed reads 64 KiB"),
-    pytest.param(placed(1024 * KIB), 3, 20, id="placed reads 1 MiB"),
-    pytest.param(lambda mode: gemm(2048, mode), 3, 5, id="GEMM 2048"),
-    pytest.param(hot_spot, 5, 1 / 1.2, id="hot spot 64 KiB"),
+    pytest.param(placed(64 * KIB), 5, "≥ 20", id="placed reads 64 KiB"),
+    pytest.param(placed(1024 * KIB), 3, "≥ 20", id="placed reads 1 MiB"),
+    pytest.param(lambda mode: gemm(2048, mode), 3, "≥ 5 at 4096", id="GEMM 2048"),
+    pytest.param(hot_spot, 5, "≥ 0.83", id="hot spot 64 KiB"),
 ]
 
 
 @pytest.mark.parametrize(("work", "rounds", "target"), HYBRID)
 def test_hybrid_against_flit_mode(
-    figures: Figures, request: pytest.FixtureRequest, work: Callable[[str], Session], rounds: int, target: float
+    figures: Figures, request: pytest.FixtureRequest, work: Callable[[str], Session], rounds: int, target: str
 ) -> None:
     """Seconds in the loop."""
     compare_modes(figures, request.node.callspec.id, work, rounds, target)
@@ -72,10 +72,10 @@ def test_hybrid_against_flit_mode_on_a_mesh(figures: Figures) -> None:
     def uniform(mode: str) -> Session:
         return run(random_messages(load_machine("mesh_8x8"), 1024 * KIB), mode)
 
-    compare_modes(figures, "mesh 8x8, 1 MiB", uniform, 5, 1 / 1.2)
+    compare_modes(figures, "mesh 8x8, 1 MiB", uniform, 5, "≥ 0.83")
 
 
-def compare_modes(figures: Figures, name: str, work: Callable[[str], Session], rounds: int, target: float) -> None:
+def compare_modes(figures: Figures, name: str, work: Callable[[str], Session], rounds: int, target: str) -> None:
     """How many times faster hybrid mode is; both end at the same tick."""
     assert work("hybrid").now_fs == work("flit").now_fs
     flit, hybrid = figures.side_by_side(lambda: work("flit").wall_s, lambda: work("hybrid").wall_s, rounds=rounds)
@@ -93,5 +93,5 @@ def test_a_recorded_gemm_as_a_whole(figures: Figures) -> None:
         return perf_counter() - begun
 
     seconds, loop = figures.side_by_side(whole, lambda: gemm(512, "flit").wall_s)
-    figures.show("GEMM 512, recorded, flit mode: whole run", seconds, "s")
+    figures.show("GEMM 512, recorded, flit mode: whole run", seconds, "s", "< 5")
     figures.ratio("GEMM 512, recorded, flit mode: loop over whole run", loop / seconds)

@@ -19,12 +19,11 @@ def test_compiling_a_large_machine(figures: Figures) -> None:
         return found[sips][-1]["s"] / found[sips][-1]["nodes"]
 
     small, large = figures.side_by_side(lambda: a_node(SMALL), lambda: a_node(LARGE), rounds=3)
-    for sips in found:
-        figures.show(f"machine of {sips} packages: nodes", found[sips][0]["nodes"], "nodes")
-        figures.show(f"machine of {sips} packages: compile", np.array([one["s"] for one in found[sips]]), "s")
-        figures.show(
-            f"machine of {sips} packages: peak memory", np.array([one["peak_mb"] for one in found[sips]]), "MB"
-        )
+    for sips, runs in found.items():
+        medians = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
+        figures.show(f"machine of {sips} packages: nodes", medians["nodes"], "nodes")
+        figures.show(f"machine of {sips} packages: compile", medians["s"], "s", "< 60")
+        figures.show(f"machine of {sips} packages: peak memory of the process", medians["peak_mb"], "MB", "< 4,000")
     figures.ratio("machine of 64 packages: compile, a node, against 2 packages", small / large)
 
 
@@ -35,7 +34,7 @@ def test_flit_hops_of_a_large_machine(figures: Figures) -> None:
     )
     figures.show("machine of 2 packages: flit mode", small / 1e6, "M flit-hops/s")
     figures.show("machine of 64 packages: flit mode", large / 1e6, "M flit-hops/s")
-    figures.ratio("machine of 64 packages: flit-hops/s against 2 packages", large / small, target=0.5)
+    figures.ratio("machine of 64 packages: flit-hops/s against 2 packages", large / small, target="≥ 0.5")
 
 
 def test_memory_of_a_long_run(figures: Figures) -> None:
@@ -43,6 +42,6 @@ def test_memory_of_a_long_run(figures: Figures) -> None:
     short, long = figures.side_by_side(
         lambda: outcome("long_run(10)")["peak_mb"], lambda: outcome("long_run(100)")["peak_mb"], rounds=1
     )
-    figures.show("run of 1e7 flit-hops: peak memory", short, "MB")
-    figures.show("run of 1e8 flit-hops: peak memory", long, "MB")
-    figures.ratio("memory of 1e7 over that of 1e8 flit-hops", short / long, target=0.95)
+    figures.show("run of 1e7 flit-hops: peak memory of the process", short, "MB")
+    figures.show("run of 1e8 flit-hops: peak memory of the process", long, "MB")
+    figures.ratio("memory of 1e7 over that of 1e8 flit-hops", short / long, target="about 1")

@@ -17,7 +17,7 @@ def test_cold_and_warm(figures: Figures, tmp_path: Path) -> None:
         lambda: seconds(*RUN, KERNBENCH_CACHE=str(tmp_path)),
         rounds=1,
     )
-    figures.show("first run ever: compiles all loops, whole process", cold, "s")
+    figures.show("first run ever: compiles all loops, whole process", cold, "s", "< 45")
     figures.ratio("warm over first run", cold / warm)
 
 
@@ -30,8 +30,8 @@ def test_warm_processes(figures: Figures) -> None:
         lambda: outcome("load_loops()"),
     )
     figures.show("import numba, whole process", numba, "s")
-    figures.show("kernbench --help, whole process", usage, "s")
-    figures.show("kernbench run gemm-single-pe, warm, whole process", run, "s")
-    figures.show("two small runs in a new process: loops from the cache", load, "s")
+    figures.show("kernbench --help, whole process", usage, "s", "< 0.3")
+    figures.show("kernbench run gemm-single-pe, warm, whole process", run, "s", "< 2")
+    figures.show("two small runs in a new process: loops from the cache", load, "s", "< 1")
     figures.ratio("import numba over kernbench --help", numba / usage)
     figures.ratio("import numba over warm kernbench run", numba / run)

@@ -35,9 +35,9 @@ def test_flit_mode_against_simpy(
         lambda: SimpyMesh(machine, pairs, simpy_bytes).run(),
         rounds=rounds,
     )
-    figures.show(f"{name}: flit mode", ours / 1e6, "M flit-hops/s")
+    figures.show(f"{name}: flit mode", ours / 1e6, "M flit-hops/s", "≥ 100" if topology == "mesh_8x8" else "")
     figures.show(f"{name}: SimPy", simpy / 1e6, "M flit-hops/s")
-    figures.ratio(f"{name}: flit mode over SimPy", ours / simpy, target=800)
+    figures.ratio(f"{name}: flit mode over SimPy", ours / simpy, target="≥ 800")
 
 
 def test_both_say_the_same(figures: Figures) -> None:

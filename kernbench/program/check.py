@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.program.ops import NONE, OPERANDS, ROW_WIDTH, STAGE_OPS, Op
+from kernels_jit.operands import find_illegal
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -35,8 +36,6 @@ class ProgramError(ValueError):
 
 def check_rows(program: Program, first: int = 0) -> None:
     """Check the flushed rows from `first` on, and the plans whose rows are among them. Errors: ProgramError."""
-    from kernels_jit.operands import find_illegal
-
     high = _ends(program)
     op = program.op
     row, column = find_illegal(op, first, _KIND_AT, _LOW, high)

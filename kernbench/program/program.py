@@ -203,7 +203,8 @@ class Program:
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
         chunks = []
-        for thread in sorted(self._dirty, key=attrgetter("id")):
+        self._dirty.sort(key=attrgetter("id"))
+        for thread in self._dirty:
             rows = np.array(thread._pending, np.int64).reshape(-1, ROW_WIDTH)
             at = self._append(rows, thread._tags, thread.id)
             thread.chunks.append((thread.row_count - len(rows), at, len(rows)))
