@@ -11,6 +11,26 @@ _NEW, _OPEN, _PLACED = 0, 1, 2
 
 
 @jit
+def group_edges(count, before, after, gain):
+    """Edges by what comes after, those of one node in their order.
+
+    Arguments: number of nodes, int64[edge] three times. Answers int64[node + 1] offsets, and int64[edge] nodes before and
+    gains, sorted. Counting is several times faster than sorting.
+    """
+    start = np.zeros(count + 1, np.int64)
+    for edge in range(after.size):
+        start[after[edge] + 1] += 1
+    start = np.cumsum(start)
+    free = start[:-1].copy()
+    sorted_before, sorted_gain = np.empty(after.size, np.int64), np.empty(after.size, np.int64)
+    for edge in range(after.size):
+        place = free[after[edge]]
+        free[after[edge]] += 1
+        sorted_before[place], sorted_gain[place] = before[edge], gain[edge]
+    return start, sorted_before, sorted_gain
+
+
+@jit
 def sort_topologically(before_start, before):
     """Nodes in an order in which each comes after all that must come before it.
 

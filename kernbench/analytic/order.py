@@ -49,17 +49,16 @@ class _Edges:
     """Edges as they are found."""
 
     def __init__(self) -> None:
-        self._parts: list[np.ndarray] = []
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
 
     def add(self, before: np.ndarray, after: np.ndarray, gain: np.ndarray | int = 0) -> None:
+        """Edges from one array of nodes to another; none from NONE."""
         found = before != NONE
-        edges = np.stack([before, after, np.broadcast_to(gain, len(before))])
-        self._parts.append(edges[:, found])
+        self._parts.append((before[found], after[found], np.broadcast_to(gain, len(before))[found]))
 
-    def gathered(self) -> np.ndarray:
-        """int64[3, edge] sorted by what comes after."""
-        edges = np.concatenate(self._parts, axis=1)
-        return edges[:, np.argsort(edges[1], kind="stable")]
+    def gathered(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All edges among so many nodes, as `bounds.group_edges`."""
+        return bounds.group_edges(count, *(np.concatenate(part) for part in zip(*self._parts, strict=True)))
 
 
 def find_order(program: Program, rows: Rows) -> Order:
@@ -70,9 +69,8 @@ def find_order(program: Program, rows: Rows) -> Order:
     _order_servers(edges, rows, np.asarray(program.machine.server_slots))
     _order_waits(edges, rows, program)
     injected = _order_messages(edges, rows, program)
-    before, after, gain = edges.gathered()
     count = len(op) + len(program.counter_labels) + len(injected)
-    before_start = np.searchsorted(after, np.arange(count + 1))
+    before_start, before, gain = edges.gathered(count)
     node, placed = bounds.sort_topologically(before_start, before)
     if placed < count:
         raise DeadlockError(f"deadlock: {_describe(program, int(node[placed]))} comes after itself")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_jit.bounds import find_longest, sort_topologically, trace
+from kernels_jit.bounds import find_longest, group_edges, sort_topologically, trace
 from kernels_jit.codes import NONE
 from tests.naive.bounds import longest_ends
 
@@ -30,6 +30,18 @@ def arrays(before):
     start = np.cumsum([0, *(len(edges) for edges in before.values())])
     flat = np.array([edge for edges in before.values() for edge in edges], np.int64).reshape(-1, 2)
     return start, flat[:, 0].copy(), flat[:, 1].copy()
+
+
+@given(graphs(), st.randoms(use_true_random=False))
+def test_edges_are_grouped(graph, random):
+    before, _ = graph
+    edges = [(other, node, gain) for node, others in before.items() for other, gain in others]
+    random.shuffle(edges)
+    start, nodes, gain = group_edges(len(before), *np.array(edges, np.int64).reshape(-1, 3).T.copy())
+    for node in before:
+        here = slice(start[node], start[node + 1])
+        mine = [(other, amount) for other, after, amount in edges if after == node]
+        assert list(zip(nodes[here].tolist(), gain[here].tolist(), strict=True)) == mine
 
 
 @given(graphs(), st.integers(0, 9))
