@@ -26,9 +26,11 @@ from kernels_jit.state import (
     FLIGHT_NEXT,
     FLIGHT_OWNER,
     FLIGHT_ROUTE,
+    FLIGHT_SIZE,
     FLIGHT_STAMP,
     FLIGHT_START_FS,
     FLIGHT_STRIPE,
+    FLIGHT_WORDS,
     FLIT_BYTES,
     FLYING,
     HYBRID,
@@ -226,8 +228,9 @@ def forget(m, flight):
     """Return a flight's row and its claims on stations; answers its job."""
     if m[flight + FLIGHT_CLAIMS] == 1:
         let_go(m, flight)
-    m[flight + FLIGHT_NEXT] = m[FLIGHT_FREE]
-    m[FLIGHT_FREE] = flight
-    m[FLIGHT_FREE_N] += 1
     m[FLYING] -= 1
+    if m[flight + FLIGHT_SIZE] == m[FLIGHT_WORDS]:
+        m[flight + FLIGHT_NEXT] = m[FLIGHT_FREE]
+        m[FLIGHT_FREE] = flight
+        m[FLIGHT_FREE_N] += 1
     return m[flight + FLIGHT_JOB]

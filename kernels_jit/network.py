@@ -34,6 +34,7 @@ from kernels_jit.state import (
     FLIGHT_LATEST_FS,
     FLIGHT_ROUTE,
     FLIGHT_SHIFT,
+    FLIGHT_SOURCES,
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
@@ -42,7 +43,6 @@ from kernels_jit.state import (
     FLIT_SHIFT,
     LANDED,
     LANDED_N,
-    MAX_STEPS,
     NEVER,
     PENDING,
     PORT_COLUMNS,
@@ -395,5 +395,5 @@ def left_at_source(m, flight, base):
     """How many flits of a flight its source station still has to serve, at least: 1 where they are striped."""
     if m[m[STEPS] + base * STEP_COLUMNS + STEP_STRIPES] > 1:
         return 1
-    entry = m[flight + FLIGHT_GATES + m[MAX_STEPS] + SOURCE_ENTRY]
+    entry = m[m[flight + FLIGHT_SOURCES] + SOURCE_ENTRY]
     return m[flight + FLIGHT_FLITS] - ((entry >> FLIT_SHIFT) & FLIT_MASK)

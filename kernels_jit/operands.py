@@ -1,4 +1,4 @@
-"""The operands of new rows of an op table against their ranges.
+"""What must be known of the new rows of an op table: whether their operands are in range, which routes they use.
 
 Compiled, because a live kernel brings a few rows at a time, a million times, and a dozen numpy calls for each would cost
 more than running them.
@@ -26,3 +26,21 @@ def find_illegal(op, first, kind_class, low, high):
             if what != codes.NONE and not low[what] <= op[row, column] < high[what]:
                 return row, column
     return codes.NONE, codes.NONE
+
+
+@jit
+def note_moves(op, first, flit_bytes, least, laid):
+    """Take the MOVEs from row `first` on into `least`, int64[route] the smallest flit that takes each route.
+
+    Answers whether the network must be laid anew: for a route not among the first `laid`, or a smaller flit than any.
+    """
+    changed = False
+    for row in range(first, len(op)):
+        if op[row, 0] == codes.MOVE:
+            route, nbytes = op[row, 1], op[row, 2]
+            changed |= route >= laid
+            if nbytes > 0:
+                last = (nbytes - 1) % flit_bytes + 1
+                changed |= last < least[route]
+                least[route] = min(least[route], last)
+    return changed

@@ -16,15 +16,14 @@ from kernels_jit.state import (
     FLIGHT_BASE,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
-    FLIGHT_GATES,
     FLIGHT_LATEST_FS,
     FLIGHT_OWNER,
     FLIGHT_SHIFT,
+    FLIGHT_SOURCES,
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
     FLIT_SHIFT,
-    MAX_STEPS,
     PENDING,
     POOL_N,
     PORT_COLUMNS,
@@ -83,7 +82,7 @@ def inject(m, flight, step, time):
     m[flight + FLIGHT_BASE] = step
     m[flight + FLIGHT_TAIL_STEP] = step
     m[flight + FLIGHT_TAIL_FS] = time
-    sources = flight + FLIGHT_GATES + m[MAX_STEPS]
+    sources = m[flight + FLIGHT_SOURCES]
     for j in range(min(stripes, flits)):
         station = m[at + STEP_STATION]
         if stripes > 1:

@@ -31,7 +31,8 @@ POOL_N = 13  # queue slots handed out to ports
 # Settings.
 HYBRID = 14  # 1: transfers that meet nobody are done in closed form
 FLIT_BYTES = 15
-MAX_STEPS = 16
+MAX_STEPS = 29  # of any route
+FLIGHT_WORDS = 16  # FLIGHT_SIZE that a flight needs now; smaller ones are not used again
 MARGIN = 17  # free rows a pool must have before an event or op is begun
 THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
@@ -102,6 +103,8 @@ FLIGHT_BASE = 14  # step at which all flits last stood together; NONE once lande
 FLIGHT_NEXT = 15  # next in the chain of free flights
 FLIGHT_END = 16  # first step after its route
 FLIGHT_CLAIMS = 17  # 1: its stations count it as a user
+FLIGHT_SIZE = 18  # words of this row, gates and source entries included
+FLIGHT_SOURCES = 19  # where its source entries stand
 FLIGHT_GATES = 24
 FLIGHT_ALIGN = 8  # flights stand at multiples of this
 

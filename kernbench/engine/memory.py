@@ -32,7 +32,7 @@ class Memory:
         self._room: dict[int, int] = {}  # words of the region of each base
         self._stations = len(machine.stations.fs_per_flit)
         self._flights = 0
-        self._stripes = 1
+        self._stripes = 0
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         header = self.words
         header[at.HYBRID] = int(hybrid)
@@ -130,33 +130,36 @@ class Memory:
     def grow_flights(self) -> None:
         """Room for more transfers in flight: as many again. Errors: OverflowError beyond what a packed flit can name."""
         rows = max(64, self._flights)
-        words = at.FLIGHT_GATES + int(self.words[at.MAX_STEPS]) + self._stripes * at.SOURCE_COLUMNS
-        step = -(-words // at.FLIGHT_ALIGN) * at.FLIGHT_ALIGN
+        step = int(self.words[at.FLIGHT_WORDS])
         start = self._take(rows * step, at.FLIGHT_ALIGN)
         if self._used > _FLIGHTS_MOST_WORDS:
             raise OverflowError(f"{self._flights} transfers are in flight at once; start fewer at a time")
         self._flights += rows
         self._fit(at.BOUNDS, self._flights * at.BOUND_COLUMNS)
         self._fit(at.LANDED, self._flights)
+        places = start + step * np.arange(rows)
+        self.words[places + at.FLIGHT_SIZE] = step
+        self.words[places + at.FLIGHT_SOURCES] = places + at.FLIGHT_GATES + self.words[at.MAX_STEPS]
         self._chain(start, rows, step, at.FLIGHT_NEXT, at.FLIGHT_FREE, at.FLIGHT_FREE_N)
 
     def _widen_flights(self, steps: int, stripes: int) -> None:
-        """Flights from now on have room for longer routes; free ones without that room are given up.
+        """Flights from now on have room for longer routes; those without it are not used again once they have landed.
 
         Errors: OverflowError for a route longer than a packed flit can name.
         """
         if steps > at.STEP_MASK:
             raise OverflowError(f"a route has {steps} steps; {at.STEP_MASK} is the most")
-        if steps <= self.words[at.MAX_STEPS] and stripes <= self._stripes:
+        steps = _aligned(max(int(self.words[at.MAX_STEPS]), steps))
+        stripes = max(self._stripes, stripes)
+        words = at.FLIGHT_GATES + steps + _aligned(stripes * at.SOURCE_COLUMNS)
+        if steps == self.words[at.MAX_STEPS] and stripes == self._stripes:
             return
-        if self.words[at.FLYING]:
-            raise ValueError("routes grew longer than any before while transfers are in flight")
-        self.words[at.MAX_STEPS] = max(int(self.words[at.MAX_STEPS]), steps)
-        self._stripes = max(self._stripes, stripes)
-        self._flights = 0
-        self.words[at.FLIGHT_FREE], self.words[at.FLIGHT_FREE_N] = codes.NONE, 0
+        self.words[at.MAX_STEPS], self._stripes = steps, stripes
         self._fit(at.TERMS, 2 * steps)
-        self.grow_flights()
+        if words != self.words[at.FLIGHT_WORDS]:
+            self.words[at.FLIGHT_WORDS] = words
+            self.words[at.FLIGHT_FREE], self.words[at.FLIGHT_FREE_N] = codes.NONE, 0
+            self.grow_flights()
 
     # What a program brings
 
@@ -212,3 +215,8 @@ class Memory:
         self.write(at.PORTS, ports)
         self.write(at.PORT_FS, arrivals)
         self._pairs = pairs
+
+
+def _aligned(words: int) -> int:
+    """Rounded up to what flights are aligned to."""
+    return -(-words // at.FLIGHT_ALIGN) * at.FLIGHT_ALIGN

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE
 from kernels_jit import state as at
+from kernels_jit.operands import note_moves
 from kernels_jit.order import channel_order
 from kernels_jit.state import NEVER
 from kernels_jit.tables import Routes, Stations
@@ -50,26 +51,21 @@ class NetworkBuilder:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
-        self._built = False
+        self._laid = 0  # routes that the network built last knows
         self._pairs = np.zeros(0, np.int64)
 
-    def add_rows(self, rows: np.ndarray) -> bool:
-        """Take in int64[row, ROW_WIDTH] new rows; answers whether the network must be built anew."""
+    def add_rows(self, op: np.ndarray, first: int) -> bool:
+        """Take in int64[row, ROW_WIDTH] rows from `first` on; answers whether the network must be built anew."""
         routes = len(self._machine.routing.tables().start) - 1
-        least = np.full(max(routes, len(self._least)), NEVER, np.int64)
-        least[: len(self._least)] = self._least
-        moves = rows[(rows[:, 0] == Op.MOVE) & (rows[:, 2] > 0)]
-        np.minimum.at(least, moves[:, 1], (moves[:, 2] - 1) % self._machine.flit_bytes + 1)
-        changed = not self._built or bool((least[: len(self._least)] != self._least).any())
-        changed |= bool((least[len(self._least) :] != NEVER).any())
-        self._least = least
-        return changed
+        if routes > len(self._least):
+            self._least = np.append(self._least, np.full(routes, NEVER, np.int64))
+        return bool(note_moves(op, first, self._machine.flit_bytes, self._least, self._laid))
 
     def build(self) -> Network:
         """The network of all routes used so far: ports, order of visits, window."""
-        self._built = True
         machine, routes = self._machine, self._machine.routing.tables()
         stations, count = machine.stations, len(machine.stations.fs_per_flit)
+        self._laid = len(routes.start) - 1
         used = np.flatnonzero(self._least != NEVER)
         steps, least = _later_steps(routes, used, self._least[used])
         edges = _edges(stations, routes, steps, least, machine.flit_bytes)
@@ -137,7 +133,7 @@ def _order(count: int, edges: _Edges) -> tuple[np.ndarray, int]:
 def _set_ports(step: np.ndarray, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray) -> None:
     """Write which port each of `steps` enters: that of stripe 0, ports per own stripe, ports per stripe before."""
     count = len(port_start) - 1
-    queued = np.unique(steps[step[steps, at.STEP_WHOLE] == 0])
+    queued = steps[step[steps, at.STEP_WHOLE] == 0]
     station, before = step[queued, at.STEP_STATION], step[queued - 1, at.STEP_STATION]
     step[queued, at.STEP_PORT] = np.searchsorted(pairs, station * count + before)
     striped = step[queued, at.STEP_STRIPES] > 1

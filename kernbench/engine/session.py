@@ -102,16 +102,15 @@ class Session:
         memory.add_counters(known.counters, len(program.counter_labels))
         self._load_tables()
         self._load_times()
-        new = program.op[known.rows :]
-        if self._builder.add_rows(new):
+        if self._builder.add_rows(program.op, known.rows):
             memory.lay_network(self._builder.build(), *self._builder.widths())
             self._fit_pool()
         known.rows, known.counters = program.row_count, len(program.counter_labels)
         for number, first, end in chunks:
-            thread = memory.table(at.THREADS, len(program.threads), at.THREAD_COLUMNS)[number]
-            if thread[at.THREAD_CURSOR] < thread[at.THREAD_END]:
+            thread = int(memory.words[at.THREADS]) + number * at.THREAD_COLUMNS
+            if memory.words[thread + at.THREAD_CURSOR] < memory.words[thread + at.THREAD_END]:
                 raise ValueError(f"thread {program.threads[number].name} was given rows before it came to its end")
-            thread[at.THREAD_CURSOR], thread[at.THREAD_END] = first, end
+            memory.words[thread + at.THREAD_CURSOR], memory.words[thread + at.THREAD_END] = first, end
             if number != memory.words[at.RESUME]:
                 self._wake(number)
 

@@ -17,9 +17,9 @@ def network_of(stations, routes, sizes=None, used=None):
     rows = np.zeros((len(used), ROW_WIDTH), np.int64)
     rows[:, 0], rows[:, 1], rows[:, 2] = Op.MOVE, list(used), sizes or 256
     builder = NetworkBuilder(machine)
-    assert builder.add_rows(rows)
+    assert builder.add_rows(rows, 0)
     network = builder.build()
-    assert not builder.add_rows(rows)
+    assert not builder.add_rows(rows, 0)
     return network
 
 

@@ -241,6 +241,23 @@ def test_pools_and_queues_grow_without_a_trace(mode):
     assert run.counter_value.tolist() == naive.counter == [600]
 
 
+@BOTH
+def test_a_route_that_only_bare_headers_take_may_join_later(mode):
+    machine = machine_of(LINK, LINK)
+    machine.route("message", [0])
+    program = Program(machine)
+    thread, counter = program.thread("t"), program.counter("c")
+    thread.move(0, 256)
+    thread.ask()
+
+    def on_ask(number, now_fs):
+        thread.move(machine.route("message", [0, 1], lead_fs=3), 0, done=counter)
+
+    run = Session(program, mode)
+    run.run(on_ask)
+    assert run.op_end_fs[-1] == 5
+
+
 def test_hybrid_counts_flits_only_where_transfers_meet():
     machine = machine_of(*[LINK] * 3)
     for links in ([0, 1], [2, 1]):
