@@ -1,4 +1,4 @@
-"""Work that waits for its own transfers, on the default machine in flit mode."""
+"""Work that waits for its own transfers, on the default machine; hybrid against flit mode."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def placed(nbytes: int) -> Callable[[str], Session]:
     return lambda mode: run(reads(load_machine("sip_2x4x4"), nbytes, 8, own=True), mode)
 
 
+def simpy_rate() -> float:
+    """The yardstick: flit-hops a second of SimPy on a mesh."""
+    mesh = load_machine("mesh_8x8")
+    return SimpyMesh(mesh, random_pairs(mesh), 16 * KIB).run()
+
+
 @pytest.mark.parametrize(
     "work",
     [pytest.param(lambda mode: gemm(1024, mode), id="GEMM 1024"), pytest.param(hot_spot, id="hot spot 64 KiB")],
@@ -42,10 +48,7 @@ def test_flit_mode_against_simpy(
 ) -> None:
     """Flit-hops a second of the loop; as a yardstick, those of SimPy on a mesh."""
     name = request.node.callspec.id
-    mesh = load_machine("mesh_8x8")
-    ours, simpy = figures.side_by_side(
-        lambda: rate(work("flit")), lambda: SimpyMesh(mesh, random_pairs(mesh), 16 * KIB).run()
-    )
+    ours, simpy = figures.side_by_side(lambda: rate(work("flit")), simpy_rate)
     figures.show(f"{name}: flit mode", ours / 1e6, "M flit-hops/s", "≥ 30")
     figures.ratio(f"{name}: flit mode over SimPy on a mesh", ours / simpy)
 
@@ -53,7 +56,8 @@ def test_flit_mode_against_simpy(
 HYBRID = [
     pytest.param(placed(64 * KIB), 5, "≥ 20", id="placed reads 64 KiB"),
     pytest.param(placed(1024 * KIB), 3, "≥ 20", id="placed reads 1 MiB"),
-    pytest.param(lambda mode: gemm(2048, mode), 3, "≥ 5 at 4096", id="GEMM 2048"),
+    pytest.param(lambda mode: gemm(2048, mode), 3, "", id="GEMM 2048"),
+    pytest.param(lambda mode: gemm(4096, mode), 1, "≥ 5", id="GEMM 4096"),
     pytest.param(hot_spot, 5, "≥ 0.83", id="hot spot 64 KiB"),
 ]
 
@@ -77,8 +81,15 @@ def test_hybrid_against_flit_mode_on_a_mesh(figures: Figures) -> None:
 
 def compare_modes(figures: Figures, name: str, work: Callable[[str], Session], rounds: int, target: str) -> None:
     """How many times faster hybrid mode is; both end at the same tick."""
-    assert work("hybrid").now_fs == work("flit").now_fs
-    flit, hybrid = figures.side_by_side(lambda: work("flit").wall_s, lambda: work("hybrid").wall_s, rounds=rounds)
+    ends = set()
+
+    def loop_s(mode: str) -> float:
+        session = work(mode)
+        ends.add(session.now_fs)
+        return session.wall_s
+
+    flit, hybrid = figures.side_by_side(lambda: loop_s("flit"), lambda: loop_s("hybrid"), rounds=rounds)
+    assert len(ends) == 1
     figures.show(f"{name}: loop in flit mode", flit * 1e3, "ms")
     figures.show(f"{name}: loop in hybrid mode", hybrid * 1e3, "ms")
     figures.ratio(f"{name}: hybrid over flit mode", flit / hybrid, target)
@@ -92,6 +103,6 @@ def test_a_recorded_gemm_as_a_whole(figures: Figures) -> None:
         gemm(512, "flit")
         return perf_counter() - begun
 
-    seconds, loop = figures.side_by_side(whole, lambda: gemm(512, "flit").wall_s)
+    seconds, simpy = figures.side_by_side(whole, lambda: 1e5 / simpy_rate())
     figures.show("GEMM 512, recorded, flit mode: whole run", seconds, "s", "< 5")
-    figures.ratio("GEMM 512, recorded, flit mode: loop over whole run", loop / seconds)
+    figures.ratio("100,000 flit-hops of SimPy over GEMM 512, recorded, flit mode, whole run", simpy / seconds)

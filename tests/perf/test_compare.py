@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benches.perf.compare import MARK, Record, find_fallen, lay_out, main, read_reference, write_page, write_reference
+from benches.perf.compare import main
+from benches.perf.record import Record, find_fallen, read_reference, write_reference
+from benches.perf.tables import MARK, lay_out, write_page
 
 
 def record(**ratios: float) -> Record:
