@@ -126,23 +126,24 @@ def awaited(m, op, job):
 
 @jit
 def claim(m, op, flight, start):
-    """Enter a flight's stations as in use; answers whether it has them to itself. Whoever had one alone no longer does."""
+    """Enter a flight's stations as in use; answers whether it has them to itself. Whoever had one alone no longer does.
+
+    The channels of a striped memory are always used together: the first stands for all.
+    """
     free = True
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
         station = m[at + STEP_STATION]
+        other = m[station + STATION_ALONE]
+        if other != _NONE:
+            if m[other + FLIGHT_LATEST_FS] <= m[NOW]:
+                let_go(m, other)
+            else:
+                join(m, op, other)
+        m[station + STATION_USERS] += 1
+        if m[station + STATION_USERS] > 1 or m[station + STATION_TURN_FS] > 0:
+            free = False
         for _ in range(m[at + STEP_STRIPES]):
-            other = m[station + STATION_ALONE]
-            if other != _NONE:
-                if m[other + FLIGHT_LATEST_FS] <= m[NOW]:
-                    let_go(m, other)
-                else:
-                    join(m, op, other)
-            m[station + STATION_USERS] += 1
-            if (
-                m[station + STATION_USERS] > 1
-                or m[station + STATION_FREE_FS] > start
-                or m[station + STATION_TURN_FS] > 0
-            ):
+            if m[station + STATION_FREE_FS] > start:
                 free = False
             station += STATION_COLUMNS
     return free
@@ -153,12 +154,9 @@ def let_go(m, flight):
     """Take back what a flight claims; if it had its route to itself, nobody has now."""
     alone = m[flight + FLIGHT_ALONE] == 1
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
-        station = m[at + STEP_STATION]
-        for _ in range(m[at + STEP_STRIPES]):
-            m[station + STATION_USERS] -= 1
-            if alone:
-                m[station + STATION_ALONE] = _NONE
-            station += STATION_COLUMNS
+        m[m[at + STEP_STATION] + STATION_USERS] -= 1
+        if alone:
+            m[m[at + STEP_STATION] + STATION_ALONE] = _NONE
     m[flight + FLIGHT_CLAIMS] = 0
 
 
@@ -178,10 +176,7 @@ def end_step(m, flight):
 def mark_alone(m, flight, who):
     """Note at every station of a flight's route who has it alone: the flight, or NONE."""
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
-        station = m[at + STEP_STATION]
-        for _ in range(m[at + STEP_STRIPES]):
-            m[station + STATION_ALONE] = who
-            station += STATION_COLUMNS
+        m[m[at + STEP_STATION] + STATION_ALONE] = who
 
 
 @jit
