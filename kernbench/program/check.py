@@ -25,6 +25,11 @@ _LOW = np.array(
     [NONE if kind.endswith("?") else -_LARGEST if kind == "amount" else 0 for kind in _KINDS],
     np.int64,
 )
+_HIGH = np.array([2 if kind == "compare" else _LARGEST for kind in _KINDS], np.int64)
+_DURATION, _ROUTE, _PLAN = (_KINDS.index(kind) for kind in ("duration", "route", "plan"))
+_SERVER, _ANY_SERVER, _COUNTER, _ANY_COUNTER = (
+    _KINDS.index(kind) for kind in ("server", "server?", "counter", "counter?")
+)
 _KIND_AT = np.full((len(Op), ROW_WIDTH), NONE, np.int64)
 for _op, _operands in OPERANDS.items():
     _KIND_AT[_op, 1 : 1 + len(_operands)] = [_KINDS.index(operand) for operand in _operands]
@@ -53,15 +58,13 @@ def check_rows(program: Program, first: int = 0) -> None:
 
 def _ends(program: Program) -> np.ndarray:
     """int64[kind of operand] the end of its range."""
-    ends = {
-        "duration": len(program.durations),
-        "server": len(program.machine.server_slots),
-        "counter": len(program.counter_labels),
-        "route": len(program.machine.routing.tables().start) - 1,
-        "plan": len(program.plan_notes),
-        "compare": 2,
-    }
-    return np.array([ends.get(name, _LARGEST) for name in _NAMES], np.int64)
+    ends = _HIGH.copy()
+    ends[_DURATION] = len(program.durations)
+    ends[_SERVER] = ends[_ANY_SERVER] = len(program.machine.server_slots)
+    ends[_COUNTER] = ends[_ANY_COUNTER] = len(program.counter_labels)
+    ends[_ROUTE] = len(program.machine.routing.tables().start) - 1
+    ends[_PLAN] = len(program.plan_notes)
+    return ends
 
 
 def _check_plan(program: Program, plan: int) -> None:
