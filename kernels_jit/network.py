@@ -2,7 +2,9 @@
 
 No event queue. A sweep visits every station that has flits, once, in channel order (by rank), and begins every service
 that is due before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is,
-and it only merges them by (arrival, owner, flit).
+and it only merges them by (arrival, owner, flit). What has come before the horizon may be served well beyond it
+(`SLACK_FS`): then a transfer that stands in a long queue is known to land long before it does, and sweeps are few; but not
+without end, or a long message would fill the queues instead of waiting at its source.
 
 How far a sweep may go: nothing may be injected before the horizon. Injections follow from landings, and no flight lands
 before its bound; the smallest bound is the horizon. A flight that has not landed by its bound gets a new one from what is
@@ -55,6 +57,7 @@ from kernels_jit.state import (
     ROUTE_COLUMNS,
     ROUTE_DIRECTION,
     ROUTES,
+    SLACK_FS,
     SOURCE_ENTRY,
     SOURCE_FS,
     SOURCE_NEXT,
@@ -173,7 +176,7 @@ def serve(m, pool, horizon):
     """
     pending, station_at, steps = m[PENDING], m[STATION_AT], m[STEPS]
     port_fs, ports, flit_bytes = m[PORT_FS], m[PORTS], m[FLIT_BYTES]
-    words_fs = m[WORD_FS]
+    words_fs, slack = m[WORD_FS], m[SLACK_FS]
     skip = m[AT_BIT]
     for word in range(m[AT_WORD], m[WORDS]):
         if m[words_fs + word] >= horizon:
@@ -210,8 +213,8 @@ def serve(m, pool, horizon):
                                 continue
                         now, at, entry = m[p], p, mine
                 begun = max(now, free)
-                if begun >= horizon:
-                    m[station + STATION_HEAD_FS] = begun
+                if now >= horizon or begun >= horizon + slack:
+                    m[station + STATION_HEAD_FS] = max(now, begun - slack // 2)
                     break
                 if at != _NONE:
                     port = ports + (at - port_fs) * PORT_COLUMNS

@@ -36,6 +36,7 @@ FLIGHT_WORDS = 16  # FLIGHT_SIZE that a flight needs now; smaller ones are not u
 MARGIN = 17  # free rows a pool must have before an event or op is begun
 THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
+SLACK_FS = 30  # how far beyond the horizon a station may serve what came before it
 # Why a sweep stopped: see `network.serve`.
 AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_FS, STOP_STATION = range(20, 29)
 # Where tables stand.

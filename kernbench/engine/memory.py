@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _FLIGHTS_MOST_WORDS = at.FLIGHT_ALIGN << (63 - at.FLIGHT_SHIFT)  # what a packed flit can point at
 _FIRST_RING = 8  # flits a port queue holds before it is given a longer ring
 _SWEEP_FLITS = 96  # flits of the median link in the longest sweep: beyond this, queues outgrow the cache
+_SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
 
 
 class Memory:
@@ -40,6 +41,7 @@ class Memory:
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE]] = codes.NONE
         header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
         self._cap_fs = _SWEEP_FLITS * int(np.median(machine.stations.fs_per_flit))
+        header[at.SLACK_FS] = _SLACK_FLITS * int(np.median(machine.stations.fs_per_flit))
         self._lay_stations(machine)
         self._lay_servers(machine)
         self.grow_heap()

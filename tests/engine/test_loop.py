@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from kernbench.engine import Session
+from kernbench.engine import Session, memory
 from tests.engine.strategies import programs
 from tests.naive.engine import NaiveEngine
 
@@ -38,5 +38,17 @@ def test_flit_mode_equals_the_interpreter(program):
 @given(programs())
 def test_hybrid_mode_equals_the_interpreter(program):
     session = Session(program, "hybrid")
+    session.run()
+    assert_same_times(session, NaiveEngine(program).run())
+
+
+@pytest.mark.slow
+@EXAMPLES
+@given(programs())
+def test_short_sweeps_and_no_slack_change_nothing(program):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(memory, "_SWEEP_FLITS", 1)
+        patch.setattr(memory, "_SLACK_FLITS", 0)
+        session = Session(program, "flit")
     session.run()
     assert_same_times(session, NaiveEngine(program).run())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernbench.engine import Session, session
+from kernbench.engine import Session, memory, session
 from kernbench.errors import DeadlockError, InputError
 from kernbench.program.ops import EQ, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
@@ -299,6 +299,7 @@ def test_a_transfer_that_has_landed_is_not_disturbed_while_its_answer_is_on_the_
 
 def test_progress_is_told_on_the_way(monkeypatch):
     monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
+    monkeypatch.setattr(memory, "_SLACK_FLITS", 10)
     machine = machine_of(LINK)
     machine.route("message", [0])
     program = Program(machine)
