@@ -46,7 +46,7 @@ class Bounds:
 class Sheet:
     """The bounds of one program. `figures`: the fields of the topology that they depend on, as the machine has them.
 
-    With `vary=False` there are none. The program is flushed, so it must have been run, or not be meant to. Errors: as
+    With `vary=False` there are none. The program is flushed. Errors: as
     `build_frame`.
     """
 

@@ -97,6 +97,10 @@ class Session:
         """Bring what the program has gained since the last call into the loop's memory."""
         program, memory, known = self.program, self._memory, self._known
         chunks = program.flush()
+        if known.rows == 0:  # what was flushed before there was a session counts too
+            chunks = [
+                (thread.id, first, first + count) for thread in program.threads for _, first, count in thread.chunks
+            ]
         check_rows(program, known.rows)
         memory.add_threads(len(program.threads))
         memory.add_counters(known.counters, len(program.counter_labels))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.program.ops import NONE, OPERANDS, ROW_WIDTH, STAGE_OPS, Op
+from kernbench.program.ops import FLITS_MOST, NONE, OPERANDS, ROW_WIDTH, STAGE_OPS, Op
 from kernels_jit.operands import find_illegal
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LOW = np.array(
     np.int64,
 )
 _HIGH = np.array([2 if kind == "compare" else _LARGEST for kind in _KINDS], np.int64)
-_DURATION, _ROUTE, _PLAN = (_KINDS.index(kind) for kind in ("duration", "route", "plan"))
+_DURATION, _ROUTE, _PLAN, _BYTES = (_KINDS.index(kind) for kind in ("duration", "route", "plan", "bytes"))
 _SERVER, _ANY_SERVER, _COUNTER, _ANY_COUNTER = (
     _KINDS.index(kind) for kind in ("server", "server?", "counter", "counter?")
 )
@@ -64,6 +64,7 @@ def _ends(program: Program) -> np.ndarray:
     ends[_COUNTER] = ends[_ANY_COUNTER] = len(program.counter_labels)
     ends[_ROUTE] = len(program.machine.routing.tables().start) - 1
     ends[_PLAN] = len(program.plan_notes)
+    ends[_BYTES] = FLITS_MOST * program.machine.flit_bytes + 1
     return ends
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from kernels_jit import codes
+from kernels_jit import codes, state
 
 ROW_WIDTH = codes.ROW_WIDTH
 NONE = codes.NONE
 GE, EQ = codes.GE, codes.EQ
+FLITS_MOST = state.FLITS_MOST  # of one transfer
 
 
 class Op(IntEnum):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.ops import FLITS_MOST, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
 from kernbench.traffic.ways import Agent, Way, count_hops, find_ways
 from kernbench.units import FS_PER_NS
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
 
 AHEAD = 1 << 12  # flows issued together, unless more start at one instant
-MOST_FLITS = 1 << 28  # of one transfer, as the engine packs them
 ROUTE = Way._fields.index("route")
 
 # What a PE does before the first byte of a command: as for a `tl.load`, with the start of the kernel.
@@ -42,10 +41,10 @@ class Traffic:
 
     def __init__(self, machine: Machine, flows: Flows) -> None:
         largest = int(np.argmax(flows.nbytes))
-        if flows.nbytes[largest] > MOST_FLITS * machine.flit_bytes:
+        if flows.nbytes[largest] > FLITS_MOST * machine.flit_bytes:
             raise InputError(
-                f"{flows.where(largest)}: bytes: got {flows.nbytes[largest]}, expected {MOST_FLITS * machine.flit_bytes} "
-                f"at most, which is {MOST_FLITS} flits"
+                f"{flows.where(largest)}: bytes: got {flows.nbytes[largest]}, expected {FLITS_MOST * machine.flit_bytes} "
+                f"at most, which is {FLITS_MOST} flits"
             )
         self.program = Program(machine)
         self._machine, self._flows = machine, flows

@@ -176,6 +176,14 @@ def test_who_waits_for_what_and_since_when_is_said_when_nothing_can_happen():
     run.check_finished(exclude={0, 2})
 
 
+def test_a_program_that_was_flushed_before_its_session_runs_all_the_same():
+    program = Program(machine_of(LINK))
+    program.thread("t").delay(program.duration(("fs", 5)))
+    program.flush()
+    assert Session(program).run() == 5
+    assert Session(program).run() == 5
+
+
 def test_an_unknown_mode_is_refused():
     with pytest.raises(InputError) as caught:
         Session(Program(machine_of(LINK)), "flits")

@@ -144,5 +144,5 @@ def test_a_flow_of_more_flits_than_a_transfer_may_have() -> None:
     with pytest.raises(InputError) as error:
         run_flows(load_machine("mesh_8x8"), parse_flows(["0:1:1", "0:1:1TiB"]))
     assert str(error.value) == (
-        "--flow '0:1:1TiB': bytes: got 1099511627776, expected 68719476736 at most, which is 268435456 flits"
+        "--flow '0:1:1TiB': bytes: got 1099511627776, expected 8589934592 at most, which is 33554432 flits"
     )
