@@ -106,6 +106,7 @@ def command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
     from kernbench.machine import load_machine
     from kernbench.traffic.curve import run_curve
     from kernbench.traffic.loads import parse_loads
@@ -125,7 +126,9 @@ def command(
         flows = _read_flows(texts, file)
         machine = load_machine(topology, overrides)
         announce_compiling()
-        _keep_flows(run_flows(machine, flows, mode), overrides, out, as_json)
+        with progress() as on_progress:
+            result = run_flows(machine, flows, mode, on_progress)
+        _keep_flows(result, overrides, out, as_json)
         return
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{pattern}")

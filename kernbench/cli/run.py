@@ -52,6 +52,7 @@ def command(
     from kernbench.cli.assignment import check_parameters, split_assignments
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
     from kernbench.host.bench import find_bench
     from kernbench.host.run import run_bench
     from kernbench.machine import load_machine
@@ -64,16 +65,18 @@ def command(
         check_parameters(parameters, found, topology)
         load_machine(topology, overrides)  # what is wrong with it is said before anything takes long
         announce_compiling()
-        result = run_bench(
-            found.run,
-            topology,
-            mode=mode,
-            parameters=parameters,
-            overrides=overrides,
-            verify=verify_data,
-            live=live,
-            device=device,
-        )
+        with progress() as on_progress:
+            result = run_bench(
+                found.run,
+                topology,
+                mode=mode,
+                parameters=parameters,
+                overrides=overrides,
+                verify=verify_data,
+                live=live,
+                device=device,
+                on_progress=on_progress,
+            )
     summary = {**result.to_dict(), "files": {} if out is None else result.write(out)}
     if as_json:
         click.echo(json.dumps(summary))

@@ -18,6 +18,7 @@ from kernbench.engine.memory import Memory
 from kernbench.engine.network import NetworkBuilder
 from kernbench.errors import DeadlockError, InputError, suggest
 from kernbench.program.check import check_rows
+from kernbench.program.ops import Op
 from kernels_jit import codes
 from kernels_jit import state as at
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 MODES = ("hybrid", "flit")
 
-_EVENTS_A_CALL = 1 << 24  # between two looks at the clock, about a second
+_EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
 
 
 @dataclass(slots=True)
@@ -62,12 +63,13 @@ class Session:
     def run(
         self,
         on_ask: Callable[[int, int], None] | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: Callable[[int, int, int], None] | None = None,
     ) -> int:
         """Run until nothing can happen any more; returns the time (fs).
 
         `on_ask(thread, now_fs)` is called for each ASK row and may append rows to that thread, or add threads.
-        `on_progress(events, now_fs)` is called about once a second.
+        `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
+        station, and how many times that will be in all, by what is known of the program.
         """
         from kernels_jit.loop import run
 
@@ -85,7 +87,7 @@ class Session:
                 return self.now_fs
             if status == codes.MORE:
                 if on_progress is not None:
-                    on_progress(self.events, self.now_fs)
+                    on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
             elif status == codes.ASKED:
                 if on_ask is not None:
                     on_ask(int(self._memory.words[at.ASKING]), self.now_fs)
@@ -158,6 +160,12 @@ class Session:
             memory.grow_heap()
         now = int(memory.words[at.NOW])
         schedule(memory.words, now, (codes.WAKE << codes.KIND_SHIFT) | number, 0, number)
+
+    def _count_services(self) -> int:
+        """How many times a flit is served at a station by the rows known so far."""
+        moves = self.program.op[self.program.op[:, 0] == Op.MOVE]
+        steps = np.diff(self.machine.routing.tables().start)[moves[:, 1]]
+        return int((-(-moves[:, 2] // self.machine.flit_bytes) * steps).sum())
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""

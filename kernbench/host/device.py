@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from kernbench.machine.places import PePlace
     from kernbench.program.program import Thread
 
+Progress = Callable[[int, int, int], None]  # see `Session.run`
+
 REGION_BYTES = 16  # of a region in a mapping message: virtual address, physical address and length, in pages
 
 
@@ -35,6 +37,7 @@ class Device:
 
     def __init__(self, machine: Machine, mode: str = "hybrid", live: bool = False) -> None:
         self.machine = machine
+        self.on_progress: Progress | None = None  # told of long runs
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
@@ -95,7 +98,7 @@ class Device:
 
     def run(self) -> None:
         """Run until all that was issued is done. Errors: DeadlockError naming who waits for what; KernelError."""
-        self.session.run(self._answer)
+        self.session.run(self._answer, self.on_progress)
         self.session.check_finished()
 
     def _answer(self, thread: int, now_fs: int) -> None:

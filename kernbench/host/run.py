@@ -21,6 +21,7 @@ from kernbench.machine import load_machine
 from kernbench.replay.compare import find_mismatch
 
 if TYPE_CHECKING:
+    from kernbench.host.device import Progress
     from kernbench.host.launch import Launch
     from kernbench.machine.machine import Machine
 
@@ -39,13 +40,14 @@ def run_bench(
     verify: bool = False,
     live: bool = False,
     device: str = "all",
+    on_progress: Progress | None = None,
 ) -> RunResult:
     """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
     as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
-    "analytic", which runs nothing and gives bounds.
+    "analytic", which runs nothing and gives bounds. `on_progress` is told of long runs, as by `Session.run`.
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
     they make `verified` False.
@@ -60,6 +62,7 @@ def run_bench(
     machine = load_machine(topology, overrides)
     kind = RecordedDevice if mode == ANALYTIC else Device
     driven = kind(machine, mode, live or found.live)
+    driven.on_progress = on_progress
     torch = RuntimeContext(driven, _sips(machine, device), seed=0)
     _call(found, torch, given)
     driven.run()

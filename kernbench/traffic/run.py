@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +69,17 @@ class FlowResult:
         }
 
 
-def run_flows(machine: Machine, flows: Flows, mode: str = "hybrid") -> FlowResult:
-    """Run flows together on an idle machine. Errors: InputError as `Traffic`, or for an unknown mode."""
+def run_flows(
+    machine: Machine, flows: Flows, mode: str = "hybrid", on_progress: Callable[[int, int, int], None] | None = None
+) -> FlowResult:
+    """Run flows together on an idle machine; `on_progress` is told of long runs, as by `Session.run`.
+
+    Errors: InputError as `Traffic`, or for an unknown mode.
+    """
     traffic = Traffic(machine, flows)
     Session(Program(machine), mode).run()  # loads the compiled loop, which is no part of its time
     session = Session(traffic.program, mode)
-    session.run()
+    session.run(on_progress=on_progress)
     session.check_finished()
     return FlowResult(
         topology=machine.name,

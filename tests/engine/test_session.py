@@ -314,10 +314,12 @@ def test_progress_is_told_on_the_way(monkeypatch):
     program.thread("t").move(0, 10_000 * 256)
     told = []
     run = Session(program, "flit")
-    run.run(on_progress=lambda events, now_fs: told.append(events))
+    run.run(on_progress=lambda *progress: told.append(progress))
     assert run.flit_hops == 10_000
     assert told == sorted(told)
     assert len(told) > 10
+    assert {known for _, known, _ in told} == {10_000}
+    assert told[0][0] < 200
 
 
 def test_a_route_longer_than_a_flit_can_name_is_refused():

@@ -1,0 +1,30 @@
+"""How far a long run has come, on a terminal; silence elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int, int], None] | None]:
+    """What to hand to a run as `on_progress`: draws a bar on stderr from the first call on, and takes it away at the end.
+
+    None where stderr is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("running", visible=False)
+
+        def show(served: int, known: int, now_fs: int) -> None:
+            text = f"{served:,} flits served, {now_fs / 1e6:,.0f} ns simulated"
+            bar.update(task, visible=True, completed=served, total=max(known, served), description=text)
+
+        yield show

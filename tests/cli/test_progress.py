@@ -1,0 +1,55 @@
+"""The bar of long runs: only on a terminal, and only once a run tells of itself."""
+
+import os
+import pty
+import subprocess
+import sys
+
+from kernbench.cli.progress import progress
+
+SCRIPT = """
+from kernbench.cli.progress import progress
+with progress() as tell:
+    if {told}:
+        tell(250, 1000, 7_000_000)
+print(tell is None)
+"""
+
+
+def output_on_a_terminal(told: bool) -> tuple[str, str]:
+    """What a process writes on a terminal that is its stderr, and on stdout."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(told=told)],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        check=True,
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            seen += chunk
+    except OSError:  # the other end is closed: all has been read
+        pass
+    os.close(ours)
+    return seen.decode(), done.stdout.decode().strip()
+
+
+def test_a_terminal_sees_how_far_a_run_has_come():
+    shown, silent = output_on_a_terminal(told=True)
+    assert silent == "False"
+    assert "250 flits served, 7 ns simulated" in shown
+    assert "25 %" in shown
+
+
+def test_a_run_that_tells_nothing_shows_nothing():
+    shown, _ = output_on_a_terminal(told=False)
+    assert "served" not in shown
+
+
+def test_elsewhere_there_is_silence(monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with progress() as tell:
+        assert tell is None
