@@ -24,7 +24,7 @@ def progress() -> Iterator[Callable[[int, int, int], None] | None]:
         task = bar.add_task("running", visible=False)
 
         def show(served: int, known: int, now_fs: int) -> None:
-            text = f"{served:,} flits served, {now_fs / 1e6:,.0f} ns simulated"
+            text = f"{served:,} flits served" + (f", {now_fs / 1e6:,.0f} ns simulated" if now_fs else "")
             bar.update(task, visible=True, completed=served, total=max(known, served), description=text)
 
         yield show
