@@ -159,42 +159,45 @@ def _leave_source(m, station, stripes, stripe, flits, start, service, final, sig
     """All flits stand before a striped memory together: each channel serves its share back to back."""
     if sign == 0:
         return
+    share, more = flits // stripes, flits % stripes  # flits of every channel; so many channels have one more
     for j in range(min(stripes, flits)):
-        share = (flits - j + stripes - 1) // stripes
-        busy = share * service if (flits - 1) % stripes != j else (share - 1) * service + final
-        occupy(m, station + (stripe + j) % stripes * STATION_COLUMNS, start + busy, busy, share, sign)
+        count = share + (j < more)
+        busy = count * service
+        if j == (more - 1 if more > 0 else stripes - 1):
+            busy += final - service
+        occupy(m, station + (stripe + j) % stripes * STATION_COLUMNS, start + busy, busy, count, sign)
 
 
 @jit
 def _land_striped(m, station, stripes, stripe, flits, service, final, n, last, sign):
     """Flits come one by one to a striped memory; answers when the last of its channels is done."""
     landed = codes.NONE
+    share, more = flits // stripes, flits % stripes
     for j in range(min(stripes, flits)):
-        share = (flits - j + stripes - 1) // stripes
-        i = j + (share - 1) * stripes
+        count = share + (j < more)
+        i = j + (count - 1) * stripes
+        busy = count * service
         if i < flits - 1:
-            end = _served(m, n, stripes, service, i)
-            busy = share * service
+            end = _served(m, n, count, service, j, i)
         else:
             end = last
-            if share > 1:
-                end = max(end, _served(m, n, stripes, service, i - stripes))
+            if count > 1:
+                end = max(end, _served(m, n, count - 1, service, j, i - stripes))
             end += final
-            busy = (share - 1) * service + final
-        occupy(m, station + (stripe + j) % stripes * STATION_COLUMNS, end, busy, share, sign)
+            busy += final - service
+        occupy(m, station + (stripe + j) % stripes * STATION_COLUMNS, end, busy, count, sign)
         landed = max(landed, end)
     return landed
 
 
 @jit
-def _served(m, n, stripes, service, i):
-    """When a channel has served flit i of lines of arrivals, its channel's flits being i, i - stripes, ..."""
+def _served(m, n, count, service, first, i):
+    """When a channel has served flit i of lines of arrivals, the last of `count` of which `first` is the first."""
     lines = m[TERMS]
     slopes = lines + m[MAX_STEPS]
     top = codes.NONE
-    turns = i // stripes
     for k in range(n):
         own = m[lines + k] + m[slopes + k] * i + service
-        backlog = m[lines + k] + m[slopes + k] * (i % stripes) + (turns + 1) * service
+        backlog = m[lines + k] + m[slopes + k] * first + count * service
         top = max(top, own, backlog)
     return top
