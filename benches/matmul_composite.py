@@ -1,7 +1,7 @@
 """C = A @ B on all PEs of all SIPs, as one tiled pipeline on each.
 
-The SIPs share the rows of A and run side by side; in each, the cubes share its rows and the PEs of a cube the columns of B, so
-every PE computes one block of C. Fewer cubes or PEs take part when a part would be less than a tile. The variant says how
+The SIPs share the rows of A and run side by side; in each, cubes share its rows and the PEs of a cube the columns of B, or
+the other way round if that gives more PEs a tile of C: every PE computes one block. The variant says how
 operands reach the matrix engine: `ref` streams their tiles from memory while other tiles compute, `load` first brings the
 whole block into TCM.
 """
@@ -15,12 +15,13 @@ from kernbench.dtypes import itemsize
 
 VARIANTS = ("ref_ref", "load_ref", "load_load")
 TILE = 32  # rows and columns of a tile of C
+PES, CUBES = 0, 1  # axes of program identity
 
 
-def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, tl):
-    """This PE's block of C. Each operand's block lies in one piece, in the order in which the parts are numbered."""
-    row, row_end = part_of((0, m), tl.program_id(axis=1), tl.num_programs(axis=1))
-    column, column_end = part_of((0, n), tl.program_id(axis=0), tl.num_programs(axis=0))
+def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, row_axis, tl):
+    """This PE's block of C. Each operand's block lies in one piece, those of one cube behind one another."""
+    row, row_end = part_of((0, m), tl.program_id(row_axis), tl.num_programs(row_axis))
+    column, column_end = part_of((0, n), tl.program_id(1 - row_axis), tl.num_programs(1 - row_axis))
     rows, columns = row_end - row, column_end - column
     if not rows or not columns:
         return
@@ -28,12 +29,13 @@ def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, tl):
     get_a, get_b = (tl.load if how == "load" else tl.ref for how in variant.split("_"))
     a = get_a(a_ptr + row * k * size, (rows, k), dtype)
     b = get_b(b_ptr + k * column * size, (k, columns), dtype)
-    tl.wait(tl.composite("gemm", a, b, out_ptr=c_ptr + (row * n + rows * column) * size))
+    before = row * n + rows * column if row_axis == CUBES else m * column + row * columns
+    tl.wait(tl.composite("gemm", a, b, out_ptr=c_ptr + before * size))
 
 
 @bench("matmul-composite", "A GEMM on all PEs, tiles streamed (ref) or operands loaded first (load)")
 def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref"):
-    """Rows over SIPs, then over cubes; columns over PEs."""
+    """Rows over SIPs; then rows over cubes and columns over PEs, or the other way round."""
     if variant not in VARIANTS:
         raise InputError(f"matmul-composite has no variant {variant!r}; known: {', '.join(VARIANTS)}")
     if min(M, K, N) < 1:
@@ -47,11 +49,17 @@ def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref"):
 
 def multiply(torch, sip, m, k, n, dtype, variant):
     """The rows of one SIP. All SIPs have the same B."""
-    places = {"num_cubes": parts(m, torch.cubes_per_sip), "num_pes": parts(n, torch.pes_per_cube)}
-    a = torch.randn((m, k), dtype, DPPolicy(cube="row_wise", **places), name=f"a{sip}")
-    b = torch.randn((k, n), dtype, DPPolicy(pe="column_wise", **places), name=f"b{sip}", seed=1)
-    c = torch.empty((m, n), dtype, DPPolicy(cube="row_wise", pe="column_wise", **places), name=f"c{sip}")
-    torch.launch("matmul", matmul, a, b, c, m, k, n, dtype, variant)
+    cubes, pes = torch.cubes_per_sip, torch.pes_per_cube
+    if parts(m, cubes) * parts(n, pes) >= parts(n, cubes) * parts(m, pes):
+        row_axis, rows, columns = CUBES, {"cube": "row_wise"}, {"pe": "column_wise"}
+        places = {"num_cubes": parts(m, cubes), "num_pes": parts(n, pes)}
+    else:
+        row_axis, rows, columns = PES, {"pe": "row_wise"}, {"cube": "column_wise"}
+        places = {"num_cubes": parts(n, cubes), "num_pes": parts(m, pes)}
+    a = torch.randn((m, k), dtype, DPPolicy(**rows, **places), name=f"a{sip}")
+    b = torch.randn((k, n), dtype, DPPolicy(**columns, **places), name=f"b{sip}", seed=1)
+    c = torch.empty((m, n), dtype, DPPolicy(**rows, **columns, **places), name=f"c{sip}")
+    torch.launch("matmul", matmul, a, b, c, m, k, n, dtype, variant, row_axis)
     torch.expect(c, lambda: a.initial().astype(np.float32) @ b.initial().astype(np.float32))
 
 
