@@ -29,6 +29,6 @@ KIND_SHIFT = 60
 
 # What a call of the loop returns.
 IDLE = 0  # nothing can happen any more
-ASKED = 1  # the thread in scalar ASKING wants more rows
+ASKED = 1  # the thread in `state.ASKING` wants more rows
 MORE = 2  # as many events as were allowed are done
 GROW_HEAP, GROW_JOB, GROW_FLIGHT = 3, 4, 5  # a pool is full: enlarge it, call again

@@ -153,7 +153,7 @@ def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
 
 
 def _keep_flows(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
-    from kernbench.cli.directory import RESULT, write_directory, write_json
+    from kernbench.directory import RESULT, write_directory, write_json
 
     files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
     summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
@@ -179,7 +179,7 @@ def _keep_flows(result: FlowResult, overrides: Mapping[str, str], out: Path | No
 
 
 def _keep_curve(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
-    from kernbench.cli.directory import RESULT, write_directory, write_json
+    from kernbench.directory import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curve
 
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]

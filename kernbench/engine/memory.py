@@ -40,8 +40,9 @@ class Memory:
         header[at.FLIT_BYTES] = machine.flit_bytes
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE]] = codes.NONE
         header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
-        self._cap_fs = _SWEEP_FLITS * int(np.median(machine.stations.fs_per_flit))
-        header[at.SLACK_FS] = _SLACK_FLITS * int(np.median(machine.stations.fs_per_flit))
+        flit_fs = int(np.median(machine.stations.fs_per_flit))
+        self._cap_fs = _SWEEP_FLITS * flit_fs
+        header[at.SLACK_FS] = _SLACK_FLITS * flit_fs
         self._lay_stations(machine)
         self._lay_servers(machine)
         self.grow_heap()

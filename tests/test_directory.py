@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.cli.directory import RESULT, write_directory, write_json
+from kernbench.directory import RESULT, write_directory, write_json
 from kernbench.errors import RunError
 
 

@@ -1,4 +1,8 @@
-"""Several files at once in one directory: all of them or none."""
+"""Several files at once in one directory: all of them or none.
+
+They are written beside their place under another name and moved there when complete, so a directory in `results/` never
+holds half a run, whatever happens in between.
+"""
 
 from __future__ import annotations
 
