@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.analytic.origins import Origin, Origins
+from kernbench.machine.origins import Origin, Origins
 from kernels_jit.alone import part_fs
 
 if TYPE_CHECKING:

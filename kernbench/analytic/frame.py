@@ -11,9 +11,9 @@ from kernbench.analytic.basis import Basis
 from kernbench.analytic.forms import Durations
 from kernbench.analytic.moves import Moves, list_moves
 from kernbench.analytic.order import Order, find_order
-from kernbench.analytic.origins import Origins
 from kernbench.analytic.paths import Costs, list_costs
 from kernbench.analytic.rows import Rows, list_rows
+from kernbench.machine.origins import Origins
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -17,10 +17,10 @@ import numpy as np
 from kernbench.analytic.forms import Forms
 from kernbench.analytic.frame import Frame, build_frame
 from kernbench.analytic.moves import write_moves
-from kernbench.analytic.origins import find_origins, no_origins
 from kernbench.analytic.paths import find_after, write_path
 from kernbench.analytic.points import read_points
 from kernbench.analytic.work import sum_up, weigh_servers, weigh_stations
+from kernbench.machine.origins import find_origins, no_origins
 from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
 
@@ -53,7 +53,7 @@ class Sheet:
     def __init__(self, program: Program, *, vary: bool = True) -> None:
         machine = self._machine = program.machine
         origins = find_origins(machine) if vary else no_origins(machine)
-        self._known = {origin.field for origin in (*origins.known, *origins.figures.values())}
+        self._known = origins.fields
         frame = self._frame = build_frame(program, origins)
         self.figures = {field: float(machine.figures[field]) for field in frame.basis.fields}
         self.upper = sum_up(frame)  # float64[atom]

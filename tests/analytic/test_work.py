@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from kernbench.analytic.frame import build_frame
 from kernbench.analytic.moves import write_moves
-from kernbench.analytic.origins import no_origins
 from kernbench.analytic.work import weigh_servers, weigh_stations
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
+from kernbench.machine.origins import no_origins
 from tests.engine.strategies import programs
 
 

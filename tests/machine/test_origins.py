@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernbench.analytic.origins import find_origins
 from kernbench.machine import load_machine
+from kernbench.machine.origins import find_origins
 
 pytestmark = pytest.mark.slow
 

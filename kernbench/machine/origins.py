@@ -70,15 +70,21 @@ class Origins:
 
     known: tuple[Origin, ...]
     figures: Mapping[str, Origin]  # of what program durations are amounts of
+    node: np.ndarray  # int64[node] into `known`: of its overhead as a node on the way
     service: np.ndarray  # int64[station] into `known`: of a byte
     overhead: np.ndarray  # int64[station]: of the node before it
     turn: np.ndarray  # int64[station]
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of which any time is known to come."""
+        return frozenset(origin.field for origin in (*self.known, *self.figures.values()))
 
 
 def no_origins(machine: Machine) -> Origins:
     """Nothing varies."""
     none = np.full(len(machine.stations.fs_per_flit), -1, np.int64)
-    return Origins((), {}, none, none, none)
+    return Origins((), {}, none[:0], none, none, none)
 
 
 def find_origins(machine: Machine) -> Origins:
@@ -92,26 +98,28 @@ def find_origins(machine: Machine) -> Origins:
 
     count, kinds = len(machine.stations.fs_per_flit), machine.node_kind
     service, overhead, turn = (np.full(count, -1, np.int64) for _ in range(3))
+    node = np.array([index(f"{_PART_OF_NODE.get(kind, kind)}.overhead_ns") for kind in kinds], np.int64)
+    memories = list(machine.terminals)
+    at_memory, node[memories] = node[memories], -1  # a memory's overhead is paid before its channels
     ends = zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), machine.edge_gbs.tolist(), strict=True)
     for edge, (src, dst, gbs) in enumerate(ends):
         field = _link_field(kinds[src], kinds[dst])
-        if src not in machine.terminals:  # a memory's overhead is paid before its channels
-            overhead[edge] = index(f"{_PART_OF_NODE.get(kinds[src], kinds[src])}.overhead_ns")
+        overhead[edge] = node[src]
         base = machine.figures.get(field or "", 0)
-        if base and gbs % base == 0:
-            service[edge] = index(field, int(gbs // base))
-    for node, terminal in machine.terminals.items():
+        if base and round(gbs / base) * base == gbs:
+            service[edge] = index(field, round(gbs / base))
+    for (at, terminal), paid in zip(machine.terminals.items(), at_memory.tolist(), strict=True):
         channels = slice(terminal.first_station, terminal.first_station + terminal.stripes)
-        part = _PART_OF_NODE.get(kinds[node], kinds[node])
-        service[channels] = index(_CHANNELS.get(kinds[node]), 1)
-        overhead[channels] = index(f"{part}.overhead_ns")
+        part = _PART_OF_NODE.get(kinds[at], kinds[at])
+        service[channels] = index(_CHANNELS.get(kinds[at]), 1)
+        overhead[channels] = paid
         turn[channels] = index(f"{part}.turn_ns")
     figures = {figure: Origin(*rate) for figure, rate in _RATES.items() if rate[0] in machine.figures}
     for name in machine.figures:
         part, _, figure = name.partition(".")
         if figure in ("overhead", "tlb") and f"{name}_ns" in machine.figures:
             figures[name] = Origin(f"{part}.{figure}_ns")
-    return Origins(tuple(known), figures, service, overhead, turn)
+    return Origins(tuple(known), figures, node, service, overhead, turn)
 
 
 def _link_field(a: str, b: str) -> str | None:
