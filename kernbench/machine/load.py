@@ -48,7 +48,7 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
 
 def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = None) -> Model:
     """The checked fields of a topology and of all its sheets, without the machine. Errors: as `load_machine`."""
-    return _check(library.find("topology", topology), dict(overrides or {}))[1]
+    return check_topology(library.find("topology", topology), dict(overrides or {}))[1]
 
 
 def field_names(topology: str | Path) -> list[str]:
@@ -63,12 +63,13 @@ def field_names(topology: str | Path) -> list[str]:
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     """The machine of a topology file, checked and expanded anew."""
-    family, spec = _check(path, overrides)
+    family, spec = check_topology(path, overrides)
     digest = hashlib.sha256(f"{path.stem}\n{_sources()}\n{spec.model_dump_json()}".encode()).hexdigest()
     return family.expand(spec, path.stem, digest)
 
 
-def _check(path: Path, overrides: Mapping[str, object]) -> tuple[Family, Model]:
+def check_topology(path: Path, overrides: Mapping[str, object]) -> tuple[Family, Model]:
+    """The family of a topology file and its checked fields. Errors: as `load_machine`."""
     from kernbench.machine.families import FAMILIES
     from kernbench.spec.model import check, leaf_paths
     from kernbench.spec.topology import complete, family_of, load_tree

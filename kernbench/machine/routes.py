@@ -38,6 +38,22 @@ class Routing:
         self._tables: Routes | None = None
         self._new: list[_Route] = []  # not yet in the tables
 
+    def on(self, machine: Machine) -> Routing:
+        """These routes, under the same ids, on a machine that differs in figures alone."""
+        other = Routing(machine)
+        other._ids, other._trees, other._allowed = dict(self._ids), self._trees, self._allowed
+        tables, edges = self.tables(), machine.edge_count
+        link = tables.station < edges
+        first = link.copy()  # links at the source of the payload, whose node has been charged for, if at all, elsewhere
+        first[1:] &= ~link[:-1]
+        first[tables.start[:-1]] |= link[tables.start[:-1]]
+        overhead = np.zeros(len(machine.stations.fs_per_flit), np.int64)
+        overhead[:edges] = machine.node_overhead_fs[machine.edge_src]
+        for terminal in machine.terminals.values():
+            overhead[terminal.first_station] = terminal.overhead_fs
+        other._tables = tables._replace(overhead_fs=np.where(first, 0, overhead[tables.station]))
+        return other
+
     def route(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         """The id of the route between two nodes. Errors: UnreachableError naming both, also for no memory at `dst`."""
         key = (src, dst, intent, kind)
