@@ -119,7 +119,7 @@ def _with(section: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _fs(origin: Origin, value: float, amount: int = 1) -> int:
-    return int(np.rint(origin.fs(np.float64(value), amount)))
+    return int(np.rint(origin.fs(np.array(value), amount)))
 
 
 def _equal(one: Machine, other: Machine) -> bool:
