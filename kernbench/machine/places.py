@@ -15,6 +15,11 @@ _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
 
 
+def pe_path(sip: int, cube: int, pe: int) -> str:
+    """The path of a PE, which `Places.find_pe` reads."""
+    return f"sip{sip}.cube{cube}.pe{pe}"
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How many of everything a `sip` machine has."""
@@ -144,7 +149,7 @@ class Places:
 
     def _make_pe(self, sip: int, cube: int, pe: int) -> PePlace:
         self._check(sip, cube, pe)
-        at = f"sip{sip}.cube{cube}.pe{pe}.pe_"
+        at = f"{pe_path(sip, cube, pe)}.pe_"
         return PePlace(
             sip,
             cube,
@@ -164,7 +169,7 @@ class Places:
     def _check(self, sip: int, cube: int, pe: int) -> None:
         inside = 0 <= sip < self.sip_count and 0 <= cube < self.cubes_per_sip and 0 <= pe < self.pes_per_cube
         if not inside:
-            raise InputError(f"the machine has no sip{sip}.cube{cube}.pe{pe}; {self._extent()}")
+            raise InputError(f"the machine has no {pe_path(sip, cube, pe)}; {self._extent()}")
 
     def _extent(self) -> str:
         return (

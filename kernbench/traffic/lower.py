@@ -47,7 +47,7 @@ class Traffic:
                 f"at most, which is {FLITS_MOST} flits"
             )
         self.program = Program(machine)
-        self._machine, self._flows = machine, flows
+        self._machine, self.flows = machine, flows
         ways, which = find_ways(machine, flows)
         self._way = ways[which]
         self.hops = count_hops(machine, ways[:, ROUTE])[which]
@@ -62,7 +62,7 @@ class Traffic:
 
     def _write(self) -> None:
         agent, issuer, _, _, request_fs = self._way.T  # see `Way`
-        begins = self._flows.start_fs + np.where(agent == Agent.NOBODY, request_fs, 0)
+        begins = self.flows.start_fs + np.where(agent == Agent.NOBODY, request_fs, 0)
         self._stretches = np.unique(np.append(np.sort(begins[agent == Agent.NOBODY])[AHEAD::AHEAD], 0))
         order = np.lexsort((begins, agent, issuer))
         owner = issuer[order] * len(Agent) + agent[order]
@@ -82,7 +82,7 @@ class Traffic:
         instants, which = np.unique(begins - self._stretches[stretch], return_inverse=True)
         leads = np.array([self.program.duration(*_wait(fs)) for fs in instants.tolist()], np.int64)
         moves = np.full((len(flows), ROW_WIDTH), NONE, np.int64)
-        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._way[flows, ROUTE], self._flows.nbytes[flows]
+        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._way[flows, ROUTE], self.flows.nbytes[flows]
         moves[:, 3], moves[:, 7] = 0, leads[which]
         at = np.flatnonzero(np.diff(stretch, prepend=0))  # the first flow of each stretch but that at time 0
         untils = np.zeros((len(at), ROW_WIDTH), np.int64)
@@ -101,7 +101,7 @@ class Traffic:
         before = PE_LEAD if agent == Agent.PE else ()
         now_fs = 0
         for flow in flows.tolist():
-            if (start_fs := int(self._flows.start_fs[flow])) > now_fs:
+            if (start_fs := int(self.flows.start_fs[flow])) > now_fs:
                 now_fs = start_fs
                 thread.until(start_fs)
             if agent == Agent.CPU:
@@ -109,7 +109,7 @@ class Traffic:
                 thread.wait(acted, 1, take=1)
             _, _, hold, route, request_fs = self._way[flow].tolist()
             lead = program.duration(*before, *_wait(request_fs))
-            self._row[flow] = thread.move(route, int(self._flows.nbytes[flow]), hold=hold, lead=lead)
+            self._row[flow] = thread.move(route, int(self.flows.nbytes[flow]), hold=hold, lead=lead)
 
 
 def _wait(fs: int) -> tuple[tuple[str, float], ...]:

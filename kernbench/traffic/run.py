@@ -77,14 +77,28 @@ def run_flows(
     Errors: InputError as `Traffic`, or for an unknown mode.
     """
     traffic = Traffic(machine, flows)
-    Session(Program(machine), mode).run()  # loads the compiled loop, which is no part of its time
+    load_loop(machine, mode)
+    return _run(traffic, mode, on_progress)
+
+
+def run_alone(machine: Machine, flows: Flows, mode: str = "hybrid") -> FlowResult:
+    """As `run_flows`, after one `load_loop` for many of them."""
+    return _run(Traffic(machine, flows), mode, None)
+
+
+def load_loop(machine: Machine, mode: str) -> None:
+    """Bring the compiled loop in, which is no part of the time of what runs then. Errors: InputError for an unknown mode."""
+    Session(Program(machine), mode).run()
+
+
+def _run(traffic: Traffic, mode: str, on_progress: Callable[[int, int, int], None] | None) -> FlowResult:
     session = Session(traffic.program, mode)
     session.run(on_progress=on_progress)
     session.check_finished()
     return FlowResult(
-        topology=machine.name,
+        topology=session.machine.name,
         mode=mode,
-        flows=flows,
+        flows=traffic.flows,
         end_fs=session.op_end_fs[traffic.rows()].copy(),
         hops=traffic.hops,
         makespan_ns=session.now_fs / FS_PER_NS,

@@ -18,6 +18,7 @@ import numpy as np
 from kernbench.errors import InputError, KernBenchError, suggest
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.places import pe_path
 from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class _Finder:
     def _suggest(self, name: str) -> str:
         places = self._machine.places
         pes = (
-            f"sip{sip}.cube{cube}.pe{pe}"
+            pe_path(sip, cube, pe)
             for sip in range(places.sip_count)
             for cube in range(places.cubes_per_sip)
             for pe in range(places.pes_per_cube)

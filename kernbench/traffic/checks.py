@@ -1,0 +1,127 @@
+"""What must hold of any machine's probe, whatever its figures.
+
+A check looks at every size that was probed and answers with one sentence: the tightest case where it holds, the first that
+breaks it where it does not. A check without cases to compare (one cube has no other) says so and is no failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from kernbench.traffic.catalogue import CUBE, DMA, FAR, MESSAGES, NEAR, OWN, READS, SIP, SLICE, TITLES, WRITES
+from kernbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from kernbench.traffic.survey import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An invariant and what became of it. `passed` is None where nothing could be compared."""
+
+    name: str
+    passed: bool | None
+    detail: str
+
+
+# Two measured cases of which the first must not take longer than the second.
+_Pair = tuple["Measured", "Measured"]
+
+
+def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
+    """All checks that the families of these measurements have; of a machine of SIPs or of a bare network."""
+    families = {one.case.family for one in measured}
+    rising = [_rising(measured, family) for family in (WRITES, READS, MESSAGES) if family in families]
+    used = _at_most_whole(measured)
+    if DMA not in families:
+        return (*rising, used)
+    return (
+        *rising,
+        _compare(
+            "device to host takes at least as long as host to device",
+            _same_way(measured),
+            lambda write, read: write.actual_fs <= read.actual_fs,
+            "one way is measured only",
+        ),
+        _compare(
+            "PE DMA to the nearest other cube is faster than to the farthest",
+            _dma_pairs(measured, (f"{CUBE}, {NEAR}", f"{CUBE}, {FAR}")),
+            _rises,
+            "there are no two slices in other cubes",
+        ),
+        _compare(
+            "PE DMA takes longer to another slice, cube, SIP than to the one before",
+            _tier_pairs(measured),
+            _rises,
+            "there is one slice of HBM",
+        ),
+        used,
+    )
+
+
+def _rises(near: Measured, far: Measured) -> bool:
+    return near.actual_fs < far.actual_fs
+
+
+def _rising(measured: Sequence[Measured], family: str) -> Check:
+    pairs = []
+    for same_size in _by_size(measured, family):
+        ordered = sorted(same_size, key=lambda one: one.hops)
+        pairs += [(near, far) for near, far in pairwise(ordered) if near.hops < far.hops]
+    return _compare(
+        f"latency rises with hops: {TITLES[family]}", pairs, _rises, "all are the same number of links away"
+    )
+
+
+def _same_way(measured: Sequence[Measured]) -> list[_Pair]:
+    reads = {(one.case.dst, one.nbytes): one for one in measured if one.case.family == READS}
+    writes = [one for one in measured if one.case.family == WRITES]
+    return [(one, reads[one.case.dst, one.nbytes]) for one in writes if (one.case.dst, one.nbytes) in reads]
+
+
+def _dma_pairs(measured: Sequence[Measured], names: Sequence[str]) -> list[_Pair]:
+    pairs = []
+    for same_size in _by_size(measured, DMA):
+        named = {one.case.name: one for one in same_size}
+        pairs += list(pairwise(named[name] for name in names if name in named))
+    return pairs
+
+
+def _tier_pairs(measured: Sequence[Measured]) -> list[_Pair]:
+    """The nearest of each tier beside that of the next."""
+    names = {one.case.name for one in measured}
+    nearest = [name for tier in (OWN, SLICE, CUBE, SIP) for name in (tier, f"{tier}, {NEAR}") if name in names]
+    return _dma_pairs(measured, nearest)
+
+
+def _at_most_whole(measured: Sequence[Measured]) -> Check:
+    most = max(measured, key=lambda one: one.utilisation)
+    return Check(
+        "no utilisation over 100 %",
+        most.utilisation <= 1,
+        f"the most is {most.utilisation:.1%}: {_told(most)} against {most.formula.bottleneck_gbs:,.1f} GB/s",
+    )
+
+
+def _by_size(measured: Sequence[Measured], family: str) -> Iterable[list[Measured]]:
+    of_family = [one for one in measured if one.case.family == family]
+    for nbytes in sorted({one.nbytes for one in of_family}):
+        yield [one for one in of_family if one.nbytes == nbytes]
+
+
+def _compare(name: str, pairs: Sequence[_Pair], holds: Callable[[Measured, Measured], bool], nothing: str) -> Check:
+    if not pairs:
+        return Check(name, None, f"nothing to compare: {nothing}")
+    broken = next((pair for pair in pairs if not holds(*pair)), None)
+    if broken is not None:
+        return Check(name, False, f"{_told(broken[0])}, but {_told(broken[1])}")
+    near, far = min(pairs, key=lambda pair: pair[1].actual_fs - pair[0].actual_fs)
+    return Check(name, True, f"closest: {_told(near)}, {_told(far)}")
+
+
+def _told(one: Measured) -> str:
+    case, size = one.case, format_bytes(one.nbytes)
+    return f"{case.src} to {case.dst} ({case.kind}, {one.hops} links, {size}) takes {one.actual_ns:,.3f} ns"

@@ -1,0 +1,94 @@
+"""What one flow takes on an idle machine, in closed form and by its causes.
+
+    wire            propagation along every link: out, and home for an acknowledgement or a read's request
+    overhead        what the parts on the way and the one that issues charge, once each
+    serialisation   the first flit through every link, then the rest of the bytes at the pace of the slowest station
+    commit          the first flit in the memory
+
+A part that stores and forwards begins the serialisation anew. This knows nothing of the engine and should agree with it:
+to the tick for whole flits, but where memory channels are slower than the links behind them. These return flits in bursts,
+which may pass those links a little sooner than the sum says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.traffic.lower import PE_LEAD
+from kernbench.traffic.ways import Agent, Way
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """The parts of a flow's time, and the station that sets its pace."""
+
+    wire_fs: int
+    overhead_fs: int
+    serialisation_fs: int
+    commit_fs: int
+    bottleneck: str  # a link, or the memory
+    bottleneck_gbs: float
+
+    @property
+    def total_fs(self) -> int:
+        """The sum of the parts."""
+        return self.wire_fs + self.overhead_fs + self.serialisation_fs + self.commit_fs
+
+
+def predict_flow(machine: Machine, way: Way, nbytes: int) -> Formula:
+    """The closed form of a flow of at least one byte."""
+    tables = machine.routing.tables()
+    steps = slice(int(tables.start[way.route]), int(tables.start[way.route + 1]))
+    station, stripes = tables.station[steps], tables.stripes[steps]
+    first_bytes = min(nbytes, machine.flit_bytes)
+    first_fs = _service_fs(machine, station, first_bytes)
+    rest_fs = _shared(machine.stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
+    of_link = station < machine.edge_count
+    begins = np.flatnonzero(tables.whole[steps])
+    segments = np.split(rest_fs, begins)
+    slowest = int(np.argmax(machine.stations.fs_per_flit[station] / stripes))
+    fs_per_flit = int(machine.stations.fs_per_flit[station[slowest]])
+    return Formula(
+        wire_fs=int(tables.lead_fs[way.route] + tables.tail_fs[way.route] + tables.propagation_fs[way.route])
+        + way.request_fs,
+        overhead_fs=int(tables.overhead_fs[steps].sum()) + _issue_fs(machine, way),
+        serialisation_fs=int(first_fs[of_link].sum()) + sum(int(segment.max()) for segment in segments),
+        commit_fs=int(first_fs[~of_link].sum()),
+        bottleneck=_name(machine, int(station[slowest])),
+        bottleneck_gbs=int(stripes[slowest]) * machine.flit_bytes * FS_PER_NS / fs_per_flit,
+    )
+
+
+def _service_fs(machine: Machine, station: np.ndarray, nbytes: int) -> np.ndarray:
+    """int64[n] service of one flit of some bytes at each station."""
+    quantum = machine.stations.quantum_bytes[station]
+    padded = np.minimum(_shared(nbytes, quantum) * quantum, machine.flit_bytes)
+    return _shared(padded * machine.stations.fs_per_flit[station], machine.flit_bytes)
+
+
+def _shared(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:
+    return -(-amount // np.asarray(among))
+
+
+def _issue_fs(machine: Machine, way: Way) -> int:
+    """What the issuer does before the first byte."""
+    if way.agent == Agent.PE:
+        return round(sum(machine.figures[figure] * amount for figure, amount in PE_LEAD))
+    if way.agent == Agent.CPU:
+        return round(machine.figures[f"{machine.node_kind[way.issuer]}.overhead"])
+    return 0
+
+
+def _name(machine: Machine, station: int) -> str:
+    """A link by its ends, a memory by its node."""
+    if station < machine.edge_count:
+        return machine.station_name[station]
+    node = next(node for node, terminal in machine.terminals.items() if terminal.first_station == station)
+    return machine.node_name[node]
