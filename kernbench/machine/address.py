@@ -1,10 +1,13 @@
 """The 51-bit physical address.
 
     [50:47] SIP       [46:42] die: 0-15 cube, 16-20 IO chiplet, 21-31 reserved   [41:0] inside the die
-    [41:40] what: HBM, a PE's own memory, SRAM, other
+    [41:39] what: 0 HBM, 1 a PE's own memory, 2 SRAM, 3 other, 4-7 reserved
 
-Inside HBM the offset is flat over the cube and slice = offset // slice size; inside a PE's memory [39:32] is the PE.
-Fields are reserved rather than packed.
+Inside HBM the offset is flat over the cube and slice = offset // slice size; inside a PE's memory [38:30] is the PE.
+Fields are reserved rather than packed: a new kind of unit takes a code of its own and moves no address.
+
+The SIP field is the uppermost, so it grows upwards in a tray of more than 16 SIPs: no address of a smaller tray changes, and
+one of a tray of 1024 has 57 bits.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ from enum import IntEnum
 
 from kernbench.errors import InputError
 
-ADDRESS_BITS, SIP_SHIFT, DIE_SHIFT, KIND_SHIFT, PE_SHIFT = 51, 47, 42, 40, 32
-CUBES, IO_CHIPLETS = 16, 5
+ADDRESS_BITS, SIP_SHIFT, DIE_SHIFT, KIND_SHIFT, PE_SHIFT = 51, 47, 42, 39, 30
+SIPS, CUBES, IO_CHIPLETS = 16, 16, 5  # that the 51 bits name
+PES = 1 << (KIND_SHIFT - PE_SHIFT)  # of a cube, at most
 HBM_BYTES = 1 << KIND_SHIFT  # of a cube, at most
-_LOCAL = HBM_BYTES - 1
+PE_BYTES = 1 << PE_SHIFT  # of a PE's memory, at most
+_DIES, _KINDS, _LOCAL = 31, 7, HBM_BYTES - 1
 
 
 class Kind(IntEnum):
@@ -27,6 +32,11 @@ class Kind(IntEnum):
     PE = 1
     SRAM = 2
     OTHER = 3
+
+
+def address_bits(sips: int) -> int:
+    """How many bits the addresses of a tray have."""
+    return max(ADDRESS_BITS, SIP_SHIFT + (sips - 1).bit_length())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +49,17 @@ class Address:
     pe: int
     offset: int
 
-    def encode(self, slice_bytes: int) -> int:
-        """The address as a number. Errors: InputError for a field that does not fit."""
-        _fits("SIP", self.sip, 16)
-        _fits("die", self.die, CUBES + IO_CHIPLETS)
+    def encode(self, slice_bytes: int, sips: int = SIPS) -> int:
+        """The address as a number, in a tray of so many SIPs. Errors: InputError for a field that does not fit."""
+        _fits("SIP", self.sip, max(sips, SIPS))
+        _fits("die", self.die, CUBES + IO_CHIPLETS if self.kind == Kind.OTHER else CUBES)
         if self.kind == Kind.HBM:
             _fits("offset in an HBM slice", self.offset, slice_bytes)
             local = self.pe * slice_bytes + self.offset
-            _fits("HBM offset", local, _LOCAL + 1)
+            _fits("HBM offset", local, HBM_BYTES)
         elif self.kind == Kind.PE:
-            _fits("PE", self.pe, 1 << (KIND_SHIFT - PE_SHIFT))
-            _fits("offset in a PE's memory", self.offset, 1 << PE_SHIFT)
+            _fits("PE", self.pe, PES)
+            _fits("offset in a PE's memory", self.offset, PE_BYTES)
             local = self.pe << PE_SHIFT | self.offset
         else:
             _fits("PE of a memory that no PE owns", self.pe, 1)
@@ -58,19 +68,22 @@ class Address:
         return self.sip << SIP_SHIFT | self.die << DIE_SHIFT | self.kind << KIND_SHIFT | local
 
 
-def decode(number: int, slice_bytes: int) -> Address:
-    """The place of an address. Errors: InputError for what is no address."""
-    _fits("address", number, 1 << ADDRESS_BITS)
-    die = number >> DIE_SHIFT & 31
+def decode(number: int, slice_bytes: int, sips: int = SIPS) -> Address:
+    """The place of an address in a tray of so many SIPs. Errors: InputError for what is no address."""
+    _fits("address", number, 1 << address_bits(sips))
+    die, kind, local = number >> DIE_SHIFT & _DIES, number >> KIND_SHIFT & _KINDS, number & _LOCAL
     if die >= CUBES + IO_CHIPLETS:
         raise InputError(f"address {number:#x}: die {die} is reserved; dies are 0 to {CUBES + IO_CHIPLETS - 1}")
-    kind, local = Kind(number >> KIND_SHIFT & 3), number & _LOCAL
+    if kind >= len(Kind):
+        raise InputError(f"address {number:#x}: kind {kind} is reserved; kinds are 0 to {len(Kind) - 1}")
+    if die >= CUBES and kind != Kind.OTHER:
+        raise InputError(f"address {number:#x}: die {die} is an IO chiplet, which has no {Kind(kind).name} memory")
     pe, offset = 0, local
     if kind == Kind.HBM:
         pe, offset = divmod(local, slice_bytes)
     elif kind == Kind.PE:
-        pe, offset = local >> PE_SHIFT, local & (1 << PE_SHIFT) - 1
-    return Address(number >> SIP_SHIFT, die, kind, pe, offset)
+        pe, offset = local >> PE_SHIFT, local & PE_BYTES - 1
+    return Address(number >> SIP_SHIFT, die, Kind(kind), pe, offset)
 
 
 def _fits(what: str, value: int, end: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.machine import address
+from kernbench.machine.address import Address, Kind
 
 _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
@@ -33,6 +34,9 @@ class Shape:
     pes_per_cube: int
     pe_routers: tuple[str, ...]  # the router of each PE of a cube
     slice_bytes: int
+    sram_bytes: int = 0
+    tcm_bytes: int = 0
+    address_model: str = "va"  # how kernels name memory: "va", "pa" or "la"
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> Places:
         """The places of a machine of this shape whose nodes and servers have these ids."""
@@ -65,11 +69,13 @@ class PePlace:
     math_server: int
     tcm_read: int
     tcm_write: int
+    ipcq_read: int
+    ipcq_write: int
 
 
 PE_PARTS = ("cpu", "scheduler", "dma", "fetch_store", "gemm", "math", "tcm", "mmu", "ipcq")
 ONE_SERVER = ("cpu", "scheduler", "fetch_store", "gemm", "math")  # parts that serve one queue of jobs
-READ_WRITE = ("dma", "tcm")  # parts that serve reads beside writes
+READ_WRITE = ("dma", "tcm", "ipcq")  # parts that serve reads beside writes
 
 
 class Places:
@@ -111,10 +117,37 @@ class Places:
         """The node of the controller of a PE's HBM slice."""
         return self._node(f"sip{sip}.cube{cube}.hbm_ctrl.pe{pe}")
 
+    def tcm(self, sip: int, cube: int, pe: int) -> int:
+        """The node of a PE's TCM."""
+        return self.pe(sip, cube, pe).tcm
+
+    def address_of(self, sip: int, cube: int, kind: Kind, pe: int = 0, offset: int = 0) -> int:
+        """The physical address of a byte. Errors: InputError for one that does not fit."""
+        return Address(sip, cube, kind, pe, offset).encode(self.shape.slice_bytes, self.sip_count)
+
+    def memory_of(self, number: int) -> tuple[int, int, int]:
+        """The memory behind a physical address: its node, the offset in it and the bytes from there to its end.
+
+        Errors: InputError for an address behind which this machine has no memory.
+        """
+        found = address.decode(number, self.shape.slice_bytes, self.sip_count)
+        sip, cube, pe, shape = found.sip, found.die, found.pe, self.shape
+        if found.kind == Kind.HBM:
+            node, size = self.hbm(sip, cube, pe), shape.slice_bytes
+        elif found.kind == Kind.PE:
+            node, size = self.tcm(sip, cube, pe), shape.tcm_bytes
+        elif found.kind == Kind.SRAM:
+            node, size = self.sram(sip, cube), shape.sram_bytes
+        else:
+            raise InputError(f"address {number:#x} is in no memory: SIP {sip}, die {cube}, {found.kind.name}")
+        if found.offset >= size:
+            raise InputError(f"address {number:#x} is {found.offset:#x} in a memory of {size:#x} bytes")
+        return node, found.offset, size - found.offset
+
     def hbm_of(self, number: int) -> tuple[int, int]:
         """The controller of a physical HBM address, with the offset in its slice."""
-        found = address.decode(number, self.shape.slice_bytes)
-        if found.kind != address.Kind.HBM or found.die >= address.CUBES:
+        found = address.decode(number, self.shape.slice_bytes, self.sip_count)
+        if found.kind != Kind.HBM:
             raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.kind.name}")
         return self.hbm(found.sip, found.die, found.pe), found.offset
 

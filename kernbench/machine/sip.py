@@ -45,6 +45,9 @@ def expand(spec: SipSpec, name: str, digest: str) -> Machine:
             pes_per_cube=spec.cube.pes,
             pe_routers=tuple(spec.cube.pe_routers[: spec.cube.pes]),
             slice_bytes=spec.hbm.slice_bytes,
+            sram_bytes=spec.sram.bytes,
+            tcm_bytes=spec.pe_tcm.bytes,
+            address_model=spec.mmu.model,
         ),
     )
 

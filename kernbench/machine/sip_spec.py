@@ -16,7 +16,7 @@ from kernbench.components.fabric import IoNoc, Noc, PcieEp, Switch, Ucie
 from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
 from kernbench.components.part import Section
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
-from kernbench.machine.address import HBM_BYTES
+from kernbench.machine.address import HBM_BYTES, PE_BYTES, PES
 from kernbench.spec.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.spec.model import Model
 
@@ -43,7 +43,7 @@ Position = tuple[Mm, Mm]
 class Sips(Section):
     """How many SIPs, and how collectives see them; every SIP is wired to the one switch."""
 
-    count: Annotated[Count, Field(le=1024)]  # physical addresses name the first 16; kernels use virtual ones
+    count: Annotated[Count, Field(le=1024)]
     topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
     gap_mm: Mm
     w: Count | None = None
@@ -154,11 +154,19 @@ class Pe(Section):
 
 
 class Mmu(Section):
-    """The virtual addresses."""
+    """How kernels name memory (`model`: virtual, physical or logical addresses), and the range of virtual ones."""
 
+    model: Literal["va", "pa", "la"] = "va"
     page_bytes: Bytes
     va_base: BytesOrZero
     va_bytes: Bytes
+
+    @model_validator(mode="after")
+    def _range_is_of_pages(self) -> Mmu:
+        for field, value in (("va_base", self.va_base), ("va_bytes", self.va_bytes)):
+            if value % self.page_bytes:
+                raise ValueError(f"{field} {value} is not a multiple of page_bytes {self.page_bytes}; change one")
+        return self
 
 
 class Command(Section):
@@ -230,6 +238,13 @@ class SipSpec(Model):
                 f"{self.cube.pes} PEs with hbm.slice_bytes {self.hbm.slice_bytes} are more than the {HBM_BYTES} bytes "
                 "of a cube's addresses; change one"
             )
+        for field, value, most in (
+            ("cube.pes", self.cube.pes, PES),
+            ("pe_tcm.bytes", self.pe_tcm.bytes, PE_BYTES),
+            ("sram.bytes", self.sram.bytes, HBM_BYTES),
+        ):
+            if value > most:
+                raise ValueError(f"{field} is {value}, but addresses reach {most} at most; make it smaller")
         return self
 
     @model_validator(mode="after")

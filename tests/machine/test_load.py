@@ -105,7 +105,11 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
         ({"pe_gemm.tflops_f16": 1e-30}, "override pe_gemm.tflops_f16: got 1e-30, expected greater than or equal to 0.001"),
         ({"command.bytes": "1 GiB"}, "override command.bytes: got '1 GiB', expected less than or equal to 1048576"),
         ({"hbm.slice_bytes": "1 TiB"}, "topology/tiny.yaml:2:1: 2 PEs with hbm.slice_bytes 1099511627776 are more than the "
-                                       "1099511627776 bytes of a cube's addresses; change one"),
+                                       "549755813888 bytes of a cube's addresses; change one"),
+        ({"pe_tcm.bytes": "2 GiB"}, "topology/tiny.yaml:2:1: pe_tcm.bytes is 2147483648, but addresses reach 1073741824 at "
+                                    "most; make it smaller"),
+        ({"mmu.model": "physical"}, "override mmu.model: got 'physical', expected 'va', 'pa' or 'la'"),
+        ({"mmu.va_base": 100}, "topology/tiny.yaml:39:1: mmu: va_base 100 is not a multiple of page_bytes 4096; change one"),
         ({"noc.gbs": "nan"}, "override noc.gbs: got 'nan', expected a number, alone or in one of: "),
         ({"hbm.burst_bytes": 512},
          "topology/tiny.yaml:2:1: flit_bytes 256 is not a multiple of hbm.burst_bytes 512; change one"),
