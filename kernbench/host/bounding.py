@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernbench.analytic import Sheet
 from kernbench.errors import InputError
 from kernbench.host.device import Device
 from kernbench.host.launch import Launch
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.host.layout import Layout
@@ -43,6 +44,24 @@ class BenchBounds:
     makespan_fs: int
     upper_fs: int  # of all three
     binding: str  # what sets that of the makespan
+
+    def list_figures(self) -> dict[str, Any]:
+        """What can be said without events, by the names that `RunResult` has for it."""
+        return {
+            "latency_ns": self.latency_fs / FS_PER_NS,
+            "pe_exec_ns": self.pe_exec_fs / FS_PER_NS,
+            "makespan_ns": self.makespan_fs / FS_PER_NS,
+            "events": 0,
+            "flit_hops": 0,
+            "achieved_tflops": None,
+            "achieved_gbs": None,
+            "bottleneck": None,
+            "bottleneck_part": None,
+            "bottleneck_utilisation": None,
+            "lower_ns": self.latency_fs / FS_PER_NS,
+            "upper_ns": self.upper_fs / FS_PER_NS,
+            "binding": self.binding,
+        }
 
 
 def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench.oplog.utilisation import Bottleneck, busy_of_rows, find_bottleneck, list_parts
 from kernbench.program.ops import NONE, Op
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
     from kernbench.host.launch import Launch
     from kernbench.program.program import Program
+
+
+def list_figures(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
+    """What the events of a finished run say, by the names that `RunResult` has for it."""
+    exec_fs = pe_exec_fs(session, launches)
+    busiest = bottleneck(session, launches)
+    return {
+        "latency_ns": latency_fs(session, launches) / FS_PER_NS,
+        "pe_exec_ns": exec_fs / FS_PER_NS,
+        "makespan_ns": session.now_fs / FS_PER_NS,
+        "events": session.events,
+        "flit_hops": session.flit_hops,
+        "achieved_tflops": per_s(gemm_flops(session.program), exec_fs) / 1e12,
+        "achieved_gbs": per_s(dma_bytes(session.program), exec_fs) / 1e9,
+        "bottleneck": busiest.kind if busiest else None,
+        "bottleneck_part": busiest.part if busiest else None,
+        "bottleneck_utilisation": busiest.utilisation if busiest else 0.0,
+    }
 
 
 def latency_fs(session: Session, launches: Sequence[Launch]) -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from kernbench.replay.compare import find_mismatch
 
 if TYPE_CHECKING:
     from kernbench.host.device import Progress
-    from kernbench.host.launch import Launch
     from kernbench.machine.machine import Machine
 
-FS_PER_NS = 1_000_000
 ANALYTIC = "analytic"
 MODES = (*EVENT_MODES, ANALYTIC)
 
@@ -63,11 +61,14 @@ def run_bench(
     kind = RecordedDevice if mode == ANALYTIC else Device
     driven = kind(machine, mode, live or found.live)
     driven.on_progress = on_progress
-    torch = RuntimeContext(driven, _sips(machine, device), seed=0)
+    torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
     _call(found, torch, given)
     driven.run()
     mismatches = _verify(found, torch) if verify else ()
-    figures = (_bound if mode == ANALYTIC else _measure)(driven, torch.launches)
+    if mode == ANALYTIC:
+        figures = find_bounds(driven.program, torch.launches).list_figures()
+    else:
+        figures = measure.list_figures(driven.session, torch.launches)
     return RunResult(
         bench=found.name,
         topology=machine.name,
@@ -82,45 +83,8 @@ def run_bench(
     )
 
 
-def _measure(driven: Device, launches: Sequence[Launch]) -> dict[str, Any]:
-    """What the events of a run say."""
-    pe_exec_fs = measure.pe_exec_fs(driven.session, launches)
-    bottleneck = measure.bottleneck(driven.session, launches)
-    return {
-        "latency_ns": measure.latency_fs(driven.session, launches) / FS_PER_NS,
-        "pe_exec_ns": pe_exec_fs / FS_PER_NS,
-        "makespan_ns": driven.session.now_fs / FS_PER_NS,
-        "events": driven.session.events,
-        "flit_hops": driven.session.flit_hops,
-        "achieved_tflops": measure.per_s(measure.gemm_flops(driven.program), pe_exec_fs) / 1e12,
-        "achieved_gbs": measure.per_s(measure.dma_bytes(driven.program), pe_exec_fs) / 1e9,
-        "bottleneck": bottleneck.kind if bottleneck else None,
-        "bottleneck_part": bottleneck.part if bottleneck else None,
-        "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
-    }
-
-
-def _bound(driven: Device, launches: Sequence[Launch]) -> dict[str, Any]:
-    """What can be said without events."""
-    found = find_bounds(driven.program, launches)
-    return {
-        "latency_ns": found.latency_fs / FS_PER_NS,
-        "pe_exec_ns": found.pe_exec_fs / FS_PER_NS,
-        "makespan_ns": found.makespan_fs / FS_PER_NS,
-        "events": 0,
-        "flit_hops": 0,
-        "achieved_tflops": None,
-        "achieved_gbs": None,
-        "bottleneck": None,
-        "bottleneck_part": None,
-        "bottleneck_utilisation": None,
-        "lower_ns": found.latency_fs / FS_PER_NS,
-        "upper_ns": found.upper_fs / FS_PER_NS,
-        "binding": found.binding,
-    }
-
-
-def _sips(machine: Machine, device: str) -> range:
+def choose_sips(machine: Machine, device: str) -> range:
+    """The SIPs that a run may use: "all" of them, or "sip:N". Errors: InputError."""
     count = machine.places.sip_count
     if not count:
         raise InputError(

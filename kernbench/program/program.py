@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from copy import copy
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -150,6 +151,17 @@ class Program:
         self._duration_fs = Column()
         self._dirty: list[Thread] = []  # threads with pending rows
 
+    def on(self, machine: Machine) -> Program:
+        """This program on a machine that differs in figures alone: the same rows, other durations.
+
+        Rows are shared, so neither may grow any more.
+        """
+        self.flush()
+        other = copy(self)
+        other.machine = machine
+        other._duration_fs = Column()
+        return other
+
     # What a front-end writes
 
     def thread(self, name: str) -> Thread:
@@ -180,7 +192,8 @@ class Program:
         found = self._duration_ids.get(terms)
         if found is None:
             for figure, _ in terms:
-                self.machine.figures[figure]
+                if figure not in self.machine.figures:
+                    raise KeyError(figure)
             found = self._duration_ids[terms] = len(self._durations)
             self._durations.append(terms)
         return found
