@@ -40,7 +40,11 @@ class ProgramError(ValueError):
 
 
 def check_rows(program: Program, first: int = 0) -> None:
-    """Check the flushed rows from `first` on, and the plans whose rows are among them. Errors: ProgramError."""
+    """Check the flushed rows from `first` on, and the plans whose rows are among them; not what was checked before.
+
+    Errors: ProgramError.
+    """
+    first = max(first, program.checked_rows)
     high = _ends(program)
     op = program.op
     row, column = find_illegal(op, first, _KIND_AT, _LOW, high)
@@ -54,6 +58,7 @@ def check_rows(program: Program, first: int = 0) -> None:
         )
     for plan in range(bisect_left(program.plan_rows, first), len(program.plan_rows)):
         _check_plan(program, plan)
+    program.checked_rows = program.row_count
 
 
 def _ends(program: Program) -> np.ndarray:

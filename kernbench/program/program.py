@@ -141,6 +141,7 @@ class Program:
         self._duration_ids: dict[tuple[tuple[str, float], ...], int] = {(): ZERO}
         self._durations: list[tuple[tuple[str, float], ...]] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
+        self.checked_rows = 0  # of the op table: known to be legal
         self._op = Column(width=ROW_WIDTH)
         self._op_tag = Column(np.int32)
         self._op_thread = Column()
