@@ -25,6 +25,8 @@ class EpilogueError(KernelError, ValueError):
 class ScratchError(KernelError, RuntimeError):
     """A kernel's results do not fit its scratch memory."""
 
+    code = "scratch_full"
+
 
 class PrimitiveError(KernelError, AttributeError):
     """`tl` has no primitive of that name."""
