@@ -52,6 +52,13 @@ class RunResult:
     upper_ns: float | None = None
     binding: str | None = None
 
+    @property
+    def program_digest(self) -> str:
+        """The digest of the program that ran; equal for programs that do the same, whatever the machine's figures."""
+        from kernbench.program.digest import digest
+
+        return digest(self.device.program)
+
     def op_log(self) -> pl.DataFrame:
         """The op log, built when asked for; its columns are described in `kernbench.oplog.log`.
 

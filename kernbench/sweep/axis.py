@@ -6,12 +6,45 @@ which a finished point is found again is made of them: it must be the same on ev
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 Value = bool | int | float | str
 Number = int | float
 
 MOST_VALUES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """All numbers between two ends, both included, to draw from: integers between integers, else of twelve digits.
+
+    Errors: ValueError for ends that hold nothing between them.
+    """
+
+    low: Number
+    high: Number
+    logarithmic: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"a span goes from a smaller number to a larger, not from {self.low} to {self.high}")
+        if self.logarithmic and self.low <= 0:
+            raise ValueError(f"a span of scale log begins above 0, not at {self.low}")
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds integers only."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
+    def at(self, share: float) -> Number:
+        """The number that has `share` (0 … 1) of the span below it; integers have equal shares, of their ratio if log."""
+        low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
+        place = low * (high / low) ** share if self.logarithmic else low + (high - low) * share
+        if self.whole:
+            return min(max(math.floor(place + 0.5), int(self.low)), int(self.high))
+        return float(min(max(_cut(place), self.low), self.high))
 
 
 def stepped(first: Number, last: Number, step: Number) -> tuple[Number, ...]:
@@ -43,7 +76,11 @@ def _spaced(values: list[Fraction] | list[float], first: Number, last: Number) -
     """Between two integers lie integers (each once); otherwise numbers of twelve digits."""
     if isinstance(first, int) and isinstance(last, int):
         return tuple(dict.fromkeys(round(value) for value in values))
-    return tuple(float(f"{float(value):.12g}") for value in values)
+    return tuple(_cut(float(value)) for value in values)
+
+
+def _cut(value: float) -> float:
+    return float(f"{value:.12g}")
 
 
 def _exact(number: Number) -> Fraction:

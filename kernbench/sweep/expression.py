@@ -1,4 +1,4 @@
-"""Conditions over parameter names: arithmetic and comparison, nothing else.
+"""Expressions over parameter names: arithmetic and comparison, nothing else.
 
 The text is parsed by Python's own parser and lowered, node by node, from a short list of what is allowed, to closures;
 whatever is not on the list is refused with its text. Nothing is ever given to `eval`, and the few operators whose cost
@@ -8,8 +8,10 @@ is unbounded (powers, repeated strings) are bounded, so a grid file from a stran
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 Names = Mapping[str, Any]
@@ -52,8 +54,8 @@ COMPARISON: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 }
 
 
-class Condition:
-    """A checked condition; `names` are the parameters it reads, `holds(names)` its truth for one point."""
+class Expression:
+    """A checked expression; `names` are the names it reads, `evaluate(names)` its value for one point."""
 
     __slots__ = ("_lowered", "names", "text")
 
@@ -67,16 +69,21 @@ class Condition:
             reason = error.msg if isinstance(error, SyntaxError) else "nested too deep"
             raise ValueError(f"{self.text!r} is not an expression ({reason})") from None
 
-    def holds(self, names: Names) -> bool:
-        """Whether the condition is true. Errors: ValueError when it has no truth, such as a division by zero."""
+    def evaluate(self, names: Names) -> Any:
+        """The value. Errors: ValueError when it has none, such as a division by zero."""
         try:
-            result = self._lowered(names)
+            return self._lowered(names)
         except (ArithmeticError, TypeError, ValueError) as error:
             values = ", ".join(f"{name} = {names[name]!r}" for name in sorted(self.names)) or "no names"
             raise ValueError(f"{self.text!r} cannot be evaluated with {values} ({error})") from None
-        if not isinstance(result, bool):
-            raise ValueError(f"{self.text!r} is {result!r}, neither true nor false; compare it with something")
-        return result
+
+    def figure(self, names: Names) -> bool | int | float:
+        """The value as a number or a truth. Errors: ValueError when it is neither, or infinite."""
+        value = self.evaluate(names)
+        with suppress(OverflowError):  # an integer beyond all floats
+            if isinstance(value, int | float) and math.isfinite(value):
+                return value
+        raise ValueError(f"{self.text!r} is {value!r}, not a number")
 
     def _lower(self, node: ast.expr) -> Lowered:
         match node:
@@ -127,6 +134,19 @@ class Condition:
             return True
 
         return compare
+
+
+class Condition(Expression):
+    """An expression that is true or false."""
+
+    __slots__ = ()
+
+    def holds(self, names: Names) -> bool:
+        """Whether it is true. Errors: ValueError when it has no truth, such as a division by zero."""
+        result = self.evaluate(names)
+        if not isinstance(result, bool):
+            raise ValueError(f"{self.text!r} is {result!r}, neither true nor false; compare it with something")
+        return result
 
 
 def _binary(apply: Callable[[Any, Any], Any], left: Lowered, right: Lowered) -> Lowered:

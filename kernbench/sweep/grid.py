@@ -1,111 +1,43 @@
-"""Grid files: which bench, on which topology, with which parameters over what.
+"""Grids: which bench, on which topology, with which parameters over what, asked which question.
 
-The shape is the one that sweep files have elsewhere (`parameters: {M: {values: [64, 128]}}`), checked strictly: an unknown
-word is refused with the nearest known one and its place, since a misspelt parameter otherwise costs a night.
+The shape of a grid file is the one that sweep files have elsewhere (`parameters: {M: {values: [64, 128]}}`), checked
+strictly: an unknown word is refused with the nearest known one and its place, since a misspelt parameter otherwise costs
+a night.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, BeforeValidator, Field
+from typing import Any
 
 from kernbench import library
-from kernbench.errors import InputError
-from kernbench.spec.model import Model, check
+from kernbench.errors import InputError, suggest
+from kernbench.spec.model import check
 from kernbench.spec.yaml import Mark, Marked, load, mark_tree
-from kernbench.sweep.axis import Value, linspace, logspace, stepped
-from kernbench.sweep.expression import Condition
+from kernbench.sweep.axis import Span, Value
+from kernbench.sweep.axis_spec import AxisSpec
+from kernbench.sweep.expression import Condition, Expression
+from kernbench.sweep.grid_spec import DRAWN, GridSpec
 
-FORMS = ("value", "values", "range", "linspace", "logspace", "min")
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, bool | int | float | str):
-        return value
-    raise ValueError(f"got {value!r}, expected a number, a text, true or false")
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise ValueError(f"got {value!r}, expected a number without a unit")
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-def _groups(value: Any) -> Any:
-    return [value] if isinstance(value, list) and all(isinstance(name, str) for name in value) else value
-
-
-Scalar = Annotated[Any, AfterValidator(_scalar)]
-Number = Annotated[Any, AfterValidator(_number)]
-Count = Annotated[int, Field(strict=True)]
-Texts = Annotated[list[str], BeforeValidator(_listed)]
-
-
-class AxisSpec(Model):
-    """One parameter, in exactly one of `FORMS`; `min` goes with `max` and `step`."""
-
-    value: Scalar | None = None
-    values: Annotated[list[Scalar], Field(min_length=1)] | None = None
-    range: tuple[Number, Number, Number] | None = None
-    linspace: tuple[Number, Number, Count] | None = None
-    logspace: tuple[Number, Number, Count] | None = None
-    min: Number | None = None
-    max: Number | None = None
-    step: Number | None = None
-
-    def expand(self) -> tuple[Value, ...]:
-        """The values. Errors: ValueError."""
-        forms = [form for form in FORMS if getattr(self, form) is not None]
-        if len(forms) != 1 or (forms != ["min"] and (self.max, self.step) != (None, None)):
-            raise ValueError("give exactly one of value, values, range, linspace, logspace, or min with max and step")
-        if self.values is not None:
-            return tuple(self.values)
-        if self.range is not None:
-            return stepped(*self.range)
-        if self.linspace is not None:
-            return linspace(*self.linspace)
-        if self.logspace is not None:
-            return logspace(*self.logspace)
-        return (self.value,) if self.value is not None else self._stepped()
-
-    def _stepped(self) -> tuple[Value, ...]:
-        whole = isinstance(self.min, int) and isinstance(self.max, int)
-        step = 1 if self.step is None and whole else self.step
-        if self.min is None or self.max is None or step is None:
-            raise ValueError("min goes with max and step; the step may be left out between integers")
-        return stepped(self.min, self.max, step)
-
-
-class GridSpec(Model):
-    """A grid file as written."""
-
-    name: str | None = None
-    description: str = ""
-    method: Literal["grid"] = "grid"
-    bench: str
-    topology: str = "sip_2x4x4"
-    mode: str = "hybrid"
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    zip: Annotated[list[list[str]], BeforeValidator(_groups)] = Field(default_factory=list)
-    where: Texts = Field(default_factory=list)
-    exclude: Texts = Field(default_factory=list)
+BATCH = 8  # points that a search asks for at once, whatever the number of workers, so that it is the same for all
+MARKED = ("bench", "topology", "mode", "method", "samples")
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter with its values and its place in the file."""
+    """A parameter with its values and its place in the file.
+
+    With a `span`, values are drawn from it and there are none before. With `when`, the parameter is set only where that
+    holds, and has its default elsewhere.
+    """
 
     name: str
     values: tuple[Value, ...]
     mark: Mark
+    span: Span | None = None
+    when: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +47,27 @@ class Rule:
     condition: Condition
     keeps: bool
     mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A column worked out from others."""
+
+    name: str
+    expression: Expression
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A column of which the sweep wants the least, or the most."""
+
+    column: str
+    least: bool = True
+    mark: Mark = field(default=Mark("grid"), compare=False)
+
+    def __str__(self) -> str:
+        return f"{'min' if self.least else 'max'} {self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +81,14 @@ class Grid:
     mode: str
     groups: tuple[tuple[Axis, ...], ...]
     rules: tuple[Rule, ...]
-    marks: Mapping[str, Mark]  # of bench, topology and mode
+    marks: Mapping[str, Mark]  # of what stands in `MARKED`
+    method: str = "grid"
+    samples: int = 0  # to draw, for methods in `DRAWN`
+    seed: int = 0
+    batch: int = BATCH
+    derived: tuple[Derived, ...] = ()
+    objectives: tuple[Objective, ...] = ()
+    baseline: tuple[Axis, ...] = ()  # parameters with the one value each that points are compared with
 
     @property
     def axes(self) -> list[Axis]:
@@ -150,28 +110,61 @@ def load_grid(grid: str | Path | Mapping[str, Any]) -> Grid:
 def _read(tree: Marked, stem: str) -> Grid:
     spec = check(GridSpec, tree)
     fields: dict[str, Marked] = tree.value
-    problems: list[str] = []
-    axes = dict(_axes(fields["parameters"], problems)) if "parameters" in fields else {}
+    marks = {name: fields[name].mark if name in fields else tree.mark for name in MARKED}
+    problems = list(_method_problems(spec, fields))
+    axes = dict(_axes(fields["parameters"], spec.method in DRAWN, problems)) if "parameters" in fields else {}
     rules = [
+        *_rules(fields.get("constraints"), True, problems),
         *_rules(fields.get("where"), True, problems),
         *_rules(fields.get("exclude"), False, problems),
     ]
-    groups = () if problems else _group(axes, spec.zip, fields.get("zip", tree).mark, problems)
+    derived = tuple(_derived(fields, problems))
+    groups = _group(axes, spec.zip, fields.get("zip", tree).mark, problems)
     if problems:
         raise InputError("\n".join(problems))
-    marks = {name: fields[name].mark if name in fields else tree.mark for name in ("bench", "topology", "mode")}
-    name = spec.name or stem
-    return Grid(name, spec.description, spec.bench, spec.topology, spec.mode, groups, tuple(rules), marks)
+    return Grid(
+        name=spec.name or stem,
+        description=spec.description,
+        bench=spec.bench,
+        topology=spec.topology,
+        mode=spec.mode,
+        groups=groups,
+        rules=tuple(rules),
+        marks=marks,
+        method=spec.method,
+        samples=spec.samples or 0,
+        seed=spec.seed or 0,
+        batch=spec.batch or BATCH,
+        derived=derived,
+        objectives=tuple(_objectives(spec, fields)),
+        baseline=tuple(Axis(name, (spec.baseline[name],), mark) for name, mark in _marks(fields, "baseline")),
+    )
 
 
-def _axes(parameters: Marked, problems: list[str]) -> Iterator[tuple[str, Axis]]:
+def _method_problems(spec: GridSpec, fields: Mapping[str, Marked]) -> Iterator[str]:
+    drawn = spec.method in DRAWN
+    if drawn and spec.samples is None:
+        yield f"{fields['method'].mark}: method {spec.method} takes samples: say how many"
+    for name, goes in (("samples", drawn), ("seed", drawn), ("batch", spec.method == "optimise")):
+        if name in fields and not goes:
+            methods = "optimise" if name == "batch" else ", ".join(DRAWN)
+            yield f"{fields[name].key}: {name}: goes with method {methods}, not with {spec.method}"
+    if spec.method == "optimise" and not spec.objectives:
+        yield f"{fields['method'].mark}: method optimise takes objectives: say of what it shall find the least or most"
+
+
+def _axes(parameters: Marked, drawn: bool, problems: list[str]) -> Iterator[tuple[str, Axis]]:
     for name, given in parameters.value.items():
         try:
             if not isinstance(given.value, dict):
                 form = "values" if isinstance(given.value, list) else "value"
                 given = Marked({form: given}, given.mark, given.key)
-            values = check(AxisSpec, given).expand()
-            yield name, Axis(name, values, given.key or given.mark)
+            spec = check(AxisSpec, given)
+            values = spec.expand(drawn=drawn)
+            when = Condition(spec.when) if spec.when else None
+            mark = given.key or given.mark
+            span = values if isinstance(values, Span) else None
+            yield name, Axis(name, () if isinstance(values, Span) else values, mark, span, when)
         except ValueError as error:
             problems.append(f"{given.key}: {name}: {error}")
         except InputError as error:
@@ -188,20 +181,52 @@ def _rules(given: Marked | None, keeps: bool, problems: list[str]) -> Iterator[R
             problems.append(f"{text.mark}: {error}")
 
 
+def _derived(fields: Mapping[str, Marked], problems: list[str]) -> Iterator[Derived]:
+    for name, formula in fields["derived"].value.items() if "derived" in fields else ():
+        try:
+            yield Derived(name, Expression(str(formula.value)), formula.key or formula.mark)
+        except ValueError as error:
+            problems.append(f"{formula.mark}: {error}")
+
+
+def _objectives(spec: GridSpec, fields: Mapping[str, Marked]) -> Iterator[Objective]:
+    for column, sense in spec.objectives.items():
+        node = fields["objectives"]
+        mark = (node.value[column].key or node.mark) if isinstance(node.value, dict) else node.mark
+        yield Objective(column, sense == "min", mark)
+
+
+def _marks(fields: Mapping[str, Marked], name: str) -> Iterator[tuple[str, Mark]]:
+    for key, node in fields[name].value.items() if name in fields else ():
+        yield key, node.key or node.mark
+
+
 def _group(
     axes: dict[str, Axis], zips: list[list[str]], mark: Mark, problems: list[str]
 ) -> tuple[tuple[Axis, ...], ...]:
     """The axes in the order of the file; those zipped together stand where the first of them stands."""
+    if problems:
+        return ()
     together: dict[str, list[str]] = {}
     for names in zips:
-        problems += [f"{mark}: zip: {name!r} is not among the parameters" for name in names if name not in axes]
+        problems += [
+            f"{mark}: zip: {name!r} is not among the parameters{suggest(name, axes)}"
+            for name in names
+            if name not in axes
+        ]
         problems += [f"{mark}: zip: {name!r} stands in it twice" for name in names if name in together]
         together |= dict.fromkeys(names, names)
-        lengths = {name: len(axes[name].values) for name in names if name in axes}
-        if len(set(lengths.values())) > 1:
-            counts = ", ".join(f"{name} has {count}" for name, count in lengths.items())
-            problems.append(f"{mark}: zip: what varies together has equally many values, but {counts}")
+        problems += _unequal([axes[name] for name in names if name in axes], mark)
     if problems:
         return ()
     grouped = dict.fromkeys(tuple(sorted(together.get(name, [name]), key=list(axes).index)) for name in axes)
     return tuple(tuple(axes[name] for name in names) for names in grouped)
+
+
+def _unequal(axes: list[Axis], mark: Mark) -> Iterator[str]:
+    spans = [axis.name for axis in axes if axis.span]
+    if spans and len(axes) > 1:
+        yield f"{mark}: zip: {spans[0]} is drawn from a span; list its values to vary it together with others"
+    elif len({len(axis.values) for axis in axes}) > 1:
+        counts = ", ".join(f"{axis.name} has {len(axis.values)}" for axis in axes)
+        yield f"{mark}: zip: what varies together has equally many values, but {counts}"

@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.sweep.axis import Value
+from kernbench.sweep.design import Design
 from kernbench.sweep.grid import Grid
 from kernbench.sweep.point import TOPOLOGY, Point
-from kernbench.sweep.row import COLUMNS
+from kernbench.sweep.points import Points, Setting, make_points
+from kernbench.sweep.row import COLUMNS, STAMP
 
-KEY_DIGITS = 32
+STAMP_DIGITS = 16
+MOST_CHECKED = 64  # values of an axis that are checked one by one
 NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure depends on
 
 
@@ -30,32 +35,29 @@ class Inputs:
 
     bench: Any  # kernbench.host.bench.Bench
     digests: Mapping[str, str]
+    stamp: Mapping[str, str]  # the columns `row.STAMP` of every row
+    fields: Mapping[str, Value]  # of the topology as it stands, by their names in a grid
 
-    def points(self, grid: Grid, assignments: Iterable[Mapping[str, Value]]) -> Iterator[Point]:
-        """The points of a grid's assignments, each once."""
-        seen: set[str] = set()
-        for assigned in assignments:
-            point = self._point(len(seen), grid, assigned)
-            if point.key not in seen:
-                seen.add(point.key)
-                yield point
+    @property
+    def defaults(self) -> dict[str, Value]:
+        """The value of everything that a condition may read and an axis may set."""
+        return {**self.fields, **self.bench.parameters}
 
-    def _point(self, index: int, grid: Grid, assigned: Mapping[str, Value]) -> Point:
+    def points(self, grid: Grid, design: Design) -> Points:
+        """The points of a design, each once, with the values of bench parameters as the bench has them."""
         from kernbench.host.bench import typed_parameters
 
-        given = {name: value for name, value in assigned.items() if not name.startswith(TOPOLOGY)}
-        overrides = {name.removeprefix(TOPOLOGY): assigned[name] for name in assigned if name not in given}
-        parameters = typed_parameters(self.bench, given)
-        named = [
-            *self.digests.values(),
-            self.bench.name,
-            grid.mode,
-            sorted(parameters.items()),
-            sorted(overrides.items()),
-        ]
-        key = hashlib.sha256(json.dumps(named).encode()).hexdigest()[:KEY_DIGITS]
+        def typed(name: str, value: Value) -> Value:
+            return value if name.startswith(TOPOLOGY) else typed_parameters(self.bench, {name: value})[name]
+
+        values = tuple(
+            tuple(typed(name, value) for value in values)
+            for name, values in zip(design.names, design.values, strict=True)
+        )
+        named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
         bench = f"{self.bench.file}:{self.bench.name}"
-        return Point(index, key, bench, grid.topology, grid.mode, parameters, overrides)
+        setting = Setting(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
+        return make_points(setting, replace(design, values=values))
 
 
 def read_inputs(grid: Grid) -> Inputs:
@@ -70,38 +72,61 @@ def read_inputs(grid: Grid) -> Inputs:
     bench = _find(grid, "bench", find_bench, problems)
     if bench is not None:
         problems += _bench_problems(grid, bench)
-    machine = _find(grid, "topology", _topology_digest, problems)
+    spec = _find(grid, "topology", _load_spec, problems)
     if grid.mode not in MODES:
         problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, MODES)}")
-    if bench is None or problems:
+    if bench is not None and spec is not None:
+        problems += _question_problems(grid, {*bench.parameters, *dict(_scalar_fields(spec))})
+    if bench is None or spec is None or problems:
         raise InputError("\n".join(problems))
     digests = {
         f"bench {grid.bench}": hashlib.sha256(Path(bench.file).read_bytes()).hexdigest(),
-        f"topology {grid.topology}": machine,
+        f"topology {grid.topology}": hashlib.sha256(spec.model_dump_json().encode()).hexdigest(),
         "KernBench": code_digest(),
     }
-    return Inputs(bench, digests)
+    shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
+    shown[-1] = f"{kernbench_version()}+{shown[-1]}"
+    return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), dict(_scalar_fields(spec)))
 
 
-def check_fields(grid: Grid, points: Iterable[Point]) -> None:
+def check_fields(grid: Grid, points: Points) -> None:
     """Check the topology fields that points set: every value of every axis, in the first point that has it.
 
-    A combination that does not fit together elsewhere fails when its point runs. Errors: one InputError, a line for
+    A combination that does not fit together elsewhere fails when its point runs. Errors: InputError, a line for
     each axis that does not fit, with file:line:col.
     """
     axes = {axis.name.removeprefix(TOPOLOGY): axis for axis in grid.axes if axis.name.startswith(TOPOLOGY)}
-    seen: set[tuple[str, Value]] = set()
     problems: dict[str, str] = {}
-    for point in points:
-        overrides = {path: value for path, value in point.overrides.items() if path not in problems}
-        fresh = overrides.items() - seen
-        seen |= fresh
-        together = _field_problem(grid.topology, overrides) if fresh else None
-        if together:
-            alone = {path: _field_problem(grid.topology, {path: value}) for path, value in fresh}
-            problems |= {path: problem for path, problem in alone.items() if problem} or {min(fresh)[0]: together}
+    for name, firsts in points.first_with_each_value().items():
+        path = name.removeprefix(TOPOLOGY)
+        for _, point in _telling(firsts) if path in axes else ():
+            fitting = {other: set_ for other, set_ in point.overrides.items() if other not in problems}
+            together = None if path in problems else _field_problem(grid.topology, fitting)
+            if together:
+                problems |= _blame(grid, fitting) or {path: together}
     if problems:
         raise InputError("\n".join(f"{axes[path].mark}: {problems[path]}" for path in axes if path in problems))
+
+
+def _telling(firsts: list[tuple[Value, Point]]) -> list[tuple[Value, Point]]:
+    """Of many values the ends: what is between two that fit mostly fits."""
+    if len(firsts) <= MOST_CHECKED or any(isinstance(value, str) for value, _ in firsts):
+        return firsts
+    return [min(firsts, key=itemgetter(0)), max(firsts, key=itemgetter(0))]
+
+
+def _blame(grid: Grid, overrides: Mapping[str, Value]) -> dict[str, str]:
+    """What is wrong with each override alone."""
+    alone = {path: _field_problem(grid.topology, {path: value}) for path, value in overrides.items()}
+    return {path: problem for path, problem in alone.items() if problem}
+
+
+def kernbench_version() -> str:
+    """The installed version; "0" for a checkout that was never installed."""
+    try:
+        return version("kernbench")
+    except PackageNotFoundError:
+        return "0"
 
 
 @cache
@@ -122,7 +147,7 @@ def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
 
     for name in sorted(set(bench.parameters) & set(COLUMNS)):
         yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
-    for axis in grid.axes:
+    for axis in (*grid.axes, *grid.baseline):
         if axis.name.startswith(TOPOLOGY):
             continue
         try:
@@ -133,10 +158,33 @@ def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
             yield f"{axis.mark}: {error}{hint}"
 
 
-def _topology_digest(topology: str) -> str:
+def _question_problems(grid: Grid, parameters: set[str]) -> Iterator[str]:
+    """What is wrong with what the grid wants least or most of, and compares with."""
+    axes = {axis.name for axis in grid.axes}
+    figures = {name for name, kind in COLUMNS.items() if kind in (int, float)}
+    known = figures | {derived.name for derived in grid.derived} | axes | {p for p in parameters if "." not in p}
+    for objective in grid.objectives:
+        if objective.column not in known:
+            yield f"{objective.mark}: objectives: {objective.column!r} is no column{suggest(objective.column, known)}"
+    for axis in grid.baseline:
+        if axis.name not in axes:
+            yield f"{axis.mark}: baseline: {axis.name!r} is not among the parameters{suggest(axis.name, axes)}"
+
+
+def _load_spec(topology: str) -> Any:
     from kernbench.machine.load import load_spec
 
-    return hashlib.sha256(load_spec(topology).model_dump_json().encode()).hexdigest()
+    return load_spec(topology)
+
+
+def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
+    """The fields of a topology that are one number, text or truth, by their names in a grid."""
+    from kernbench.spec.model import leaf_paths
+
+    for path in leaf_paths(type(spec)):
+        value = attrgetter(path)(spec)
+        if isinstance(value, bool | int | float | str):
+            yield TOPOLOGY + path, value
 
 
 def _field_problem(topology: str, overrides: Mapping[str, Value]) -> str | None:

@@ -7,20 +7,24 @@ cause was not the point's alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError
+from kernbench.sweep.design import Design
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
 from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
-from kernbench.sweep.point import Point
+from kernbench.sweep.points import Points
 from kernbench.sweep.row import ERROR, OK
+from kernbench.sweep.sample import sample
+from kernbench.sweep.space import Space
 from kernbench.sweep.store import Store, write_whole
 
 MANIFEST = "sweep.json"
+METHODS: dict[str, Callable[[Space], Design]] = {"grid": expand, "random": sample, "sobol": sample, "latin": sample}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,8 @@ class Plan:
     grid: Grid
     inputs: Inputs
     directory: Path
-    points: tuple[Point, ...]
-    missing: tuple[Point, ...]
+    points: Points
+    missing: Points
     changed: tuple[str, ...]  # inputs that are not what they were when this directory was last written
 
 
@@ -42,15 +46,22 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     """
     checked = load_grid(grid)
     inputs = read_inputs(checked)
-    directory = Path("results", checked.name) if out is None else Path(out)
-    points = tuple(inputs.points(checked, expand(checked, inputs.bench.parameters)))
-    if not points:
-        raise InputError(f"{checked.rules[0].mark}: no point is left; let where and exclude keep some")
+    points = inputs.points(checked, METHODS[checked.method](Space(checked, inputs.defaults)))
+    if not len(points):
+        raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, points)
-    final = {OK} if retry else {OK, ERROR}
-    kept = Store(directory).read()
-    missing = tuple(point for point in points if point.key not in kept or kept[point.key]["status"] not in final)
-    return Plan(checked, inputs, directory, points, missing, _changed(directory, inputs) if missing else ())
+    directory = Path("results", checked.name) if out is None else Path(out)
+    missing = find_missing(points, directory, retry=retry)
+    return Plan(checked, inputs, directory, points, missing, _changed(directory, inputs) if len(missing) else ())
+
+
+def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Points:
+    """Those of some points that have no row in a directory that need not be made again."""
+    import numpy as np
+
+    kept = Store(directory).read(["key", "status"])
+    final = kept.filter(kept["status"].is_in([OK] if retry else [OK, ERROR]))["key"]
+    return points.take(~np.isin(points.keys, np.array(final.to_list(), dtype=points.keys.dtype)))
 
 
 def write_manifest(plan: Plan) -> None:

@@ -25,18 +25,25 @@ COLUMNS: dict[str, type] = {
     "events": int,
     "flit_hops": int,
     "wall_s": float,
+    "program_digest": str,  # of the device program: equal for points that differ in the machine's figures alone
+    "bench_digest": str,  # of the bench's file
+    "topology_digest": str,  # of the topology with its model sheets, before the point's own fields
+    "kernbench": str,  # its version, and the digest of the sources that figures depend on
     "status": str,  # OK, ERROR (the run failed, and would again), LOST (its worker process died)
     "error": str,
     "key": str,
 }
 
 
+STAMP = ("bench_digest", "topology_digest", "kernbench")  # the same for all points of a sweep
+FIGURES = tuple(name for name in COLUMNS if name not in ("status", "error", "key", *STAMP))
+
+
 def ok_row(result: object) -> dict[str, Any]:
-    """The row of a finished run (a RunResult)."""
-    figures = {name: getattr(result, name) for name in COLUMNS if name not in ("status", "error", "key")}
-    return {**figures, "status": OK, "error": None}
+    """The row of a finished run (a RunResult), but for its key and stamp."""
+    return {**{name: getattr(result, name) for name in FIGURES}, "status": OK, "error": None}
 
 
 def failed_row(status: str, sentence: str, wall_s: float | None = None) -> dict[str, Any]:
-    """The row of a run without a result."""
+    """The row of a run without a result, but for its key and stamp."""
     return {**dict.fromkeys(COLUMNS), "wall_s": wall_s, "status": status, "error": sentence}

@@ -17,6 +17,7 @@ from kernbench.engine.warmth import must_compile
 from kernbench.errors import InputError
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
+from kernbench.sweep.points import Points
 from kernbench.sweep.pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.row import OK, Row
 from kernbench.sweep.store import Store, write_whole
@@ -53,7 +54,7 @@ def run_plan(
     """
     started = time.perf_counter()
     count = _count_workers(workers, len(plan.missing))
-    store = Store(plan.directory)
+    store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
     outcomes = _outcomes(plan.missing, run, count)
     try:
@@ -106,7 +107,7 @@ def _tell(unheard: list[Outcome], on_point: OnPoint) -> None:
         on_point(*unheard.pop(0))
 
 
-def _outcomes(points: tuple[Point, ...], run: RunPoint, workers: int) -> Outcomes:
+def _outcomes(points: Points, run: RunPoint, workers: int) -> Outcomes:
     here = len(points) if workers == 1 else int(must_compile())  # one process compiles the loops for all
     yield from run_here(points[:here], run)
     yield from run_in_workers(points[here:], run, workers)
@@ -120,7 +121,7 @@ def _count_workers(workers: int | None, points: int) -> int:
 
 
 def _write_table(plan: Plan, store: Store) -> polars.DataFrame:
-    table = build_table(plan.points, store.read(), [axis.name for axis in plan.grid.axes])
+    table = build_table(plan.grid, plan.points, store.read())
     write_whole(plan.directory / TABLE, table.write_parquet)
     store.compact()
     return table

@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
 from kernbench.sweep.row import COLUMNS, ERROR, LOST, OK, Row
+
+if TYPE_CHECKING:
+    import polars
 
 WRITING_SHARE = 0.1  # of the time may be spent on writing; rows that come faster are written together
 STALE_SECONDS = 3600  # a temporary file of this age belongs to no living process
@@ -53,39 +56,52 @@ def _sync(path: Path, flags: int) -> None:
 
 
 class Store:
-    """The rows kept under `directory`/parts."""
+    """The rows kept under `directory`/parts; `stamp` holds the columns that all rows appended here have in common."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, stamp: Row | None = None) -> None:
         self.parts = directory / "parts"
+        self._stamp = stamp or {}
         self._unwritten: list[Row] = []
         self._next_write = 0.0
 
-    def read(self) -> dict[str, dict[str, Any]]:
-        """Every row by its key; of several the most finished. Errors: InputError for a part that cannot be read."""
+    def read(self, columns: Sequence[str] = tuple(COLUMNS)) -> polars.DataFrame:
+        """One row a key, with `columns` (key and status among them); of several rows the most finished, then the first.
+
+        Errors: InputError for a part that cannot be read.
+        """
+        import polars
+
+        empty = polars.DataFrame(schema={name: COLUMNS[name] for name in columns})
         while True:
-            rows: dict[str, dict[str, Any]] = {}
             try:
-                for path in self._paths():
-                    for row in _read_part(path):
-                        kept = rows.get(row["key"])
-                        if kept is None or RANK[row["status"]] > RANK[kept["status"]]:
-                            rows[row["key"]] = row
+                rows = polars.concat([empty, *(_read_part(path, empty.schema) for path in self._paths())])
             except FileNotFoundError:  # another process has just merged parts: look again
                 continue
-            return rows
+            rank = polars.col("status").replace_strict(RANK, return_dtype=polars.Int8)
+            best = rows.sort(rank, descending=True, maintain_order=True)
+            return best.unique("key", keep="first", maintain_order=True)
 
     def append(self, row: Row) -> bool:
         """Keep a row; returns whether it and all before it are on the disk already, not only after `flush`."""
-        self._unwritten.append(row)
+        self._unwritten.append({**row, **self._stamp})
         if time.monotonic() >= self._next_write:
             self.flush()
         return not self._unwritten
 
+    def append_frame(self, rows: polars.DataFrame) -> None:
+        """Keep many rows at once, on the disk when this returns; columns of `COLUMNS` that are not there are null."""
+        import polars
+
+        stamp = [polars.lit(value).alias(name) for name, value in self._stamp.items()]
+        self._write(_shaped(rows.with_columns(stamp), COLUMNS))
+
     def flush(self) -> None:
         """Write what `append` has collected."""
         if self._unwritten:
+            import polars
+
             started = time.monotonic()
-            self._write(self._unwritten)
+            self._write(polars.DataFrame(self._unwritten, schema=dict(COLUMNS)))
             self._unwritten = []
             ended = time.monotonic()
             self._next_write = ended + (ended - started) / WRITING_SHARE
@@ -95,18 +111,15 @@ class Store:
         self._sweep_up()
         paths = self._paths()
         if len(paths) > 1:
-            self._write(self.read().values())
+            self._write(self.read())
             for path in paths:
                 path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
         return sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(TEMPORARY))
 
-    def _write(self, rows: Iterable[Row]) -> None:
-        import polars
-
-        frame = polars.DataFrame(list(rows), schema=dict(COLUMNS))
-        write_whole(self.parts / f"{uuid.uuid4().hex}.parquet", frame.write_parquet)
+    def _write(self, rows: polars.DataFrame) -> None:
+        write_whole(self.parts / f"{uuid.uuid4().hex}.parquet", rows.write_parquet)
 
     def _sweep_up(self) -> None:
         for path in self.parts.glob(f"{TEMPORARY}*"):
@@ -115,11 +128,20 @@ class Store:
                     path.unlink()
 
 
-def _read_part(path: Path) -> list[dict[str, Any]]:
+def _shaped(rows: polars.DataFrame, schema: Mapping[str, Any]) -> polars.DataFrame:
+    """The columns of a schema, null where a row of an earlier version has none."""
+    import polars
+
+    columns = (polars.col(name) if name in rows.columns else polars.lit(None).alias(name) for name in schema)
+    return rows.select(columns).cast(dict(schema))  # type: ignore[arg-type]
+
+
+def _read_part(path: Path, schema: Mapping[str, Any]) -> polars.DataFrame:
     import polars
 
     try:
-        return polars.read_parquet(path, columns=list(COLUMNS)).to_dicts()
+        there = polars.read_parquet_schema(path)
+        return _shaped(polars.read_parquet(path, columns=[name for name in schema if name in there]), schema)
     except (OSError, polars.exceptions.PolarsError) as error:
         if isinstance(error, FileNotFoundError):
             raise

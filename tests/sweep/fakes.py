@@ -79,4 +79,5 @@ def result(latency_ns: float, *, bottleneck: str = "somewhere") -> SimpleNamespa
         events=3,
         flit_hops=4,
         wall_s=0.1,
+        program_digest="0123456789abcdef",
     )

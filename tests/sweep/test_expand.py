@@ -5,12 +5,19 @@ from typing import Any
 import pytest
 
 from kernbench.errors import InputError
+from kernbench.sweep.design import UNSET
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import load_grid
+from kernbench.sweep.space import Space
 
 
 def points(defaults: dict[str, Any] | None = None, **grid: Any) -> list[tuple[Any, ...]]:
-    return [tuple(point.values()) for point in expand(load_grid({"bench": "toy", **grid}), defaults or {})]
+    """The values of each point; None where the axis is not set."""
+    design = expand(Space(load_grid({"bench": "toy", **grid}), defaults or {}))
+    return [
+        tuple(None if i == UNSET else values[i] for values, i in zip(design.values, choice, strict=True))
+        for choice in design.choices.tolist()
+    ]
 
 
 def test_the_last_axis_varies_fastest() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.sweep.expression import Condition
+from kernbench.sweep.expression import Condition, Expression
 
 NAMES = {"M": 64, "N": 128, "dtype": "f16", "topology.hbm.channel_gbs": 32.0, "fast": True}
 
@@ -77,4 +77,24 @@ def test_what_is_not_allowed_is_refused(text: str, sentence: str) -> None:
 def test_a_condition_without_truth_says_why(text: str, sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
         Condition(text).holds(NAMES)
+    assert str(caught.value) == sentence
+
+
+def test_an_expression_has_a_value() -> None:
+    assert Expression("M * N / 2").evaluate(NAMES) == 4096.0
+    assert Expression("(M > 32) * 5 + 1").figure(NAMES) == 6
+    assert Expression("dtype").evaluate(NAMES) == "f16"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("dtype", "'dtype' is 'f16', not a number"),
+        ("1e308 * 10", "'1e308 * 10' is inf, not a number"),
+        ("(-8) ** 0.5", "'(-8) ** 0.5' is (1.7319121124709868e-16+2.8284271247461903j), not a number"),
+    ],
+)
+def test_a_figure_is_a_finite_number(text: str, sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Expression(text).figure(NAMES)
     assert str(caught.value) == sentence

@@ -82,7 +82,9 @@ def test_unknown_words_name_the_nearest(tmp_path: Path) -> None:
     assert refusal(tmp_path, "bench: toy\ntopolgy: tiny\n") == [
         "grid.yaml:2:1: topolgy: unknown field; did you mean 'topology'?"
     ]
-    assert refusal(tmp_path, "bench: toy\nmethod: random\n") == ["grid.yaml:2:9: method: got 'random', expected 'grid'"]
+    assert refusal(tmp_path, "bench: toy\nmethod: sobl\n") == [
+        "grid.yaml:2:9: method: got 'sobl', expected 'grid', 'random', 'sobol', 'latin' or 'optimise'"
+    ]
     assert refusal(tmp_path, "topology: tiny\n") == ["grid.yaml:1:1: bench: missing; add it"]
 
 
@@ -124,7 +126,9 @@ exclude: [A == 1, A is 2]
 
 def test_what_cannot_be_zipped(tmp_path: Path) -> None:
     head = "bench: toy\nparameters: {M: [1, 2], N: [3, 4, 5], K: [6, 7]}\n"
-    assert refusal(tmp_path, head + "zip: [[M, X]]\n") == ["grid.yaml:3:6: zip: 'X' is not among the parameters"]
+    assert refusal(tmp_path, head + "zip: [[M, X]]\n") == [
+        "grid.yaml:3:6: zip: 'X' is not among the parameters; known: K, M, N"
+    ]
     assert refusal(tmp_path, head + "zip: [[M, N]]\n") == [
         "grid.yaml:3:6: zip: what varies together has equally many values, but M has 2, N has 3"
     ]

@@ -10,15 +10,16 @@ from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import load_grid
 from kernbench.sweep.inputs import check_fields, read_inputs
 from kernbench.sweep.point import Point
+from kernbench.sweep.space import Space
 from tests.sweep import fakes
 
 
 def points(given: dict[str, Any]) -> list[Point]:
     grid = load_grid(given)
     inputs = read_inputs(grid)
-    found = list(inputs.points(grid, expand(grid, inputs.bench.parameters)))
+    found = inputs.points(grid, expand(Space(grid, inputs.defaults)))
     check_fields(grid, found)
-    return found
+    return list(found)
 
 
 def refusal(directory: Path, **parameters: object) -> list[str]:

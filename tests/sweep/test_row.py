@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from kernbench.sweep.row import COLUMNS, ERROR, failed_row, ok_row
+from kernbench.sweep.row import COLUMNS, ERROR, STAMP, failed_row, ok_row
 from tests.sweep import fakes
 
 
 def test_a_finished_run_fills_all_columns_but_error() -> None:
     row = ok_row(fakes.result(7.0))
-    assert list(row) == [name for name in COLUMNS if name != "key"]
+    assert list(row) == [name for name in COLUMNS if name not in ("key", *STAMP)]
     assert row["latency_ns"] == 7.0
     assert (row["status"], row["error"]) == ("ok", None)
 

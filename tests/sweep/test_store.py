@@ -5,17 +5,24 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 
 from kernbench.errors import InputError
 from kernbench.sweep import store as store_module
-from kernbench.sweep.row import failed_row, ok_row
+from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
 from kernbench.sweep.store import Store, write_whole
 from tests.sweep import fakes
 
+UNSTAMPED = dict.fromkeys(STAMP)
+
 
 def row(key: str, latency_ns: float = 1.0) -> dict[str, Any]:
-    return {**ok_row(fakes.result(latency_ns)), "key": key}
+    return {**UNSTAMPED, **ok_row(fakes.result(latency_ns)), "key": key}
+
+
+def read(directory: Path) -> dict[str, dict[str, Any]]:
+    return {found["key"]: found for found in Store(directory).read().to_dicts()}
 
 
 def failed(key: str, status: str) -> dict[str, Any]:
@@ -31,7 +38,7 @@ def test_rows_are_found_by_another_store(tmp_path: Path) -> None:
     store.append(row("a"))
     store.append(failed("b", "error"))
     store.flush()
-    assert Store(tmp_path).read() == {"a": row("a"), "b": failed("b", "error")}
+    assert read(tmp_path) == {"a": row("a"), "b": failed("b", "error")}
 
 
 def test_the_first_row_is_on_the_disk_at_once_and_later_ones_together(tmp_path: Path) -> None:
@@ -47,24 +54,24 @@ def test_the_first_row_is_on_the_disk_at_once_and_later_ones_together(tmp_path: 
 
 
 def test_an_empty_directory_has_no_rows(tmp_path: Path) -> None:
-    assert Store(tmp_path / "none").read() == {}
+    assert read(tmp_path / "none") == {}
 
 
 def test_of_several_rows_the_most_finished_counts(tmp_path: Path) -> None:
     for one in (row("a"), failed("a", "lost"), failed("b", "lost"), failed("b", "error"), failed("b", "lost")):
         store = Store(tmp_path)
         store.append(one)
-    found = store.read()
+    found = read(tmp_path)
     assert (found["a"]["status"], found["b"]["status"]) == ("ok", "error")
 
 
 def test_compacting_leaves_one_part_with_all(tmp_path: Path) -> None:
     for key in "abc":
         Store(tmp_path).append(row(key))
-    before = Store(tmp_path).read()
+    before = read(tmp_path)
     Store(tmp_path).compact()
     assert len(parts(tmp_path)) == 1
-    assert Store(tmp_path).read() == before
+    assert read(tmp_path) == before
 
 
 def test_old_unfinished_files_are_swept_up_and_young_ones_left(tmp_path: Path) -> None:
@@ -75,7 +82,7 @@ def test_old_unfinished_files_are_swept_up_and_young_ones_left(tmp_path: Path) -
     os.utime(old, (0, 0))
     Store(tmp_path).compact()
     assert (old.exists(), young.exists()) == (False, True)
-    assert list(Store(tmp_path).read()) == ["a"]
+    assert list(read(tmp_path)) == ["a"]
 
 
 def test_writers_that_compact_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
@@ -123,3 +130,21 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         write_whole(tmp_path / "file" / "x", lambda path: None)
     assert str(caught.value) == f"cannot write {tmp_path / 'file' / 'x'} (File exists); give another --out"
+
+
+def test_all_rows_of_a_store_carry_its_stamp(tmp_path: Path) -> None:
+    store = Store(tmp_path, {"bench_digest": "b", "topology_digest": "t", "kernbench": "1+c"})
+    store.append(row("a"))
+    store.append_frame(polars.DataFrame({"key": ["b"], "status": ["ok"], "latency_ns": [2]}))
+    found = Store(tmp_path).read()
+    assert found.schema == polars.Schema(COLUMNS)
+    assert found.sort("key").select("key", "latency_ns", "bench_digest", "kernbench").rows() == [
+        ("a", 1.0, "b", "1+c"),
+        ("b", 2.0, "b", "1+c"),
+    ]
+
+
+def test_rows_of_an_earlier_version_lack_columns(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    polars.DataFrame({"key": ["a"], "status": ["ok"], "gone": [1]}).write_parquet(tmp_path / "parts" / "x.parquet")
+    assert Store(tmp_path).read(["key", "status", "kernbench"]).rows() == [("a", "ok", None)]

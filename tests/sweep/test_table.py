@@ -1,42 +1,62 @@
 from __future__ import annotations
 
+from typing import Any
+
 import polars
 
-from kernbench.sweep.point import Point
+from kernbench.sweep.expand import expand
+from kernbench.sweep.grid import Grid, load_grid
+from kernbench.sweep.points import Points, Setting, make_points
 from kernbench.sweep.row import COLUMNS, failed_row, ok_row
+from kernbench.sweep.space import Space
 from kernbench.sweep.table import build_table
 from tests.sweep import fakes
 
+DEFAULTS = {"M": 1, "N": 2}
+FIELDS = {"topology.hbm.channels": 8}
 
-def point(index: int, **parameters: object) -> Point:
-    return Point(index, f"key{index}", "toy", "tiny", "flit", parameters, {"hbm.channels": 4})  # type: ignore[arg-type]
+
+def planned(**grid: Any) -> tuple[Grid, Points]:
+    checked = load_grid({"bench": "toy", **grid})
+    design = expand(Space(checked, {**FIELDS, **DEFAULTS}))
+    return checked, make_points(Setting("toy", "tiny", "flit", "", DEFAULTS, FIELDS), design)
 
 
-def row(index: int) -> dict[str, object]:
-    return {**ok_row(fakes.result(float(index))), "key": f"key{index}"}
+def rows(points: Points, *latencies: float | None) -> polars.DataFrame:
+    """Rows of the first points; a latency of None is a failed one."""
+    made = []
+    for key, latency in zip(points.keys, latencies, strict=False):
+        figures = failed_row("error", "no") if latency is None else ok_row(fakes.result(latency))
+        made.append({**figures, "key": key.decode()})
+    return polars.DataFrame(made, schema=dict(COLUMNS))
 
 
 def test_parameters_first_then_results_in_the_order_of_the_points() -> None:
-    points = [point(0, M=1), point(1, M=2), point(2, M=3)]
-    table = build_table(points, {"key2": row(2), "key0": row(0), "other": row(9)})
-    assert table.columns == ["M", "topology.hbm.channels", *COLUMNS]
-    assert table["M"].to_list() == [1, 3]
-    assert table["latency_ns"].to_list() == [0.0, 2.0]
-
-
-def test_the_axes_of_the_grid_come_first_in_its_order() -> None:
-    table = build_table([point(0, M=1, N=2)], {"key0": row(0)}, ["topology.hbm.channels", "N"])
-    assert table.columns == ["topology.hbm.channels", "N", "M", *COLUMNS]
+    grid, points = planned(parameters={"topology.hbm.channels": [4], "M": [1, 2, 3]})
+    table = build_table(grid, points, rows(points, 1.0, 2.0)[::-1])
+    assert table.columns == ["topology.hbm.channels", "M", "N", *COLUMNS]
+    assert table["M"].to_list() == [1, 2]
+    assert table["latency_ns"].to_list() == [1.0, 2.0]
 
 
 def test_columns_have_types() -> None:
-    points = [point(0, a=1, b=1, c=1, d=True, e="x"), point(1, a=2, b=1.5, c="8 ns", d=False, e="y")]
-    table = build_table(points, {"key0": row(0), "key1": {**failed_row("error", "no"), "key": "key1"}})
-    assert dict(table.schema) | {"latency_ns": polars.Float64, "events": polars.Int64} == dict(table.schema)
+    axes = {"a": [1, 2], "b": [1, 1.5], "c": [1, "8 ns"], "d": [True, False], "e": ["x", "y"]}
+    grid, points = planned(parameters=axes, zip=[list(axes)])
+    table = build_table(grid, points, rows(points, 1.0, None))
     assert [str(table.schema[name]) for name in "abcde"] == ["Int64", "Float64", "String", "Boolean", "String"]
     assert table["c"].to_list() == ["1", "8 ns"]
     assert table["error"].to_list() == [None, "no"]
+    assert [table.schema[name] for name in ("latency_ns", "events")] == [polars.Float64, polars.Int64]
 
 
 def test_a_table_of_nothing_has_its_columns() -> None:
-    assert build_table([point(0, M=1)], {}).schema["M"] == polars.Int64
+    grid, points = planned(parameters={"M": [1]})
+    assert build_table(grid, points, rows(points)).schema["M"] == polars.Int64
+
+
+def test_a_parameter_that_is_not_set_has_its_default() -> None:
+    channels = {"values": [4, 16], "when": "M == 2"}
+    grid, points = planned(parameters={"topology.hbm.channels": channels, "M": [1, 2]})
+    table = build_table(grid, points, rows(points, 1.0, 1.0, 1.0))
+    assert table.select("M", "topology.hbm.channels").rows() == [(1, 8), (2, 4), (2, 16)]
+    assert [point.overrides for point in points] == [{}, {"hbm.channels": 4}, {"hbm.channels": 16}]
