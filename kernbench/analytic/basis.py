@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.analytic.rows import find_kinds
 from kernbench.machine.origins import Origin, Origins
 from kernels_jit.alone import part_fs
 
@@ -80,6 +81,13 @@ class Basis:
             origins = [origin for origin, _ in atom.terms] if isinstance(atom, _Duration) else [atom.origin]
             found |= {origin.field for origin in origins if isinstance(origin, Origin)}
         return sorted(found)
+
+    def sign_stations(self) -> np.ndarray:
+        """int64[station]: stations of one number have the same times, here and wherever fields vary."""
+        stations, origins = self._machine.stations, self._origins
+        times = stations.fs_per_flit, stations.quantum_bytes, stations.turn_fs
+        columns = np.stack([*times, origins.service, origins.overhead, origins.turn], axis=1)
+        return find_kinds(columns)[1]
 
     def service(self, station: int, nbytes: int) -> Term:
         """A flit of `nbytes` at a station."""

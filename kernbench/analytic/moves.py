@@ -54,11 +54,18 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     routes = machine.routing.tables()
     kinds, kind, _ = find_kinds(rows.op[rows.moves, 1:3])
     known: dict[tuple[int, tuple[Step, ...]], int] = {}
+    alike: dict[tuple[bytes, int], tuple[tuple[Step, ...], list[int]]] = {}
     segment, start, steps = [], [0], []
+    signature = _sign_steps(machine, basis)
     for route, nbytes in kinds.tolist():
         flits = -(-nbytes // machine.flit_bytes)
-        steps.append(_list_steps(machine, route, nbytes, basis) if flits else ())
-        segment += [known.setdefault((flits, part), len(known)) for part in _cut(steps[-1])]
+        key = signature[routes.start[route] : routes.start[route + 1]].tobytes(), nbytes
+        if key not in alike:
+            of = _list_steps(machine, route, nbytes, basis) if flits else ()
+            alike[key] = of, [known.setdefault((flits, part), len(known)) for part in _cut(of)]
+        of, parts = alike[key]
+        steps.append(of)
+        segment += parts
         start.append(len(segment))
     forms = [_write_choices(steps, flits, len(basis)) for flits, steps in known]
     fixed = routes.lead_fs + routes.propagation_fs + routes.tail_fs
@@ -68,6 +75,16 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
         np.concatenate([np.zeros((0, len(basis))), *forms]),
         _write_first(kinds[:, 1], steps, machine.flit_bytes, len(basis)),
     )
+
+
+def _sign_steps(machine: Machine, basis: Basis) -> np.ndarray:
+    """int64[step, 5] of all routes: steps that are equal in it take the same time for every size of message."""
+    routes, stations = machine.routing.tables(), basis.sign_stations()
+    link = routes.station < machine.edge_count
+    start = np.zeros(len(link), bool)
+    start[routes.start[:-1][np.diff(routes.start) > 0]] = True
+    passed = ~start | ~link
+    return np.stack([stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.whole], axis=1)
 
 
 def _list_steps(machine: Machine, route: int, nbytes: int, basis: Basis) -> tuple[Step, ...]:

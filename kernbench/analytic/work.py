@@ -19,6 +19,7 @@ from kernbench.program.ops import NONE, Op
 if TYPE_CHECKING:
     from kernbench.analytic.basis import Term
     from kernbench.analytic.frame import Frame
+    from kernbench.analytic.moves import Step
 
 
 def weigh_stations(frame: Frame) -> Forms:
@@ -89,11 +90,15 @@ def sum_up(frame: Frame) -> np.ndarray:
         count = np.bincount(duration, minlength=len(durations.atom))
         np.add.at(form, durations.atom, durations.amount * count)
     wires = frame.machine.routing.tables().propagation_fs
-    for at, count in enumerate(np.bincount(moves.kind, minlength=len(moves.route)).tolist()):
-        flits = int(-(-moves.nbytes[at] // frame.machine.flit_bytes))
-        form[0] += count * (moves.fixed_fs[at] + max(flits - 1, 0) * wires[moves.route[at]])
-        for step in moves.steps[at]:
-            for term, times in ((step.full, flits - 1), (step.last, 1), (step.turn, flits), (step.overhead, 1)):
+    counts = np.bincount(moves.kind, minlength=len(moves.route))
+    flits = -(-moves.nbytes // frame.machine.flit_bytes)
+    form[0] += (counts * (moves.fixed_fs + np.maximum(flits - 1, 0) * wires[moves.route])).sum()
+    alike: dict[tuple[tuple[Step, ...], int], int] = {}
+    for key, count in zip(zip(moves.steps, flits.tolist(), strict=True), counts.tolist(), strict=True):
+        alike[key] = alike.get(key, 0) + count
+    for (steps, of), count in alike.items():
+        for step in steps:
+            for term, times in ((step.full, of - 1), (step.last, 1), (step.turn, of), (step.overhead, 1)):
                 _add(form, term, count * times)
     return form
 
