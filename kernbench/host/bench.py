@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TypeVar
 
 from kernbench import library
-from kernbench.errors import InputError, KernBenchError, suggest
+from kernbench.errors import InputError, suggest
+from kernbench.source import execute
 
 Scalar = int | float | str | bool
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -132,17 +130,9 @@ def load_file(path: Path) -> tuple[Bench, ...]:
 
 
 def _execute(path: Path) -> tuple[Bench, ...]:
-    module = _module(path)
     before = len(_loading)
     try:
-        exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
-    except KernBenchError:
-        raise
-    except (Exception, SystemExit) as error:
-        said = error.msg if isinstance(error, SyntaxError) else error
-        raise InputError(
-            f"{line_of(error, path)}: {type(error).__name__}: {said}; the bench file does not load"
-        ) from error
+        execute(path, "benches", "bench file")
     finally:
         registered = tuple(_loading[before:])
         del _loading[before:]
@@ -151,13 +141,6 @@ def _execute(path: Path) -> tuple[Bench, ...]:
             f"{library.show_path(path)} registers no bench; put @bench(name, description) on its function, or remove the file"
         )
     return tuple(_by_name(registered).values())
-
-
-def _module(path: Path) -> ModuleType:
-    module = ModuleType(f"kernbench_benches.{path.stem}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses in a bench look their module up
-    return module
 
 
 def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
@@ -231,14 +214,6 @@ def _typed(b: Bench, name: str, value: object) -> Scalar:
         raise InputError(
             f"parameter {name!r} of bench {b.name!r} is {kind.__name__}, as its default {b.parameters[name]!r}; got {value!r}"
         ) from None
-
-
-def line_of(error: BaseException, path: Path) -> str:
-    """`file:line` of the innermost line of a file in a traceback; the file alone if it is not in it."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"{library.show_path(path)}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    return f"{library.show_path(path)}:{lines[-1]}" if lines else library.show_path(path)
 
 
 def _place(function: Callable[..., object], file: Path) -> str:

@@ -12,13 +12,14 @@ import numpy as np
 from kernbench.engine.session import MODES as EVENT_MODES
 from kernbench.errors import InputError, KernBenchError, RunError, suggest
 from kernbench.host import measure
-from kernbench.host.bench import Bench, find_bench, line_of, typed_parameters
+from kernbench.host.bench import Bench, find_bench, typed_parameters
 from kernbench.host.bounding import RecordedDevice, find_bounds
 from kernbench.host.context import RuntimeContext
 from kernbench.host.device import Device
 from kernbench.host.result import RunResult
 from kernbench.machine import load_machine
 from kernbench.replay.compare import find_mismatch
+from kernbench.source import line_of
 
 if TYPE_CHECKING:
     from kernbench.host.device import Progress
