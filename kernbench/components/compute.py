@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from kernbench.components.costs import GemmCosts, MathCosts
 from kernbench.components.part import Part, fs_per_unit
 from kernbench.spec.fields import ElementsPerNs, Tflops
 
 FLOP_PER_NS = 1000  # of one TFLOPS
 
 
-class PeGemm(Part):
+class PeGemm(GemmCosts, Part):
     """The matrix engine: a multiply-add is two flop; operands of 8, 16 and 32 bits go at rates of their own."""
 
     kind: ClassVar[str] = "pe_gemm"
+    ports: ClassVar[tuple[str, ...]] = ("product",)
     tflops_f8: Tflops
     tflops_f16: Tflops
     tflops_f32: Tflops
@@ -24,10 +26,11 @@ class PeGemm(Part):
         return {**super().figures(), **{f"flop_{bits}": fs_per_unit(r * FLOP_PER_NS) for bits, r in rates.items()}}
 
 
-class PeMath(Part):
+class PeMath(MathCosts, Part):
     """The element-wise engine, which also reduces; a reduction is paid by its input elements."""
 
     kind: ClassVar[str] = "pe_math"
+    ports: ClassVar[tuple[str, ...]] = ("elements",)
     elements_f8: ElementsPerNs
     elements_f16: ElementsPerNs
     elements_f32: ElementsPerNs

@@ -12,6 +12,7 @@ class Noc(Delaying):
     """The router mesh of a cube. `gbs` is each directed link; whatever is attached is at least `attach_mm` away."""
 
     kind: ClassVar[str] = "noc"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "attach_mm")
     gbs: Gbs
     attach_mm: Mm
 
@@ -20,6 +21,7 @@ class Ucie(Delaying):
     """A die-to-die port. `gbs` is one connection, one way; the overhead is paid at each of the two ports of a crossing."""
 
     kind: ClassVar[str] = "ucie"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
     gbs: Gbs
 
 
@@ -33,6 +35,8 @@ class PcieEp(Delaying):
     """The PCIe endpoint: it passes a message on when it has the whole of it. `gbs` is the link, one way."""
 
     kind: ClassVar[str] = "pcie_ep"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
+    whole: ClassVar[bool] = True
     gbs: Gbs
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
+from kernbench.components.costs import TcmCosts
 from kernbench.components.part import Delaying, Part, fs_per_unit
 from kernbench.spec.fields import Bytes, Count, Gbs, Ns
 from kernbench.units import FS_PER_NS
@@ -18,6 +19,9 @@ class Hbm(Delaying):
     """
 
     kind: ClassVar[str] = "hbm"
+    ports: ClassVar[tuple[str, ...]] = (
+        "overhead_fs", "turn_fs", "channel_gbs", "channels", "burst_bytes", "slice_bytes"
+    )  # fmt: skip
     channel_gbs: Gbs
     channels: Annotated[Count, Field(le=4096)]
     burst_bytes: Bytes
@@ -30,22 +34,33 @@ class Hbm(Delaying):
             raise ValueError(f"slice_bytes {self.slice_bytes} is not a multiple of burst_bytes {self.burst_bytes}")
         return self
 
+    @property
+    def turn_fs(self) -> int:
+        """The turn in femtoseconds."""
+        return round(self.turn_ns * FS_PER_NS)
+
 
 class Sram(Delaying):
     """The scratchpad of a cube. `gbs` is both its link and what it serves at."""
 
     kind: ClassVar[str] = "sram"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "bytes")
     gbs: Gbs
     bytes: Bytes
 
 
-class PeTcm(Part):
+class PeTcm(TcmCosts, Part):
     """The scratchpad of a PE; reads do not slow writes."""
 
     kind: ClassVar[str] = "pe_tcm"
+    ports: ClassVar[tuple[str, ...]] = ("bytes", "chain_gbs", "read", "write")
     read_gbs: Gbs
     write_gbs: Gbs
     bytes: Bytes
+
+    def chain_gbs(self) -> float:
+        """What the links between the parts of a PE are drawn with."""
+        return self.read_gbs
 
     def figures(self) -> dict[str, float]:
         """Its parameters, with `read_byte` and `write_byte` in fs."""
@@ -57,8 +72,10 @@ class PeMmu(Part):
     """The address translation of a PE; whoever translates pays `tlb_ns`."""
 
     kind: ClassVar[str] = "pe_mmu"
+    ports: ClassVar[tuple[str, ...]] = ("tlb_fs",)
     tlb_ns: Ns
 
-    def figures(self) -> dict[str, float]:
-        """Its parameters, with `tlb` in fs."""
-        return {**super().figures(), "tlb": round(self.tlb_ns * FS_PER_NS)}
+    @property
+    def tlb_fs(self) -> int:
+        """A translation in femtoseconds."""
+        return round(self.tlb_ns * FS_PER_NS)

@@ -3,6 +3,10 @@
 A part's parameters come from its model sheet in `models/`; a topology may set single ones over it. Timing is rows and not
 branches: what programs pay by are *figures*, numbers under "<part>.<figure>". Every numeric parameter is a figure under its
 own name; what a program pays per unit is in femtoseconds and added by the part (`pe_gemm.flop_16`, `m_cpu.overhead`).
+
+What the rest of the machine asks of a kind are its *ports*: attributes and methods by name. The classes here give them from
+plain figures; they are the standard implementations. Any other class with the ports of its kind will do, dropped in beside a
+sheet (see `dropin`): it may derive from the standard one, or from `Part` with parameters of its own.
 """
 
 from __future__ import annotations
@@ -19,28 +23,45 @@ class Section(Model):
 
     def figures(self) -> dict[str, float]:
         """The figures of this group, by name without the group's."""
-        return {name: value for name, value in self if isinstance(value, int | float) and not isinstance(value, bool)}
+        return {name: value for name, value in self if is_number(value)}
 
 
 class Part(Section):
-    """Base of all parts. `kind` is what the part's sheet must say."""
+    """Base of all parts. `kind` is what the part's sheet must say, `ports` what the machine asks of every part of the kind.
+
+    A port `x_fs` is a time in femtoseconds; `gbs` is the bandwidth of a link of the part; methods are described in `costs`.
+    """
 
     kind: ClassVar[str]
+    ports: ClassVar[tuple[str, ...]] = ()
+    whole: ClassVar[bool] = False  # it passes a message on when it has the whole of it
+
+    def slots(self, way: str = "") -> int:  # noqa: ARG002
+        """How many jobs are served at once; `way` is "read" or "write" where both are served side by side."""
+        return 1
+
+    def figures(self) -> dict[str, float]:
+        """Its parameters and its ports that are numbers, `x_fs` as `x`; where `gbs` is one, with `byte` in fs."""
+        ports = {name.removesuffix("_fs"): getattr(self, name) for name in type(self).ports}
+        found = super().figures() | {name: value for name, value in ports.items() if is_number(value)}
+        return found | {"byte": fs_per_unit(found["gbs"])} if "gbs" in found else found
 
 
 class Delaying(Part):
     """A part that takes a fixed time for what passes through it or is begun by it."""
 
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs",)
     overhead_ns: Ns
-
-    def figures(self) -> dict[str, float]:
-        """Its parameters, with `overhead` in fs."""
-        return {**super().figures(), "overhead": self.overhead_fs}
 
     @property
     def overhead_fs(self) -> int:
         """The overhead in femtoseconds."""
         return round(self.overhead_ns * FS_PER_NS)
+
+
+def is_number(value: object) -> bool:
+    """Whether a value can be a figure."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def fs_per_unit(rate_per_ns: float) -> float:

@@ -6,32 +6,37 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kernbench.components.part import Delaying, Part, fs_per_unit
-from kernbench.spec.fields import Count, CountOrZero, Gbs, Ghz
+from kernbench.components.part import Delaying, fs_per_unit
+from kernbench.spec.fields import Count, CountOrZero, Gbs, Ghz, Ns
+from kernbench.units import FS_PER_NS
 
 
 class IoCpu(Delaying):
     """The processor of an IO chiplet that decodes kernel launches."""
 
     kind: ClassVar[str] = "io_cpu"
+    whole: ClassVar[bool] = True
 
 
 class MCpu(Delaying):
     """The management processor of a cube."""
 
     kind: ClassVar[str] = "m_cpu"
+    whole: ClassVar[bool] = True
 
 
 class PeCpu(Delaying):
     """The control processor of a PE. Each call of a kernel may cost it `dispatch_cycles`."""
 
     kind: ClassVar[str] = "pe_cpu"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "cycle_fs", "dispatch_cycles")
     clock_ghz: Ghz
     dispatch_cycles: Annotated[CountOrZero, Field(le=10**6)]
 
-    def figures(self) -> dict[str, float]:
-        """Its parameters, with `cycle` in fs."""
-        return {**super().figures(), "cycle": fs_per_unit(self.clock_ghz)}
+    @property
+    def cycle_fs(self) -> float:
+        """A cycle in femtoseconds."""
+        return fs_per_unit(self.clock_ghz)
 
 
 class PeScheduler(Delaying):
@@ -44,18 +49,45 @@ class PeDma(Delaying):
     """The DMA engine of a PE: each channel is held for the whole round trip of a transfer. `gbs` is its link, one way."""
 
     kind: ClassVar[str] = "pe_dma"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "slots")
     gbs: Gbs
     read_channels: Count
     write_channels: Count
 
+    def slots(self, way: str = "") -> int:
+        """Transfers at once, for each direction."""
+        return self.write_channels if way == "write" else self.read_channels
 
-class PeFetchStore(Part):
-    """What moves data between a PE's TCM and its registers; the TCM sets the pace."""
+
+class PeFetchStore(Delaying):
+    """What moves data between a PE's TCM and its registers; the TCM sets the pace, the request to it is the overhead."""
 
     kind: ClassVar[str] = "pe_fetch_store"
 
 
 class PeIpcq(Delaying):
-    """The queues through which PEs send to each other."""
+    """The queues through which PEs send to each other; the overhead is paid by each message before its first byte leaves.
+
+    Slots in TCM are written and read at the ports of the TCM. Others lie behind a hop: each byte pays the hop and the memory,
+    each access `sram_ns` or `hbm_ns`.
+    """
 
     kind: ClassVar[str] = "pe_ipcq"
+    sram_gbs: Gbs
+    sram_hop_gbs: Gbs
+    sram_ns: Ns
+    hbm_gbs: Gbs
+    hbm_hop_gbs: Gbs
+    hbm_ns: Ns
+
+    def figures(self) -> dict[str, float]:
+        """Its parameters; for sram and hbm with `<tier>_byte`, `<tier>_hop_byte` and `<tier>_access` in fs."""
+        return {
+            **super().figures(),
+            "sram_byte": fs_per_unit(self.sram_gbs),
+            "sram_hop_byte": fs_per_unit(self.sram_hop_gbs),
+            "sram_access": round(self.sram_ns * FS_PER_NS),
+            "hbm_byte": fs_per_unit(self.hbm_gbs),
+            "hbm_hop_byte": fs_per_unit(self.hbm_hop_gbs),
+            "hbm_access": round(self.hbm_ns * FS_PER_NS),
+        }

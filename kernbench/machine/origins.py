@@ -40,6 +40,8 @@ _CHANNELS = {"hbm_ctrl": "hbm.channel_gbs", "sram": "sram.gbs"}  # by kind of no
 _PART_OF_NODE = {"router": "noc", "io_ucie": "ucie", "hbm_ctrl": "hbm"}  # where the part is not called as the node
 _RATES = {  # figures that are a time for each of what is done at a rate, and how many of it a rate of 1 does in a ns
     "pe_cpu.cycle": ("pe_cpu.clock_ghz", 1),
+    **{f"{part}.byte": (f"{part}.gbs", 1) for part in ("noc", "ucie", "pcie_ep", "pe_dma", "sram")},
+    **{f"pe_ipcq.{what}_byte": (f"pe_ipcq.{what}_gbs", 1) for what in ("sram", "sram_hop", "hbm", "hbm_hop")},
     "pe_tcm.read_byte": ("pe_tcm.read_gbs", 1),
     "pe_tcm.write_byte": ("pe_tcm.write_gbs", 1),
     **{f"pe_gemm.flop_{bits}": (f"pe_gemm.tflops_f{bits}", 1000) for bits in (8, 16, 32)},
@@ -98,31 +100,38 @@ def find_origins(machine: Machine) -> Origins:
 
     count, kinds = len(machine.stations.fs_per_flit), machine.node_kind
     service, overhead, turn = (np.full(count, -1, np.int64) for _ in range(3))
-    node = np.array([index(f"{_PART_OF_NODE.get(kind, kind)}.overhead_ns") for kind in kinds], np.int64)
+    node = np.array([index(f"{part_of_node(kind)}.overhead_ns") for kind in kinds], np.int64)
     memories = list(machine.terminals)
     at_memory, node[memories] = node[memories], -1  # a memory's overhead is paid before its channels
     ends = zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), machine.edge_gbs.tolist(), strict=True)
     for edge, (src, dst, gbs) in enumerate(ends):
-        field = _link_field(kinds[src], kinds[dst])
+        field = link_field(kinds[src], kinds[dst])
         overhead[edge] = node[src]
         base = machine.figures.get(field or "", 0)
         if base and round(gbs / base) * base == gbs:
             service[edge] = index(field, round(gbs / base))
     for (at, terminal), paid in zip(machine.terminals.items(), at_memory.tolist(), strict=True):
         channels = slice(terminal.first_station, terminal.first_station + terminal.stripes)
-        part = _PART_OF_NODE.get(kinds[at], kinds[at])
+        part = part_of_node(kinds[at])
         service[channels] = index(_CHANNELS.get(kinds[at]), 1)
         overhead[channels] = paid
         turn[channels] = index(f"{part}.turn_ns")
     figures = {figure: Origin(*rate) for figure, rate in _RATES.items() if rate[0] in machine.figures}
     for name in machine.figures:
         part, _, figure = name.partition(".")
-        if figure in ("overhead", "tlb") and f"{name}_ns" in machine.figures:
-            figures[name] = Origin(f"{part}.{figure}_ns")
+        field = f"{part}.{figure.removesuffix('_access')}_ns"
+        if (figure in ("overhead", "tlb", "turn") or figure.endswith("_access")) and field in machine.figures:
+            figures[name] = Origin(field)
     return Origins(tuple(known), figures, node, service, overhead, turn)
 
 
-def _link_field(a: str, b: str) -> str | None:
+def part_of_node(kind: str) -> str:
+    """The part that a node of a kind is."""
+    return _PART_OF_NODE.get(kind, kind)
+
+
+def link_field(a: str, b: str) -> str | None:
+    """The field that is the bandwidth of a link between nodes of two kinds, as far as it is known."""
     if a.startswith("pe_") and b.startswith("pe_"):
         return "pe_tcm.read_gbs"
     return _LINKS.get(" ".join(sorted((a, b))))
