@@ -12,9 +12,10 @@ from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, Tenso
 from kernbench.host.sip import Sip, Targets
 from kernbench.host.stream import Command, Stream
 from kernbench.program.program import Program
+from kernbench.tl.ipcq import Ipcq
 from kernbench.tl.pe import PeContext
 from kernbench.tl.registry import replace_kernel
-from kernbench.tl.runner import LiveKernel, record_kernel
+from kernbench.tl.runner import SteppedKernel, record_kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +42,7 @@ class Device:
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
+        self.ipcq = Ipcq(self.program, self.memory.mailbox, self._read_counter)  # how PEs reach their neighbours
         self._live = live
         self._kernels: dict[int, Callable[[int], None]] = {}  # live, by PE thread: goes on at a time
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
@@ -82,12 +84,17 @@ class Device:
 
         def run_kernel(thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
             pe = self._context(thread, place, message)
-            if self._live:
-                thread.ask()
-                self._kernels[thread.id] = _stepper(LiveKernel(pe, kernel, args, name=message.kernel), complete)
-            else:
+            if not self._live and pe.ports is None:
                 record_kernel(pe, kernel, args, name=message.kernel)
                 complete()
+                return
+            running = SteppedKernel(pe, kernel, args, name=message.kernel, live=self._live)
+            if self._live:
+                thread.ask()
+            elif not running.resume(self.session.now_fs):
+                complete()
+                return
+            self._kernels[thread.id] = _stepper(running, complete)
 
         return launch(self._streams[message.sip], message, run_kernel)
 
@@ -99,7 +106,10 @@ class Device:
     def run(self) -> None:
         """Run until all that was issued is done. Errors: DeadlockError naming who waits for what; KernelError."""
         self.session.run(self._answer, self.on_progress)
-        self.session.check_finished()
+        self.session.check_finished(exclude=self.ipcq.watchers)
+
+    def _read_counter(self, counter: int) -> int:
+        return int(self.session.counter_value[counter])
 
     def _answer(self, thread: int, now_fs: int) -> None:
         step = self._kernels.get(thread)
@@ -121,6 +131,7 @@ class Device:
             num_programs=len(message.target_pes),
             num_cubes=len(message.target_cubes),
             memory=window if self._live else None,
+            ports=self.ipcq.ports(place),
         )
 
     def _tell(self, sip: int, name: str, targets: Targets) -> int:
@@ -146,7 +157,7 @@ class Device:
             self._tell(sip, "mmu_unmap", targets)
 
 
-def _stepper(kernel: LiveKernel, complete: Callable[[], None]) -> Callable[[int], None]:
+def _stepper(kernel: SteppedKernel, complete: Callable[[], None]) -> Callable[[int], None]:
     def step(now_fs: int) -> None:
         if not kernel.resume(now_fs):
             complete()

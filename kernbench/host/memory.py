@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from kernbench.program.notes import Note
+from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numbers import Numbers
 from kernbench.replay.replay import Performer, Replay
 from kernbench.replay.store import MemoryStore
@@ -44,6 +45,7 @@ class DeviceMemory:
         self._session = session
         self._live = live
         self._store = MemoryStore()
+        self.mailbox = Mailbox()  # messages between PEs
         self._deposits: list[tuple[Layout, Contents]] = []
         self._pending: dict[int, deque[int]] = {}  # live, by host thread: deposits whose ask is still to come
         self._windows: dict[int, Window] = {}  # by PE thread
@@ -79,7 +81,7 @@ class DeviceMemory:
         return layout.gather(self._store)
 
     def _performer(self, thread: int) -> Performer:
-        return Numbers(self._windows[thread]) if thread in self._windows else _Depositor(self)
+        return Numbers(self._windows[thread], self.mailbox) if thread in self._windows else _Depositor(self)
 
 
 class _Depositor:

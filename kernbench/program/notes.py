@@ -43,7 +43,17 @@ class View:
     of: Operand
 
 
-Operand = int | Constant | Ref | View  # an int is the id of a value put out before in the same thread
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The bytes of another operand from an offset on, as row-major elements."""
+
+    of: Operand
+    offset: int  # bytes
+    shape: Shape
+    dtype: str
+
+
+Operand = int | Constant | Ref | View | Piece  # an int is the id of a value put out before in the same thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,42 @@ class Math(Note):
     shape: Shape
     dtype: str
     axis: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Send(Note):
+    """An operand, as it was when this row was issued, became message `index` of the queue `queue`.
+
+    A queue is called after its sending end, as in "sip0.cube0.pe0:E". Both are set when the row is written.
+    """
+
+    op: ClassVar[str] = "send"
+    inputs: tuple[Operand]
+    direction: str
+    shape: Shape
+    dtype: str
+    queue: str = ""
+    index: int = -1
+
+
+@dataclass(slots=True, eq=False)
+class Recv(Note):
+    """Message `index` of the queue `queue` became value `out`, and was written to memory at `out_va` unless that is None.
+
+    Without `direction` any will do, until the row is written. `out_tcm` is where in TCM it was copied to, or None. Without
+    `consume` nobody pays for reading the slot: a diagnostic.
+    """
+
+    op: ClassVar[str] = "recv"
+    out: int
+    direction: str | None
+    shape: Shape
+    dtype: str
+    out_tcm: int | None = None
+    out_va: int | None = None
+    consume: bool = True
+    queue: str = ""
+    index: int = -1
 
 
 @dataclass(slots=True, eq=False)

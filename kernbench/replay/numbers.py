@@ -8,7 +8,8 @@ import numpy as np
 
 from kernbench.dtypes import numpy_dtype
 from kernbench.errors import RunError
-from kernbench.program.notes import Composite, Dot, Load, Math, Note, Operand, Ref, Store
+from kernbench.program.notes import Composite, Dot, Load, Math, Note, Operand, Recv, Ref, Send, Store
+from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numerics import compute, resolve
 
 
@@ -25,12 +26,13 @@ class Memory(Protocol):
 
 
 class Numbers:
-    """The values a kernel has put out, by id, and the memory it sees."""
+    """The values a kernel has put out, by id, the memory it sees, and the messages between all kernels."""
 
-    __slots__ = ("memory", "values")
+    __slots__ = ("mailbox", "memory", "values")
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, mailbox: Mailbox | None = None) -> None:
         self.memory = memory
+        self.mailbox = Mailbox() if mailbox is None else mailbox
         self.values: dict[int, np.ndarray] = {}
 
     def perform(self, note: Note, /) -> None:
@@ -45,8 +47,17 @@ class Numbers:
                 self.values[note.out] = self._compute(note)
             case Composite():
                 self._composite(note)
+            case Send():
+                self.mailbox.put(note.queue, note.index, self._array(note.inputs[0]))
+            case Recv():
+                self._receive(note)
             case _:
                 raise RunError(f"replay met a note of kind {type(note).__name__}, which computes nothing")
+
+    def _receive(self, note: Recv) -> None:
+        data = self.values[note.out] = self.mailbox.take(note.queue, note.index, note.shape, note.dtype)
+        if note.out_va is not None:
+            self.memory.write(note.out_va, data)
 
     def _composite(self, note: Composite) -> None:
         result = self._compute(note)

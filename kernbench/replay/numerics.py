@@ -6,12 +6,13 @@ in 64 bits and wrap. Overflow and invalid values give inf and nan silently, as o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from kernbench.dtypes import is_float, numpy_dtype
-from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Math, Operand, Ref, View
+from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Math, Operand, Piece, Ref, View
 
 Read = Callable[[Ref], np.ndarray]
 
@@ -65,7 +66,16 @@ def resolve(operand: Operand, values: Mapping[int, np.ndarray], read: Read) -> n
         return np.swapaxes(resolve(operand.of, values, read), -1, -2)
     if isinstance(operand, Ref):
         return read(operand)
+    if isinstance(operand, Piece):
+        return cut_bytes(resolve(operand.of, values, read), operand)
     return constant(operand)
+
+
+def cut_bytes(of: np.ndarray, operand: Piece) -> np.ndarray:
+    """The elements that a piece takes out of an array."""
+    raw = np.ascontiguousarray(of).reshape(-1).view(np.uint8)[operand.offset :]
+    kind = numpy_dtype(operand.dtype)
+    return raw[: math.prod(operand.shape) * kind.itemsize].copy().view(kind).reshape(operand.shape)
 
 
 def constant(operand: Constant) -> np.ndarray:

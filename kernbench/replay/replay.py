@@ -1,8 +1,8 @@
 """Performing the notes of a run in the order in which its rows completed.
 
-The order is (time, thread, row): the end of the row that carries the note, or for a store its issue, because that is when
-others see it. Two accesses to one place at one femtosecond are a race on the device too; here the lower thread goes first,
-always.
+The order is (time, thread, row): the end of the row that carries the note, or its issue where others see it from then on (a
+store) or its source is looked at then (a send). Two accesses to one place at one femtosecond are a race on the device too;
+here the lower thread goes first, always.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from kernbench.program.notes import Store
+from kernbench.program.notes import Send, Store
 
 if TYPE_CHECKING:
     from kernbench.program.notes import Note
@@ -45,7 +45,7 @@ class Replay:
                 at = thread.find_row(row)
                 if end_fs[at] < 0:
                     break
-                time = issue_fs[at] if isinstance(note, Store) else end_fs[at]
+                time = issue_fs[at] if isinstance(note, (Send, Store)) else end_fs[at]
                 steps.append((int(time), thread.id, row, note))  # pyright: ignore[reportArgumentType]
                 self._done[thread.id] = self._done.get(thread.id, 0) + 1
         for _, thread_id, _, note in sorted(steps, key=lambda step: step[:3]):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kernbench.program.notes import Composite, Note
+from kernbench.program.notes import Composite, Note, Recv
+from kernbench.tl.handle import TensorHandle
 
 if TYPE_CHECKING:
-    from kernbench.tl.handle import CompletionHandle, TensorHandle
+    from kernbench.tl.handle import CompletionHandle
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +28,14 @@ class Wait(Note):
     composite: Composite
 
 
+@dataclass(slots=True, eq=False)
+class Post(Note):
+    """The kernel expects a message, to be received by a later command."""
+
+    op: ClassVar[str] = "recv_async"
+    recv: Recv
+
+
 class CommandList:
     """A runner that only collects; handles have no data."""
 
@@ -43,7 +52,16 @@ class CommandList:
         """Collect a load."""
         self._commands.append(note)
 
-    store = compute = load
+    store = compute = send = load
+
+    def post(self, note: Recv, /) -> None:
+        """Collect that a message is expected."""
+        self._commands.append(Post(note))
+
+    def receive(self, note: Recv, /) -> TensorHandle:
+        """Collect a receipt."""
+        self._commands.append(note)
+        return TensorHandle(note.out, note.out_tcm or 0, note.shape, note.dtype)
 
     def composite(self, completion: CompletionHandle, /) -> None:
         """Collect the start of a pipeline."""

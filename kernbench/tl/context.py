@@ -13,16 +13,26 @@ from typing import TYPE_CHECKING
 from kernbench.dtypes import bits
 from kernbench.program.notes import Constant, Load, Ref, Store
 from kernbench.tl.errors import fail
-from kernbench.tl.handle import NUMBERS, WHOLE, TensorHandle, as_number, constant_handle, reference_handle
+from kernbench.tl.handle import (
+    NUMBERS,
+    WHOLE,
+    CompletionHandle,
+    RecvFuture,
+    TensorHandle,
+    as_number,
+    constant_handle,
+    reference_handle,
+)
 from kernbench.tl.math import MathPrimitives
 from kernbench.tl.matmul import MatmulPrimitives
+from kernbench.tl.messages import MessagePrimitives
 from kernbench.tl.shapes import as_shape
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-class TLContext(MathPrimitives, MatmulPrimitives):
+class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     """The kernel language on one PE."""
 
     # Where and how many
@@ -98,12 +108,26 @@ class TLContext(MathPrimitives, MatmulPrimitives):
 
     def store(self, ptr: int, handle: TensorHandle) -> None:
         """Write a tensor to memory; returns when memory has acknowledged it."""
-        self._check_tensor("store", handle)
-        if isinstance(handle.operand, int) and handle.space == "tcm" and not handle.addr:
-            fail(f"tl.store got {handle!r}, a result without an address", "give the context a scratch_base")
+        self._check_source("store", handle)
         va = self._address("store", ptr)
         self._dispatch()
         self._runner.store(Store((handle.operand,), va, handle.shape, handle.dtype), handle)
+
+    # Waiting
+
+    def wait(self, handle: CompletionHandle | RecvFuture | None = None) -> TensorHandle | None:
+        """Wait for a composite, or for a message, which is answered; without a handle, for all composites."""
+        if isinstance(handle, RecvFuture):
+            self._dispatch()
+            return self._collect(handle)
+        if handle is not None and not isinstance(handle, CompletionHandle):
+            fail(
+                f"tl.wait got {handle!r}",
+                "give what tl.composite or tl.recv_async returned, or nothing to wait for all composites",
+            )
+        self._dispatch()
+        self._settle(self._pending if handle is None else [handle])
+        return None
 
     # For handles and runners
 
@@ -113,3 +137,5 @@ class TLContext(MathPrimitives, MatmulPrimitives):
     def _finish(self) -> None:
         """Wait for what the kernel left under way: a PE has finished when its engines have."""
         self._settle(self._pending)
+        for future in list(self._futures):
+            self._collect(future)

@@ -7,10 +7,10 @@ from operator import index
 from typing import Any, NoReturn, Protocol
 
 from kernbench.errors import suggest
-from kernbench.program.notes import Dot, Load, Math, Note, Shape, Store
+from kernbench.program.notes import Dot, Load, Math, Note, Recv, Send, Shape, Store
 from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
-from kernbench.tl.handle import CompletionHandle, TensorHandle
+from kernbench.tl.handle import CompletionHandle, RecvFuture, TensorHandle
 from kernbench.tl.scratch import Scratch
 
 SCRATCH_BYTES = 1 << 20
@@ -46,6 +46,12 @@ class Runner(Protocol):
 
     def composite(self, completion: CompletionHandle, /) -> None: ...
 
+    def send(self, note: Send, source: TensorHandle, /) -> None: ...
+
+    def post(self, note: Recv, /) -> None: ...
+
+    def receive(self, note: Recv, /) -> TensorHandle: ...
+
     def wait(self, completion: CompletionHandle, /) -> None: ...
 
     def read_data(self, handle: TensorHandle, /) -> Any: ...
@@ -76,6 +82,8 @@ class ContextCore:
         self._scratch = Scratch(scratch_base, scratch_size)
         self._value_count = 0
         self._pending: dict[CompletionHandle, None] = {}  # under way, in the order of their start
+        self._futures: dict[RecvFuture, None] = {}  # messages expected and not waited for
+        self._resident: dict[int, TensorHandle] = {}  # by address in TCM
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -92,13 +100,20 @@ class ContextCore:
         return self._value_count
 
     def _result(self, value: int, shape: Shape, dtype: str, nbytes: int) -> TensorHandle:
-        return TensorHandle(value, self._scratch.take(nbytes), shape, dtype)
+        addr = self._scratch.take(nbytes)
+        out = self._resident[addr] = TensorHandle(value, addr, shape, dtype)
+        return out
 
     def _address(self, primitive: str, ptr: int) -> int:
         try:
-            return index(ptr)
+            return int(index(ptr))
         except TypeError:
             fail(f"tl.{primitive} got the pointer {ptr!r}", "give an address, such as a tensor argument of the kernel")
+
+    def _check_source(self, primitive: str, x: TensorHandle) -> None:
+        self._check_tensor(primitive, x)
+        if isinstance(x.operand, int) and x.space == "tcm" and not x.addr:
+            fail(f"tl.{primitive} got {x!r}, a result without an address", "give the context a scratch_base")
 
     def _check_tensor(self, primitive: str, x: object) -> None:
         if not isinstance(x, TensorHandle):

@@ -1,4 +1,4 @@
-"""What a kernel holds: tensors in TCM or in memory, and composites under way."""
+"""What a kernel holds: tensors in TCM or in memory, composites under way, messages that it expects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from math import prod
 import numpy as np
 
 from kernbench.dtypes import itemsize
-from kernbench.program.notes import Composite, Constant, Operand, Ref, Shape, View
+from kernbench.program.notes import Composite, Constant, Operand, Piece, Recv, Ref, Shape, View
+from kernbench.replay.numerics import cut_bytes
 from kernbench.tl.active import active, find_active
 
 WHOLE = (int, np.integer)
@@ -64,6 +65,12 @@ class TensorHandle:
         operand = self.operand.of if isinstance(self.operand, View) else View(self.operand)
         return TensorHandle(operand, self.addr, shape, self.dtype, self.space, self.pinned, not self.transposed, data)
 
+    def cut(self, offset: int, shape: Shape, dtype: str) -> TensorHandle:
+        """The bytes from an offset on as a tensor of its own."""
+        piece = Piece(self.operand, offset, shape, dtype)
+        data = None if self._data is None else cut_bytes(self._data, piece)
+        return TensorHandle(piece, self.addr + offset, shape, dtype, self.space, self.pinned, data=data)
+
     def __repr__(self) -> str:
         return f"TensorHandle({self.shape}, {self.dtype}, {self.space}:{self.addr:#x})"
 
@@ -102,6 +109,16 @@ class CompletionHandle:
         self.inputs = inputs
         self.out = out
         self.counter = -1  # that the program counts its end in, once it has been lowered
+
+
+class RecvFuture:
+    """A message that a kernel expects, for `tl.wait`, which answers the tensor; `out` is None until then."""
+
+    __slots__ = ("note", "out")
+
+    def __init__(self, note: Recv) -> None:
+        self.note = note
+        self.out: TensorHandle | None = None
 
 
 def constant_handle(constant: Constant) -> TensorHandle:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.program.notes import Dot, Load, Math, Ref, Store
+from kernbench.program.notes import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.replay import numerics
 from kernbench.tl.core import Work
 from kernbench.tl.errors import fail
@@ -21,6 +21,7 @@ from kernbench.tl.handle import CompletionHandle, TensorHandle
 from kernbench.tl.lower import Lowering
 
 if TYPE_CHECKING:
+    from kernbench.replay.mailbox import Mailbox
     from kernbench.tl.pe import PeContext
 
 
@@ -28,11 +29,12 @@ class LiveLowering(Lowering):
     """A runner that writes rows and computes; `pause` is called with an ask as the thread's last row."""
 
     def __init__(self, pe: PeContext, pause: Callable[[], object]) -> None:
-        super().__init__(pe)
+        super().__init__(pe, pause)
         if pe.memory is None:
             raise RunError(f"a live kernel on {pe.path} was given no memory; run it recorded")
         self._memory = pe.memory
         self._pause = pause
+        self._results: dict[int, np.ndarray] = {}  # of composites, by value: views may have been made before
         self._run_rows = pe.thread.row_count  # rows that have run
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
@@ -46,38 +48,60 @@ class LiveLowering(Lowering):
         self.thread.extend(*self._schedule)
         self._catch_up()
         self._memory.write(note.va, self._array(source))
-        self._transfer(note, source.nbytes, ((), ()), write=True)
+        self.thread.note(self._transfer(note.va, source.nbytes, ((), ()), write=True), note)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:
         """Compute at once."""
         super().compute(note, work, inputs, out)
         out._data = numerics.compute(note, [self._array(x) for x in inputs])
 
+    def send(self, note: Send, source: TensorHandle, /) -> None:
+        """Keep what the source holds now."""
+        super().send(note, source)
+        self._mailbox.put(note.queue, note.index, self._array(source))
+
+    def _learn(self, note: Recv) -> None:
+        if not note.shape:
+            self._catch_up()
+            note.shape, note.dtype = self._mailbox.look(note.queue, note.index)
+
+    def _deliver(self, note: Recv, out: TensorHandle) -> None:
+        self._catch_up()
+        out._data = self._mailbox.take(note.queue, note.index, note.shape, note.dtype)
+        if note.out_va is not None:
+            self._memory.write(note.out_va, out._data)
+
     def wait(self, completion: CompletionHandle, /) -> None:
         """Compute when the composite has ended."""
         super().wait(completion)
         self._catch_up()
         result = numerics.compute(completion.note, [self._array(x) for x in completion.inputs])
-        if completion.out is not None:
-            completion.out._data = result
+        if completion.out is not None and completion.note.out is not None:
+            completion.out._data = self._results[completion.note.out] = result
         if completion.note.out_va is not None:
             self._memory.write(completion.note.out_va, result)
 
     def read_data(self, handle: TensorHandle, /) -> np.ndarray:
         """The numbers of a handle. Errors: KernelError for one that is not in TCM yet."""
-        if handle.streamed:
+        if handle.streamed and handle._data is None:
             fail(f"the kernel reads the data of {handle!r}, which is not in TCM", "load it with tl.load")
         return self._array(handle)
 
     def _array(self, handle: TensorHandle) -> np.ndarray:
         if handle._data is not None:
             return handle._data
-        if isinstance(handle.operand, int):
+        try:
+            return numerics.resolve(handle.operand, self._results, self._read)
+        except KeyError:
             fail(f"the kernel uses {handle!r} before its composite has ended", "wait for it with tl.wait")
-        return numerics.resolve(handle.operand, {}, self._read)
 
     def _read(self, ref: Ref) -> np.ndarray:
         return self._memory.read(ref.va, ref.shape, ref.dtype)
+
+    @property
+    def _mailbox(self) -> Mailbox:
+        assert self.pe.ports is not None
+        return self.pe.ports.mailbox
 
     def _catch_up(self) -> None:
         """Let the rows so far run; returns at the simulated time of their end."""

@@ -7,20 +7,25 @@ kernel may make a million calls.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from kernbench.program.notes import Dot, Load, Math, Store
+from kernbench.dtypes import itemsize
+from kernbench.program.notes import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.tl.access import Access
 from kernbench.tl.core import Work
 from kernbench.tl.errors import fail
+from kernbench.tl.exchange import Exchange
+from kernbench.tl.handle import TensorHandle
 from kernbench.tl.plan import build_plan
 
 if TYPE_CHECKING:
-    from kernbench.tl.handle import CompletionHandle, TensorHandle
+    from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.pe import PeContext
+    from kernbench.tl.watch import Pause
 
 _EXEC, _MOVE, _WAIT = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)  # plain ints: an enum's attribute costs a lookup
 
@@ -30,7 +35,7 @@ Rows = tuple[tuple[int, ...], tuple[int, ...]]  # flat rows, and a tag each
 class Lowering:
     """A runner that writes the rows of one kernel on one PE; handles have no data."""
 
-    def __init__(self, pe: PeContext) -> None:
+    def __init__(self, pe: PeContext, pause: Pause | None = None) -> None:
         program, place, figures = pe.program, pe.place, pe.machine.figures
         self.pe = pe
         self.thread = pe.thread
@@ -48,6 +53,7 @@ class Lowering:
         self._composites = 0
         self._durations: dict[tuple[str, int], int] = {}
         self._calls: dict[Work, Rows] = {}
+        self._exchange = Exchange(pe, pause)
         schedule = program.duration(("pe_scheduler.overhead", 1))
         self._schedule = self._job(place.scheduler_server, schedule, program.tag("schedule", "control"))
 
@@ -57,11 +63,11 @@ class Lowering:
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the read channel."""
-        self._transfer(note, out.nbytes, self._schedule, write=False)
+        self.thread.note(self._transfer(note.va, out.nbytes, self._schedule, write=False), note)
 
     def store(self, note: Store, source: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the write channel."""
-        self._transfer(note, source.nbytes, self._schedule, write=True)
+        self.thread.note(self._transfer(note.va, source.nbytes, self._schedule, write=True), note)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:  # noqa: ARG002
         """Scheduler, operands out of TCM, the engine, the result into TCM."""
@@ -83,6 +89,45 @@ class Lowering:
     def wait(self, completion: CompletionHandle, /) -> None:
         """The last token of the plan has left its last stage."""
         self.thread.wait(completion.counter, 1)
+
+    def send(self, note: Send, source: TensorHandle, /) -> None:
+        """Scheduler, a free slot, then the DMA goes on with the message alone."""
+        self.thread.extend(*self._schedule)
+        self._exchange.send(note, source.nbytes)
+
+    def post(self, note: Recv, /) -> None:
+        """Scheduler, and which message it is."""
+        self.thread.extend(*self._schedule)
+        self._exchange.post(note)
+
+    def receive(self, note: Recv, /) -> TensorHandle:
+        """The arrival, the slot, and the copy if one is asked for."""
+        arrived = self._exchange.arrive(note)
+        self._learn(note)
+        nbytes = prod(note.shape) * itemsize(note.dtype)
+        self._exchange.take(note, nbytes, arrived)
+        out = self._received(note)
+        self._deliver(note, out)
+        if note.out_tcm is not None:
+            duration = self.duration("pe_tcm.write_byte", nbytes)
+            self.thread.extend(*self._job(self.pe.place.tcm_write, duration, self.store_tag))
+        elif note.out_va is not None:
+            self._transfer(note.out_va, nbytes, ((), ()), write=True)
+        return out
+
+    def _learn(self, note: Recv) -> None:
+        """Find out the shape of a message that is there, where the kernel has not said it."""
+        if not note.shape:
+            fail("tl.recv got no shape, but recorded kernels do not see the message", "give its shape, or run it live")
+
+    def _received(self, note: Recv) -> TensorHandle:
+        if note.out_va is not None:
+            return TensorHandle(Ref(note.out_va, note.shape, note.dtype), note.out_va, note.shape, note.dtype, "hbm")
+        space, address = ("tcm", note.out_tcm) if note.out_tcm is not None else self._exchange.find_slot(note)
+        return TensorHandle(note.out, address, note.shape, note.dtype, space, space != "tcm")
+
+    def _deliver(self, note: Recv, out: TensorHandle) -> None:
+        """A message has been read out of its slot."""
 
     def read_data(self, handle: TensorHandle, /) -> NoReturn:
         """Errors: KernelError; a recorded kernel has no data."""
@@ -109,17 +154,18 @@ class Lowering:
         distinct, which = np.unique(amounts, return_inverse=True)
         return np.array([self.duration(figure, int(amount)) for amount in distinct], np.int64)[which]
 
-    def _transfer(self, note: Load | Store, nbytes: int, before: Rows, *, write: bool) -> None:
+    def _transfer(self, va: int, nbytes: int, before: Rows, *, write: bool) -> int:
+        """Rows, then the transfers of a range, waited for; answers the transfer's row, or the wait for several."""
         server, tag = self.channel(write)
         rows, tags = before
-        transfers = (self.writes if write else self.reads).find(note.va, nbytes)
+        transfers = (self.writes if write else self.reads).find(va, nbytes)
         for route, size, stripe in transfers:
             rows += (_MOVE, route, size, stripe, self._done, server, NONE, self.lead)
             tags += (tag,)
         count = len(transfers)
         rows += (_WAIT, self._done, GE, count, count, 0, 0, 0)
         first = self.thread.extend(rows, (*tags, 0))
-        self.thread.note(first + len(tags) - (count == 1), note)  # the transfer's row, or the wait for several
+        return first + len(tags) - (count == 1)
 
     def _write_call(self, work: Work) -> Rows:
         place = self.pe.place

@@ -69,13 +69,6 @@ class MatmulPrimitives(ContextCore):
         self._pending[completion] = None
         return completion
 
-    def wait(self, handle: CompletionHandle | None = None) -> None:
-        """Wait until a composite has ended; without a handle, until all have."""
-        if handle is not None and not isinstance(handle, CompletionHandle):
-            fail(f"tl.wait got {handle!r}", "give what tl.composite returned, or nothing to wait for all")
-        self._dispatch()
-        self._settle(self._pending if handle is None else [handle])
-
     def _settle(self, completions: Iterable[CompletionHandle]) -> None:
         for completion in list(completions):
             if completion in self._pending:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kernbench.machine.places import PePlace
     from kernbench.program.notes import Shape
     from kernbench.program.program import Program, Thread
+    from kernbench.tl.ipcq import Ports
 
 
 class Translate(Protocol):
@@ -50,6 +51,7 @@ class PeContext:
     num_programs: int  # PEs per cube that run this kernel
     num_cubes: int
     memory: Memory | None = None
+    ports: Ports | None = None  # the queues to its neighbours, if it has been told of any
 
     @property
     def path(self) -> str:

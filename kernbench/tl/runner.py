@@ -1,8 +1,9 @@
 """Running a kernel on a PE, recorded or live.
 
 Recorded: the kernel runs to its end before the simulation and leaves all its rows. Live: the kernel is a greenlet that
-runs as far as its rows have run, so its numbers are real; greenlet is imported only then. Both leave the same rows, but
-for the asks of a live one, which take no time.
+runs as far as its rows have run, so its numbers are real. Both leave the same rows, but for the asks of a live one, which take
+no time. A recorded kernel with neighbours is a greenlet too, because it may have to ask which message has come; one that does
+not runs to its end at once. greenlet is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: 
         _call(pe, context, fn, args, name)
 
 
-class LiveKernel:
-    """A kernel that runs as far as its rows have run.
+class SteppedKernel:
+    """A kernel that runs as far as its rows have run: a live one, or one that may have to ask what has arrived.
 
     `resume` is called once at its start and then for each ask of its thread, which must come to an end at each.
     """
 
-    def __init__(self, pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: str | None = None) -> None:
+    def __init__(
+        self, pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: str | None = None, live: bool = True
+    ) -> None:
         from greenlet import getcurrent, greenlet
 
         def pause() -> None:
@@ -47,7 +50,7 @@ class LiveKernel:
 
         self.now_fs = 0  # when it was resumed
         self._current = getcurrent
-        self._context = _make_context(pe, LiveLowering(pe, pause))
+        self._context = _make_context(pe, (LiveLowering if live else Lowering)(pe, pause))
         self._greenlet = greenlet(lambda: _call(pe, self._context, fn, args, name))
 
     def resume(self, now_fs: int) -> bool:

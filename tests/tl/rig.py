@@ -8,7 +8,7 @@ from kernbench.machine import load_machine
 from kernbench.program.program import Program
 from kernbench.tl.context import TLContext
 from kernbench.tl.pe import PeContext
-from kernbench.tl.runner import LiveKernel, record_kernel
+from kernbench.tl.runner import SteppedKernel, record_kernel
 
 BASE = 1 << 32
 BYTES = 1 << 20
@@ -73,7 +73,7 @@ class Rig:
 
     def live(self, kernel, *args):
         """Run a kernel live; returns the time of its end (fs)."""
-        running = LiveKernel(self.pe, kernel, args)
+        running = SteppedKernel(self.pe, kernel, args)
         self.thread.ask()
         return self.simulate(lambda thread, now_fs: running.resume(now_fs))
 

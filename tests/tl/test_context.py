@@ -41,7 +41,11 @@ def test_the_surface_is_this_list():
         "mul",
         "num_programs",
         "program_id",
+        "recv",
+        "recv_async",
+        "recv_no_consume",
         "ref",
+        "send",
         "sigmoid",
         "sin",
         "softmax",
@@ -57,13 +61,13 @@ def test_the_surface_is_this_list():
 
 
 def test_an_unknown_primitive_lists_the_known():
-    sentence = refused(lambda tl: tl.send("E", 1))
+    sentence = refused(lambda tl: tl.dott(1, 2))
     assert sentence == (
-        "tl has no primitive 'send'; known: abs, add, arange, cdiv, clamp, composite, cos, cycles, "
-        "div, dot, exp, fma, full, load, log, max, maximum, min, minimum, mul, num_programs, program_id, ref, sigmoid, "
-        "sin, softmax, sqrt, store, sub, sum, trans, wait, where, zeros"
+        "tl has no primitive 'dott'; did you mean 'dot'? Known: abs, add, arange, cdiv, clamp, composite, cos, cycles, "
+        "div, dot, exp, fma, full, load, log, max, maximum, min, minimum, mul, num_programs, program_id, recv, recv_async, "
+        "recv_no_consume, ref, send, sigmoid, sin, softmax, sqrt, store, sub, sum, trans, wait, where, zeros"
     )
-    assert not hasattr(TLContext(0, 1), "send")
+    assert not hasattr(TLContext(0, 1), "dott")
     with pytest.raises(AttributeError):
         _ = TLContext(0, 1)._nothing
 
@@ -143,7 +147,7 @@ def test_constants_can_be_stored():
         (lambda tl: tl.arange(4, 4), "tl.arange got 4 and 4; give two ints, the second one greater"),
         (lambda tl: tl.trans(tl.zeros(4)), "tl.trans got TensorHandle((4,), f16, tcm:0x0); give a tensor of two dimensions or more"),  # noqa: E501
         (lambda tl: tl.cycles(-1), "tl.cycles got -1; give a whole number of cycles, 0 or more"),
-        (lambda tl: tl.wait(3), "tl.wait got 3; give what tl.composite returned, or nothing to wait for all"),
+        (lambda tl: tl.wait(3), "tl.wait got 3; give what tl.composite or tl.recv_async returned, or nothing to wait for all composites"),
         (lambda tl: tl.store(BASE, 3), "tl.store got 3; give a tensor, such as one from tl.load"),
         (
             lambda tl: tl.store(BASE, tl.ref(BASE, 4)),

@@ -9,7 +9,7 @@ from kernbench.program.ops import Op
 from kernbench.program.program import Program
 from kernbench.tl.active import find_active
 from kernbench.tl.pe import PeContext
-from kernbench.tl.runner import LiveKernel, record_kernel
+from kernbench.tl.runner import SteppedKernel, record_kernel
 from tests.tl.rig import BASE, Rig
 
 A, B, C = BASE, BASE + 65536, BASE + 131072
@@ -158,7 +158,7 @@ def test_a_load_sees_memory_as_it_is_when_it_completes():
         **{name: getattr(rig.pe, name) for name in PeContext.__slots__}
         | {"thread": rig.program.thread("pe1"), "place": rig.machine.places.pe(0, 0, 1)}
     )
-    running = {0: LiveKernel(rig.pe, reader), 1: LiveKernel(other, writer)}
+    running = {0: SteppedKernel(rig.pe, reader), 1: SteppedKernel(other, writer)}
     rig.thread.ask()
     other.thread.ask()
     rig.simulate(lambda thread, now_fs: running[thread].resume(now_fs))
@@ -167,7 +167,7 @@ def test_a_load_sees_memory_as_it_is_when_it_completes():
 
 def test_resume_says_whether_there_is_more():
     rig = Rig()
-    running = LiveKernel(rig.pe, lambda *, tl: tl.load(A, (4,)))
+    running = SteppedKernel(rig.pe, lambda *, tl: tl.load(A, (4,)))
     assert running.resume(0) is True
     assert running.resume(1) is False
     assert running.now_fs == 1
@@ -175,7 +175,7 @@ def test_resume_says_whether_there_is_more():
 
 def test_the_active_context_is_put_back():
     rig = Rig()
-    running = LiveKernel(rig.pe, attention, (A, B, C))
+    running = SteppedKernel(rig.pe, attention, (A, B, C))
     running.resume(0)
     assert find_active() is None
     record_kernel(Rig().pe, empty, (A, B, C))
@@ -284,7 +284,7 @@ def test_live_needs_memory():
     rig = Rig()
     blind = PeContext(**{name: getattr(rig.pe, name) for name in PeContext.__slots__} | {"memory": None})
     with pytest.raises(Exception, match=r"^a live kernel on sip0\.cube0\.pe0 was given no memory; run it recorded$"):
-        LiveKernel(blind, empty)
+        SteppedKernel(blind, empty)
 
 
 def test_scratch_is_fresh_for_each_run_and_fills():

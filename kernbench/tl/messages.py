@@ -1,0 +1,173 @@
+"""Messages between PEs: what a kernel sends to a neighbour and receives from one.
+
+A message is what its source held when it was sent. Receiving without a direction takes the next message that is there, from
+whichever neighbour, in fair turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from kernbench.dtypes import itemsize
+from kernbench.errors import suggest
+from kernbench.program.notes import Load, Recv, Ref, Send, Shape
+from kernbench.tl.core import ContextCore
+from kernbench.tl.errors import fail
+from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
+from kernbench.tl.ipcq import DIRECTIONS
+from kernbench.tl.shapes import as_shape
+
+SPACES = ("tcm", "sram", "hbm")
+
+
+class MessagePrimitives(ContextCore):
+    """The part of `tl` that sends and receives."""
+
+    def send(
+        self,
+        dir: str,
+        src: TensorHandle | None = None,
+        *,
+        src_addr: int | None = None,
+        nbytes: int | None = None,
+        shape: int | Sequence[int] | None = None,
+        dtype: str = "f16",
+        space: str = "tcm",
+    ) -> None:
+        """Send a tensor to the neighbour in a direction; returns once there is a free slot for it there.
+
+        Instead of a tensor, `src_addr` in `space` with `shape` or `nbytes` of `dtype`: an address in TCM of something that
+        the kernel holds, or of memory ("hbm", "sram"), which is read first. Errors: KernelError.
+        """
+        direction = self._direction("send", dir)
+        if src is None:
+            src = self._source(src_addr, _elements("send", nbytes, shape, dtype), dtype, space)
+        elif src_addr is not None or nbytes is not None or shape is not None:
+            fail("tl.send got a tensor and an address", "give one of them; a tensor knows its shape")
+        else:
+            self._check_message(src)
+        if src.streamed:
+            src = self._fetch(src)
+        self._dispatch()
+        self._runner.send(Send((src.operand,), direction, src.shape, src.dtype), src)
+
+    def recv(
+        self,
+        dir: str | None = None,
+        shape: int | Sequence[int] = (),
+        dtype: str = "f16",
+        space: str = "tcm",
+        dst_addr: int | None = None,
+        dst_space: str | None = None,
+    ) -> TensorHandle:
+        """Wait for the next message from the neighbour in a direction, or from any, and read it out of its slot.
+
+        With `dst_addr` and `dst_space` it is also copied there. Without a shape a live kernel gets that of the message. The
+        slot lies where the process group put it, whatever `space` says. Errors: KernelError.
+        """
+        self._space("recv", space)
+        note = self._recv_note("recv", dir, shape, dtype)
+        if (dst_addr is None) != (dst_space is None):
+            fail(f"tl.recv got dst_addr={dst_addr!r} and dst_space={dst_space!r}", "give both, or neither")
+        if dst_addr is not None:
+            address = self._address("recv", dst_addr)
+            if self._space("recv", str(dst_space)) == "tcm":
+                note.out_tcm = address
+            else:
+                note.out_va = address
+        return self._receive_now(note)
+
+    def recv_no_consume(
+        self, dir: str | None = None, shape: int | Sequence[int] = (), dtype: str = "f16"
+    ) -> TensorHandle:
+        """As `recv`, but reading the slot costs nothing: only to compare a message with a store. Not for real kernels."""
+        note = self._recv_note("recv_no_consume", dir, shape, dtype)
+        note.consume = False
+        return self._receive_now(note)
+
+    def recv_async(self, dir: str, shape: int | Sequence[int] = (), dtype: str = "f16") -> RecvFuture:
+        """Expect the next message from a direction and go on at once; `tl.wait` of what this returns answers the tensor."""
+        if dir is None:
+            fail("tl.recv_async got no direction", f"give one of {', '.join(DIRECTIONS)}")
+        future = RecvFuture(self._recv_note("recv_async", dir, shape, dtype))
+        self._dispatch()
+        self._runner.post(future.note)
+        self._futures[future] = None
+        return future
+
+    def _check_message(self, src: TensorHandle) -> None:
+        if not isinstance(src, TensorHandle) or not src.streamed:
+            self._check_source("send", src)
+
+    def _fetch(self, src: TensorHandle) -> TensorHandle:
+        """A tensor in memory, read as by tl.load."""
+        plain = src.swap() if src.transposed else src
+        self._dispatch()
+        value = self._next_value()
+        out = TensorHandle(value, plain.addr, plain.shape, plain.dtype, "hbm", True)
+        self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
+        return out.swap() if src.transposed else out
+
+    def _collect(self, future: RecvFuture) -> TensorHandle:
+        if future in self._futures:
+            del self._futures[future]
+            future.out = self._keep(self._runner.receive(future.note))
+        assert future.out is not None
+        return future.out
+
+    def _recv_note(self, primitive: str, dir: str | None, shape: int | Sequence[int], dtype: str) -> Recv:
+        direction = None if dir is None else self._direction(primitive, dir)
+        itemsize(dtype)
+        return Recv(self._next_value(), direction, as_shape(primitive, shape) if shape != () else (), dtype)
+
+    def _receive_now(self, note: Recv) -> TensorHandle:
+        self._dispatch()
+        self._runner.post(note)
+        return self._keep(self._runner.receive(note))
+
+    def _keep(self, received: TensorHandle) -> TensorHandle:
+        if received.space == "tcm":
+            self._resident.pop(received.addr, None)
+            self._resident[received.addr] = received
+        return received
+
+    def _direction(self, primitive: str, direction: str) -> str:
+        if direction not in DIRECTIONS:
+            fail(f"tl.{primitive} got the direction {direction!r}", suggest(str(direction), DIRECTIONS)[2:])
+        return direction
+
+    def _space(self, primitive: str, space: str) -> str:
+        if space not in SPACES:
+            fail(f"tl.{primitive} got the space {space!r}", suggest(space, SPACES)[2:])
+        return space
+
+    def _source(self, src_addr: int | None, shape: Shape, dtype: str, space: str) -> TensorHandle:
+        """What lies at an address."""
+        if src_addr is None:
+            fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
+        address = self._address("send", src_addr)
+        if self._space("send", space) != "tcm":
+            return reference_handle(Ref(address, shape, dtype))
+        nbytes = prod(shape) * itemsize(dtype)
+        held = reversed(self._resident.items())
+        found = [start for start, x in held if start and start <= address and address + nbytes <= start + x.nbytes]
+        if not found:
+            fail(
+                f"tl.send got the TCM address {address:#x}, where this kernel holds no {nbytes} bytes of one tensor",
+                "give the tensor itself, or an address inside of one",
+            )
+        return self._resident[found[0]].cut(address - found[0], shape, dtype)
+
+
+def _elements(primitive: str, nbytes: int | None, shape: int | Sequence[int] | None, dtype: str) -> Shape:
+    """The shape of what lies at an address. Errors: KernelError."""
+    size = itemsize(dtype)
+    if shape is not None:
+        found = as_shape(primitive, shape)
+        if nbytes is not None and nbytes != prod(found) * size:
+            fail(f"tl.{primitive} got nbytes={nbytes!r} and shape {found} of {dtype}", "give one of them")
+        return found
+    if not isinstance(nbytes, WHOLE) or nbytes < size or nbytes % size:
+        fail(f"tl.{primitive} got nbytes={nbytes!r} of {dtype}", f"give a shape, or a multiple of {size}")
+    return (int(nbytes) // size,)

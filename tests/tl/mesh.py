@@ -1,0 +1,125 @@
+"""PEs of a machine that are neighbours and run a kernel each, without a host."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from kernbench.dtypes import itemsize, numpy_dtype
+from kernbench.engine import Session
+from kernbench.machine import load_machine
+from kernbench.program.program import Program
+from kernbench.replay.mailbox import Mailbox
+from kernbench.replay.numbers import Numbers
+from kernbench.replay.replay import Replay
+from kernbench.tl.ipcq import Ipcq, Ring
+from kernbench.tl.pe import PeContext
+from kernbench.tl.runner import SteppedKernel
+
+BASE = 1 << 32
+BYTES = 1 << 20
+A, B, C = (0, 0, 0), (0, 0, 1), (0, 1, 0)  # PEs of "tiny": two of cube0, one of cube1
+
+
+class Slice:
+    """Addresses from BASE on, in a PE's own slice."""
+
+    def __init__(self, machine, where):
+        self.node = machine.places.hbm(*where)
+        self.data = np.zeros(BYTES, np.uint8)
+
+    def translate(self, va, nbytes):
+        return [(self.node, va - BASE, nbytes)]
+
+    def translate_many(self, va, nbytes):
+        return np.full(len(va), self.node), va - BASE
+
+    def read(self, va, shape, dtype):
+        at, nbytes = va - BASE, int(np.prod(shape)) * itemsize(dtype)
+        return self.data[at : at + nbytes].view(numpy_dtype(dtype)).reshape(shape).copy()
+
+    def write(self, va, data):
+        raw = np.ascontiguousarray(data).view(np.uint8).ravel()
+        self.data[va - BASE : va - BASE + len(raw)] = raw
+
+
+def line(*wheres, **ring):
+    """Tables of PEs in a row: each has the next at E, which has it at W."""
+    tables = {where: {} for where in wheres}
+    for west, east in zip(wheres, wheres[1:], strict=False):
+        tables[west]["E"] = Ring(*east, "W", **ring)
+        tables[east]["W"] = Ring(*west, "E", **ring)
+    return tables
+
+
+class Mesh:
+    """Some PEs with their tables; `run` gives each a kernel."""
+
+    def __init__(self, tables, topology="tiny", overrides=None, live=False, mode="hybrid"):
+        self.machine = load_machine(topology, overrides)
+        self.program = Program(self.machine)
+        self.session = Session(self.program, mode)
+        self.live = live
+        self.mailbox = Mailbox()
+        self.ipcq = Ipcq(self.program, self.mailbox, lambda counter: int(self.session.counter_value[counter]))
+        self.ipcq.install(tables)
+        self.memory = {where: Slice(self.machine, where) for where in tables}
+        self.pes = {where: self._pe(where) for where in tables}
+
+    def _pe(self, where):
+        place, memory = self.machine.places.pe(*where), self.memory[where]
+        return PeContext(
+            program=self.program,
+            thread=self.program.thread("sip{}.cube{}.pe{}.pe_cpu/k".format(*where)),
+            machine=self.machine,
+            place=place,
+            translate=memory.translate,
+            translate_many=memory.translate_many,
+            num_programs=2,
+            num_cubes=2,
+            memory=memory if self.live else None,
+            ports=self.ipcq.ports(place),
+        )
+
+    def run(self, kernels):
+        """Run a kernel on each of some PEs; returns the end of each (fs), and writes what they computed to memory."""
+        running = {}
+        for where, kernel in kernels.items():
+            pe = self.pes[where]
+            stepped = SteppedKernel(pe, kernel, live=self.live)
+            if self.live:
+                pe.thread.ask()
+                running[pe.thread.id] = stepped
+            elif stepped.resume(0):
+                running[pe.thread.id] = stepped
+        self.session.run(lambda thread, now_fs: running[thread].resume(now_fs))
+        self.session.check_finished(exclude=self.ipcq.watchers)
+        if not self.live:
+            of_thread = {pe.thread.id: self.memory[where] for where, pe in self.pes.items()}
+            replay = Replay(self.program, lambda thread: Numbers(of_thread[thread], self.mailbox))
+            replay.advance(self.session.op_issue_fs, self.session.op_end_fs)
+        return [self._end(where) for where in kernels]
+
+    def _end(self, where):
+        thread, ends = self.pes[where].thread, self.session.op_end_fs
+        return max((int(ends[row : row + count].max()) for _, row, count in thread.chunks), default=0)
+
+    def times(self, name):
+        """(issue, start, end) of each row with an op name, in the order of their start."""
+        tags = [tag for tag, (known, _) in enumerate(self.program.tags) if known == name]
+        rows = np.flatnonzero(np.isin(self.program.op_tag, tags))
+        session = self.session
+        columns = (session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+        return sorted((tuple(int(column[row]) for column in columns) for row in rows), key=lambda t: t[1])
+
+
+def both(kernels, tables, **options):
+    """Run kernels recorded and live; holds that ends and memories are the same, and returns the ends and a recorded mesh."""
+    found = []
+    for live in (False, True):
+        mesh = Mesh(tables, live=live, **options)
+        found.append((mesh, mesh.run(kernels)))
+    (recorded, ends), (alive, live_ends) = found
+    assert ends == live_ends
+    for where in tables:
+        assert (recorded.memory[where].data == alive.memory[where].data).all()
+    return SimpleNamespace(ends=ends, mesh=recorded)
