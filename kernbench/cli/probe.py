@@ -1,47 +1,18 @@
-"""`kernbench probe`: traffic over a machine, without kernels."""
+"""`kernbench probe`: traffic over a machine, without kernels.
+
+Three kinds of traffic, one module each: the machine's own catalogue, flows that are given, patterns at rising load.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from kernbench.errors import InputError
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from kernbench.traffic.curve import Curve
-    from kernbench.traffic.flows import Flows
-    from kernbench.traffic.run import FlowResult
-
-MOST_SHOWN = 20  # flows; of more, the slowest
-FLOWS, CURVE, PLOT = "flows.parquet", "curve.parquet", "latency-load"
-
-# Title and format of the fields that are shown; texts have no format.
-FLOW_COLUMNS = {
-    "id": ("id", "d"),
-    "src": ("source", ""),
-    "dst": ("destination", ""),
-    "bytes": ("bytes", ",d"),
-    "hops": ("hops", "d"),
-    "start_ns": ("start ns", ",.3f"),
-    "end_ns": ("end ns", ",.3f"),
-    "latency_ns": ("latency ns", ",.3f"),
-    "effective_gbs": ("GB/s", ",.1f"),
-}
-POINT_COLUMNS = {
-    "load": ("load", "g"),
-    "accepted": ("accepted", ".3f"),
-    "packets": ("packets", ",d"),
-    "latency_ns": ("latency ns", ",.1f"),
-    "p50_ns": ("50 %", ",.1f"),
-    "p99_ns": ("99 %", ",.1f"),
-    "max_ns": ("longest", ",.1f"),
-}
+OF_PATTERN = ("load", "packet_flits", "seed", "window")
 
 
 @click.command("probe")
@@ -81,10 +52,14 @@ POINT_COLUMNS = {
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option(
     "--out",
+    "--output",
+    "out",
     type=click.Path(path_type=Path),
-    help="Keep the table in this directory; a pattern's also as a plot.  [default of a pattern: results/<topology>-<pattern>]",
+    help="Keep table, plot and result in this directory.  [default of a pattern: results/<topology>-<pattern>]",
 )
+@click.pass_context
 def command(
+    context: click.Context,
     texts: tuple[str, ...],
     file: Path | None,
     pattern: str | None,
@@ -100,135 +75,32 @@ def command(
 ) -> None:
     """Send traffic over a machine and say when it arrives.
 
-    Give --flow as often as you like, or --flows, or --pattern. A part is named by its path; a PE sends by its DMA and
-    receives in its slice of HBM; host is the host of the other part's SIP; a node of a mesh is node[y][x] or its index.
+    Alone, it measures the machine: host writes and reads over ever more hops, and the DMA of a PE to ever farther memory, at
+    32 KiB and from 4 KiB to 1 MiB, beside what a formula says; a broken invariant is exit code 1. Or give --flow as often
+    as you like, or --flows, or --pattern. A part is named by its path; a PE sends by its DMA and receives in its slice of
+    HBM; host is the host of the other part's SIP; a node of a mesh is node[y][x] or its index.
     """
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.compiling import announce_compiling
-    from kernbench.cli.outputs import check_directory
-    from kernbench.cli.progress import progress
-    from kernbench.machine import load_machine
-    from kernbench.traffic.curve import run_curve
-    from kernbench.traffic.loads import parse_loads
-    from kernbench.traffic.offer import Offer
-    from kernbench.traffic.run import run_flows
 
-    if (bool(texts), file is not None, pattern is not None).count(True) != 1:
+    if (bool(texts), file is not None, pattern is not None).count(True) > 1:
         raise InputError(
-            "probe sends what you give it: one of --flow (as often as you like), --flows and --pattern; "
-            "kernbench probe --help shows their forms"
+            "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
+            "without any of them it measures the machine"
         )
     parameters, overrides = split_assignments(assignments)
     overrides = {**parameters, **overrides}
-    if pattern is None:
-        if out is not None:
-            check_directory(out)
-        flows = _read_flows(texts, file)
-        machine = load_machine(topology, overrides)
-        announce_compiling()
-        with progress() as on_progress:
-            result = run_flows(machine, flows, mode, on_progress)
-        _keep_flows(result, overrides, out, as_json)
-        return
-    loads = parse_loads(load)
-    out = out or Path("results", f"{Path(topology).stem}-{pattern}")
-    check_directory(out)
-    machine = load_machine(topology, overrides)
-    announce_compiling()
-    curve = run_curve(
-        machine,
-        Offer(pattern, packet_flits, seed, window),
-        loads,
-        mode,
-        lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
-    )
-    _keep_curve(curve, overrides, out, as_json)
+    if pattern is not None:
+        from kernbench.cli.probe_pattern import probe_pattern
+        from kernbench.traffic.offer import Offer
 
+        return probe_pattern(Offer(pattern, packet_flits, seed, window), load, topology, mode, overrides, out, as_json)
+    for name in OF_PATTERN:
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(f"--{name.replace('_', '-')} says how a pattern is sent; give --pattern with it")
+    if texts or file is not None:
+        from kernbench.cli.probe_flows import probe_flows
 
-def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
-    from kernbench.traffic.flow_file import read_flows
-    from kernbench.traffic.flows import parse_flows
+        return probe_flows(texts, file, topology, mode, overrides, out, as_json)
+    from kernbench.cli.probe_survey import probe_survey
 
-    return parse_flows(texts) if file is None else read_flows(file)
-
-
-def _keep_flows(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
-    from kernbench.directory import RESULT, write_directory, write_json
-
-    files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
-    summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
-    if out is not None:
-
-        def write(partial: Path) -> None:
-            table.write_parquet(partial / FLOWS)
-            write_json(summary, partial / RESULT)
-
-        write_directory(out, write)
-    if as_json:
-        click.echo(
-            f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}'
-        )  # `json` would take a second for 300,000
-        return
-    from kernbench.cli.screen import show
-
-    shown = table if len(table) <= MOST_SHOWN else table.sort("latency_ns", descending=True).head(MOST_SHOWN)
-    of = "" if len(table) <= MOST_SHOWN else f"; the {MOST_SHOWN} slowest"
-    click.secho(f"{len(table):,} flows on {result.topology}, {result.mode} mode{of}", bold=True)
-    show(_figures(shown.to_dicts(), FLOW_COLUMNS))
-    _show_effort(summary)
-
-
-def _keep_curve(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
-    from kernbench.directory import RESULT, write_directory, write_json
-    from kernbench.report.load_curve import plot_load_curve
-
-    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
-    files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
-    summary = {**curve.to_dict(), "overrides": overrides, "files": files}
-
-    def write(partial: Path) -> None:
-        curve.table().write_parquet(partial / CURVE)
-        plot_load_curve(curve, partial / PLOT)
-        write_json(summary, partial / RESULT)
-
-    write_directory(out, write)
-    if as_json:
-        click.echo(json.dumps(summary))
-        return
-    from kernbench.cli.screen import show
-
-    offer = curve.offer
-    size = f"packets of {offer.packet_flits} flits, seed {offer.seed}"
-    click.secho(f"{offer.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
-    show(_figures(summary["points"], POINT_COLUMNS))
-    click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {_saturation(curve)}")
-    _show_effort(summary)
-
-
-def _saturation(curve: Curve) -> str:
-    if curve.saturation_load is None:
-        return "not saturated at any of these loads"
-    return f"saturated, with three times that, at load {curve.saturation_load:.3f}"
-
-
-def _show_effort(summary: Mapping[str, Any]) -> None:
-    click.echo(
-        f"makespan {summary['makespan_ns']:,.3f} ns (simulated); "
-        f"{summary['flit_hops']:,} flit hops in {summary['wall_s']:.2f} s"
-    )
-    for made in summary["files"].values():
-        for path in made if isinstance(made, list) else [made]:
-            click.echo(f"wrote {path}")
-
-
-def _figures(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]]) -> Table:
-    """Rows as a table; `columns` gives the title and the format of each field that is shown."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for title, form in columns.values():
-        table.add_column(title, justify="right" if form else "left")
-    for row in rows:
-        table.add_row(*(Text(format(row[name], form)) for name, (_, form) in columns.items()))
-    return table
+    return probe_survey(topology, mode, overrides, out, as_json)

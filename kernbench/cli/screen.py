@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,3 +21,16 @@ def show(table: Table) -> None:
     with console.capture() as captured:
         console.print(table)
     console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def figures_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]]) -> Table:
+    """Rows as a table; `columns` gives the title and the format of each field that is shown. Texts have no format."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for title, form in columns.values():
+        table.add_column(title, justify="right" if form else "left", overflow="fold")  # narrow, but nothing lost
+    for row in rows:
+        table.add_row(*(Text(format(row[name], form)) for name, (_, form) in columns.items()))
+    return table

@@ -5,9 +5,9 @@
     serialisation   the first flit through every link, then the rest of the bytes at the pace of the slowest station
     commit          the first flit in the memory
 
-A part that stores and forwards begins the serialisation anew. This knows nothing of the engine and should agree with it:
-to the tick for whole flits, but where memory channels are slower than the links behind them. These return flits in bursts,
-which may pass those links a little sooner than the sum says.
+A part that stores and forwards begins the serialisation anew. This knows nothing of the engine and agrees with it to the
+tick where flits are whole and the slowest station comes after the overheads. Otherwise the engine may be a little faster
+than the sum: an overhead holds up the first flit alone, and later flits that come slowly anyway do not notice.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Formula:
     commit_fs: int
     bottleneck: str  # a link, or the memory
     bottleneck_gbs: float
+    catches_up: bool  # some overhead comes after the slowest station, so that later flits do not feel it
 
     @property
     def total_fs(self) -> int:
@@ -53,7 +54,8 @@ def predict_flow(machine: Machine, way: Way, nbytes: int) -> Formula:
     of_link = station < machine.edge_count
     begins = np.flatnonzero(tables.whole[steps])
     segments = np.split(rest_fs, begins)
-    slowest = int(np.argmax(machine.stations.fs_per_flit[station] / stripes))
+    pace = machine.stations.fs_per_flit[station] / stripes
+    slowest = int(np.argmax(pace))
     fs_per_flit = int(machine.stations.fs_per_flit[station[slowest]])
     return Formula(
         wire_fs=int(tables.lead_fs[way.route] + tables.tail_fs[way.route] + tables.propagation_fs[way.route])
@@ -63,6 +65,7 @@ def predict_flow(machine: Machine, way: Way, nbytes: int) -> Formula:
         commit_fs=int(first_fs[~of_link].sum()),
         bottleneck=_name(machine, int(station[slowest])),
         bottleneck_gbs=int(stripes[slowest]) * machine.flit_bytes * FS_PER_NS / fs_per_flit,
+        catches_up=_catches_up(pace, tables.overhead_fs[steps]),
     )
 
 
@@ -75,6 +78,13 @@ def _service_fs(machine: Machine, station: np.ndarray, nbytes: int) -> np.ndarra
 
 def _shared(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:
     return -(-amount // np.asarray(among))
+
+
+def _catches_up(pace: np.ndarray, overhead_fs: np.ndarray) -> bool:
+    """Whether behind some overhead (float64[step] pace, int64[step]) all stations are faster than one before it."""
+    slowest_behind = np.maximum.accumulate(pace[::-1])[::-1]
+    charged = np.flatnonzero(overhead_fs[1:]) + 1
+    return bool((np.maximum.accumulate(pace)[charged - 1] > slowest_behind[charged]).any())
 
 
 def _issue_fs(machine: Machine, way: Way) -> int:

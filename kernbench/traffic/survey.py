@@ -36,6 +36,7 @@ class Measured:
     hops: int  # links on the way; in a mesh those between routers
     actual_fs: int
     formula: Formula
+    whole_flits: bool
 
     @property
     def actual_ns(self) -> float:
@@ -135,4 +136,6 @@ def _measure(machine: Machine, case: Case, nbytes: int, mode: str) -> Measured:
     result = run_alone(machine, flows, mode)
     ways, _ = find_ways(machine, flows)
     formula = predict_flow(machine, Way(*ways[0].tolist()), nbytes)
-    return Measured(case, nbytes, int(result.hops[0]), int(result.latency_fs[0]), formula)
+    return Measured(
+        case, nbytes, int(result.hops[0]), int(result.latency_fs[0]), formula, nbytes % machine.flit_bytes == 0
+    )

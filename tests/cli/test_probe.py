@@ -10,6 +10,7 @@ import polars
 import pytest
 
 from kernbench.cli.main import main
+from kernbench.traffic.checks import Check
 
 FLOW_KEYS = ["id", "src", "dst", "bytes", "start_ns", "end_ns", "latency_ns", "effective_gbs", "hops"]
 
@@ -102,18 +103,107 @@ def test_a_light_load_does_not_saturate(capsys: pytest.CaptureFixture[str]) -> N
     assert "; not saturated at any of these loads\n" in capsys.readouterr().out
 
 
-FORMS = (
-    "probe sends what you give it: one of --flow (as often as you like), --flows and --pattern; "
-    "kernbench probe --help shows their forms"
+SURVEY_KEYS = ["topology", "mode", "ok", "reference_bytes", "checks", "summary", "sweep", "overrides", "files"]
+
+
+def test_alone_it_measures_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "-t", "tiny", "--set", "hbm.channel_gbs=64")
+    assert list(found) == SURVEY_KEYS
+    assert (found["ok"], found["files"], found["overrides"]) == (True, {}, {"hbm.channel_gbs": "64"})
+    assert [row["family"] for row in found["summary"]] == ["h2d", "h2d", "d2h", "d2h"] + 4 * ["pe_dma"]
+    assert {row["bytes"] for row in found["summary"]} == {found["reference_bytes"]} == {32768}
+    assert found["summary"][0]["commit_ns"] == 4
+
+
+def test_a_case_is_sent_alone_by_its_flow(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = answer(capsys, "-t", "tiny")["summary"]
+    for row in rows:
+        assert answer(capsys, "-t", "tiny", "--flow", row["flow"])["flows"][0]["latency_ns"] == row["actual_ns"]
+
+
+def test_what_a_survey_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe("-t", "tiny") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "probe of tiny, hybrid mode: 8 cases, 72 runs of one flow each"
+    assert lines[2] == "host to device, writes: 32 KiB from host"
+    assert lines[5].split() == ["cube0", "sip0.cube0.pe0", "8", "299.275", "299.275", "0.275", "24.000", "267.000",
+                                "8.000", "109.5", "128.0", "85.5%"]  # fmt: skip
+    at = lines.index("utilisation of the bottleneck by size")
+    assert lines[at + 1].split()[2::2] == ["4", "8", "16", "32", "64", "128", "256", "512", "1"]
+        "4",
+        "KiB",
+        "8",
+        "KiB",
+        "16",
+        "KiB",
+        "32",
+        "KiB",
+        "64",
+        "KiB",
+        "128",
+        "KiB",
+        "256",
+        "KiB",
+        "512",
+        "KiB",
+        "1",
+        "MiB",
+    ]
+    at = lines.index("invariants, over all sizes")
+    assert [line[:6] for line in lines[at + 1 :: 2][:6]] == ["PASS  "] * 6
+    assert lines[-1] == "all 6 invariants hold"
+
+
+def test_a_bare_network_is_measured_by_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "-t", "mesh_8x8")
+    assert [row["hops"] for row in found["summary"]] == [1, 2, 4, 8, 14]
+    assert [check["passed"] for check in found["checks"]] == [True, True]
+
+
+@pytest.mark.slow
+def test_what_a_survey_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert probe("-t", "tiny", "--output", out) == 0
+    names = ["probe.parquet", "utilisation.svg", "utilisation.png", "result.json"]
+    assert capsys.readouterr().out.splitlines()[-4:] == [f"wrote {out / name}" for name in names]
+    assert sorted(path.name for path in out.iterdir()) == sorted(names)
+    kept = json.loads((out / "result.json").read_text())
+    assert list(kept) == SURVEY_KEYS
+    assert polars.read_parquet(out / "probe.parquet").to_dicts() == kept["sweep"]
+
+
+def test_a_broken_invariant_is_shown_kept_and_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = (Check("time is long", True, "a"), Check("time flows", False, "it stood"), Check("more", None, "b"))
+    monkeypatch.setattr("kernbench.traffic.survey.check_all", lambda _: broken)
+    assert probe("-t", "tiny") == 1
+    printed = capsys.readouterr()
+    assert printed.err == "error: time flows: it stood\n"
+    assert printed.out.splitlines()[-8:] == [
+        "PASS  time is long", "      a", "FAIL  time flows", "      it stood", "n/a   more", "      b", "",
+        "1 of 2 invariants FAIL",
+    ]  # fmt: skip
+    assert probe("-t", "tiny", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+
+
+ONE_KIND = (
+    "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
+    "without any of them it measures the machine"
 )
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], FORMS),
-        (["--flow", "0:1:1", "--pattern", "uniform"], FORMS),
-        (["--flow", "0:1:1", "--flows", "x.csv"], FORMS),
+        (["--flow", "0:1:1", "--pattern", "uniform"], ONE_KIND),
+        (["--flow", "0:1:1", "--flows", "x.csv"], ONE_KIND),
+        (["--window", "5"], "--window says how a pattern is sent; give --pattern with it"),
+        (["--flow", "0:1:1", "--packet-flits", "5"], "--packet-flits says how a pattern is sent; give --pattern with it"),
+        (["--mode", "flits"], "unknown mode 'flits'; did you mean 'flit'? Known: flit, hybrid"),
+        (["-t", "mesh_8x8", "--set", "k=1"],
+         "machine mesh_8x8 has one endpoint, which has nobody to send to; set k to 2 or more"),
         (["--flow", "0:1"], "--flow '0:1' is not of the form SRC:DST:BYTES[:read|write][@START_NS], "
          "such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"),
         (["-t", "mesh_8x8", "--flow", "0:64:1"], "--flow '0:64:1': the machine has no node 64; it has no SIPs, "

@@ -1,4 +1,4 @@
-"""What the page on networks shows is what is printed."""
+"""What the pages on traffic show is what is printed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from tests.readme import ROOT, make_checkout, read_steps, run_step, without_wall
 
 
 @pytest.mark.slow
-def test_every_step_of_the_page_on_networks(tmp_path: Path) -> None:
-    steps = read_steps((ROOT / "docs" / "networks.md").read_text(encoding="utf-8"))
-    assert [step.kind for step in steps] == ["command", "command", "python"]
+@pytest.mark.parametrize(
+    ("page", "kinds"), [("networks.md", ["command", "command", "python"]), ("probe.md", ["command", "python"])]
+)
+def test_every_step_of_a_page(page: str, kinds: list[str], tmp_path: Path) -> None:
+    steps = read_steps((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    assert [step.kind for step in steps] == kinds
     make_checkout(tmp_path)
     for step in steps:
         printed = run_step(step, tmp_path)

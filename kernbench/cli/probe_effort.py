@@ -1,0 +1,24 @@
+"""The last lines of a probe: how much was simulated, and where it was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+def show_effort(summary: Mapping[str, Any]) -> None:
+    """Say the makespan, the work of the simulator and its files."""
+    click.echo(
+        f"makespan {summary['makespan_ns']:,.3f} ns (simulated); "
+        f"{summary['flit_hops']:,} flit hops in {summary['wall_s']:.2f} s"
+    )
+    show_files(summary["files"])
+
+
+def show_files(files: Mapping[str, Any]) -> None:
+    """Say what was written; a value is a path or a list of them."""
+    for made in files.values():
+        for path in made if isinstance(made, list) else [made]:
+            click.echo(f"wrote {path}")

@@ -1,0 +1,90 @@
+"""`kernbench probe --flow` and `--flows`: what was given, and when it arrived."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernbench.cli.probe_effort import show_effort
+from kernbench.cli.screen import figures_table, show
+
+if TYPE_CHECKING:
+    from kernbench.traffic.flows import Flows
+    from kernbench.traffic.run import FlowResult
+
+MOST_SHOWN = 20  # flows; of more, the slowest
+FLOWS = "flows.parquet"
+
+# Title and format of the fields that are shown.
+COLUMNS = {
+    "id": ("id", "d"),
+    "src": ("source", ""),
+    "dst": ("destination", ""),
+    "bytes": ("bytes", ",d"),
+    "hops": ("hops", "d"),
+    "start_ns": ("start ns", ",.3f"),
+    "end_ns": ("end ns", ",.3f"),
+    "latency_ns": ("latency ns", ",.3f"),
+    "effective_gbs": ("GB/s", ",.1f"),
+}
+
+
+def probe_flows(
+    texts: Sequence[str],
+    file: Path | None,
+    topology: str,
+    mode: str,
+    overrides: Mapping[str, str],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Send flows given as texts or in a file; show them and keep them."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
+    from kernbench.machine import load_machine
+    from kernbench.traffic.run import run_flows
+
+    if out is not None:
+        check_directory(out)
+    flows = _read_flows(texts, file)
+    machine = load_machine(topology, overrides)
+    announce_compiling()
+    with progress() as on_progress:
+        result = run_flows(machine, flows, mode, on_progress)
+    _keep(result, overrides, out, as_json)
+
+
+def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
+    from kernbench.traffic.flow_file import read_flows
+    from kernbench.traffic.flows import parse_flows
+
+    return parse_flows(texts) if file is None else read_flows(file)
+
+
+def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
+    from kernbench.directory import RESULT, write_directory, write_json
+
+    files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
+    summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
+    if out is not None:
+
+        def write(partial: Path) -> None:
+            table.write_parquet(partial / FLOWS)
+            write_json(summary, partial / RESULT)
+
+        write_directory(out, write)
+    if as_json:
+        click.echo(
+            f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}'
+        )  # `json` would take a second for 300,000
+        return
+    shown = table if len(table) <= MOST_SHOWN else table.sort("latency_ns", descending=True).head(MOST_SHOWN)
+    of = "" if len(table) <= MOST_SHOWN else f"; the {MOST_SHOWN} slowest"
+    click.secho(f"{len(table):,} flows on {result.topology}, {result.mode} mode{of}", bold=True)
+    show(figures_table(shown.to_dicts(), COLUMNS))
+    show_effort(summary)

@@ -1,0 +1,92 @@
+"""`kernbench probe --pattern`: how latency grows with load."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernbench.cli.probe_effort import show_effort
+from kernbench.cli.screen import figures_table, show
+
+if TYPE_CHECKING:
+    from kernbench.traffic.curve import Curve
+    from kernbench.traffic.offer import Offer
+
+CURVE, PLOT = "curve.parquet", "latency-load"
+
+# Title and format of the fields that are shown.
+COLUMNS = {
+    "load": ("load", "g"),
+    "accepted": ("accepted", ".3f"),
+    "packets": ("packets", ",d"),
+    "latency_ns": ("latency ns", ",.1f"),
+    "p50_ns": ("50 %", ",.1f"),
+    "p99_ns": ("99 %", ",.1f"),
+    "max_ns": ("longest", ",.1f"),
+}
+
+
+def probe_pattern(
+    offer: Offer,
+    load: str,
+    topology: str,
+    mode: str,
+    overrides: Mapping[str, str],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure a pattern at each load; show the curve, keep it and its plot."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.outputs import check_directory
+    from kernbench.machine import load_machine
+    from kernbench.traffic.curve import run_curve
+    from kernbench.traffic.loads import parse_loads
+
+    loads = parse_loads(load)
+    out = out or Path("results", f"{Path(topology).stem}-{offer.pattern}")
+    check_directory(out)
+    machine = load_machine(topology, overrides)
+    announce_compiling()
+    curve = run_curve(
+        machine,
+        offer,
+        loads,
+        mode,
+        lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
+    )
+    _keep(curve, overrides, out, as_json)
+
+
+def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
+    from kernbench.directory import RESULT, write_directory, write_json
+    from kernbench.report.load_curve import plot_load_curve
+
+    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
+    files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
+    summary = {**curve.to_dict(), "overrides": overrides, "files": files}
+
+    def write(partial: Path) -> None:
+        curve.table().write_parquet(partial / CURVE)
+        plot_load_curve(curve, partial / PLOT)
+        write_json(summary, partial / RESULT)
+
+    write_directory(out, write)
+    if as_json:
+        click.echo(json.dumps(summary))
+        return
+    offer = curve.offer
+    size = f"packets of {offer.packet_flits} flits, seed {offer.seed}"
+    click.secho(f"{offer.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
+    show(figures_table(summary["points"], COLUMNS))
+    click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {_saturation(curve)}")
+    show_effort(summary)
+
+
+def _saturation(curve: Curve) -> str:
+    if curve.saturation_load is None:
+        return "not saturated at any of these loads"
+    return f"saturated, with three times that, at load {curve.saturation_load:.3f}"

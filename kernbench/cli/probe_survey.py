@@ -1,0 +1,117 @@
+"""`kernbench probe` without traffic of one's own: the catalogue, its sizes, and whether the invariants hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernbench.cli.probe_effort import show_files
+from kernbench.cli.screen import figures_table, show
+from kernbench.errors import RunError
+from kernbench.units import format_bytes
+
+if TYPE_CHECKING:
+    from kernbench.traffic.survey import Survey
+
+TABLE, PLOT = "probe.parquet", "utilisation"
+
+# Title and format of the fields that are shown.
+COLUMNS = {
+    "name": ("case", ""),
+    "dst": ("other end", ""),
+    "hops": ("hops", "d"),
+    "actual_ns": ("actual\nns", ",.3f"),
+    "formula_ns": ("formula\nns =", ",.3f"),
+    "wire_ns": ("wire\n+", ",.3f"),
+    "overhead_ns": ("overhead\n+", ",.3f"),
+    "serialisation_ns": ("serialisation\n+", ",.3f"),
+    "commit_ns": ("commit", ",.3f"),
+    "effective_gbs": ("effective\nGB/s", ",.1f"),
+    "bottleneck_gbs": ("bottleneck\nGB/s", ",.1f"),
+    "utilisation": ("utilisation", ".1%"),
+}
+VERDICTS = {True: ("PASS", "green"), False: ("FAIL", "red"), None: ("n/a ", "yellow")}
+
+
+def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
+    """Probe a machine by its catalogue. Errors: RunError if an invariant fails, when all is shown and kept."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.outputs import check_directory
+    from kernbench.machine import load_machine
+    from kernbench.traffic.survey import run_survey
+
+    if out is not None:
+        check_directory(out)
+    machine = load_machine(topology, overrides)
+    announce_compiling()
+    survey = run_survey(machine, mode)
+    files = _keep(survey, overrides, out)
+    if as_json:
+        click.echo(json.dumps({**survey.to_dict(), "overrides": overrides, "files": files}))
+    else:
+        _show(survey)
+        show_files(files)
+    if survey.failed:
+        raise RunError("; ".join(f"{check.name}: {check.detail}" for check in survey.failed))
+
+
+def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dict[str, Any]:
+    from kernbench.directory import RESULT, write_directory, write_json
+    from kernbench.report.survey import plot_survey
+
+    if out is None:
+        return {}
+    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
+    files = {"table": str(out / TABLE), "plots": plots, "result": str(out / RESULT)}
+
+    def write(partial: Path) -> None:
+        survey.table().write_parquet(partial / TABLE)
+        plot_survey(survey, partial / PLOT)
+        write_json({**survey.to_dict(), "overrides": overrides, "files": files}, partial / RESULT)
+
+    write_directory(out, write)
+    return files
+
+
+def _show(survey: Survey) -> None:
+    from kernbench.traffic.catalogue import TITLES
+    from kernbench.traffic.survey import REFERENCE_BYTES
+
+    runs = f"{len(survey.summary)} cases, {len(survey.measured)} runs of one flow each"
+    click.secho(f"probe of {survey.topology}, {survey.mode} mode: {runs}", bold=True)
+    for family, same in groupby(survey.summary, lambda one: one.case.family):
+        rows = [one.to_dict() for one in same]
+        click.secho(f"\n{TITLES[family]}: {format_bytes(REFERENCE_BYTES)} from {rows[0]['src']}", bold=True)
+        show(figures_table(rows, COLUMNS))
+    click.secho("\nutilisation of the bottleneck by size", bold=True)
+    show(_sizes(survey))
+    click.secho("\ninvariants, over all sizes", bold=True)
+    for check in survey.checks:
+        verdict, colour = VERDICTS[check.passed]
+        click.echo(f"{click.style(verdict, fg=colour, bold=True)}  {check.name}")
+        click.echo(f"      {check.detail}")
+    _conclude(survey)
+
+
+def _sizes(survey: Survey) -> Any:
+    """A row a case, a column a size."""
+    columns = {"family": ("family", ""), "name": ("case", "")}
+    columns |= {str(one.nbytes): (format_bytes(one.nbytes), ".1%") for one in survey.measured}
+    rows = []
+    for case, same in groupby(survey.measured, lambda one: one.case):
+        row: dict[str, Any] = {"family": case.family, "name": case.name}
+        rows.append(row | {str(one.nbytes): one.utilisation for one in same})
+    return figures_table(rows, columns)
+
+
+def _conclude(survey: Survey) -> None:
+    checked = [check for check in survey.checks if check.passed is not None]
+    if survey.ok:
+        click.secho(f"\nall {len(checked)} invariants hold", fg="green", bold=True)
+    else:
+        click.secho(f"\n{len(survey.failed)} of {len(checked)} invariants FAIL", fg="red", bold=True)

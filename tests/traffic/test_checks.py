@@ -1,0 +1,122 @@
+"""The invariants: each holds, breaks and has nothing to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from kernbench.traffic.catalogue import Case
+from kernbench.traffic.checks import Check, check_all
+from kernbench.traffic.formula import Formula
+from kernbench.traffic.survey import Measured
+
+RISES = "latency rises with hops: host to device, writes"
+BOTH_WAYS = "device to host takes at least as long as host to device"
+NEAR_FAR = "PE DMA to the nearest other cube is faster than to the farthest"
+OWN = "PE DMA is fastest to the PE's own slice"
+WHOLE = "no utilisation over 100 %"
+
+
+def measured(
+    family: str, name: str, hops: int, ns: float, nbytes: int = 4096, catches_up: bool = False, gbs: float = 256
+) -> Measured:
+    kind = "read" if family == "d2h" else "write"
+    formula = Formula(0, 0, 0, 0, "link", gbs, catches_up)
+    return Measured(Case(family, name, "host", f"end {name}", kind), nbytes, hops, int(ns * 1e6), formula, True)
+
+
+def find(found: Sequence[Check], name: str) -> Check:
+    return next(check for check in found if check.name == name)
+
+
+SOUND = (
+    measured("h2d", "a", 2, 40),
+    measured("h2d", "b", 5, 50),
+    measured("d2h", "a", 2, 40),
+    measured("d2h", "b", 5, 51),
+    measured("pe_dma", "own slice", 1, 20),
+    measured("pe_dma", "other slice", 2, 21),
+    measured("pe_dma", "other cube, near", 5, 30),
+    measured("pe_dma", "other cube, far", 4, 31),
+)
+
+
+def test_all_hold() -> None:
+    found = check_all(SOUND)
+    assert [(check.name, check.passed) for check in found] == [
+        (RISES, True),
+        ("latency rises with hops: device to host, reads", True),
+        (BOTH_WAYS, True),
+        (NEAR_FAR, True),
+        (OWN, True),
+        (WHOLE, True),
+    ]
+    assert find(found, BOTH_WAYS).detail == (
+        "closest: host to end a (write, 2 links, 4 KiB) takes 40.000 ns, host to end a (read, 2 links, 4 KiB) takes 40.000 ns"
+    )
+    assert find(found, WHOLE).detail == (
+        "the most is 80.0%: host to end own slice (write, 1 links, 4 KiB) takes 20.000 ns against 256.0 GB/s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name", "detail"),
+    [
+        (
+            measured("h2d", "c", 9, 50),
+            RISES,
+            "host to end b (write, 5 links, 4 KiB) takes 50.000 ns, but host to end c (write, 9 links, 4 KiB) takes 50.000 ns",
+        ),
+        (
+            measured("h2d", "a", 2, 40.001, 8192),
+            BOTH_WAYS,
+            "host to end a (write, 2 links, 8 KiB) takes 40.001 ns, but host to end a (read, 2 links, 8 KiB) takes 40.000 ns",
+        ),
+        (
+            measured("pe_dma", "other SIP", 3, 20),
+            OWN,
+            "host to end own slice (write, 1 links, 4 KiB) takes 20.000 ns, "
+            "but host to end other SIP (write, 3 links, 4 KiB) takes 20.000 ns",
+        ),
+        (
+            measured("pe_dma", "other SIP", 3, 25, gbs=128),
+            WHOLE,
+            "the most is 128.0%: host to end other SIP (write, 3 links, 4 KiB) takes 25.000 ns against 128.0 GB/s",
+        ),
+    ],
+)
+def test_one_breaks(wrong: Measured, name: str, detail: str) -> None:
+    found = check_all([*SOUND, wrong, measured("d2h", "a", 2, 40, 8192)])
+    assert [check.name for check in found if check.passed is False] == [name]
+    assert find(found, name).detail == detail
+
+
+def test_near_and_far_the_wrong_way_round() -> None:
+    found = check_all([one for one in SOUND if one.hops != 4] + [measured("pe_dma", "other cube, far", 9, 30)])
+    assert find(found, NEAR_FAR).passed is False
+
+
+def test_what_is_equally_far_need_not_rise() -> None:
+    found = check_all([*SOUND, measured("h2d", "c", 5, 45)])
+    assert find(found, RISES).passed
+
+
+def test_reads_that_catch_up_are_not_compared() -> None:
+    found = check_all([*SOUND[:2], measured("d2h", "a", 2, 30, catches_up=True), *SOUND[4:]])
+    assert find(found, BOTH_WAYS) == Check(
+        BOTH_WAYS,
+        None,
+        "nothing to compare: a slow memory or mesh hides the overheads of reads, or flits are not whole",
+    )
+
+
+def test_nothing_to_compare() -> None:
+    found = check_all([SOUND[0], SOUND[2], SOUND[4]])
+    told = {check.name: check.detail for check in found if check.passed is None}
+    assert told == {
+        RISES: "nothing to compare: all are the same number of links away",
+        "latency rises with hops: device to host, reads": "nothing to compare: all are the same number of links away",
+        NEAR_FAR: "nothing to compare: there are no two slices in other cubes",
+        OWN: "nothing to compare: there is one slice of HBM",
+    }
