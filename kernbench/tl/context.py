@@ -115,6 +115,17 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     # Waiting
 
+    def release(self, x: TensorHandle) -> None:
+        """Give the scratch of a result back for results of its size; it cannot be used any more. Takes no time.
+
+        A tensor that takes no scratch (loaded, received, a constant) stays as it is.
+        """
+        self._check_tensor("release", x)
+        if self._resident.get(x.addr) is x and x.space == "tcm" and self._scratch.holds(x.addr):
+            del self._resident[x.addr]
+            self._scratch.give_back(x.addr, x.nbytes)
+            x.streamed, x.space = True, "released"
+
     def wait(self, handle: CompletionHandle | RecvFuture | None = None) -> TensorHandle | None:
         """Wait for a composite, or for a message, which is answered; without a handle, for all composites."""
         if isinstance(handle, RecvFuture):

@@ -1,4 +1,7 @@
-"""Where results live: a bump allocator over the scratch region of one PE's TCM, fresh for every kernel run."""
+"""Where results live: the scratch region of one PE's TCM, handed out in order, fresh for every kernel run.
+
+What a kernel releases is handed out again to results of the same size.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,23 @@ ALIGN_BYTES = 16
 class Scratch:
     """Hands out 16-byte-aligned TCM addresses; with base 0 (no PE behind the kernel) every address is 0."""
 
-    __slots__ = ("base", "cursor", "size")
+    __slots__ = ("_released", "base", "cursor", "size")
 
     def __init__(self, base: int, size: int) -> None:
         self.base = base
         self.size = size
         self.cursor = 0
+        self._released: dict[int, list[int]] = {}  # addresses, by rounded size
 
     def take(self, nbytes: int) -> int:
         """The TCM address of nbytes more bytes. Errors: ScratchError (a RuntimeError) when the region is full."""
         if not self.base:
             return 0
+        rounded = _rounded(nbytes)
+        if released := self._released.get(rounded):
+            return released.pop()
         start = self.cursor
-        end = start + -(-nbytes // ALIGN_BYTES) * ALIGN_BYTES
+        end = start + rounded
         if end > self.size:
             fail(
                 f"scratch memory is full: {nbytes} bytes were asked for and {self.size - start} of {self.size} are free",
@@ -31,3 +38,16 @@ class Scratch:
             )
         self.cursor = end
         return self.base + start
+
+    def holds(self, address: int) -> bool:
+        """Whether an address is in the region."""
+        return self.base <= address < self.base + self.size
+
+    def give_back(self, address: int, nbytes: int) -> None:
+        """Let an address that `take(nbytes)` returned be handed out again."""
+        if self.base:
+            self._released.setdefault(_rounded(nbytes), []).append(address)
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // ALIGN_BYTES) * ALIGN_BYTES

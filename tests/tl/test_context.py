@@ -45,6 +45,7 @@ def test_the_surface_is_this_list():
         "recv_async",
         "recv_no_consume",
         "ref",
+        "release",
         "send",
         "sigmoid",
         "sin",
@@ -65,7 +66,7 @@ def test_an_unknown_primitive_lists_the_known():
     assert sentence == (
         "tl has no primitive 'dott'; did you mean 'dot'? Known: abs, add, arange, cdiv, clamp, composite, cos, cycles, "
         "div, dot, exp, fma, full, load, log, max, maximum, min, minimum, mul, num_programs, program_id, recv, recv_async, "
-        "recv_no_consume, ref, send, sigmoid, sin, softmax, sqrt, store, sub, sum, trans, wait, where, zeros"
+        "recv_no_consume, ref, release, send, sigmoid, sin, softmax, sqrt, store, sub, sum, trans, wait, where, zeros"
     )
     assert not hasattr(TLContext(0, 1), "dott")
     with pytest.raises(AttributeError):

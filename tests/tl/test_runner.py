@@ -287,6 +287,29 @@ def test_live_needs_memory():
         SteppedKernel(blind, empty)
 
 
+def test_released_scratch_is_handed_out_again():
+    def kernel(*, tl):
+        x = tl.load(BASE, (128, 1024))
+        total = x + 0
+        for _ in range(20):  # of 256 KiB each, in 1 MiB
+            former, total = total, total + x
+            tl.release(former)
+        tl.release(x)  # takes no scratch: still there
+        tl.store(BASE, total + x)
+
+    Rig().record(kernel)
+
+
+def test_what_is_released_cannot_be_used():
+    def kernel(*, tl):
+        total = tl.load(BASE, 8) + 1
+        tl.release(total)
+        tl.store(BASE, total)
+
+    with pytest.raises(KernelError, match=r"tl.store got TensorHandle\(\(8,\), f16, released:.*, which is not in TCM"):
+        Rig().record(kernel)
+
+
 def test_scratch_is_fresh_for_each_run_and_fills():
     def kernel(times, *, tl):
         x = tl.load(A, (128, 1024))  # 256 KiB
