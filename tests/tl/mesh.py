@@ -1,5 +1,6 @@
 """PEs of a machine that are neighbours and run a kernel each, without a host."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -45,7 +46,7 @@ class Slice:
 def line(*wheres, **ring):
     """Tables of PEs in a row: each has the next at E, which has it at W."""
     tables = {where: {} for where in wheres}
-    for west, east in zip(wheres, wheres[1:], strict=False):
+    for west, east in pairwise(wheres):
         tables[west]["E"] = Ring(*east, "W", **ring)
         tables[east]["W"] = Ring(*west, "E", **ring)
     return tables
@@ -86,12 +87,12 @@ class Mesh:
         for where, kernel in kernels.items():
             pe = self.pes[where]
             stepped = SteppedKernel(pe, kernel, live=self.live)
+            running[pe.thread.id] = pe, stepped
             if self.live:
                 pe.thread.ask()
-                running[pe.thread.id] = stepped
-            elif stepped.resume(0):
-                running[pe.thread.id] = stepped
-        self.session.run(lambda thread, now_fs: running[thread].resume(now_fs))
+            else:
+                self._step(pe, stepped, 0)
+        self.session.run(lambda thread, now_fs: self._step(*running[thread], now_fs))
         self.session.check_finished(exclude=self.ipcq.watchers)
         if not self.live:
             of_thread = {pe.thread.id: self.memory[where] for where, pe in self.pes.items()}
@@ -99,9 +100,13 @@ class Mesh:
             replay.advance(self.session.op_issue_fs, self.session.op_end_fs)
         return [self._end(where) for where in kernels]
 
+    def _step(self, pe, stepped, now_fs):
+        if not stepped.resume(now_fs):
+            pe.thread.mark(self.program.tag("end"))
+
     def _end(self, where):
-        thread, ends = self.pes[where].thread, self.session.op_end_fs
-        return max((int(ends[row : row + count].max()) for _, row, count in thread.chunks), default=0)
+        thread = self.pes[where].thread
+        return int(self.session.op_end_fs[thread.find_row(thread.row_count - 1)])
 
     def times(self, name):
         """(issue, start, end) of each row with an op name, in the order of their start."""
