@@ -147,8 +147,8 @@ def test_constants_can_be_stored():
         (lambda tl: tl.full("ab", 1), "tl.full got the shape ('a', 'b'); give an int or a tuple of ints"),
         (lambda tl: tl.arange(4, 4), "tl.arange got 4 and 4; give two ints, the second one greater"),
         (lambda tl: tl.trans(tl.zeros(4)), "tl.trans got TensorHandle((4,), f16, tcm:0x0); give a tensor of two dimensions or more"),  # noqa: E501
-        (lambda tl: tl.cycles(-1), "tl.cycles got -1; give a whole number of cycles, 0 or more"),  # noqa: E501
-        (lambda tl: tl.wait(3), "tl.wait got 3; give what tl.composite or tl.recv_async returned, or nothing to wait for all composites"),
+        (lambda tl: tl.cycles(-1), "tl.cycles got -1; give a whole number of cycles, 0 or more"),
+        (lambda tl: tl.wait(3), "tl.wait got 3; give what tl.composite or tl.recv_async returned, or nothing to wait for all composites"),  # noqa: E501
         (lambda tl: tl.store(BASE, 3), "tl.store got 3; give a tensor, such as one from tl.load"),
         (
             lambda tl: tl.store(BASE, tl.ref(BASE, 4)),

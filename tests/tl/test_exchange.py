@@ -1,9 +1,10 @@
 """Messages between PEs: what they carry and when, by hand, recorded and live alike.
 
-On "tiny" the DMA of PE A is five links from that of PE B, 9.5 mm in all: a flit takes 1 ns a link and 0.095 ns on the way, those
-behind it follow every ns. A credit of 16 bytes takes 0.0625 ns a link.
+On "tiny" the DMA of PE A is five links from that of PE B, 9.5 mm in all: a flit takes 1 ns a link and 0.095 ns on the way,
+those behind it follow every ns. A credit of 16 bytes takes 0.0625 ns a link.
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -483,13 +484,13 @@ def test_many_messages_across_the_default_machine(mode):
     """A ring of cubes around the corner of a package and over to the other package."""
     wheres = [(0, 0, 0), (0, 1, 0), (0, 5, 3), (1, 0, 0), (1, 15, 7)]
     tables = line(*wheres, tier="sram")
-    kernels = {where: (lambda i: lambda *, tl: _pass_on(tl, i, len(wheres)))(i) for i, where in enumerate(wheres)}
+    kernels = {where: partial(_pass_on, i, len(wheres)) for i, where in enumerate(wheres)}
     run = both(kernels, tables, topology="sip_2x4x4", mode=mode)
     for i, where in enumerate(wheres):
         assert (numbers(run, where, 2048) == sum(range(i + 1))).all()
 
 
-def _pass_on(tl, i, count):
+def _pass_on(i, count, *, tl):
     total = tl.full(2048, i)
     if i:
         total = total + tl.recv("W", 2048)
