@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernbench.errors import InputError, suggest
 
-SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py"}
+SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py", "benches/ccl": ".py"}
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -63,4 +63,10 @@ def show_path(path: Path | str) -> str:
     return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)
 
 
-_SINGULAR = {"topology": "topology", "models": "model sheet", "sweeps": "sweep", "benches": "bench"}
+_SINGULAR = {
+    "topology": "topology",
+    "models": "model sheet",
+    "sweeps": "sweep",
+    "benches": "bench",
+    "benches/ccl": "collective algorithm",
+}

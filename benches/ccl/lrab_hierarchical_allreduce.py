@@ -1,0 +1,130 @@
+"""All-reduce by hierarchy: to the root cube of each SIP, between the roots, and back.
+
+Rows of cubes reduce towards the root's column from both sides, that column towards the root from both ends. The roots
+exchange: on a ring each passes all that it gets, ranks - 1 rounds; on a torus along the rows, then along the columns; on a mesh
+each row reduces to its first SIP and broadcasts back, then each column. Then all goes back the way it came.
+"""
+
+from __future__ import annotations
+
+from kernbench.ccl import (
+    SIP_TOPO_MESH,
+    SIP_TOPO_RING,
+    SIP_TOPO_TORUS,
+    TOPO_NAME_TO_KIND,
+    Message,
+    Plan,
+    circulate,
+    pass_on,
+)
+
+
+def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
+    """The root is the centre unless the plan says otherwise."""
+    return n_elem, cube_w, cube_h, world_size, plan or Plan()
+
+
+def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
+    """Reduce this PE's part with those of its fellows."""
+    part = plan.part(tl, n_elem)
+    if not part.elements:
+        return
+    pieces = plan.cut(part)
+    cube = tl.program_id(axis=1) % (cube_w * cube_h)
+    towards, inwards = way(cube, root_of(plan, cube_w, cube_h), cube_w, cube_h)
+    totals = []
+    for piece in pieces:
+        total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
+        for direction in inwards:
+            total = plan.combine(tl, total, tl.recv(direction, piece.elements, plan.dtype))
+        if towards:
+            tl.send(towards, total)
+            tl.release(total)
+        else:
+            totals.append(total)
+    if not towards:
+        exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h)
+    for i, piece in enumerate(pieces):
+        total = tl.recv(towards, piece.elements, plan.dtype) if towards else totals[i]
+        pass_on(tl, inwards, total)
+        tl.store(t_ptr + piece.offset, total)
+
+
+def root_of(plan, cube_w, cube_h):
+    """The root cube: where the plan names none, or one that takes no part, the centre."""
+    if plan.root is not None and plan.root < cube_w * cube_h:
+        return plan.root
+    return cube_h // 2 * cube_w + cube_w // 2
+
+
+def way(cube, root, cube_w, cube_h):
+    """Where a cube's sum goes (None: it is the root), and from where terms come."""
+    (y, x), (root_y, root_x) = divmod(cube, cube_w), divmod(root, cube_w)
+    if x != root_x:
+        beyond = x > 0 if x < root_x else x + 1 < cube_w
+        return ("E", ["W"] * beyond) if x < root_x else ("W", ["E"] * beyond)
+    inwards = ["W"] * (x > 0) + ["E"] * (x + 1 < cube_w)
+    if y < root_y:
+        return "S", inwards + ["N"] * (y > 0)
+    if y > root_y:
+        return "N", inwards + ["S"] * (y + 1 < cube_h)
+    return None, inwards + ["N"] * (y > 0) + ["S"] * (y + 1 < cube_h)
+
+
+def exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h):
+    """Reduce the totals of all roots, in place."""
+    if kind == SIP_TOPO_RING:
+        around(tl, plan, pieces, totals, world_size, "global_E", "global_W")
+    elif kind == SIP_TOPO_TORUS:
+        around(tl, plan, pieces, totals, sip_w, "global_E", "global_W")
+        around(tl, plan, pieces, totals, sip_h, "global_S", "global_N")
+    else:
+        along(tl, plan, pieces, totals, rank % sip_w, sip_w, "global_E", "global_W")
+        along(tl, plan, pieces, totals, rank // sip_w, sip_h, "global_S", "global_N")
+
+
+def around(tl, plan, pieces, totals, count, forward, backward):
+    """On a ring: every piece goes all the way round, and everyone adds it."""
+    own = [
+        Message(i, count - 1, lambda _, piece=piece: piece.elements, lambda tensor=tensor: tensor)
+        for i, (piece, tensor) in enumerate(zip(pieces, totals, strict=True))
+    ]
+
+    def add(i, _distance, tensor):
+        totals[i] = plan.combine(tl, totals[i], tensor)
+
+    circulate(tl, own, add, dtype=plan.dtype, window=plan.window, forward=forward, backward=backward)
+
+
+def along(tl, plan, pieces, totals, at, count, forward, backward):
+    """On a chain: sums go to its first, and the result back."""
+    for i, piece in enumerate(pieces):
+        if at + 1 < count:
+            totals[i] = plan.combine(tl, totals[i], tl.recv(forward, piece.elements, plan.dtype))
+        if at:
+            tl.send(backward, totals[i])
+    for i, piece in enumerate(pieces):
+        if at:
+            tl.release(totals[i])
+            totals[i] = tl.recv(backward, piece.elements, plan.dtype)
+        if at + 1 < count:
+            tl.send(forward, totals[i])
+
+
+def bound(cost, world, nbytes, plan):
+    """Up and down the mesh of cubes, and the roots' exchange; bytes leave the farthest cube, or a root, one by one.
+
+    alpha_c * 2 * hops + max(n * beta_c + rounds * alpha_s, n * (bytes of an exchange / n) * beta_s + alpha_s)
+    """
+    root_y, root_x = divmod(root_of(plan, world.cube_w, world.cube_h), world.cube_w)
+    hops = max(root_x, world.cube_w - 1 - root_x) + max(root_y, world.cube_h - 1 - root_y)
+    cube, sip = cost.best("N", "E", "S", "W"), cost.best("global_N", "global_E", "global_S", "global_W")
+    if world.kind == SIP_TOPO_RING:
+        rounds = load = world.ranks - 1
+    elif world.kind == SIP_TOPO_TORUS:
+        rounds, load = world.sip_w + world.sip_h - 2, max(world.sip_w, world.sip_h) - 1
+    else:
+        rounds, load = 2 * (world.sip_w + world.sip_h - 2), 1 if world.ranks > 1 else 0
+    through_cubes = (nbytes * cube.beta_ns if hops else 0) + rounds * sip.alpha_ns
+    through_sips = load * nbytes * sip.beta_ns + min(rounds, 1) * sip.alpha_ns
+    return 2 * hops * cube.alpha_ns + max(through_cubes, through_sips)

@@ -1,0 +1,50 @@
+"""Reduce along the ring of ranks, to the root from both sides, piece after piece."""
+
+from __future__ import annotations
+
+from kernbench.ccl import (
+    SIP_TOPO_MESH,
+    SIP_TOPO_RING,
+    SIP_TOPO_TORUS,
+    TOPO_NAME_TO_KIND,
+    Plan,
+)
+from kernbench.ccl import ring_neighbours as neighbours
+
+COLLECTIVE = "reduce"
+EAST, WEST = "global_E", "global_W"
+
+
+def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
+    """Nothing beyond the plan, whose root is the rank that gets the sum."""
+    return n_elem, cube_w, cube_h, world_size, plan or Plan(root=0)
+
+
+def way(distance, world_size):
+    """Where sums go (None: they end here) and come from, so many ranks east of the root."""
+    half = world_size // 2
+    if distance == 0:
+        return None, [EAST] * (world_size > 1) + [WEST] * (world_size > 2)
+    if distance <= half:
+        return WEST, [EAST] * (distance < half)
+    return EAST, [WEST] * (distance - 1 > half)
+
+
+def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
+    """Add what comes to this PE's part and pass the sum on; the root stores it."""
+    target, sources = way((rank - plan.root) % world_size, world_size)
+    for piece in plan.cut(plan.part(tl, n_elem)) if target or sources else []:
+        total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
+        for source in sources:
+            total = plan.combine(tl, total, tl.recv(source, piece.elements, plan.dtype))
+        if target:
+            tl.send(target, total)
+        else:
+            tl.store(t_ptr + piece.offset, total)
+        tl.release(total)
+
+
+def bound(cost, world, nbytes, plan):
+    """The last byte leaves the farthest rank after all others and goes half way round."""
+    link = cost.best(EAST, WEST)
+    return nbytes * link.beta_ns + world.ranks // 2 * link.alpha_ns

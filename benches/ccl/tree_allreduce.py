@@ -1,0 +1,54 @@
+"""All-reduce on a binary tree: sums go up to its root and the result comes down, piece after piece.
+
+The fewest steps, 2 log2 P; every link carries the whole buffer twice.
+"""
+
+from __future__ import annotations
+
+from kernbench.ccl import (
+    SIP_TOPO_MESH,
+    SIP_TOPO_RING,
+    SIP_TOPO_TORUS,
+    TOPO_NAME_TO_KIND,
+    Plan,
+    level,
+    pass_on,
+    position,
+)
+from kernbench.ccl import tree_neighbours as neighbours
+
+
+def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
+    """Nothing beyond the plan."""
+    return n_elem, cube_w, cube_h, world_size, plan or Plan()
+
+
+def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
+    """Reduce this PE's part with those of its fellows."""
+    part, count = plan.part(tl, n_elem), world_size * cube_w * cube_h
+    if not part.elements or count == 1:
+        return
+    at = position(rank, tl.program_id(axis=1), cube_w, cube_h)
+    north, west, east = (level(cube_w * cube_h) + side for side in "NWE")
+    children = [side for side, child in ((west, 2 * at + 1), (east, 2 * at + 2)) if child < count]
+    totals = []
+    for piece in plan.cut(part):
+        total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
+        for child in children:
+            total = plan.combine(tl, total, tl.recv(child, piece.elements, plan.dtype))
+        if at:
+            tl.send(north, total)
+            tl.release(total)
+        else:
+            totals.append(total)
+    for i, piece in enumerate(plan.cut(part)):
+        total = tl.recv(north, piece.elements, plan.dtype) if at else totals[i]
+        pass_on(tl, children, total)
+        tl.store(t_ptr + piece.offset, total)
+
+
+def bound(cost, world, nbytes, plan):
+    """The last byte leaves a leaf after all others and goes up and down: n * beta + 2 * depth * alpha."""
+    link = cost.best(f"{level(world.cubes)}N")
+    depth = (world.ranks * world.cubes).bit_length() - 1
+    return nbytes * link.beta_ns + 2 * depth * link.alpha_ns

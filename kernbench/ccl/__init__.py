@@ -1,0 +1,38 @@
+"""What a collective algorithm is, and what it is configured with; the names below are what algorithm modules use.
+
+An algorithm module is a file in `benches/ccl/` (the working directory's, then ours) with the contract of `module.py`.
+"""
+
+from __future__ import annotations
+
+from kernbench.ccl.order import level, peer_at, position, ring_neighbours, tree_neighbours
+from kernbench.ccl.plan import Part, Plan
+from kernbench.ccl.ring import Message, circulate, pass_on
+from kernbench.ccl.topology import (
+    SIP_TOPO_MESH,
+    SIP_TOPO_RING,
+    SIP_TOPO_TORUS,
+    TOPO_NAME_TO_KIND,
+    find_grid,
+)
+from kernbench.ccl.wiring import Peer, World
+
+__all__ = [
+    "SIP_TOPO_MESH",
+    "SIP_TOPO_RING",
+    "SIP_TOPO_TORUS",
+    "TOPO_NAME_TO_KIND",
+    "Message",
+    "Part",
+    "Peer",
+    "Plan",
+    "World",
+    "circulate",
+    "find_grid",
+    "level",
+    "pass_on",
+    "peer_at",
+    "position",
+    "ring_neighbours",
+    "tree_neighbours",
+]

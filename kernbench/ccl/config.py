@@ -1,0 +1,188 @@
+"""`ccl.yaml`: which algorithm does which collective, and what its queues are like.
+
+The file is `./ccl.yaml`, else `./benches/ccl/ccl.yaml`, else ours. What an algorithm's own entry says goes before `defaults`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from kernbench import library
+from kernbench.ccl.module import FOLDER, Algorithm, load_algorithm
+from kernbench.errors import InputError, suggest
+from kernbench.spec.fields import Bytes, BytesOrZero, Count
+from kernbench.spec.model import Model, check
+from kernbench.spec.yaml import Mark, load, mark_tree
+
+FILE = "ccl.yaml"
+BufferKind = Literal["tcm", "sram", "hbm"]
+BUFFER_KINDS = ("tcm", "sram", "hbm")
+
+
+class Defaults(Model):
+    """What holds for all algorithms; the figures of the queues are those of the documents."""
+
+    algorithm: str = "lrab_hierarchical_allreduce"  # of all_reduce
+    collectives: dict[str, str] = Field(default_factory=dict)  # the algorithm of each other collective
+    buffer_kind: BufferKind = "tcm"
+    backpressure: Literal["poll", "sleep"] = "sleep"
+    n_slots: Count = 4
+    slot_size: Bytes = 4096
+    vc_chunk_size: Bytes = 256
+    ipcq_credit_size_bytes: BytesOrZero = 16
+    world_size: Count | None = None
+
+
+class Entry(Model):
+    """What is said of one algorithm."""
+
+    module: str | None = None  # the entry's name
+    topology: str | None = None  # the machine's
+    buffer_kind: BufferKind | None = None
+    backpressure: Literal["poll", "sleep"] | None = None
+    n_slots: Count | None = None
+    slot_size: Bytes | None = None
+    n_elem: Count = 2048  # of a PE, where a bench is not told
+    world_size: Count | None = None
+
+
+class CclFile(Model):
+    """All of a `ccl.yaml`."""
+
+    defaults: Defaults = Defaults()
+    algorithms: dict[str, Entry] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """The rings between two neighbours: slots, bytes of each, and the memory they lie in."""
+
+    kind: str
+    n_slots: int
+    slot_bytes: int
+    credit_bytes: int
+    backpressure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A read `ccl.yaml`, with what a run set over it."""
+
+    file: Path | None
+    spec: CclFile
+
+    def algorithm(self, collective: str = "all_reduce") -> tuple[str, Entry]:
+        """The name and entry of the algorithm of a collective. Errors: InputError if none is configured."""
+        defaults = self.spec.defaults
+        name = defaults.algorithm if collective == "all_reduce" else defaults.collectives.get(collective)
+        if name is None:
+            raise InputError(
+                f"{self.where}: no algorithm is configured for {collective}; name one under defaults.collectives"
+            )
+        return name, self.spec.algorithms.get(name, Entry())
+
+    def load(self, collective: str = "all_reduce") -> Algorithm:
+        """The module that does a collective. Errors: InputError for one that cannot be loaded or does another."""
+        name, entry = self.algorithm(collective)
+        module = entry.module or name
+        try:
+            found = load_algorithm(module)
+        except InputError as error:
+            known = sorted(set(self.spec.algorithms) | set(library.list_names(FOLDER)))
+            if str(error).startswith("unknown"):
+                raise InputError(
+                    f"{self.where}: unknown algorithm {name!r} for {collective}{suggest(name, known)}"
+                ) from None
+            raise
+        if found.collective != collective:
+            raise InputError(
+                f"{self.where}: algorithm {name!r} does {found.collective}, but is configured for {collective}"
+            )
+        return found
+
+    def world_size(self, sips: int) -> int:
+        """How many ranks: of the algorithm's entry, else of the defaults, else all SIPs. Errors: InputError for too many."""
+        name, entry = self.algorithm()
+        asked, by = entry.world_size, f"algorithms.{name}.world_size"
+        if asked is None:
+            asked, by = self.spec.defaults.world_size, "defaults.world_size"
+        if asked is None:
+            return sips
+        if asked > sips:
+            raise InputError(
+                f"{self.where}: {by} is {asked}, but this run has {sips} {'SIP' if sips == 1 else 'SIPs'}; "
+                "lower it or give the topology more with sips.count"
+            )
+        return asked
+
+    def topology(self, machine: str) -> str:
+        """The SIP topology: of the entry, else the machine's."""
+        return self.algorithm()[1].topology or machine
+
+    def queues(self, collective: str = "all_reduce") -> Queues:
+        """The rings that an algorithm gets."""
+        defaults, (_, entry) = self.spec.defaults, self.algorithm(collective)
+        return Queues(
+            kind=entry.buffer_kind or defaults.buffer_kind,
+            n_slots=entry.n_slots or defaults.n_slots,
+            slot_bytes=entry.slot_size or defaults.slot_size,
+            credit_bytes=defaults.ipcq_credit_size_bytes,
+            backpressure=entry.backpressure or defaults.backpressure,
+        )
+
+    @property
+    def where(self) -> str:
+        """The file, as messages show it."""
+        return "the defaults of ccl.yaml" if self.file is None else library.show_path(self.file)
+
+
+SETTINGS = {  # what a run may set over the file, and where it stands there
+    "algorithm": str,
+    "buffer_kind": str,
+    "backpressure": str,
+    "n_slots": int,
+    "slot_size": int,
+    "world_size": int,
+    "topology": str,
+}
+
+
+def find_file() -> Path | None:
+    """The `ccl.yaml` that counts, or None."""
+    candidates = [Path.cwd() / FILE, *(folder / FILE for folder in library.folders(FOLDER))]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def load_config(file: str | Path | None = None, settings: Mapping[str, object] | None = None) -> Config:
+    """Read `ccl.yaml` (or another file) and set things over it: those of SETTINGS, which go before every entry.
+
+    Errors: InputError for a file or a setting that does not hold, with file:line:col.
+    """
+    if file is not None and not Path(file).is_file():
+        raise InputError(f"no such file: {file}; give the path of a ccl.yaml, or nothing for {find_file() or FILE}")
+    path = Path(file) if file is not None else find_file()
+    spec = CclFile() if path is None else check(CclFile, load(path))
+    given = {name: value for name, value in (settings or {}).items() if value is not None}
+    for name in given:
+        if name not in SETTINGS:
+            raise InputError(f"unknown setting {name!r} of collectives{suggest(name, SETTINGS)}")
+    return Config(path, _set(spec, given) if given else spec)
+
+
+def _set(spec: CclFile, given: Mapping[str, object]) -> CclFile:
+    """A file with settings over it: the algorithm for all_reduce, the rest over the defaults and every entry."""
+    tree = spec.model_dump(exclude_none=True)
+    rest = {name: value for name, value in given.items() if name != "algorithm"}
+    if "algorithm" in given:
+        tree["defaults"]["algorithm"] = given["algorithm"]
+    chosen = tree["algorithms"].setdefault(tree["defaults"]["algorithm"], {})
+    chosen |= rest
+    for entry in tree["algorithms"].values():
+        entry |= {name: value for name, value in rest.items() if name not in ("world_size", "topology")}
+    tree["defaults"] |= {name: value for name, value in rest.items() if name != "topology"}
+    return check(CclFile, mark_tree(tree, Mark("the settings of collectives")))

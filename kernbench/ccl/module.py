@@ -1,0 +1,100 @@
+"""Algorithm modules: files dropped into `benches/ccl/`, each one way of doing one collective.
+
+The contract: `kernel` is the device kernel; `kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4)` builds its arguments,
+which follow the tensors' addresses and are followed by rank, topology kind, sip_w and sip_h, which the backend appends;
+`SIP_TOPO_RING`, `SIP_TOPO_TORUS` and `SIP_TOPO_MESH` are the kinds and `TOPO_NAME_TO_KIND` names them. A module may have
+more: `COLLECTIVE` (all_reduce unless it says otherwise), a `plan` among the keywords of `kernel_args` (see `Plan`),
+`neighbours(rank, cube, world)` for directions of its own, `bound(cost, world, nbytes, plan)` for a lower bound of its time (see
+`cost.py`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kernbench import library
+from kernbench.ccl.plan import Plan
+from kernbench.ccl.wiring import Neighbours, grid_neighbours
+from kernbench.errors import InputError, KernBenchError, suggest
+from kernbench.source import execute, line_of, said
+
+FOLDER = "benches/ccl"
+COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier")
+_KINDS = ("SIP_TOPO_RING", "SIP_TOPO_TORUS", "SIP_TOPO_MESH")
+_loaded: dict[tuple[Path, int, int], Algorithm] = {}  # by file, mtime and size
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """A loaded module."""
+
+    name: str
+    file: Path
+    collective: str
+    kernel: Callable[..., Any]
+    kinds: Mapping[str, int]  # TOPO_NAME_TO_KIND
+    neighbours: Neighbours
+    own_wiring: bool
+    bound: Callable[..., float] | None
+    kernel_args: Callable[..., Any]
+    takes_plan: bool
+
+    def arguments(self, world_size: int, n_elem: int, cube_w: int, cube_h: int, plan: Plan) -> tuple[Any, ...]:
+        """What the kernel gets between the addresses and what the backend appends. Errors: InputError if it raises."""
+        extra = {"plan": plan} if self.takes_plan else {}
+        try:
+            return tuple(self.kernel_args(world_size, n_elem, cube_w=cube_w, cube_h=cube_h, **extra))
+        except KernBenchError:
+            raise
+        except Exception as error:
+            raise InputError(f"{line_of(error, self.file)}: kernel_args raised {said(error)}") from error
+
+
+def load_algorithm(name: str) -> Algorithm:
+    """The algorithm of a module by name or path; the file is run once for each version of it.
+
+    Errors: InputError for an unknown module, one that does not load, or one that breaks the contract.
+    """
+    path = library.find(FOLDER, name)
+    stat = path.stat()
+    key = (path, stat.st_mtime_ns, stat.st_size)
+    if key not in _loaded:
+        _loaded[key] = _check(path, execute(path, "ccl", "algorithm module"))
+    return _loaded[key]
+
+
+def _check(path: Path, module: ModuleType) -> Algorithm:
+    shown = library.show_path(path)
+    missing = [name for name in (*_KINDS, "TOPO_NAME_TO_KIND", "kernel_args", "kernel") if not hasattr(module, name)]
+    if missing:
+        raise InputError(
+            f"{shown} is no algorithm module: it lacks {', '.join(missing)}; see docs/collectives.md for the contract"
+        )
+    for name in ("kernel_args", "kernel", "neighbours", "bound"):
+        if hasattr(module, name) and not callable(getattr(module, name)):
+            raise InputError(f"{shown}: {name} is {getattr(module, name)!r}; make it a function")
+    collective = getattr(module, "COLLECTIVE", "all_reduce")
+    if collective not in COLLECTIVES:
+        raise InputError(f"{shown}: COLLECTIVE is {collective!r}{suggest(str(collective), COLLECTIVES)}")
+    if not isinstance(module.TOPO_NAME_TO_KIND, Mapping):
+        raise InputError(
+            f"{shown}: TOPO_NAME_TO_KIND is {module.TOPO_NAME_TO_KIND!r}; make it a dict of names to kinds"
+        )
+    keywords = inspect.signature(module.kernel_args).parameters.values()
+    return Algorithm(
+        name=path.stem,
+        file=path,
+        collective=collective,
+        kernel=module.kernel,
+        kinds=dict(module.TOPO_NAME_TO_KIND),
+        neighbours=getattr(module, "neighbours", grid_neighbours),
+        own_wiring=hasattr(module, "neighbours"),
+        bound=getattr(module, "bound", None),
+        kernel_args=module.kernel_args,
+        takes_plan=any(keyword.name == "plan" or keyword.kind is keyword.VAR_KEYWORD for keyword in keywords),
+    )

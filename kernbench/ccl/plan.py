@@ -1,0 +1,73 @@
+"""What the kernel of a collective is told beyond the figures of the contract.
+
+A tensor lies in parts over PEs. Each PE that holds one runs the kernel on its own part, together with the PEs of the same
+number elsewhere: on the other cubes and SIPs, or on the other SIPs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from kernbench.dtypes import itemsize
+
+OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the primitive of each
+
+
+class Part(NamedTuple):
+    """Elements behind one another: byte offset from the tensor's address, and how many."""
+
+    offset: int
+    elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One collective on one layout. A module that takes `plan` gets one; without it the contract's figures say all.
+
+    `chunk` is the elements that fit a slot, `window` the slots of a ring. `spans[cube][pe]` is (first element, elements)
+    of a PE's part, (0, 0) for one that takes no part; None is the layout of the contract: `n_elem` in pe0 of each cube.
+    `root` is the root cube of a hierarchy or the root rank of a rooted collective.
+    """
+
+    dtype: str = "f16"
+    op: str = "sum"
+    chunk: int = 2048
+    window: int = 4
+    spans: tuple[tuple[tuple[int, int], ...], ...] | None = None
+    root: int | None = None
+
+    def part(self, tl: Any, n_elem: int) -> Part:
+        """The part of the PE that asks; of 0 elements if it has none."""
+        cube, pe = tl.program_id(axis=1), tl.program_id(axis=0)
+        if self.spans is None:
+            first, elements = (cube * n_elem, n_elem) if pe == 0 else (0, 0)
+        else:
+            first, elements = self.spans[cube][pe]
+        return Part(first * itemsize(self.dtype), elements)
+
+    def cut(self, part: Part) -> list[Part]:
+        """A part in pieces that fit a slot, all but the last of one size."""
+        return list(self._pieces(part))
+
+    def _pieces(self, part: Part) -> Iterator[Part]:
+        for first in range(0, part.elements, self.chunk):
+            elements = min(self.chunk, part.elements - first)
+            yield Part(part.offset + first * itemsize(self.dtype), elements)
+
+    def share(self, part: Part, count: int) -> list[Part]:
+        """A part in `count` shares behind one another, whose sizes differ by one at most."""
+        least, more = divmod(part.elements, count)
+        ends = [0]
+        for i in range(count):
+            ends.append(ends[-1] + least + (i < more))
+        size = itemsize(self.dtype)
+        return [Part(part.offset + a * size, b - a) for a, b in pairwise(ends)]
+
+    def combine(self, tl: Any, a: Any, b: Any) -> Any:
+        """`a` and `b` reduced elementwise; the scratch of `a` is free afterwards."""
+        result = getattr(tl, OPS[self.op])(a, b)
+        tl.release(a)
+        return result

@@ -1,0 +1,111 @@
+"""Who is whose neighbour: directions of a PE, and where they lead.
+
+Three levels, four directions in each: `N E S W` between cubes, `intra_…` between the PEs of a cube, `global_…` between SIPs. A
+level leads to the place of the same number on the others: the same PE of the next cube, the same cube and PE of the next
+SIP. An algorithm module may lay its own directions under these names with a function `neighbours`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kernbench.ccl.topology import SIP_TOPO_MESH, SIP_TOPO_RING
+from kernbench.errors import InputError
+
+OPPOSITE = {"N": "S", "S": "N", "E": "W", "W": "E"}
+LEVELS = ("", "intra_", "global_")
+DIRECTIONS = tuple(level + name for level in LEVELS for name in OPPOSITE)
+
+
+class Peer(NamedTuple):
+    """Where a direction leads: the rank and cube of the neighbour, and which of its directions leads back."""
+
+    rank: int
+    cube: int
+    back: str
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The participants of a collective: `ranks` SIPs in a grid, `cubes` of a mesh in each, all PEs alike."""
+
+    ranks: int
+    kind: int
+    sip_w: int
+    sip_h: int
+    cube_w: int
+    cube_h: int
+
+    @property
+    def cubes(self) -> int:
+        """How many cubes of a SIP take part together."""
+        return self.cube_w * self.cube_h
+
+
+Neighbours = Callable[[int, int, World], Mapping[str, Peer]]  # (rank, cube, world) → direction → peer
+
+
+def grid_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
+    """The neighbours in the mesh of cubes, and among the SIPs by their topology; a PE is never its own neighbour."""
+    x, y = cube % world.cube_w, cube // world.cube_w
+    found = {
+        name: Peer(rank, row * world.cube_w + column, OPPOSITE[name])
+        for name, (column, row) in _around(x, y).items()
+        if 0 <= column < world.cube_w and 0 <= row < world.cube_h
+    }
+    for name, other in _sips_around(rank, world).items():
+        if other != rank:
+            found[f"global_{name}"] = Peer(other, cube, f"global_{OPPOSITE[name]}")
+    return found
+
+
+def intra_neighbours(pe: int, pes: int) -> dict[str, int]:
+    """The PEs around one within its cube, as a grid of two rows (one, if their number is odd) that ends."""
+    w = pes // 2 if pes % 2 == 0 else pes
+    x, y = pe % w, pe // w
+    return {
+        f"intra_{name}": row * w + column
+        for name, (column, row) in _around(x, y).items()
+        if 0 <= column < w and 0 <= row < pes // w
+    }
+
+
+def _around(x: int, y: int) -> dict[str, tuple[int, int]]:
+    return {"N": (x, y - 1), "E": (x + 1, y), "S": (x, y + 1), "W": (x - 1, y)}
+
+
+def _sips_around(rank: int, world: World) -> dict[str, int]:
+    """The ranks around one: of a ring along all, of a grid that ends or wraps."""
+    if world.kind == SIP_TOPO_RING:
+        return {"E": (rank + 1) % world.ranks, "W": (rank - 1) % world.ranks}
+    w, h = world.sip_w, world.sip_h
+    found = {}
+    for name, (column, row) in _around(rank % w, rank // w).items():
+        if world.kind == SIP_TOPO_MESH and not (0 <= column < w and 0 <= row < h):
+            continue
+        found[name] = row % h * w + column % w
+    return found
+
+
+def check_wiring(name: str, wiring: Mapping[tuple[int, int], Mapping[str, Peer]]) -> None:
+    """Hold that each direction is known and leads back. Errors: InputError naming both ends of the first that does not.
+
+    `wiring` is by (rank, cube); `name` is the module that laid it.
+    """
+    for (rank, cube), directions in wiring.items():
+        for direction, peer in directions.items():
+            here, there = f"{direction!r} of cube {cube} of rank {rank}", f"cube {peer.cube} of rank {peer.rank}"
+            for used in (direction, peer.back):
+                if used not in DIRECTIONS:
+                    raise InputError(
+                        f"algorithm {name!r} uses the direction {used!r} in {here}; known: {', '.join(DIRECTIONS)}"
+                    )
+            back = wiring.get((peer.rank, peer.cube), {}).get(peer.back)
+            if back is None or (back.rank, back.cube, back.back) != (rank, cube, direction):
+                leads = f"leads to cube {back.cube} of rank {back.rank}" if back else "leads nowhere"
+                raise InputError(
+                    f"algorithm {name!r}: {here} leads to {there}, whose {peer.back!r} {leads}; "
+                    "let every direction lead back"
+                )
