@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from kernbench.analytic import Sheet
+from kernbench.analytic.frame import Frame, build_frame
+from kernbench.analytic.reach import Reach, Works, list_works
+from kernbench.analytic.work import sum_up
 from kernbench.errors import InputError
 from kernbench.host.device import Device
 from kernbench.host.launch import Launch
+from kernbench.machine.origins import find_origins
+from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
+
+_CELLS = 1 << 21  # times that are worked on at once: what a cache holds
+_MOST_POINTS = 1 << 13
 
 if TYPE_CHECKING:
     from kernbench.host.layout import Layout
@@ -81,6 +91,84 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:
         upper_fs=whole.upper_fs,
         binding=whole.binding,
     )
+
+
+class BenchSheet:
+    """The bounds of a recorded program with launches, for many points: those of `find_bounds` at each, to the femtosecond.
+
+    `figures`: the fields of the topology that they depend on, as the machine has them. Errors: as `find_bounds`; also
+    InputError without a launch.
+    """
+
+    def __init__(self, program: Program, launches: Sequence[Launch]) -> None:
+        if not launches:
+            raise InputError("a program without a launch has no latency to bound for many points; bound it by itself")
+        frame = self._frame = build_frame(program, find_origins(program.machine))
+        self.figures = {field: float(program.machine.figures[field]) for field in frame.basis.fields}
+        self._works = list_works(frame)
+        self._upper = sum_up(frame)
+        completed = [_row(launch.completed) for launch in launches]
+        self._latencies = [Reach(frame, self._works, [_row(launch.issued)], completed) for launch in launches]
+        self._completed = completed
+        self._execs = [_Exec(frame, self._works, launch) for launch in launches]
+        nodes = max((len(reach) for reach in (*self._latencies, *(one.reach for one in self._execs))), default=1)
+        self._chunk = max(1, min(_MOST_POINTS, _CELLS // max(nodes, len(self._works.atom), 1)))
+
+    def evaluate(self, values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+        """float64[point] latency_ns, pe_exec_ns, lower_ns and upper_ns where fields have these values, `count` of each.
+
+        Fields that `values` leaves out are as the machine has them.
+        """
+        names = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns")
+        found = {name: np.empty(count) for name in names}
+        for first in range(0, count, self._chunk):
+            here = slice(first, min(first + self._chunk, count))
+            size = here.stop - first
+            given = {
+                field: values[field][here] if field in values else np.full(size, base)
+                for field, base in self.figures.items()
+            }
+            for name, times in zip(names, self._evaluate(given, size), strict=True):
+                found[name][here] = times / FS_PER_NS
+        return found
+
+    def _evaluate(self, values: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, ...]:
+        atoms_fs = self._frame.basis.fs(values, count)
+        work_fs = self._works.fs(self._frame.moves, atoms_fs)
+        latency = np.zeros(count, np.int64)
+        for reach in self._latencies:
+            latency = np.maximum(latency, reach.times(work_fs)[reach.find(self._completed)].max(axis=0, initial=0))
+        by_sip: dict[int, np.ndarray] = {}
+        for one in self._execs:
+            by_sip[one.sip] = by_sip.get(one.sip, 0) + one.took_fs(work_fs)
+        pe_exec = np.max([np.zeros(count, np.int64), *by_sip.values()], axis=0)
+        return latency, pe_exec, latency, (atoms_fs @ self._upper).astype(np.int64)
+
+
+class _Exec:
+    """What the PEs of a launch take, from the opening of its barrier to the end of the last."""
+
+    def __init__(self, frame: Frame, works: Works, launch: Launch) -> None:
+        self.sip = launch.message.sip
+        self._started = [_row(place) for place in launch.started]
+        self._finished = _blockers(frame, [_row(place) for place in launch.finished])
+        self.reach = Reach(frame, works, self._started, [*self._started, *self._finished])
+
+    def took_fs(self, work_fs: np.ndarray) -> np.ndarray:
+        """int64[point]"""
+        end = self.reach.times(work_fs)
+        finished, started = self.reach.find(self._finished), self.reach.find(self._started)
+        if not finished:
+            return np.zeros(work_fs.shape[1], np.int64)
+        return np.maximum(0, end[finished].max(axis=0) - end[started].min(axis=0))
+
+
+def _blockers(frame: Frame, rows: Sequence[int]) -> list[int]:
+    """The rows for which the threads of some rows waited before they issued them."""
+    place = np.empty(len(frame.rows.op), np.int64)
+    place[frame.rows.row] = np.arange(len(frame.rows.row))
+    blocker = frame.rows.blocker[place[list(rows)]]
+    return blocker[blocker != NONE].tolist()
 
 
 def _row(place: tuple[Thread, int]) -> int:

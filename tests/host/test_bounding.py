@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernbench import DPPolicy, InputError, bench, run
+from kernbench.host.bench import find_bench
+from kernbench.host.bounding import BenchSheet
+from kernbench.host.recording import record
+from kernbench.machine.variants import Variants
+from tests.analytic.recording import BENCHES
 
 pytestmark = pytest.mark.slow
 
@@ -69,3 +76,42 @@ def test_an_unknown_mode() -> None:
     with pytest.raises(InputError) as caught:
         run(doubling, "tiny", mode="analytc")
     assert str(caught.value) == ("unknown mode 'analytc'; did you mean 'analytic'? Known: analytic, flit, hybrid")
+
+
+FIGURES = sorted(Variants("tiny", {}).fields)
+
+
+@pytest.mark.parametrize("name", BENCHES)
+@settings(max_examples=6, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from(FIGURES), st.floats(0.05, 2000), max_size=5), min_size=1, max_size=4))
+def test_a_sheet_of_many_points_says_what_runs_say(name, points) -> None:
+    variants = Variants("tiny", {})
+    recording = record(find_bench(name), variants.base, BENCHES[name], [0])
+    sheet = BenchSheet(recording.program, recording.launches)
+    values = {
+        field: np.array([point.get(field, base) for point in points], float) for field, base in sheet.figures.items()
+    }
+    found = sheet.evaluate(values, len(points))
+    for at, point in enumerate(points):
+        alone = run(name, "tiny", mode="analytic", parameters=BENCHES[name], overrides=point)
+        assert {column: found[column][at] for column in found} == {column: getattr(alone, column) for column in found}
+
+
+def test_more_points_than_are_worked_on_at_once() -> None:
+    variants = Variants("tiny", {})
+    recording = record(find_bench("vector-add"), variants.base, {}, [0])
+    sheet = BenchSheet(recording.program, recording.launches)
+    gbs = np.linspace(1, 200, 20_001)
+    found = sheet.evaluate({"hbm.channel_gbs": gbs}, len(gbs))
+    for at in (0, 8191, 8192, 20_000):
+        one = sheet.evaluate({"hbm.channel_gbs": gbs[at : at + 1]}, 1)
+        assert {name: times[at] for name, times in found.items()} == {name: times[0] for name, times in one.items()}
+    assert (np.diff(found["latency_ns"]) <= 0).all()
+
+
+def test_a_sheet_needs_a_launch() -> None:
+    base = Variants("tiny", {}).base
+    recording = record(find_bench(copying), base, {}, [0])
+    with pytest.raises(InputError) as caught:
+        BenchSheet(recording.program, recording.launches)
+    assert str(caught.value) == "a program without a launch has no latency to bound for many points; bound it by itself"
