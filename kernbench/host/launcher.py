@@ -1,0 +1,190 @@
+"""Ranks of a bench: one greenlet for each SIP, taking turns in one thread, so that a run is the same every time.
+
+A rank runs until it must wait: at a collective, for all other ranks to come there, or to look at the simulated machine, for
+all others to have issued what they issue before they wait themselves. Nothing here takes simulated time. If a rank raises,
+every other is released (its `finally` blocks run) and that first error is the one the bench ends with.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import DeadlockError, InputError, KernBenchError, RunError
+from kernbench.library import show_path
+
+if TYPE_CHECKING:
+    from greenlet import greenlet
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+@dataclass(slots=True, eq=False)
+class Rank:
+    """One worker of a spawn."""
+
+    index: int
+    device: int  # the SIP on which it makes tensors and launches
+    greenlet: greenlet = field(init=False, repr=False)
+    waits: str = ""  # what it waits in, for messages; "" while it can run
+    looks: bool = False  # waits for the machine, not for other ranks
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class _Meeting:
+    """A collective that some ranks have come to."""
+
+    what: str
+    came: dict[int, Any] = field(default_factory=dict)  # by rank: what it brought
+
+
+class Launcher:
+    """Spawns ranks, and lets them meet."""
+
+    def __init__(self) -> None:
+        self._ranks: list[Rank] = []
+        self._meeting: _Meeting | None = None
+
+    @property
+    def spawned(self) -> int:
+        """How many ranks run; 0 outside of `spawn`."""
+        return len(self._ranks)
+
+    @property
+    def current(self) -> Rank | None:
+        """The rank whose worker calls; None outside of workers."""
+        if not self._ranks:
+            return None
+        from greenlet import getcurrent
+
+        here = getcurrent()
+        return next((rank for rank in self._ranks if rank.greenlet is here), None)
+
+    def spawn(self, fn: Callable[..., object], args: Sequence[Any], nprocs: int) -> None:
+        """Run `fn(rank, *args)` for every rank; returns when all have ended.
+
+        Errors: those of the first rank that raised, with its number and line; DeadlockError if all that have not ended
+        wait for one another.
+        """
+        from greenlet import greenlet
+
+        if self._ranks:
+            raise InputError("spawn was called by a rank; spawn all ranks from the bench's own function")
+        self._ranks = [Rank(index, index) for index in range(nprocs)]
+        for rank in self._ranks:
+            rank.greenlet = greenlet(lambda rank=rank: fn(rank.index, *args))
+        try:
+            self._take_turns(fn)
+        finally:
+            self._release()
+
+    def meet(self, what: str, brought: Any, act: Callable[[dict[int, Any]], Any]) -> Any:
+        """Wait until every rank has come here, then let the last of them act on what all brought, by rank.
+
+        Returns what `act` returned. Errors: InputError outside of ranks, or if the ranks come to different things.
+        """
+        rank = self.current
+        if rank is None:
+            raise InputError(f"{what} was called outside of a rank; call it in a worker of torch.multiprocessing.spawn")
+        meeting = self._meeting
+        if meeting is None:
+            meeting = self._meeting = _Meeting(what)
+        elif meeting.what != what:
+            other = next(iter(meeting.came))
+            raise InputError(
+                f"it calls {what}, at {caller()}, while rank {other} waits in {self._ranks[other].waits}; "
+                "let all ranks call the same collectives in the same order"
+            )
+        meeting.came[rank.index] = brought
+        if len(meeting.came) < len(self._ranks):
+            self._wait(rank, f"{what}, at {caller()}", looks=False)
+            return meeting.came[-1]
+        self._meeting = None
+        meeting.came[-1] = result = act({index: meeting.came[index] for index in range(len(self._ranks))})
+        for other in self._ranks:
+            if not other.looks:
+                other.waits = ""
+        return result
+
+    def settle(self) -> None:
+        """Called before the machine runs: a rank first lets all others come to where they wait themselves."""
+        rank = self.current
+        if rank is not None and len(self._ranks) > 1:
+            self._wait(rank, "a look at the machine", looks=True)
+
+    def _wait(self, rank: Rank, what: str, *, looks: bool) -> None:
+        rank.waits, rank.looks = what, looks
+        parent = rank.greenlet.parent
+        assert parent is not None
+        parent.switch()
+
+    def _take_turns(self, fn: Callable[..., object]) -> None:
+        while True:
+            running = [rank for rank in self._ranks if not rank.ended and not rank.waits]
+            looking = [rank for rank in self._ranks if rank.looks]
+            if not running and looking:
+                looking[0].waits, looking[0].looks = "", False
+                running = looking[:1]
+            if not running:
+                break
+            for rank in running:
+                self._resume(rank, fn)
+        self._check_ended()
+
+    def _resume(self, rank: Rank, fn: Callable[..., object]) -> None:
+        try:
+            rank.greenlet.switch()
+        except KernBenchError as error:
+            raise type(error)(f"rank {rank.index}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise RunError(
+                f"rank {rank.index} of {getattr(fn, '__name__', 'the worker')!r} raised {type(error).__name__}: {error}, "
+                f"at {_raising_line(error)}"
+            ) from error
+        rank.ended = rank.greenlet.dead
+
+    def _check_ended(self) -> None:
+        waits = [f"rank {rank.index} waits in {rank.waits}" for rank in self._ranks if not rank.ended]
+        if waits:
+            ended = [str(rank.index) for rank in self._ranks if rank.ended]
+            raise DeadlockError(
+                f"deadlock of ranks: {'; '.join(waits)}; {'ranks' if len(ended) > 1 else 'rank'} {', '.join(ended)} "
+                f"{'have' if len(ended) > 1 else 'has'} ended without; let all ranks call the same collectives"
+            )
+
+    def _release(self) -> None:
+        """End every rank that has not; what they raise while they end is of no interest any more."""
+        from greenlet import GreenletExit
+
+        ranks = self._ranks
+        for rank in ranks:
+            if not rank.greenlet.dead and rank.greenlet:
+                try:
+                    rank.greenlet.throw(GreenletExit)
+                except Exception:
+                    continue
+        self._ranks, self._meeting = [], None
+
+
+def caller() -> str:
+    """file:line of the nearest caller outside of KernBench."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return "an unknown line" if frame is None else f"{show_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _raising_line(error: BaseException) -> str:
+    """file:line of the innermost line outside of KernBench in a traceback."""
+    found, traceback = "an unknown line", error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            found = f"{show_path(file)}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return found

@@ -1,0 +1,27 @@
+"""How a bench hears that it asked for something of PyTorch that is not modelled here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, NoReturn
+
+from kernbench.errors import InputError, suggest
+
+
+class UnsupportedError(InputError, AttributeError):
+    """A name of PyTorch that this runtime does not have; an AttributeError too, so that `hasattr` answers."""
+
+
+class Namespace:
+    """A part of `torch`. What it lacks is refused with what would do, or with the names it has."""
+
+    title: ClassVar[str]  # as the user writes it
+    refused: ClassVar[Mapping[str, str]] = {}  # name → why not, and what to do instead
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        instead = self.refused.get(name)
+        known = [known for known in dir(type(self)) if not known.startswith("_") and known not in ("title", "refused")]
+        tail = f": {instead}" if instead else suggest(name, known, most=len(known))
+        raise UnsupportedError(f"{self.title} has no {name!r}{tail}")
