@@ -40,6 +40,10 @@ class Part(Section):
         """How many jobs are served at once; `way` is "read" or "write" where both are served side by side."""
         return 1
 
+    def passing(self) -> tuple[int, bool]:
+        """What it does to a message that passes it: its overhead (fs), and whether it waits for the whole of it."""
+        return round(getattr(self, "overhead_fs", 0)), self.whole
+
     def figures(self) -> dict[str, float]:
         """Its parameters and its ports that are numbers, `x_fs` as `x`; where `gbs` is one, with `byte` in fs."""
         ports = {name.removesuffix("_fs"): getattr(self, name) for name in type(self).ports}

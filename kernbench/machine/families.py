@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
+
+from pydantic import create_model
 
 from kernbench.components.part import Part
 from kernbench.machine import mesh, sip
@@ -20,10 +23,24 @@ class Family:
     spec: type[Model]
     expand: Callable[[Any, str, str], Machine]
 
+    def parts(self) -> dict[str, type[Part]]:
+        """The standard part of each field that is one."""
+        fields = {name: field.annotation for name, field in self.spec.model_fields.items()}
+        return {name: kind for name, kind in fields.items() if isinstance(kind, type) and issubclass(kind, Part)}
+
     def kinds(self) -> dict[str, str]:
         """The kind of sheet for each part among the fields."""
-        parts = {name: field.annotation for name, field in self.spec.model_fields.items()}
-        return {name: kind.kind for name, kind in parts.items() if isinstance(kind, type) and issubclass(kind, Part)}
+        return {name: part.kind for name, part in self.parts().items()}
+
+    def with_parts(self, classes: Mapping[str, type[Part]]) -> Family:
+        """The family with other implementations of some parts."""
+        return Family(_spec_with(self.spec, tuple(classes.items())), self.expand) if classes else self
+
+
+@lru_cache(maxsize=32)
+def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -> type[Model]:
+    fields: dict[str, Any] = {name: (part, ...) for name, part in classes}
+    return create_model(spec.__name__, __base__=spec, **fields)
 
 
 FAMILIES: dict[str, Family] = {"mesh": Family(mesh.MeshSpec, mesh.expand), "sip": Family(SipSpec, sip.expand)}

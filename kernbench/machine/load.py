@@ -1,8 +1,9 @@
 """From a topology's name to a compiled machine.
 
-The compile cache is keyed by the bytes of everything that is read (the topology, all sheets, the overrides, our own
-sources), so a hit needs neither YAML nor the checker. Machines are kept in the process too: their routes are then found
-once for all runs on them.
+The compile cache is keyed by the bytes of everything that is read (the topology, all sheets and drop-ins, the overrides, our
+own sources), so a hit needs neither YAML nor the checker. A sheet that a topology names by its path stands in no folder that
+is known before the topology is read: machines keep the hashes of such files, and are compiled anew when these change.
+Machines are kept in the process too: their routes are then found once for all runs on them.
 """
 
 from __future__ import annotations
@@ -10,18 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench import library
-from kernbench.errors import InputError
 from kernbench.machine import store
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
-    from kernbench.machine.families import Family
     from kernbench.spec.model import Model
 
 IN_PROCESS = 8  # machines kept, latest first
@@ -37,7 +37,7 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
     overrides = dict(overrides or {})
     key = _key(path, overrides)
     machine = _recent.pop(key, None) or store.load(key)
-    if machine is None:
+    if machine is None or machine.sources != _hash(machine.sources):
         machine = compile_machine(path, overrides)
         store.save(key, machine)
     _recent[key] = machine
@@ -48,53 +48,49 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
 
 def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = None) -> Model:
     """The checked fields of a topology and of all its sheets, without the machine. Errors: as `load_machine`."""
-    return check_topology(library.find("topology", topology), dict(overrides or {}))[1]
+    from kernbench.machine.topology import check_topology
+
+    return check_topology(library.find("topology", topology), dict(overrides or {})).spec
 
 
-def field_names(topology: str | Path) -> list[str]:
-    """The dotted paths that overrides of a topology may set. Errors: InputError for an unknown topology or family."""
-    from kernbench.machine.families import FAMILIES
-    from kernbench.spec.model import leaf_paths
-    from kernbench.spec.topology import family_of, load_tree
+def field_names(topology: str | Path, overrides: Mapping[str, object] | None = None) -> list[str]:
+    """The dotted paths that overrides of a topology may set, where `overrides` may choose the sheets of its parts.
 
-    tree = load_tree(library.find("topology", topology), {})
-    return list(leaf_paths(FAMILIES[family_of(tree, FAMILIES)].spec))
+    Errors: InputError for an unknown topology or family.
+    """
+    from kernbench.machine.topology import list_fields
+
+    return list_fields(library.find("topology", topology), dict(overrides or {}))
 
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     """The machine of a topology file, checked and expanded anew."""
-    family, spec = check_topology(path, overrides)
-    digest = hashlib.sha256(f"{path.stem}\n{_sources()}\n{spec.model_dump_json()}".encode()).hexdigest()
-    return family.expand(spec, path.stem, digest)
+    from kernbench.machine.topology import check_topology
 
-
-def check_topology(path: Path, overrides: Mapping[str, object]) -> tuple[Family, Model]:
-    """The family of a topology file and its checked fields. Errors: as `load_machine`."""
-    from kernbench.machine.families import FAMILIES
-    from kernbench.spec.model import check, leaf_paths
-    from kernbench.spec.topology import complete, family_of, load_tree
-
-    tree = load_tree(path, overrides)
-    family = FAMILIES[family_of(tree, FAMILIES)]
-    tree, problems = complete(tree, family.kinds(), overrides, leaf_paths(family.spec))
-    try:
-        spec = check(family.spec, tree)
-    except InputError as error:
-        raise InputError("\n".join([*problems, str(error)])) from None
-    if problems:
-        raise InputError("\n".join(problems))
-    return family, spec
+    found = check_topology(path, overrides)
+    own = [f"{part} {found.dropins[part].sha256}" for part in sorted(found.dropins)]
+    text = "\n".join([path.stem, _sources(), found.spec.model_dump_json(), *own])
+    machine = found.family.expand(found.spec, path.stem, hashlib.sha256(text.encode()).hexdigest())
+    searched = {folder.resolve() for folder in library.folders("models")}
+    outside = (str(file) for file in found.files if file.parent not in searched)
+    return replace(machine, dropins=found.dropins, sources=_hash(outside))
 
 
 def _key(path: Path, overrides: Mapping[str, object]) -> str:
+    """Of all that is known to be read: the topology, the overrides, every sheet and drop-in that has a name."""
     digest = hashlib.sha256(_sources().encode())
     digest.update(json.dumps([path.stem, sorted(overrides.items())], default=repr).encode())
-    sheets = sorted(sheet for folder in library.folders("models") for sheet in folder.glob("*.yaml"))
-    for file in (path, *sheets):
+    models = sorted(file for folder in library.folders("models") for file in folder.glob("*.*"))
+    for file in (path, *(file for file in models if file.suffix in (".yaml", ".py"))):
         text = file.read_bytes()
-        digest.update(f"{file.name} {len(text)}\n".encode())
+        digest.update(f"{file} {len(text)}\n".encode())
         digest.update(text)
     return digest.hexdigest()
+
+
+def _hash(files: Iterable[str]) -> dict[str, str]:
+    """The hashes of files; one that is gone has none."""
+    return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files if Path(file).is_file()}
 
 
 @cache

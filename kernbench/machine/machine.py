@@ -17,6 +17,7 @@ from kernbench.errors import InputError, suggest
 from kernels_jit.tables import Stations
 
 if TYPE_CHECKING:
+    from kernbench.machine.costs import Costs
     from kernbench.machine.graph import Csr
     from kernbench.machine.intents import Intent
     from kernbench.machine.mesh_places import MeshShape
@@ -31,6 +32,15 @@ class Terminal:
     first_station: int
     stripes: int
     overhead_fs: int
+
+
+@dataclass(frozen=True, slots=True)
+class DropIn:
+    """A part's own implementation (see `components.dropin`) with its parameters, as plain values."""
+
+    file: str
+    sha256: str  # of its text
+    parameters: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -66,6 +76,9 @@ class Machine:
     server_slots: np.ndarray  # int64[server]
 
     shape: Shape | MeshShape = field(repr=False)  # how many of everything
+    dropins: Mapping[str, DropIn] = field(default_factory=dict, repr=False)  # by part: those that are not standard
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)  # hashes of files outside `models` folders
+    costs: Costs = field(init=False, repr=False)  # what the work of a PE costs
     places: Places = field(init=False, repr=False)  # the only maker of part names: PEs, memories, endpoints
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)
@@ -74,12 +87,14 @@ class Machine:
     _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        from kernbench.machine.costs import Costs
         from kernbench.machine.routes import Routing
 
         self.node_id = {name: i for i, name in enumerate(self.node_name)}
         self.server_id = {name: i for i, name in enumerate(self.server_name)}
         self.places = self.shape.locate(self.node_id, self.server_id)
         self.routing = Routing(self)
+        self.costs = Costs(self.family, self.dropins)
 
     @property
     def node_count(self) -> int:

@@ -2,7 +2,8 @@
 
 A compiled machine holds the times and, among its figures, the fields themselves; which time comes from which field is known
 to its family alone and written down here once more, because bounds are formulas in the fields. A test compiles machines with
-other fields and compares. A time that is not in these tables is a constant: bounds hold, but do not follow its field.
+other fields and compares. A time that is not in these tables is a constant: bounds hold, but do not follow its field. So are
+all times of a part that somebody dropped in: what it makes of its fields, only it knows.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def find_origins(machine: Machine) -> Origins:
     known: dict[Origin, int] = {}
 
     def index(field: str | None, factor: int | None = None) -> int:
-        if field is None or field not in machine.figures:
+        if field is None or field not in machine.figures or field.partition(".")[0] in machine.dropins:
             return -1
         return known.setdefault(Origin(field, factor), len(known))
 
@@ -116,8 +117,9 @@ def find_origins(machine: Machine) -> Origins:
         service[channels] = index(_CHANNELS.get(kinds[at]), 1)
         overhead[channels] = paid
         turn[channels] = index(f"{part}.turn_ns")
-    figures = {figure: Origin(*rate) for figure, rate in _RATES.items() if rate[0] in machine.figures}
-    for name in machine.figures:
+    standard = [name for name in machine.figures if name.partition(".")[0] not in machine.dropins]
+    figures = {figure: Origin(*rate) for figure, rate in _RATES.items() if rate[0] in standard}
+    for name in standard:
         part, _, figure = name.partition(".")
         field = f"{part}.{figure.removesuffix('_access')}_ns"
         if (figure in ("overhead", "tlb", "turn") or figure.endswith("_access")) and field in machine.figures:

@@ -23,7 +23,7 @@ def expand(spec: SipSpec, name: str, digest: str) -> Machine:
     across, down = spec.sips.grid()
     gap = spec.sips.gap_mm
     switch_at = ((across * (width + gap) - gap) / 2, -gap)
-    switch = builder.node("switch", "switch", switch_at, spec.switch.overhead_fs)
+    switch = builder.node("switch", "switch", switch_at, *spec.switch.passing())
     for sip in range(spec.sips.count):
         shift = builder.paste(cell, f"sip{sip}.", (sip % across * (width + gap), sip // across * (height + gap)))
         pcie_ep = shift + cell.names.index("io0.pcie_ep")
@@ -93,17 +93,17 @@ def _join(sip: Builder, spec: SipSpec, a: int, b: int, connections: int) -> None
 
 def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
     width, height = _sip_mm(spec)[0], spec.sip.io_chiplet_mm
-    noc = sip.node("io0.io_noc", "io_noc", (width / 2, height / 2), spec.io_noc.overhead_fs)
-    pcie_ep = sip.node("io0.pcie_ep", "pcie_ep", (width / 2, 0.0), spec.pcie_ep.overhead_fs, whole=True)
-    io_cpu = sip.node("io0.io_cpu", "io_cpu", (width / 2 + height / 2, height / 2), spec.io_cpu.overhead_fs, whole=True)
-    sip.server("io0.pcie_ep", "cpu")
-    sip.server("io0.io_cpu", "cpu")
+    noc = sip.node("io0.io_noc", "io_noc", (width / 2, height / 2), *spec.io_noc.passing())
+    pcie_ep = sip.node("io0.pcie_ep", "pcie_ep", (width / 2, 0.0), *spec.pcie_ep.passing())
+    io_cpu = sip.node("io0.io_cpu", "io_cpu", (width / 2 + height / 2, height / 2), *spec.io_cpu.passing())
+    sip.server("io0.pcie_ep", "cpu", spec.pcie_ep.slots())
+    sip.server("io0.io_cpu", "cpu", spec.io_cpu.slots())
     sip.link(noc, pcie_ep, EdgeKind.IO, spec.pcie_ep.gbs)
     sip.link(noc, io_cpu, EdgeKind.COMMAND, spec.pcie_ep.gbs)
     for column, cube_port in enumerate(cube_ports):
         left = column * (spec.cube.width_mm + spec.sip.gap_mm)
         at = (left + spec.cube.width_mm / 2, height)
-        port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, spec.ucie.overhead_fs)
+        port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *spec.ucie.passing())
         for i, router in enumerate(spec.cube.ucie.N):
             conn_at = (left + sip_cube.router_at(spec, router)[0], height * 0.75)
             conn = sip.node(f"io0.io_ucie{column}.conn{i}", "conn", conn_at)

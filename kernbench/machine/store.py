@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kernbench.machine.machine import Machine, Terminal
+from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.places import Shape
 from kernels_jit.tables import Stations
@@ -32,6 +32,7 @@ _JSON = (
     "station_name",
     "server_name",
     "server_kind",
+    "sources",
 )
 _ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
 _SHAPES = {"mesh": MeshShape, "sip": Shape}  # by family
@@ -86,6 +87,7 @@ def _prune(folder: Path) -> None:
 
 def _pack(machine: Machine) -> dict[str, Any]:
     meta = {name: getattr(machine, name) for name in _JSON} | {"shape": asdict(machine.shape)}
+    meta["dropins"] = {part: asdict(dropin) for part, dropin in machine.dropins.items()}
     packed: dict[str, Any] = {"meta": np.frombuffer(json.dumps(meta).encode(), np.uint8)}
     packed |= {name: getattr(machine, name) for name in _ARRAYS}
     packed |= {_STATIONS + name: array for name, array in machine.stations._asdict().items()}
@@ -97,6 +99,7 @@ def _pack(machine: Machine) -> dict[str, Any]:
 def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     meta = json.loads(kept["meta"].tobytes())
     shape = _SHAPES[meta["family"]](**_frozen(meta.pop("shape")))
+    dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
     held = _frozen(meta)
     held |= {name: kept[name] for name in _ARRAYS}
     return Machine(
@@ -104,6 +107,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
         stations=Stations(**{name: kept[_STATIONS + name] for name in Stations._fields}),
         terminals={int(row[0]): Terminal(*(int(x) for x in row[1:])) for row in kept[_TERMINALS].tolist()},
         shape=shape,
+        dropins=dropins,
     )
 
 

@@ -20,13 +20,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from kernbench import library
-from kernbench.machine.load import check_topology, compile_machine, load_machine
+from kernbench.machine.load import compile_machine, load_machine, load_spec
 from kernbench.machine.machine import Machine
 from kernbench.machine.origins import Origin, find_origins
 from kernbench.spec.model import Model
 from kernbench.spec.topology import override
 
-_OWN = {"digest", "places", "routing", "node_id", "server_id", "_csr", "_weights"}  # not compared
+_OWN = {"digest", "costs", "places", "routing", "node_id", "server_id", "_csr", "_weights"}  # not compared
 
 
 class Variants:
@@ -38,7 +38,7 @@ class Variants:
     def __init__(self, topology: str | Path, structure: Mapping[str, object]) -> None:
         self.base = load_machine(topology, structure)
         self._path, self._structure = library.find("topology", topology), dict(structure)
-        self._spec = check_topology(self._path, self._structure)[1]
+        self._spec: Any = load_spec(self._path, self._structure)
         self._origins = find_origins(self.base)
         self._proved: set[str] = set()
         self._refuted: set[str] = set()
@@ -77,7 +77,7 @@ class Variants:
         try:
             return {name: _with(getattr(self._spec, name), values) for name, values in given.items()}
         except ValidationError:
-            check_topology(self._path, {**self._structure, **figures})  # says what is wrong with them
+            load_spec(self._path, {**self._structure, **figures})  # says what is wrong with them
             raise
 
     def _make(self, sections: Mapping[str, Any], values: Mapping[str, float]) -> Machine:

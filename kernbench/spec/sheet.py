@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -28,8 +29,8 @@ class Sheet(Model):
     parameters: dict[str, Parameter] = Field(default_factory=dict)
 
 
-def load_sheet(name: str, kind: str) -> tuple[Sheet, Marked]:
-    """A sheet, and the tree {parameter: value with unit} that enters the topology under the part's name.
+def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
+    """The file of a sheet, and the tree {parameter: value with unit} that enters the topology under the part's name.
 
     Errors: InputError for an unknown sheet, a figure without a source, or a sheet of another kind of part.
     """
@@ -44,7 +45,7 @@ def load_sheet(name: str, kind: str) -> tuple[Sheet, Marked]:
     figures = {
         key: Marked(_with_unit(sheet.parameters[key]), node.value["value"].mark, node.key) for key, node in held.items()
     }
-    return sheet, Marked(figures, tree.mark)
+    return path, Marked(figures, tree.mark)
 
 
 def _with_unit(parameter: Parameter) -> Any:

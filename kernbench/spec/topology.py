@@ -37,26 +37,31 @@ def family_of(tree: Marked, known: Iterable[str]) -> str:
     return node.value
 
 
-def complete(
-    tree: Marked, kinds: Mapping[str, str], overrides: Mapping[str, object], known: Iterable[str]
-) -> tuple[Marked, list[str]]:
-    """The tree with the sheets of its parts and all overrides, and what is wrong with those, a sentence each.
+def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, Path], list[str]]:
+    """The tree with the sheets of its parts beneath it, their files, and what is wrong with them, a sentence each.
 
-    `kinds` gives the kind of each part of the family. A part whose sheet cannot be used has the sheet of its own name, and
-    an override of an unknown path is left out, so that the check of all the rest makes sense.
+    `kinds` gives the kind of each part of the family. A part whose sheet cannot be used has the sheet of its own name, so that
+    the check of all the rest makes sense.
     """
     problems: list[str] = []
+    files: dict[str, Path] = {}
     chosen = tree.value.get("parts")
     named = chosen.value if chosen and isinstance(chosen.value, dict) else {}
     for part, kind in kinds.items():
         try:
-            _, figures = load_sheet(str(named[part].plain()) if part in named else part, kind)
+            files[part], figures = load_sheet(str(named[part].plain()) if part in named else part, kind)
         except InputError as error:
             if part not in named:
                 raise
             problems.append(f"{named[part].mark}: parts.{part}: {error}")
-            _, figures = load_sheet(part, kind)
+            files[part], figures = load_sheet(part, kind)
         tree = _beneath(tree, part, figures)
+    return tree, files, problems
+
+
+def overlay(tree: Marked, overrides: Mapping[str, object], known: Iterable[str]) -> tuple[Marked, list[str]]:
+    """The tree with all overrides above it, and what is wrong with those; one of an unknown path is left out."""
+    problems: list[str] = []
     paths = set(known)
     for dotted, value in overrides.items():
         if dotted in paths or dotted.startswith("parts."):

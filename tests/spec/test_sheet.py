@@ -18,8 +18,8 @@ def test_figures_carry_their_units_and_places(models):
         "kind: hbm\ndescription: d\nparameters:\n"
         "  channel_gbs: {value: 64, unit: GB/s, source: chosen}\n  slice_bytes: {value: 1 GiB, source: chosen}\n"
     )
-    sheet, figures = load_sheet("fast", "hbm")
-    assert sheet.description == "d"
+    path, figures = load_sheet("fast", "hbm")
+    assert path == models / "fast.yaml"
     assert figures.plain() == {"channel_gbs": "64 GB/s", "slice_bytes": "1 GiB"}
     assert str(figures.value["channel_gbs"].mark) == "models/fast.yaml:4:24"
 

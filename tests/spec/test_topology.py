@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.spec.topology import complete, family_of, load_tree, override, set_path
+from kernbench.spec.topology import complete, family_of, load_tree, overlay, override, set_path
 from kernbench.spec.yaml import parse
 
 KNOWN = ["family", "hbm.channel_gbs", "hbm.channels", "cube.pes"]
@@ -20,9 +20,11 @@ def models(tmp_path, monkeypatch):
 
 def _tree(text, overrides, path):
     path.write_text(text)
-    tree, problems = complete(load_tree(path, overrides), {"hbm": "hbm"}, overrides, KNOWN)
-    if problems:
-        raise InputError("\n".join(problems))
+    tree, files, problems = complete(load_tree(path, overrides), {"hbm": "hbm"})
+    tree, unknown = overlay(tree, overrides, KNOWN)
+    if problems or unknown:
+        raise InputError("\n".join([*problems, *unknown]))
+    assert files["hbm"].parent == path.parent / "models"
     return tree.plain()
 
 

@@ -1,0 +1,100 @@
+"""Other implementations of parts: a class in `models/<name>.py` beside its sheet `models/<name>.yaml`.
+
+The file holds one public class that derives from `Part` or from a standard part, says the kind of the sheet, and gives every
+port of that kind. Its fields are the parameters of the sheet. It is run by path whenever its text is new.
+
+A compiled machine keeps what is needed to make it again; its methods are asked when programs are written.
+Whatever a drop-in does wrong is told in one sentence with its file and line (see `ports`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from kernbench.components.part import Part
+from kernbench.errors import InputError
+from kernbench.library import show_path
+from kernbench.source import execute
+
+
+def find_file(sheet: Path) -> Path | None:
+    """The drop-in beside a sheet, if there is one."""
+    beside = sheet.with_suffix(".py")
+    return beside if beside.is_file() else None
+
+
+def hash_file(file: Path) -> str:
+    """What changes with the text of a file. Errors: InputError for one that cannot be read."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {show_path(file)}: {error.strerror}") from None
+
+
+def make(file: Path, sha256: str, parameters: Mapping[str, Any], standard: type[Part]) -> Part:
+    """The implementation that a machine was compiled with. Errors: InputError if its file has changed since."""
+    if hash_file(file) != sha256:
+        raise InputError(f"{show_path(file)} has changed since the machine was compiled; load the machine again")
+    return load_class(file, standard).model_validate(parameters)
+
+
+def load_class(file: Path, standard: type[Part]) -> type[Part]:
+    """The class that a file gives in the place of a standard part, with the ports of that.
+
+    Errors: InputError for a file that does not load, has no part or several, one of another kind, or one that lacks a port.
+    """
+    return _load(file, hash_file(file), standard)
+
+
+@lru_cache(maxsize=64)
+def _load(file: Path, sha256: str, standard: type[Part]) -> type[Part]:  # noqa: ARG001
+    found = _only_part(file, standard)
+    kind = getattr(found, "kind", None)
+    if kind != standard.kind:
+        raise InputError(
+            f"{place(found)}: {found.__name__} is a part of kind {kind!r}, but its sheet is of {standard.kind!r}; "
+            "make them agree"
+        )
+    for port in standard.ports:
+        if port not in found.model_fields and not hasattr(found, port):
+            raise InputError(
+                f"{place(found)}: {found.__name__} has no {port!r}; every {kind} gives {', '.join(standard.ports)}"
+            )
+    found.ports = standard.ports
+    return found
+
+
+def _only_part(file: Path, standard: type[Part]) -> type[Part]:
+    module = execute(file, "models", "drop-in")
+    own = [value for name, value in vars(module).items() if _is_own(value, module.__name__) and name[0] != "_"]
+    parts = [value for value in own if issubclass(value, Part)]
+    if not parts:
+        raise InputError(
+            f"{show_path(file)}: the drop-in has no part; define a class that derives from "
+            f"{standard.__module__}.{standard.__name__} or from {Part.__module__}.Part"
+        )
+    if len(parts) > 1:
+        listed = ", ".join(f"{part.__name__} at {place(part)}" for part in parts)
+        raise InputError(
+            f"{show_path(file)}: the drop-in has several parts: {listed}; begin the names of all but one with '_'"
+        )
+    return parts[0]
+
+
+def _is_own(value: object, module: str) -> bool:
+    return isinstance(value, type) and value.__module__ == module
+
+
+def place(part: type[Part], port: str = "") -> str:
+    """`file:line` of a class, or of the method or property that is a port."""
+    held = inspect.getattr_static(part, port, None) if port else None
+    function = held.fget if isinstance(held, property) else held
+    if inspect.isfunction(function):
+        return f"{show_path(function.__code__.co_filename)}:{function.__code__.co_firstlineno}"
+    file = inspect.getfile(part)
+    return f"{show_path(file)}:{inspect.getsourcelines(part)[1]}"

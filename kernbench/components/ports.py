@@ -1,0 +1,107 @@
+"""Ports of parts as their machine asks them, with what a drop-in may get wrong.
+
+A standard part is right by construction and by tests; what somebody drops in is held here: what it raises, and what it
+answers, told with the file and line of the port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf, isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from kernbench.components.dropin import place
+from kernbench.components.part import Part, is_number
+from kernbench.errors import InputError, KernBenchError, suggest
+from kernbench.source import line_of, said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernbench.components.costs import Amounts
+
+MOST_FS = 1e18  # of one time: a quarter of an hour
+
+
+def check(part: Part, standard: type[Part]) -> None:
+    """Hold what a drop-in gives against what its kind may be.
+
+    Errors: InputError with file:line for a port or a figure that raises, is no number or is out of the range of its kind.
+    """
+    for port in standard.ports:
+        value = _call(part, port, lambda port=port: getattr(part, port))
+        if port.endswith("_fs"):
+            _check_number(part, port, value, MOST_FS)
+        elif port in standard.model_fields:
+            _check_field(part, port, value, standard.model_fields[port])
+        elif not callable(value):
+            raise InputError(f"{place(type(part), port)}: {_named(part, port)} is {value!r}; it must be a method")
+    for way in ("read", "write"):
+        slots = _call(part, "slots", lambda way=way: part.slots(way))
+        if not isinstance(slots, int) or not 1 <= slots <= 2**31:
+            raise InputError(
+                f"{place(type(part), 'slots')}: {_named(part, 'slots')} answered {slots!r}, expected at least 1"
+            )
+    for name, value in figures(part).items():
+        _check_number(part, "figures", value, inf, f" gives {name!r} as")
+
+
+def figures(part: Part) -> dict[str, float]:
+    """The figures of a part. Errors: InputError with file:line for a drop-in that raises."""
+    return _call(part, "figures", part.figures)
+
+
+def ask(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
+    """What a drop-in answers as a cost: amounts of its own figures, all of them finite and at least 0.
+
+    Errors: InputError with file:line.
+    """
+    shown = f"{_named(part, method)}({', '.join(map(repr, given))})"
+    found = _call(part, method, lambda: getattr(part, method)(*given), shown)
+    known, at = figures(part), place(type(part), method)
+    if not isinstance(found, Mapping):
+        raise InputError(f"{at}: {shown} answered {found!r}, expected amounts of figures, such as {{'cycle': 12}}")
+    for name, amount in found.items():
+        if name not in known:
+            raise InputError(f"{at}: {shown} answered the figure {name!r}, which it lacks{suggest(str(name), known)}")
+        if not is_number(amount) or not 0 <= amount * known[name] <= MOST_FS:
+            raise InputError(
+                f"{at}: {shown} answered {amount!r} of {name!r}; an amount is a number of at least 0, "
+                f"and takes {MOST_FS:g} fs at most"
+            )
+    return found
+
+
+def _call(part: Part, port: str, get: Callable[[], Any], shown: str = "") -> Any:
+    """What a port answers. Errors: InputError with the line of the part's file that raised."""
+    try:
+        return get()
+    except KernBenchError:
+        raise
+    except Exception as error:
+        file = Path(place(type(part)).rpartition(":")[0]).absolute()
+        raise InputError(f"{line_of(error, file)}: {shown or _named(part, port)} raised {said(error)}") from error
+
+
+def _named(part: Part, port: str) -> str:
+    return f"{type(part).__name__}.{port}"
+
+
+def _check_number(part: Part, port: str, value: object, most: float, shown: str = " is") -> None:
+    if not is_number(value) or not isfinite(value) or not 0 <= value <= most:  # pyright: ignore[reportArgumentType, reportOperatorIssue]
+        limit = f" and at most {most:g}" if most < inf else ""
+        raise InputError(
+            f"{place(type(part), port)}: {_named(part, port)}{shown} {value!r}; expected a number of at least 0{limit}"
+        )
+
+
+def _check_field(part: Part, port: str, value: object, field: Any) -> None:
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        allowed: Any = Annotated[field.annotation, *field.metadata]
+        TypeAdapter(allowed).validate_python(value)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].replace("Input should be", "expected").replace("Value error, ", "")
+        raise InputError(f"{place(type(part), port)}: {_named(part, port)} is {value!r}; {reason}") from None

@@ -1,0 +1,63 @@
+"""What the work of a PE costs on one machine, as terms of durations: standard parts by their rows, others by their drop-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.components.costs import GemmCosts, MathCosts, TcmCosts
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import DropIn
+
+Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
+
+_STANDARD = {"pe_gemm": GemmCosts(), "pe_math": MathCosts(), "pe_tcm": TcmCosts()}
+_REQUEST = ("pe_fetch_store.overhead", 1)  # to the TCM
+
+
+class Costs:
+    """The costs of one machine's PEs; each is found once. Errors: InputError with file:line for what a drop-in does wrong."""
+
+    def __init__(self, family: str, dropins: Mapping[str, DropIn]) -> None:
+        self._family = family
+        self._dropins = dropins
+        self._parts: dict[str, Any] = {}
+        self._known: dict[tuple[Any, ...], Terms] = {}
+
+    def product(self, m: int, k: int, n: int, bits: int) -> Terms:
+        """An (m, k) times (k, n) product on the matrix engine."""
+        return self._find("pe_gemm", "product", m, k, n, bits)
+
+    def elements(self, function: str, count: int, bits: int) -> Terms:
+        """A function of so many elements on the element-wise engine."""
+        return self._find("pe_math", "elements", function, count, bits)
+
+    def read(self, nbytes: int) -> Terms:
+        """Bytes out of TCM to an engine: the request of the fetch-store engine, then the TCM."""
+        return (*self._find("pe_tcm", "read", nbytes), _REQUEST)
+
+    def write(self, nbytes: int) -> Terms:
+        """Bytes from an engine into TCM."""
+        return (*self._find("pe_tcm", "write", nbytes), _REQUEST)
+
+    def _find(self, part: str, method: str, *given: Any) -> Terms:
+        key = (part, method, *given)
+        found = self._known.get(key)
+        if found is None:
+            amounts = self._ask(part, method, given)
+            found = self._known[key] = tuple((f"{part}.{figure}", amount) for figure, amount in amounts.items())
+        return found
+
+    def _ask(self, part: str, method: str, given: tuple[Any, ...]) -> Mapping[str, float]:
+        if part not in self._dropins:
+            return getattr(_STANDARD[part], method)(*given)
+        from kernbench.components import dropin, ports
+        from kernbench.machine.families import FAMILIES
+
+        if part not in self._parts:
+            own = self._dropins[part]
+            standard = FAMILIES[self._family].parts()[part]
+            self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, standard)
+        return ports.ask(self._parts[part], method, given)

@@ -1,0 +1,69 @@
+"""A topology file, read and checked: its family, its fields, and which of its parts are somebody's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernbench.components import dropin, ports
+from kernbench.errors import InputError
+from kernbench.machine.families import FAMILIES, Family
+from kernbench.machine.machine import DropIn
+from kernbench.spec.model import Model, check, leaf_paths
+from kernbench.spec.topology import complete, family_of, load_tree, overlay
+from kernbench.spec.yaml import Marked
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """What a topology file says, with the sheets of its parts and all overrides."""
+
+    family: Family  # with the classes of its parts
+    spec: Model
+    dropins: Mapping[str, DropIn]  # by part
+    files: tuple[Path, ...]  # of sheets and drop-ins
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    family: Family
+    tree: Marked
+    sheets: Mapping[str, Path]
+    dropins: Mapping[str, Path]
+    problems: list[str]
+
+
+def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
+    """What a topology file says. Errors: InputError for all that is wrong with it, one line for each."""
+    read = _read(path, overrides)
+    tree, unknown = overlay(read.tree, overrides, leaf_paths(read.family.spec))
+    problems = [*read.problems, *unknown]
+    try:
+        spec = check(read.family.spec, tree)
+    except InputError as error:
+        raise InputError("\n".join([*problems, str(error)])) from None
+    if problems:
+        raise InputError("\n".join(problems))
+    standard = FAMILIES[family_of(tree, FAMILIES)].parts()
+    own = {}
+    for part, file in read.dropins.items():
+        ports.check(getattr(spec, part), standard[part])
+        own[part] = DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
+    return Topology(read.family, spec, own, (*read.sheets.values(), *read.dropins.values()))
+
+
+def list_fields(path: Path, overrides: Mapping[str, object]) -> list[str]:
+    """The dotted paths that may be set where `overrides` choose the sheets. Errors: InputError for what cannot be read."""
+    return list(leaf_paths(_read(path, overrides).family.spec))
+
+
+def _read(path: Path, overrides: Mapping[str, object]) -> _Read:
+    """A topology file with the sheets of its parts, and the family with the classes beside them."""
+    tree = load_tree(path, overrides)
+    family = FAMILIES[family_of(tree, FAMILIES)]
+    tree, sheets, problems = complete(tree, family.kinds())
+    dropins = {part: file for part, sheet in sheets.items() if (file := dropin.find_file(sheet))}
+    standard = family.parts()
+    classes = {part: dropin.load_class(file, standard[part]) for part, file in dropins.items()}
+    return _Read(family.with_parts(classes), tree, sheets, dropins, problems)
