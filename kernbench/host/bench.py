@@ -35,6 +35,11 @@ class Bench:
     file: Path
     run: Callable[..., object]
     live: bool = False  # its kernels branch on data, so they run while the machine does
+    fields: Callable[..., Mapping[str, object]] | None = None  # of the topology, from the parameters
+
+    def shape(self, parameters: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
+        """The overrides of a run's topology: what the parameters set, then what the user does. Errors: InputError."""
+        return {**(self.fields(**parameters) if self.fields else {}), **overrides}
 
     @property
     def place(self) -> str:
@@ -55,8 +60,16 @@ class Bench:
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def bench(name: str, description: str, *, live: bool = False) -> Callable[[Function], Function]:
+def bench(
+    name: str,
+    description: str,
+    *,
+    live: bool = False,
+    fields: Callable[..., Mapping[str, object]] | None = None,
+) -> Callable[[Function], Function]:
     """Register a function as a bench under a kebab-case name; `live` for kernels that branch on data.
+
+    `fields(**parameters)` gives the topology fields that parameters set, by dotted path, for benches that shape their machine.
 
     Errors: InputError for a name that is not kebab-case, or a parameter without a default of type int, float, str or bool.
     """
@@ -67,7 +80,7 @@ def bench(name: str, description: str, *, live: bool = False) -> Callable[[Funct
             raise InputError(
                 f"{_place(function, file)}: bench name {name!r} is not kebab-case; write it as 'vector-add'"
             )
-        found = Bench(name, description, _parameters(function, name, file), file, function, live)
+        found = Bench(name, description, _parameters(function, name, file), file, function, live, fields)
         _loading.append(found)
         setattr(function, _ATTRIBUTE, found)
         return function

@@ -1,6 +1,7 @@
 """How a tensor is laid over the cubes and PEs of one SIP.
 
-Each of the two axes is replicated, split by rows or split by columns. Splits may be uneven: every part but the last ones
+Each of the two axes is replicated, split by rows, split by columns, or split into tiles: a grid of parts, as square as their
+number allows, which its places take row by row or column by column. Splits may be uneven: every part but the last ones
 has ceil(n / parts) rows, the last ones are smaller and may be empty. A part is contiguous in the tensor's one range of
 virtual addresses, and parts lie there in the order (cube, PE); so the block of a cube begins where whole-tensor arithmetic
 says, and a kernel finds its part without a table. A replicated axis adds copies, not addresses.
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from kernbench.errors import InputError, suggest
 
 REPLICATE, COLUMN_WISE, ROW_WISE = "replicate", "column_wise", "row_wise"
-STRATEGIES = (REPLICATE, COLUMN_WISE, ROW_WISE)
+TILED_ROW_MAJOR, TILED_COLUMN_MAJOR = "tiled_row_major", "tiled_column_major"
+STRATEGIES = (REPLICATE, COLUMN_WISE, ROW_WISE, TILED_ROW_MAJOR, TILED_COLUMN_MAJOR)
 
 
 class DPPolicy:
@@ -33,6 +35,8 @@ class DPPolicy:
             if strategy not in STRATEGIES:
                 raise InputError(f"DPPolicy {axis}={strategy!r} is no strategy{suggest(str(strategy), STRATEGIES)}")
         for axis, count in (("num_pes", num_pes), ("num_cubes", num_cubes)):
+            if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
+                raise InputError(f"DPPolicy {axis}={count!r} is no whole number; give one, or None for all")
             if count is not None and count < 1:
                 raise InputError(f"DPPolicy {axis}={count} leaves nobody to hold the tensor; give 1 or more")
         self.cube = cube
@@ -69,15 +73,16 @@ def split(policy: DPPolicy, shape: tuple[int, ...], cubes: int, pes: int) -> lis
     """The parts of a tensor, in the order of their addresses; `cubes` and `pes` take part.
 
     A tensor of other than two dimensions is viewed as (product of all but the last, last), one of one dimension as a
-    single column when it is split by rows, and as a single row else.
+    single column when it is split by rows, and as a single row else, of which tiles are columns.
     """
     rows, cols = matrix_shape(policy, shape)
+    over_cubes, over_pes = (_flat(strategy, shape) for strategy in (policy.cube, policy.pe))
     blocks: list[Block] = []
     first = 0
     for cube in range(cubes) if policy.cube != REPLICATE else (None,):
-        cube_rows, cube_cols = _part(policy.cube, cube, cubes, (0, rows), (0, cols))
+        cube_rows, cube_cols = _part(over_cubes, cube, cubes, (0, rows), (0, cols))
         for pe in range(pes) if policy.pe != REPLICATE else (None,):
-            (r0, r1), (c0, c1) = _part(policy.pe, pe, pes, cube_rows, cube_cols)
+            (r0, r1), (c0, c1) = _part(over_pes, pe, pes, cube_rows, cube_cols)
             blocks.append(Block(cube, pe, r0, r1, c0, c1, first))
             first += blocks[-1].elements
     return blocks
@@ -91,6 +96,12 @@ def matrix_shape(policy: DPPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
     return (length, 1) if ROW_WISE in (policy.cube, policy.pe) else (1, length)
 
 
+def _flat(strategy: str, shape: tuple[int, ...]) -> str:
+    """A strategy as it is for a shape: a vector has no tiles but pieces."""
+    tiled = strategy in (TILED_ROW_MAJOR, TILED_COLUMN_MAJOR)
+    return COLUMN_WISE if tiled and len(shape) < 2 else strategy
+
+
 def _part(
     strategy: str, index: int | None, parts: int, rows: tuple[int, int], cols: tuple[int, int]
 ) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -98,7 +109,17 @@ def _part(
         return rows, cols
     if strategy == ROW_WISE:
         return part_of(rows, index, parts), cols
-    return rows, part_of(cols, index, parts)
+    if strategy == COLUMN_WISE:
+        return rows, part_of(cols, index, parts)
+    down, across = tile_grid(parts)
+    row, col = divmod(index, across) if strategy == TILED_ROW_MAJOR else divmod(index, down)[::-1]
+    return part_of(rows, row, down), part_of(cols, col, across)
+
+
+def tile_grid(parts: int) -> tuple[int, int]:
+    """Rows and columns of the tiles of a tiled axis: as square as the number allows, no taller than wide."""
+    down = next(side for side in range(math.isqrt(parts), 0, -1) if parts % side == 0)
+    return down, parts // down
 
 
 def part_of(span: tuple[int, int], index: int, parts: int) -> tuple[int, int]:
