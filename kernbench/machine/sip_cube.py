@@ -5,6 +5,8 @@ Vertical links of the mesh come before horizontal ones, so that routing goes hor
 
 from __future__ import annotations
 
+import math
+
 from kernbench.machine.builder import Builder
 from kernbench.machine.intents import PORT_PENALTY, EdgeKind
 from kernbench.machine.places import ONE_SERVER, PE_PARTS, READ_WRITE
@@ -12,6 +14,11 @@ from kernbench.machine.sip_spec import SipSpec, parse_router
 from kernbench.units import FS_PER_NS
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing
+CONN_SHIFT_MM = 0.75  # of a connection along its side, at most: beside what is attached to its router
+
+# Where the nine parts of a PE stand, row by row from the far side to the router's: what its router reaches is nearest.
+_LAYOUT = (("fetch_store", "gemm", "math"), ("tcm", "scheduler", "ipcq"), ("mmu", "dma", "cpu"))
+_AT = {name: (column - 1, 1 - row) for row, names in enumerate(_LAYOUT) for column, name in enumerate(names)}
 
 # Which parts of a PE pass work to each other.
 _CHAINING = (
@@ -83,10 +90,15 @@ def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
     port = cube.node(f"ucie_{side}", "ucie", at, spec.ucie.overhead_fs)
     for i, router in enumerate(routers):
         x, y = cube.position[router]
-        conn_at = (x, (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, y)
+        conn_at = (_towards(x, at[0]), (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, _towards(y, at[1]))
         conn = cube.node(f"ucie_{side}.conn{i}", "conn", conn_at)
         cube.link(router, conn, EdgeKind.UCIE, spec.ucie.gbs)
         cube.link(conn, port, EdgeKind.UCIE, spec.ucie.gbs, penalty=PORT_PENALTY)
+
+
+def _towards(start: float, end: float) -> float:
+    """A step from a router towards the port: on the way, so that the way is no longer for it."""
+    return start + max(-CONN_SHIFT_MM, min(CONN_SHIFT_MM, (end - start) / 2))
 
 
 def _outward(cube: Builder, spec: SipSpec, router: int) -> float:
@@ -110,11 +122,13 @@ def _slice(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
 
 def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     x, y = cube.position[router]
-    y += _outward(cube, spec, router)
+    outward = _outward(cube, spec, router)
+    away = math.copysign(PART_PITCH_MM, outward)
     prefix = f"pe{pe}.pe_"
     part = {}
-    for i, name in enumerate(PE_PARTS):
-        at = (x + PART_PITCH_MM * (i % 3 - 1), y + PART_PITCH_MM * (i // 3 - 1))
+    for name in PE_PARTS:
+        column, row = _AT[name]
+        at = (x + PART_PITCH_MM * column, y + outward + away * row)
         overhead_fs = getattr(getattr(spec, f"pe_{name}"), "overhead_fs", 0)
         part[name] = cube.node(prefix + name, f"pe_{name}", at, overhead_fs)
     for name, kind, gbs in (

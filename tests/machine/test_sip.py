@@ -61,7 +61,7 @@ def _edge(machine, a, b):
         ("sip1.cube5.r1c5", "sip1.cube5.hbm_ctrl.pe3", 256, 0.5, EdgeKind.NOC),
         ("sip0.cube0.m_cpu", "sip0.cube0.r0c2", 256, 0.75, EdgeKind.NOC),
         ("sip0.cube0.sram", "sip0.cube0.r3c0", 128, 0.5, EdgeKind.NOC),
-        ("sip0.cube0.r1c5", "sip0.cube0.ucie_E.conn0", 128, 0.75, EdgeKind.UCIE),
+        ("sip0.cube0.r1c5", "sip0.cube0.ucie_E.conn0", 128, 1.5, EdgeKind.UCIE),
         ("sip0.cube0.ucie_E", "sip0.cube1.ucie_W", 512, 1.0, EdgeKind.UCIE),
         ("sip0.cube0.ucie_S", "sip0.cube4.ucie_N", 512, 1.0, EdgeKind.UCIE),
         ("sip0.io0.io_ucie2", "sip0.cube2.ucie_N", 512, 1.0, EdgeKind.UCIE),
