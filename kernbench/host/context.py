@@ -15,15 +15,17 @@ import numpy as np
 
 from kernbench.dtypes import bits, name_of, numpy_dtype
 from kernbench.errors import InputError
+from kernbench.host.buffer import Buffer
 from kernbench.host.contents import Contents, Filled, Given, Random
 from kernbench.host.device import Device
 from kernbench.host.launch import Launch
-from kernbench.host.messages import KernelLaunch, TensorArg
+from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
 from kernbench.host.policy import DPPolicy
 from kernbench.host.tensor import Tensor
 
 if TYPE_CHECKING:
     from kernbench.host.layout import Layout
+    from kernbench.host.messages import Shard
 
 Reference = np.ndarray | Callable[[], np.ndarray]
 
@@ -154,6 +156,18 @@ class RuntimeContext:
         layout = self.driven.create(sip, name, contents, dp or DPPolicy())
         return Tensor(self, name, sip, layout, contents)
 
+    @property
+    def address_model(self) -> str:
+        """How kernels name memory on this machine: "va", "pa" or "la"."""
+        return self.driven.machine.places.shape.address_model
+
+    def reserve(self, space: str, nbytes: int, cube: int = 0, pe: int = 0) -> Buffer:
+        """Memory that is no tensor: of a PE ("hbm", "tcm") or of its cube ("sram"), for kernels to use by its address.
+
+        Errors: OutOfMemoryError; InputError for a space or a place that is not there.
+        """
+        return Buffer(self.driven, self.driven.reserve(self._sips[self._current], space, cube, pe, nbytes))
+
     # What tensors ask
 
     def write(self, tensor: Tensor, array: np.ndarray) -> None:
@@ -176,10 +190,11 @@ class RuntimeContext:
 
     # Running
 
-    def launch(self, name: str, fn: Callable[..., Any], *args: Any) -> None:
+    def launch(self, name: str, fn: Callable[..., Any], *args: Any, start_ns: float | None = None) -> Launch:
         """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
 
-        A tensor argument reaches the kernel as the address at which it begins. Errors: InputError for tensors of another
+        A tensor argument reaches the kernel as the address at which it begins. No PE starts before `start_ns` of simulated
+        time. The answer's `response` is None until the host has waited. Errors: InputError for tensors of another
         SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
         """
         if not isinstance(name, str) or not callable(fn):
@@ -188,8 +203,17 @@ class RuntimeContext:
         layouts = {arg.name: arg.layout for arg in args if isinstance(arg, Tensor)}
         cubes, pes = self._targets(name, layouts)
         sent = tuple(_as_arg(name, arg) for arg in args)
-        message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)))
+        message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
         self.launches.append(self.driven.launch(message, fn))
+        return self.launches[-1]
+
+    def pe_dma(self, shard: Shard, cube: int = 0, pe: int = 0, *, write: bool = False) -> Launch:
+        """Let the DMA of a PE fetch a shard into its TCM, or write it from there, without a kernel; not waited for.
+
+        Errors: InputError for a PE the SIP lacks; AddressError for a shard that is in no memory.
+        """
+        self.launches.append(self.driven.pe_dma(PeDma(self._sips[self._current], cube, pe, shard, write)))
+        return self.launches[-1]
 
     def _targets(self, kernel: str, layouts: dict[str, Layout]) -> tuple[int, int]:
         places = {name: (layout.cubes, layout.pes) for name, layout in layouts.items()}

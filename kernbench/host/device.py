@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
-from kernbench.host.launch import Launch, launch
+from kernbench.errors import KernBenchError
+from kernbench.host.dma import lower_dma
+from kernbench.host.launch import Launch, lower_launch
+from kernbench.host.mapping import tell
 from kernbench.host.memory import DeviceMemory
-from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, TensorArg
-from kernbench.host.sip import Sip, Targets
-from kernbench.host.stream import Command, Stream
+from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response, TensorArg
+from kernbench.host.sip import Sip
+from kernbench.host.stream import Stream
 from kernbench.program.program import Program
 from kernbench.tl.ipcq import Ipcq
 from kernbench.tl.pe import PeContext
@@ -20,17 +23,16 @@ from kernbench.tl.runner import SteppedKernel, record_kernel
 if TYPE_CHECKING:
     import numpy as np
 
+    from kernbench.host.addressing import Map, Placed
     from kernbench.host.contents import Contents
     from kernbench.host.layout import Layout
-    from kernbench.host.mmu import Regions
+    from kernbench.host.messages import Shard, Targets
     from kernbench.host.policy import DPPolicy
     from kernbench.machine.machine import Machine
     from kernbench.machine.places import PePlace
     from kernbench.program.program import Thread
 
 Progress = Callable[[int, int, int], None]  # see `Session.run`
-
-REGION_BYTES = 16  # of a region in a mapping message: virtual address, physical address and length, in pages
 
 
 class Device:
@@ -44,26 +46,36 @@ class Device:
         self.memory = DeviceMemory(self.session, live)
         self.ipcq = Ipcq(self.program, self.memory.mailbox, self._read_counter)  # how PEs reach their neighbours
         self._live = live
-        self._kernels: dict[int, Callable[[int], None]] = {}  # live, by PE thread: goes on at a time
+        self._kernels: dict[int, Callable[[int], object]] = {}  # live, by PE thread: goes on at a time
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
-        self._released: list[list[Layout]] = [[] for _ in self._sips]  # by SIP: to be unmapped
+        self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: to be unmapped
+        self._unanswered: list[Launch] = []
 
     def create(self, sip: int, name: str, contents: Contents, policy: DPPolicy) -> Layout:
         """Place a tensor, tell the MMUs, and let its numbers appear. Errors: as `Sip.place`."""
         self._unmap(sip)
-        home = self._sips[sip]
-        layout = home.place(name, contents.shape, contents.dtype, policy)
-        targets = home.targets(layout)
-        home.install(targets)
-        row = self._tell(sip, "mmu_map", targets)
-        self.memory.deposit(self._streams[sip].thread, row, name, layout, contents)
-        return layout
+        home, stream = self._sips[sip], self._streams[sip]
+        placed = home.place(name, contents.shape, contents.dtype, policy)
+        if home.addresses.tells_mmus:
+            row = self._tell(MmuMap(name, sip, placed.targets))
+        else:
+            row = stream.thread.mark(self.program.tag("tensor"))
+        self.memory.deposit(stream.thread, row, name, placed.layout, contents)
+        return placed.layout
 
     def release(self, sip: int, layout: Layout) -> None:
         """Free a tensor's memory; its MMUs are told before the next thing is issued to the SIP."""
-        self._sips[sip].release(layout)
-        self._released[sip].append(layout)
+        self._released[sip].append(self._sips[sip].release(layout))
+
+    def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Shard:
+        """Take memory in "hbm", "tcm" or "sram" for something that is no tensor. Errors: as `Pools.allocate`."""
+        return self._sips[sip].pools.allocate(space, cube, pe, nbytes, f"a buffer in {space}")
+
+    def free(self, shard: Shard) -> None:
+        """Give back what was reserved."""
+        assert shard.sip is not None
+        self._sips[shard.sip].pools.free(shard)
 
     def write(self, sip: int, name: str, layout: Layout, contents: Contents) -> None:
         """Copy from the host, one message a shard."""
@@ -77,26 +89,77 @@ class Device:
         self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
 
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any]) -> Launch:
-        """Lower a launch; a recorded kernel runs here, once for each PE. Errors: KernelError."""
-        self._unmap(message.sip)
-        replace_kernel(message.kernel, kernel)
-        args = tuple(arg.va_base if isinstance(arg, TensorArg) else arg for arg in message.args)
+        """Lower a launch; a recorded kernel runs here, once for each PE, until one of them fails.
 
-        def run_kernel(thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-            pe = self._context(thread, place, message)
+        Errors: InputError for PEs or tensors that are not there; KernelError, as the device's answer (`error.response`).
+        A live kernel's comes from `run`.
+        """
+        addresses = self._sips[message.sip].addresses
+        tensors = self._tensors(message)
+        replace_kernel(message.kernel_ref, kernel)
+        carried = addresses.carried(list(tensors.values()))
+
+        def resolve(arg: Any, place: PePlace) -> Any:
+            if isinstance(arg, TensorArg):
+                return addresses.argument(tensors[arg.va_base], place.cube, place.pe)
+            return tuple(resolve(item, place) for item in arg) if type(arg) is tuple else arg
+
+        def run_kernel(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
+            args = [resolve(arg, place) for arg in message.args]
+            pe = self._context(thread, place, message, addresses.map_of(place.cube, place.pe, carried))
             if not self._live and pe.ports is None:
-                record_kernel(pe, kernel, args, name=message.kernel)
-                complete()
+                _attempt(launch, lambda: record_kernel(pe, kernel, args, name=message.kernel_ref), complete)
                 return
-            running = SteppedKernel(pe, kernel, args, name=message.kernel, live=self._live)
+            running = SteppedKernel(pe, kernel, args, name=message.kernel_ref, live=self._live)
             if self._live:
                 thread.ask()
-            elif not running.resume(self.session.now_fs):
-                complete()
+            elif not _attempt(launch, lambda: running.resume(self.session.now_fs), complete):
                 return
-            self._kernels[thread.id] = _stepper(running, complete)
+            self._kernels[thread.id] = lambda now_fs: _attempt(launch, lambda: running.resume(now_fs), complete)
 
-        return launch(self._streams[message.sip], message, run_kernel)
+        return self._lower(message, carried, run_kernel)
+
+    def pe_dma(self, message: PeDma) -> Launch:
+        """Let a PE's DMA move a shard: the command travels as a launch does, and its end as a completion.
+
+        Errors: InputError for a PE that is not there; AddressError as the device's answer, for a shard in no memory.
+        """
+        where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
+
+        def run_dma(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
+            _attempt(launch, lambda: lower_dma(self.program, thread, place, message), complete)
+
+        return self._lower(where, {}, run_dma)
+
+    def _lower(
+        self,
+        message: KernelLaunch,
+        carried: Targets,
+        run: Callable[[Launch, Thread, PePlace, Callable[[], None]], None],
+    ) -> Launch:
+        places = self.machine.places
+        for cube in message.target_cubes:
+            for pe in message.target_pe:
+                places.pe(message.sip, cube, pe)
+        self._unmap(message.sip)
+        launch = Launch(message)
+
+        def run_unless_failed(thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
+            if launch.failure is None:
+                run(launch, thread, place, complete)
+            else:
+                complete()
+
+        lower_launch(self._streams[message.sip], launch, carried, run_unless_failed)
+        if launch.failure is not None:
+            raise launch.failure
+        self._unanswered.append(launch)
+        return launch
+
+    def _tensors(self, message: KernelLaunch) -> dict[int, Placed]:
+        """The tensors of a launch by the address at which they begin. Errors: InputError for one that is gone."""
+        home = self._sips[message.sip]
+        return {arg.va_base: home.tensor_at(arg.va_base) for arg in message.tensors}
 
     def look(self, layout: Layout) -> np.ndarray:
         """The numbers of a tensor once all that was issued is done; takes no simulated time."""
@@ -104,9 +167,19 @@ class Device:
         return self.memory.look(layout)
 
     def run(self) -> None:
-        """Run until all that was issued is done. Errors: DeadlockError naming who waits for what; KernelError."""
+        """Run until all that was issued is done.
+
+        Errors: DeadlockError naming who waits for what; KernelError of a live kernel, as the device's answer, whatever
+        else could not end because of it.
+        """
         self.session.run(self._answer, self.on_progress)
+        answered, self._unanswered = self._unanswered, []
+        for launch in answered:
+            if launch.failure is not None:
+                raise launch.failure
         self.session.check_finished(exclude=self.ipcq.watchers)
+        for launch in answered:
+            launch.response = Response(ok=True)
 
     def _read_counter(self, counter: int) -> int:
         return int(self.session.counter_value[counter])
@@ -118,53 +191,41 @@ class Device:
         else:
             step(now_fs)
 
-    def _context(self, thread: Thread, place: PePlace, message: KernelLaunch) -> PeContext:
-        page_map = self._sips[message.sip].page_map(place.cube, place.pe)
-        window = self.memory.open_window(thread, page_map)
+    def _context(self, thread: Thread, place: PePlace, message: KernelLaunch, seen: Map) -> PeContext:
+        window = self.memory.open_window(thread, seen)
         return PeContext(
             program=self.program,
             thread=thread,
             machine=self.machine,
             place=place,
-            translate=page_map.translate,
-            translate_many=page_map.translate_many,
-            num_programs=len(message.target_pes),
+            translate=seen.translate,
+            translate_many=seen.translate_many,
+            lookups=self._sips[message.sip].addresses.lookups,
+            num_programs=len(message.target_pe),
             num_cubes=len(message.target_cubes),
             memory=window if self._live else None,
             ports=self.ipcq.ports(place),
         )
 
-    def _tell(self, sip: int, name: str, targets: Targets) -> int:
-        """Send every PE what its MMU is to change; returns the row of completion."""
-        header = int(self.machine.figures["command.bytes"])
-        pe_bytes = {cube: {pe: header + _bytes([r]) for pe, r in pes.items()} for cube, pes in targets.items()}
-        cube_bytes = {cube: header + _bytes(pes.values()) for cube, pes in targets.items()}
-        host_bytes = header + _bytes(regions for pes in targets.values() for regions in pes.values())
-        stream, places, tag = self._streams[sip], self.machine.places, self.program.tag(name)
-
-        def leaf(m: Thread, cube: int, pe: int, done: int) -> None:
-            stream.send(m, places.m_cpu(sip, cube), places.pe(sip, cube, pe).mmu, pe_bytes[cube][pe], done, tag)
-
-        return stream.command(Command(name, host_bytes, cube_bytes, pe_bytes), leaf)[1]
+    def _tell(self, message: MmuMap) -> int:
+        """Let MMUs know, and send the message; returns the row of completion."""
+        self._sips[message.sip].addresses.install(message)
+        return tell(self._streams[message.sip], message)
 
     def _unmap(self, sip: int) -> None:
         """Tell MMUs of tensors that are gone."""
         gone, self._released[sip] = self._released[sip], []
-        for layout in gone:
-            targets = self._sips[sip].targets(layout)
-            absent = {cube: {pe: regions.absent() for pe, regions in pes.items()} for cube, pes in targets.items()}
-            self._sips[sip].install(absent)
-            self._tell(sip, "mmu_unmap", targets)
+        if self._sips[sip].addresses.tells_mmus:
+            for placed in gone:
+                self._tell(MmuUnmap(placed.name, sip, placed.targets))
 
 
-def _stepper(kernel: SteppedKernel, complete: Callable[[], None]) -> Callable[[int], None]:
-    def step(now_fs: int) -> None:
-        if not kernel.resume(now_fs):
-            complete()
-
-    return step
-
-
-def _bytes(regions: Iterable[Regions]) -> int:
-    """Bytes that carry regions, each distinct list of them once."""
-    return REGION_BYTES * sum(len(r.start) for r in {id(r): r for r in regions}.values())
+def _attempt(launch: Launch, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
+    """Let a PE go on; whether there is more to come. At its end, or where it fails, it answers."""
+    try:
+        if step():
+            return True
+    except KernBenchError as error:
+        launch.fail(error)
+    complete()
+    return False

@@ -2,6 +2,9 @@
 
 Each PE reports to a barrier when its CPU has decoded the launch; the barrier opens when the last has. That instant is the
 launch's start, from which `pe_exec` counts, to the last PE's end.
+
+A PE whose kernel fails answers at that point, and the answers of all PEs are gathered on the way to the host as always. So a
+failed launch leaves a device on which the next one runs.
 """
 
 from __future__ import annotations
@@ -10,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kernbench.host.messages import KernelLaunch
+from kernbench.errors import KernBenchError
+from kernbench.host.messages import KernelLaunch, Response, Targets
 from kernbench.host.stream import Command, Stream
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,15 +25,26 @@ if TYPE_CHECKING:
     from kernbench.program.program import Thread
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Launch:
-    """The rows of a launch from which its times are read; each is (thread, row of the thread)."""
+    """A launch: the rows from which its times are read, each (thread, row of the thread), and what came back.
+
+    `response` is None until the host knows. `failure` is the first error of its PEs.
+    """
 
     message: KernelLaunch
-    issued: tuple[Thread, int]
-    completed: tuple[Thread, int]
+    issued: tuple[Thread, int] = field(init=False)
+    completed: tuple[Thread, int] = field(init=False)
     started: list[tuple[Thread, int]] = field(default_factory=list)
     finished: list[tuple[Thread, int]] = field(default_factory=list)
+    response: Response | None = None
+    failure: KernBenchError | None = None
+
+    def fail(self, error: KernBenchError) -> None:
+        """Note an error of a PE; the first one is the launch's."""
+        if self.failure is None:
+            self.failure, self.response = error, Response.of(error)
+            error.came_back_with(self.response)
 
     def left_fs(self, issue_fs: np.ndarray) -> int:
         """When it left the host. Arrays are int64[row] of the program's op table."""
@@ -50,35 +66,38 @@ class Launch:
 RunKernel = Callable[["Thread", "PePlace", Callable[[], None]], None]
 
 
-def launch(stream: Stream, message: KernelLaunch, run_kernel: RunKernel) -> Launch:
-    """Lower a launch to the program of a stream."""
-    program, machine = stream.program, stream.machine
-    nbytes = int(machine.figures["command.bytes"])
-    pe_bytes = dict.fromkeys(message.target_pes, nbytes)
-    command = Command(
-        "launch", nbytes, dict.fromkeys(message.target_cubes, nbytes), dict.fromkeys(message.target_cubes, pe_bytes)
+def lower_launch(stream: Stream, launch: Launch, carried: Targets, run_kernel: RunKernel) -> None:
+    """Lower a launch to the program of a stream; `carried` is what it brings to PEs beside the command itself."""
+    program, machine, message = stream.program, stream.machine, launch.message
+    brought = {
+        cube: {pe: carried.get(cube, {}).get(pe, ()) for pe in message.target_pe} for cube in message.target_cubes
+    }
+    command = Command.carrying(
+        "launch", int(machine.figures["command.bytes"]), int(machine.figures["mmu.entry_bytes"]), brought
     )
-    at_barrier = program.counter(f"the barrier of kernel {message.kernel!r}")
-    count = len(message.target_cubes) * len(message.target_pes)
+    at_barrier = program.counter(f"the barrier of kernel {message.kernel_ref!r}")
+    count = len(message.target_cubes) * len(message.target_pe)
     tag, barrier_tag = program.tag("launch"), program.tag("barrier")
-    started: list[tuple[Thread, int]] = []
-    finished: list[tuple[Thread, int]] = []
 
     def leaf(m: Thread, cube: int, pe: int, done: int) -> None:
         place = machine.places.pe(message.sip, cube, pe)
         m_cpu = machine.places.m_cpu(message.sip, cube)
-        thread = program.thread(f"{machine.node_name[place.cpu]}/{message.kernel}")
-        arrived = program.counter(f"the launch of {message.kernel!r}")
-        stream.send(m, m_cpu, place.cpu, nbytes, arrived, tag)
+        thread = program.thread(f"{machine.node_name[place.cpu]}/{message.kernel_ref}")
+        arrived = program.counter(f"the launch of {message.kernel_ref!r}")
+        stream.send(m, m_cpu, place.cpu, command.pe_bytes[cube][pe], arrived, tag)
         thread.wait(arrived, 1)
         stream.act(thread, place.cpu, program.counter(f"{thread.name} to act"), tag)
         thread.add(at_barrier)
-        started.append((thread, thread.wait(at_barrier, count, tag=barrier_tag)))
+        started = thread.wait(at_barrier, count, tag=barrier_tag)
+        if message.target_start_ns is not None:
+            started = thread.until(round(message.target_start_ns * FS_PER_NS))
+        launch.started.append((thread, started))
 
         def complete() -> None:
-            finished.append((thread, stream.send(thread, place.cpu, m_cpu, nbytes, done, tag)))
+            reply = stream.send(thread, place.cpu, m_cpu, stream.reply_bytes, done, tag)
+            launch.finished.append((thread, reply))
 
         run_kernel(thread, place, complete)
 
     first, last = stream.command(command, leaf)
-    return Launch(message, (stream.thread, first), (stream.thread, last), started, finished)
+    launch.issued, launch.completed = (stream.thread, first), (stream.thread, last)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.dtypes import itemsize, numpy_dtype
-from kernbench.host.messages import Shard
-from kernbench.host.mmu import Regions
-from kernbench.host.policy import Block, DPPolicy, matrix_shape
-from kernbench.replay.store import MemoryStore
+from kernbench.host.messages import Entries, MapEntry, Shard
+from kernbench.host.policy import REPLICATE, Block, DPPolicy, matrix_shape
+
+if TYPE_CHECKING:
+    from kernbench.replay.store import MemoryStore
+
+Locate = Callable[[int], tuple[int, int, int]]  # physical address → (memory node, offset in it, bytes to its end)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A placed tensor: each part with its copies, one copy where it is not replicated, none where it is empty."""
 
-    va: int
+    va: int  # the address at which it begins for kernels
     shape: tuple[int, ...]
     dtype: str
     policy: DPPolicy
@@ -27,7 +32,7 @@ class Layout:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the virtual range."""
+        """Bytes of the range of addresses."""
         return sum(block.elements for block, _ in self.parts) * itemsize(self.dtype)
 
     @property
@@ -35,17 +40,33 @@ class Layout:
         """Every copy of every part."""
         return tuple(shard for _, copies in self.parts for shard in copies)
 
-    def regions(self, cube: int, pe: int) -> Regions:
-        """What the MMU of a PE is told: each part, at this PE's own copy where an axis is replicated."""
-        size, rows = itemsize(self.dtype), []
-        for block, copies in self.parts:
-            for shard in copies:
-                if shard.cube == _or(block.cube, cube) and shard.pe == _or(block.pe, pe):
-                    start = self.va + block.first_element * size
-                    rows.append((start, start + shard.nbytes, shard.node, shard.pa))
-        return Regions.of(rows)
+    def targets(self) -> dict[int, dict[int, Entries]]:
+        """Where each PE that holds it finds its parts; PEs told the same share one object."""
+        told: dict[tuple[int | None, int | None], Entries] = {}
+        targets: dict[int, dict[int, Entries]] = {}
+        for cube in range(self.cubes):
+            for pe in range(self.pes):
+                key = (cube if self.policy.cube == REPLICATE else None, pe if self.policy.pe == REPLICATE else None)
+                if key not in told:
+                    told[key] = self.entries(cube, pe)
+                targets.setdefault(cube, {})[pe] = told[key]
+        return targets
 
-    def scatter(self, store: MemoryStore, array: np.ndarray) -> None:
+    def entries(self, cube: int, pe: int) -> Entries:
+        """Each part by rising address, at this PE's own copy where an axis is replicated."""
+        size = itemsize(self.dtype)
+        return tuple(
+            MapEntry(self.va + block.first_element * size, self._own_copy(block, copies, cube, pe))
+            for block, copies in self.parts
+            if copies
+        )
+
+    def _own_copy(self, block: Block, copies: tuple[Shard, ...], cube: int, pe: int) -> Shard:
+        """Copies are by rising cube, then PE, of the axes that are replicated."""
+        row = cube if block.cube is None else 0
+        return copies[row * self.pes + pe if block.pe is None else row]
+
+    def scatter(self, store: MemoryStore, array: np.ndarray, locate: Locate) -> None:
         """Put the parts of an array in memory; copies of a part share its bytes until one of them is written."""
         matrix = array.reshape(matrix_shape(self.policy, self.shape))
         for block, copies in self.parts:
@@ -53,19 +74,17 @@ class Layout:
             data = part.reshape(-1).view(np.uint8)
             data.flags.writeable = len(copies) == 1
             for shard in copies:
-                store.put(shard.node, shard.pa, data)
+                node, offset, _ = locate(shard.pa)
+                store.put(node, offset, data)
 
-    def gather(self, store: MemoryStore) -> np.ndarray:
+    def gather(self, store: MemoryStore, locate: Locate) -> np.ndarray:
         """The array in memory, of replicated parts the first copy."""
         matrix = np.empty(matrix_shape(self.policy, self.shape), numpy_dtype(self.dtype))
         for block, copies in self.parts:
             if copies:
-                data = store.read(copies[0].node, copies[0].pa, copies[0].nbytes)
+                node, offset, _ = locate(copies[0].pa)
+                data = store.read(node, offset, copies[0].nbytes)
                 rows, cols = block.row_end - block.row_start, block.col_end - block.col_start
                 part = np.frombuffer(data.tobytes(), matrix.dtype).reshape(rows, cols)
                 matrix[block.row_start : block.row_end, block.col_start : block.col_end] = part
         return matrix.reshape(self.shape)
-
-
-def _or(index: int | None, own: int) -> int:
-    return own if index is None else index

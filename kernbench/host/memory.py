@@ -21,9 +21,9 @@ from kernbench.replay.window import Window
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
+    from kernbench.host.addressing import Map
     from kernbench.host.contents import Contents
     from kernbench.host.layout import Layout
-    from kernbench.host.mmu import PageMap
     from kernbench.program.program import Thread
 
 
@@ -45,6 +45,7 @@ class DeviceMemory:
         self._session = session
         self._live = live
         self._store = MemoryStore()
+        self._locate = session.program.machine.places.memory_of
         self.mailbox = Mailbox()  # messages between PEs
         self._deposits: list[tuple[Layout, Contents]] = []
         self._pending: dict[int, deque[int]] = {}  # live, by host thread: deposits whose ask is still to come
@@ -67,9 +68,9 @@ class DeviceMemory:
     def make_deposit(self, number: int) -> None:
         """Put a deposit's contents in place."""
         layout, contents = self._deposits[number]
-        layout.scatter(self._store, contents.make())
+        layout.scatter(self._store, contents.make(), self._locate)
 
-    def open_window(self, thread: Thread, page_map: PageMap) -> Window:
+    def open_window(self, thread: Thread, page_map: Map) -> Window:
         """Memory as the PE of a thread sees it."""
         window = self._windows[thread.id] = Window(self._store, page_map.translate)
         return window
@@ -78,7 +79,7 @@ class DeviceMemory:
         """The numbers of a tensor after all that has run."""
         if not self._live:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
-        return layout.gather(self._store)
+        return layout.gather(self._store, self._locate)
 
     def _performer(self, thread: int) -> Performer:
         return Numbers(self._windows[thread], self.mailbox) if thread in self._windows else _Depositor(self)

@@ -8,20 +8,33 @@ into it, is an error: no kernel means that.
 
 Maps are immutable: installing gives a new one. So a launch that was recorded keeps the map it ran under, and PEs with equal
 maps share one.
+
+Translating takes no simulated time by itself: who asks pays for the look-up (`pe_mmu.tlb`), for a tile as for a load.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from kernbench.errors import RunError
+from kernbench.errors import AddressError
+from kernbench.host.messages import MapEntry
+from kernbench.machine.locator import ABSENT, Segment
 
-Segment = tuple[int, int, int]  # (memory node, offset in it, bytes)
-ABSENT = -1
+
+class Memories(Protocol):
+    """What lies behind physical addresses, as `kernbench.machine.locator.Locator` knows it."""
+
+    def find(self, pa: int, /) -> Segment | None:
+        """(node, offset, bytes to the end of that memory) of an address, None where there is no memory."""
+        ...
+
+    def find_many(self, pa: np.ndarray, /) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same as int64[n] columns; node ABSENT where there is no memory."""
+        ...
 
 
 class Regions(NamedTuple):
@@ -38,30 +51,44 @@ class Regions(NamedTuple):
         table = np.array(sorted(row for row in rows if row[0] < row[1]), np.int64).reshape(-1, 4)
         return cls(*(np.ascontiguousarray(column) for column in table.T))
 
+    @classmethod
+    def leading_to(cls, entries: Iterable[MapEntry], memories: Memories) -> Regions:
+        """Regions of what a message says. Errors: AddressError for a shard that is in no memory."""
+        rows = []
+        for va, shard in entries:
+            found = memories.find(shard.pa)
+            if found is None or shard.nbytes > found[2]:
+                raise AddressError(
+                    f"a mapping of {shard.nbytes} bytes at {shard.pa:#x} does not lie in one memory of the machine; "
+                    "give the physical address of a shard"
+                )
+            rows.append((va, va + shard.nbytes, found[0], found[1]))
+        return cls.of(rows)
+
     def absent(self) -> Regions:
         """The same addresses, leading nowhere: what unmapping writes."""
         return self._replace(node=np.full_like(self.node, ABSENT))
 
 
 class PageMap:
-    """What one PE's MMU holds. `decode(address)` gives (node, offset, bytes left in it) of a physical address, or None."""
+    """What one PE's MMU holds; `memories` is what lies behind addresses that it does not."""
 
-    __slots__ = ("_decode", "_starts", "regions")
+    __slots__ = ("_memories", "_starts", "regions")
 
-    def __init__(self, decode: Callable[[int], Segment | None], regions: Regions | None = None) -> None:
+    def __init__(self, memories: Memories, regions: Regions | None = None) -> None:
         self.regions = regions if regions is not None else Regions.of([])
-        self._decode = decode
+        self._memories = memories
         self._starts: list[int] = self.regions.start.tolist()
 
     def install(self, later: Regions) -> PageMap:
         """This map overwritten by other regions."""
-        return PageMap(self._decode, overlay(self.regions, later))
+        return PageMap(self._memories, overlay(self.regions, later))
 
     def translate(self, va: int, nbytes: int) -> list[Segment]:
         """The pieces of physical memory behind a virtual range, in its order.
 
-        Errors: RunError when a part of the range is neither mapped nor the physical address of a memory, or only a part
-        is mapped.
+        Errors: AddressError when a part of the range is neither mapped nor the physical address of a memory, or only a
+        part is mapped.
         """
         segments = []
         at, end = va, va + nbytes
@@ -71,7 +98,7 @@ class PageMap:
             if first_mapped is None:
                 first_mapped = mapped
             elif mapped is not first_mapped:
-                raise RunError(
+                raise AddressError(
                     f"the access to {nbytes} bytes at {va:#x} runs {'into' if mapped else 'out of'} a tensor at {at:#x}; "
                     "check the shape and the pointer arithmetic of the kernel"
                 )
@@ -81,14 +108,21 @@ class PageMap:
         return segments
 
     def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n] node and int64[n] offset of many ranges; node ABSENT where one region does not cover the whole range."""
+        """int64[n] node and int64[n] offset of many ranges; node ABSENT where a range is not one piece of memory."""
         node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
-        at = np.searchsorted(self.regions.start, va, side="right") - 1
-        inside = at >= 0
-        inside[inside] = (va + nbytes)[inside] <= self.regions.end[at[inside]]
-        at = at[inside]
-        node[inside] = self.regions.node[at]
-        offset[inside] = self.regions.offset[at] + va[inside] - self.regions.start[at]
+        regions, end = self.regions, va + nbytes
+        at = np.searchsorted(regions.start, va, side="right") - 1
+        before = np.concatenate([[va.min(initial=0)], regions.end])[at + 1]  # where the region at or before it ends
+        inside = (at >= 0) & (end <= before)
+        held = at[inside]
+        node[inside] = regions.node[held]
+        offset[inside] = regions.offset[held] + va[inside] - regions.start[held]
+        after = np.concatenate([regions.start, [np.iinfo(np.int64).max]])[at + 1]  # where the next one begins
+        outside = (va >= before) & (end <= after)
+        if outside.any():
+            found, into, left = self._memories.find_many(va[outside])
+            node[outside] = np.where(nbytes[outside] <= left, found, ABSENT)
+            offset[outside] = into
         return node, offset
 
     def _piece(self, va: int) -> tuple[bool, Segment]:
@@ -97,9 +131,9 @@ class PageMap:
         if at >= 0 and va < self.regions.end[at]:
             start, end, node, offset = (int(column[at]) for column in self.regions)
             return True, (node, offset + va - start, end - va)
-        found = self._decode(va)
+        found = self._memories.find(va)
         if found is None:
-            raise RunError(
+            raise AddressError(
                 f"address {va:#x} is mapped by no tensor and is not the physical address of a memory; "
                 "check the pointer arithmetic of the kernel"
             )

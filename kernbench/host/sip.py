@@ -1,4 +1,4 @@
-"""What the host keeps of one SIP: free memory, virtual addresses, and the page map of every PE."""
+"""What the host keeps of one SIP: free memory, tensors, and how its PEs find them."""
 
 from __future__ import annotations
 
@@ -6,37 +6,29 @@ from typing import TYPE_CHECKING
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError, OutOfMemoryError
-from kernbench.host.allocator import Allocator
+from kernbench.host.addressing import MODELS, AddressModel, Placed
 from kernbench.host.layout import Layout
-from kernbench.host.messages import Shard
-from kernbench.host.mmu import PageMap, Regions, Segment
 from kernbench.host.policy import Block, DPPolicy, split
+from kernbench.host.pools import Pools
 
 if TYPE_CHECKING:
+    from kernbench.host.messages import Shard
     from kernbench.machine.machine import Machine
-
-Targets = dict[int, dict[int, Regions]]  # by cube, by PE: what its MMU is told
 
 
 class Sip:
     """One SIP of a machine."""
 
     def __init__(self, machine: Machine, index: int) -> None:
-        figures = machine.figures
         self.machine = machine
         self.index = index
         self.name = f"sip{index}"
-        self._slice_bytes = int(figures["hbm.slice_bytes"])
-        self._align = int(figures["hbm.burst_bytes"])  # so that each shard begins on a channel of its own
-        self._addresses = Allocator(
-            int(figures["mmu.va_base"]), int(figures["mmu.va_bytes"]), int(figures["mmu.page_bytes"])
-        )
-        self._slices: dict[tuple[int, int], Allocator] = {}
-        self._maps: dict[tuple[int, int], PageMap] = {}
-        self._unmapped = PageMap(self._decode)
+        self.pools = Pools(machine, index)
+        self.addresses: AddressModel = MODELS[machine.places.shape.address_model](machine, index)
+        self._tensors: dict[int, Placed] = {}  # by the address at which they begin
 
-    def place(self, name: str, shape: tuple[int, ...], dtype: str, policy: DPPolicy) -> Layout:
-        """Find memory for all parts of a tensor.
+    def place(self, name: str, shape: tuple[int, ...], dtype: str, policy: DPPolicy) -> Placed:
+        """Find memory for all parts of a tensor, and addresses.
 
         Errors: OutOfMemoryError, and nothing stays allocated; InputError for a policy with more cubes or PEs than there are.
         """
@@ -47,99 +39,37 @@ class Sip:
         parts: list[tuple[Block, tuple[Shard, ...]]] = []
         try:
             for block in split(policy, shape, cubes, pes):
-                copies = []
+                first = len(taken)
                 for cube, pe in _holders(block, cubes, pes):
-                    taken.append(self._allocate(name, cube, pe, block.elements * size))
-                    copies.append(taken[-1])
-                parts.append((block, tuple(copies)))
-            va = self._allocate_va(name, sum(block.elements for block, _ in parts) * size)
+                    taken.append(self.pools.allocate("hbm", cube, pe, block.elements * size, f"tensor {name!r}"))
+                parts.append((block, tuple(taken[first:])))
+            va = self.addresses.begin(name, sum(block.elements for block, _ in parts) * size, taken)
         except OutOfMemoryError:
             for shard in taken:
-                self._free(shard)
+                self.pools.free(shard)
             raise
-        return Layout(va, shape, dtype, policy, cubes, pes, tuple(parts))
+        layout = Layout(va, shape, dtype, policy, cubes, pes, tuple(parts))
+        placed = self._tensors[va] = Placed(name, layout, layout.targets())
+        return placed
 
-    def release(self, layout: Layout) -> None:
+    def release(self, layout: Layout) -> Placed:
         """Free a tensor's memory and addresses."""
         for shard in layout.shards:
-            self._free(shard)
-        self._addresses.free(layout.va, layout.nbytes)
+            self.pools.free(shard)
+        placed = self._tensors.pop(layout.va)
+        self.addresses.end(placed)
+        return placed
 
-    def targets(self, layout: Layout) -> Targets:
-        """What each PE that holds a tensor is told of it; PEs told the same share one object."""
-        told: dict[tuple[int | None, int | None], Regions] = {}
-        targets: Targets = {}
-        for cube in range(layout.cubes):
-            for pe in range(layout.pes):
-                key = (
-                    cube if layout.policy.cube == "replicate" else None,
-                    pe if layout.policy.pe == "replicate" else None,
-                )
-                if key not in told:
-                    told[key] = layout.regions(cube, pe)
-                targets.setdefault(cube, {})[pe] = told[key]
-        return targets
-
-    def install(self, targets: Targets) -> None:
-        """Write what PEs are told into their maps."""
-        done: dict[tuple[int, int], PageMap] = {}  # PEs with one map that are told one thing have one map again
-        for cube, pes in targets.items():
-            for pe, regions in pes.items():
-                before = self.page_map(cube, pe)
-                key = (id(before), id(regions))
-                if key not in done:
-                    done[key] = before.install(regions)
-                self._maps[cube, pe] = done[key]
-
-    def page_map(self, cube: int, pe: int) -> PageMap:
-        """What a PE's MMU holds now."""
-        return self._maps.get((cube, pe), self._unmapped)
-
-    def free_bytes(self, cube: int, pe: int) -> int:
-        """Free memory in a PE's slice."""
-        return self._slice(cube, pe).free_bytes
+    def tensor_at(self, va: int) -> Placed:
+        """The tensor that begins at an address. Errors: InputError for none."""
+        if va not in self._tensors:
+            raise InputError(f"no tensor of {self.name} begins at {va:#x}; give one that has not been deleted")
+        return self._tensors[va]
 
     def _count(self, axis: str, asked: int | None, there: int, what: str) -> int:
         if asked is not None and asked > there:
             raise InputError(f"DPPolicy {axis}={asked}, but {self.name} has {there} {what}; give at most {there}")
         return there if asked is None else asked
-
-    def _slice(self, cube: int, pe: int) -> Allocator:
-        found = self._slices.get((cube, pe))
-        if found is None:
-            found = self._slices[cube, pe] = Allocator(0, self._slice_bytes, self._align)
-        return found
-
-    def _allocate(self, name: str, cube: int, pe: int, nbytes: int) -> Shard:
-        memory = self._slice(cube, pe)
-        address = memory.allocate(nbytes)
-        if address is None:
-            raise OutOfMemoryError(
-                f"tensor {name!r} needs {nbytes} bytes in the HBM slice of {self.name}.cube{cube}.pe{pe}, whose largest "
-                f"free block is {memory.largest_free_bytes} of {memory.size} bytes; spread it over more PEs or free another"
-            )
-        return Shard(self.index, cube, pe, self.machine.places.hbm(self.index, cube, pe), address, nbytes)
-
-    def _allocate_va(self, name: str, nbytes: int) -> int:
-        va = self._addresses.allocate(nbytes)
-        if va is None:
-            raise OutOfMemoryError(
-                f"tensor {name!r} needs {nbytes} virtual addresses on {self.name}, whose largest free range is "
-                f"{self._addresses.largest_free_bytes}; free another tensor"
-            )
-        return va
-
-    def _free(self, shard: Shard) -> None:
-        assert shard.cube is not None
-        assert shard.pe is not None
-        self._slice(shard.cube, shard.pe).free(shard.pa, shard.nbytes)
-
-    def _decode(self, address: int) -> Segment | None:
-        try:
-            node, offset = self.machine.places.hbm_of(address)
-        except InputError:
-            return None
-        return node, offset, self._slice_bytes - offset
 
 
 def _holders(block: Block, cubes: int, pes: int) -> list[tuple[int, int]]:

@@ -10,12 +10,12 @@ acknowledgement is a zero-byte message, which the M_CPU counts as the arrival it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kernbench.host.messages import MemoryRead, MemoryWrite
+from kernbench.host.messages import Entries, MemoryRead, MemoryWrite, Targets
 from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
@@ -31,6 +31,20 @@ class Command:
     host_bytes: int
     cube_bytes: Mapping[int, int]  # by cube
     pe_bytes: Mapping[int, Mapping[int, int]]  # by cube, by PE
+
+    @classmethod
+    def carrying(cls, name: str, header_bytes: int, entry_bytes: int, targets: Targets) -> Command:
+        """One that brings entries to PEs; what several are told alike is sent once as far as they share a way."""
+
+        def size(told: Iterable[Entries]) -> int:
+            return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in told}.values()))
+
+        return cls(
+            name,
+            size(entries for pes in targets.values() for entries in pes.values()),
+            {cube: size(pes.values()) for cube, pes in targets.items()},
+            {cube: {pe: size([entries]) for pe, entries in pes.items()} for cube, pes in targets.items()},
+        )
 
 
 # Starts the part of one PE: (m_cpu thread, cube, pe, counter of completions at the m_cpu).
@@ -51,12 +65,14 @@ class Stream:
         self._commands = 0
         self._read_tag, self._write_tag = program.tag("host_read", "memory"), program.tag("host_write", "memory")
         self._issue_tag = program.tag("host_issue")
-        self._reply_bytes = int(self.machine.figures["command.bytes"])
+        self.reply_bytes = int(self.machine.figures["command.bytes"])
         self._burst_bytes = int(self.machine.figures["hbm.burst_bytes"])
-        self._channels = int(self.machine.figures["hbm.channels"])
 
     def copy(self, messages: Sequence[MemoryWrite]) -> int:
-        """Move bytes between host and shards, to the host for MemoryRead; returns the row that waits for all of them."""
+        """Move bytes between host and shards, to the host for MemoryRead; returns the row that waits for all of them.
+
+        Each shard is a transfer of its own and completes by itself; the row counts them.
+        """
         for message in messages:
             self._move(message)
         return self.thread.wait(self._copied, len(messages), take=len(messages))
@@ -100,7 +116,7 @@ class Stream:
         self.act(thread, node, acted, tag)
         thread.wait(done, pass_on(thread, done))
         self.act(thread, node, acted, tag)
-        self.send(thread, node, above, self._reply_bytes, reported, tag)
+        self.send(thread, node, above, self.reply_bytes, reported, tag)
         return received
 
     def act(self, thread: Thread, node: int, acted: int, tag: int) -> int:
@@ -119,11 +135,12 @@ class Stream:
         reading = isinstance(message, MemoryRead)
         kind, tag = (RouteKind.READ, self._read_tag) if reading else (RouteKind.WRITE, self._write_tag)
         shard = message.shard
+        node, offset, _ = self.machine.places.memory_of(shard.pa)
         self.act(self.thread, self._ep, self._acted, self._issue_tag)
         self.thread.move(
-            self._route(self._ep, shard.node, kind, Intent.M_CPU_DMA),
+            self._route(self._ep, node, kind, Intent.M_CPU_DMA),
             shard.nbytes,
-            stripe=shard.pa // self._burst_bytes % self._channels,
+            stripe=offset // self._burst_bytes % self.machine.terminals[node].stripes,
             done=self._copied,
             tag=tag,
         )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernbench.host.contents import Contents
     from kernbench.host.context import RuntimeContext
     from kernbench.host.layout import Layout
+    from kernbench.host.messages import Shard
 
 
 class Tensor:
@@ -42,8 +43,13 @@ class Tensor:
         return math.prod(self.shape)
 
     def data_ptr(self) -> int:
-        """The virtual address at which it begins; what a kernel gets for it."""
+        """The address at which it begins, in the machine's model of addresses: virtual, logical, or its first shard's own."""
         return self.layout.va
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """Every copy of every part: (sip, cube, pe, pa, nbytes), by rising place in the tensor."""
+        return self.layout.shards
 
     def initial(self) -> np.ndarray:
         """The numbers it was made with. Takes no simulated time: it is for references of `torch.expect`."""

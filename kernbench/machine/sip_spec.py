@@ -160,6 +160,7 @@ class Mmu(Section):
     page_bytes: Bytes
     va_base: BytesOrZero
     va_bytes: Bytes
+    entry_bytes: MessageBytes = 16  # of a region in a mapping message, or in the table of a launch
 
     @model_validator(mode="after")
     def _range_is_of_pages(self) -> Mmu:

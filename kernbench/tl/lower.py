@@ -43,7 +43,7 @@ class Lowering:
         self.tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
         self.reads, self.writes = Access(pe, write=False), Access(pe, write=True)
         self.fetch_tag, self.store_tag = program.tag("fetch", "memory"), program.tag("store", "memory")
-        self.lead = program.duration(("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
+        self.lead = program.duration(("pe_mmu.tlb", pe.lookups), ("pe_dma.overhead", 1))
         self._read_channel = (place.dma_read, program.tag("dma_read", "memory"))
         self._write_channel = (place.dma_write, program.tag("dma_write", "memory"))
         self._dispatch_tag = program.tag("dispatch", "control")

@@ -48,6 +48,7 @@ class PeContext:
     place: PePlace
     translate: Translate
     translate_many: TranslateMany
+    lookups: int = 1  # in the MMU, before each access of a DMA
     num_programs: int  # PEs per cube that run this kernel
     num_cubes: int
     memory: Memory | None = None

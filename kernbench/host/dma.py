@@ -1,0 +1,41 @@
+"""A transfer of one PE's DMA that no kernel asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.errors import AddressError
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.locator import Locator
+
+if TYPE_CHECKING:
+    from kernbench.host.messages import PeDma
+    from kernbench.machine.places import PePlace
+    from kernbench.program.program import Program, Thread
+
+
+def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) -> None:
+    """Hold the channel for the whole round trip; the address is physical, so nothing is looked up.
+
+    Errors: AddressError for a shard that is in no memory.
+    """
+    machine, shard = program.machine, message.shard
+    found = Locator(machine.places).find(shard.pa)
+    if found is None or shard.nbytes > found[2]:
+        raise AddressError(
+            f"PeDma of sip{message.sip}.cube{message.cube}.pe{message.pe}: {shard.nbytes} bytes at {shard.pa:#x} do not lie "
+            "in one memory of the machine; give the physical address of a shard"
+        )
+    node, offset, _ = found
+    kind, channel = (RouteKind.WRITE, place.dma_write) if message.write else (RouteKind.READ, place.dma_read)
+    done = program.counter(f"the end of a transfer of {thread.name}")
+    thread.move(
+        machine.routing.route(place.dma, node, Intent.PE_DMA, kind),
+        shard.nbytes,
+        stripe=offset // int(machine.figures["hbm.burst_bytes"]) % machine.terminals[node].stripes,
+        done=done,
+        hold=channel,
+        lead=program.duration(("pe_dma.overhead", 1)),
+        tag=program.tag("dma_write" if message.write else "dma_read", "memory"),
+    )
+    thread.wait(done, 1)

@@ -1,0 +1,75 @@
+"""The free memory of one SIP: an HBM slice and a TCM for each PE, an SRAM for each cube, each first fit.
+
+The upper end of a TCM is the scratch of kernels and is never given away.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError, OutOfMemoryError, suggest
+from kernbench.host.allocator import Allocator
+from kernbench.host.messages import Shard
+from kernbench.machine.address import Kind, decode
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+SPACES = {"hbm": Kind.HBM, "tcm": Kind.PE, "sram": Kind.SRAM}
+_NAMES = {Kind.HBM: "HBM slice", Kind.PE: "TCM", Kind.SRAM: "SRAM"}
+_ALIGN_BYTES = 16  # in scratchpads, as results of kernels
+
+
+class Pools:
+    """What is free in the memories of one SIP."""
+
+    def __init__(self, machine: Machine, sip: int) -> None:
+        figures = machine.figures
+        self._places, self._sip = machine.places, sip
+        self._bytes = {
+            Kind.HBM: int(figures["hbm.slice_bytes"]),
+            Kind.PE: max(0, int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"])),
+            Kind.SRAM: int(figures["sram.bytes"]),
+        }
+        # Of a burst, so that each shard begins on a channel of its own.
+        self._align = {Kind.HBM: int(figures["hbm.burst_bytes"]), Kind.PE: _ALIGN_BYTES, Kind.SRAM: _ALIGN_BYTES}
+        self._pools: dict[tuple[Kind, int, int], Allocator] = {}
+
+    def allocate(self, space: str, cube: int, pe: int, nbytes: int, what: str) -> Shard:
+        """Take memory of a PE, or of its cube ("sram"), for something called `what`.
+
+        Errors: OutOfMemoryError naming the memory and its largest free block; InputError for a place or space that is not.
+        """
+        if space not in SPACES:
+            raise InputError(f"{what} cannot lie in {space!r}{suggest(str(space), SPACES)}")
+        kind = SPACES[space]
+        self._places.hbm(self._sip, cube, pe)
+        pool = self._pool(kind, cube, pe)
+        offset = pool.allocate(nbytes)
+        if offset is None:
+            raise OutOfMemoryError(
+                f"{what} needs {nbytes} bytes in the {_NAMES[kind]} of {self._owner(kind, cube, pe)}, whose largest free "
+                f"block is {pool.largest_free_bytes} of {pool.size} bytes; spread it over more PEs or free another"
+            )
+        owner = 0 if kind == Kind.SRAM else pe
+        return Shard(self._sip, cube, pe, self._places.address_of(self._sip, cube, kind, owner, offset), nbytes)
+
+    def free(self, shard: Shard) -> None:
+        """Give back what was taken."""
+        at = decode(shard.pa, self._bytes[Kind.HBM], self._places.sip_count)
+        self._pool(at.kind, at.die, at.pe).free(at.offset, shard.nbytes)
+
+    def free_bytes(self, space: str, cube: int, pe: int) -> int:
+        """Free memory of a PE, or of its cube."""
+        return self._pool(SPACES[space], cube, pe).free_bytes
+
+    def _pool(self, kind: Kind, cube: int, pe: int) -> Allocator:
+        key = (kind, cube, 0 if kind == Kind.SRAM else pe)
+        found = self._pools.get(key)
+        if found is None:
+            found = self._pools[key] = Allocator(0, self._bytes[kind], self._align[kind])
+        return found
+
+    def _owner(self, kind: Kind, cube: int, pe: int) -> str:
+        at = f"sip{self._sip}.cube{cube}"
+        return at if kind == Kind.SRAM else f"{at}.pe{pe}"
