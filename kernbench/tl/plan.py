@@ -41,6 +41,7 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
         tiles = grid_index(*grid)
         fetch_bytes += tile_bytes[tiles]
         if tensor.streamed:
+            low.pe.translate(tensor.addr, tensor.nbytes)  # a tile may miss the end of what is there, the whole does not
             va = tensor.addr + grid_starts(*grid, tensor.transposed) * itemsize(tensor.dtype)
             _add_moves(stages, low, tokens, tiles, va, tile_bytes, write=False)
     _add_jobs(stages, low, tokens, low.fetch_tag, place.tcm_read, "pe_tcm.read_byte", fetch_bytes)
@@ -68,6 +69,7 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
     tiles = grid_index(m, n)[ends]
     _add_jobs(stages, low, ends, low.store_tag, place.tcm_write, "pe_tcm.write_byte", output_bytes[tiles])
     if note.out_va is not None:
+        low.pe.translate(note.out_va, prod(note.shape) * itemsize(note.dtype))
         va = note.out_va + grid_starts(m, n) * itemsize(note.dtype)
         _add_moves(stages, low, ends, tiles, va, output_bytes, write=True)
     return stages.lay_out()

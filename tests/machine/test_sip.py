@@ -112,7 +112,8 @@ def test_figures_that_programs_pay_by(machine):
         "pe_gemm.flop_8": 62.5, "pe_math.element_16": 3906.25, "pe_math.element_32": 7812.5, "pe_math.element_8": 1953.125,
         "pe_dma.overhead": 0, "pe.tile_m": 32, "pe.tile_k": 64, "pe.tile_n": 32, "pe_tcm.bytes": 2**24,
         "pe.scratch_bytes": 2**20, "hbm.slice_bytes": 6 * 2**30, "hbm.burst_bytes": 256, "hbm.channels": 8,
-        "mmu.page_bytes": 4096, "mmu.va_base": 2**32, "mmu.va_bytes": 2**36, "mmu.entry_bytes": 16, "command.bytes": 64, "pe_cpu.dispatch_cycles": 0,
+        "mmu.page_bytes": 4096, "mmu.va_base": 2**32, "mmu.va_bytes": 2**36, "mmu.entry_bytes": 16, "command.bytes": 64,
+        "pe_cpu.dispatch_cycles": 0,
     }  # fmt: skip
     assert {name: machine.figures[name] for name in wanted} == wanted
     assert 2 * 32 * 64 * 32 * machine.figures["pe_gemm.flop_16"] == 16_384_000
