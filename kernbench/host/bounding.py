@@ -34,7 +34,7 @@ class RecordedDevice(Device):
     def __init__(self, machine: Machine, mode: str, live: bool = False) -> None:  # noqa: ARG002
         super().__init__(machine, live=live)
 
-    def look(self, layout: Layout) -> NoReturn:
+    def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
         """Errors: InputError; there are no numbers."""
         raise InputError(
             f"analytic mode computes no numbers, but the bench reads those of a tensor of shape {layout.shape}; "

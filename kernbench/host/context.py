@@ -9,23 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from kernbench.dtypes import bits, name_of, numpy_dtype
 from kernbench.errors import InputError
+from kernbench.host.accelerators import Accelerator, Ahbm, Multiprocessing
 from kernbench.host.buffer import Buffer
 from kernbench.host.contents import Contents, Filled, Given, Random
 from kernbench.host.device import Device
+from kernbench.host.distributed import Distributed
 from kernbench.host.launch import Launch
+from kernbench.host.launcher import Launcher
 from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
 from kernbench.host.policy import DPPolicy
 from kernbench.host.tensor import Tensor
+from kernbench.host.unsupported import Namespace
 
 if TYPE_CHECKING:
+    from kernbench.host.collectives import Collective
     from kernbench.host.layout import Layout
     from kernbench.host.messages import Shard
+    from kernbench.tl.ipcq import Ipcq
 
 Reference = np.ndarray | Callable[[], np.ndarray]
 
@@ -37,20 +43,35 @@ class Expectation:
     tensor: Tensor
     reference: Reference
     tolerance: float | None
+    every_copy: bool = False
 
 
-class RuntimeContext:
+class RuntimeContext(Namespace):
     """What a bench's function gets as `torch`. `sips` are the SIPs it may use; it knows them as 0, 1, ..."""
 
+    title = "torch"
+    refused: ClassVar = {
+        **dict.fromkeys(("cuda", "xpu", "mps", "cpu"), "the devices are SIPs; use torch.ahbm or torch.accelerator"),
+        **dict.fromkeys(
+            ("nn", "optim", "autograd", "backward"), "kernels are launched by torch.launch; see docs/host.md"
+        ),
+        "tensor": "give numbers with torch.from_numpy",
+    }
     DPPolicy = DPPolicy
 
     def __init__(self, device: Device, sips: Sequence[int], seed: int) -> None:
         self.driven = device
         self._sips = tuple(sips)
-        self._current = 0
+        self._current = 0  # of the bench's own function; ranks have theirs
         self._seed = seed
         self._tensors = 0
         self.launches: list[Launch] = []
+        self.collectives: list[Collective] = []
+        self.launcher = Launcher()
+        self.distributed = Distributed(self)
+        self.multiprocessing = Multiprocessing(self)
+        self.ahbm = Ahbm(self)
+        self.accelerator = Accelerator(self)
         self.expectations: list[Expectation] = []
 
     @property
@@ -75,21 +96,46 @@ class RuntimeContext:
         """How many PEs a cube has."""
         return self.driven.machine.places.pes_per_cube
 
+    @property
+    def sips(self) -> tuple[int, ...]:
+        """The SIPs that the bench may use, by their numbers in the machine."""
+        return self._sips
+
+    @property
+    def current_device(self) -> int:
+        """The selected SIP: in a worker its own, which is that of its rank until it selects another."""
+        rank = self.launcher.current
+        return self._current if rank is None else rank.device
+
     def set_device(self, index: int) -> None:
         """Select the SIP on which tensors are made and kernels launched. Errors: InputError for one that is not there."""
-        if not 0 <= index < len(self._sips):
-            raise InputError(f"there is no device {index}; this run has devices 0 to {len(self._sips) - 1}")
-        self._current = index
+        if not isinstance(index, int) or not 0 <= index < len(self._sips):
+            raise InputError(f"there is no device {index!r}; this run has devices 0 to {len(self._sips) - 1}")
+        rank = self.launcher.current
+        if rank is None:
+            self._current = index
+        else:
+            rank.device = index
+
+    def spawn(self, fn: Callable[..., object], args: Sequence[Any], nprocs: int) -> None:
+        """See `Multiprocessing.spawn`."""
+        if not isinstance(nprocs, int) or not 1 <= nprocs <= len(self._sips):
+            raise InputError(
+                f"spawn got nprocs={nprocs!r}, but this run has {len(self._sips)} "
+                f"{'SIP' if len(self._sips) == 1 else 'SIPs'}; give 1 to {len(self._sips)}"
+            )
+        self.distributed.check_spawn(nprocs)
+        self.launcher.spawn(fn, args, nprocs)
 
     @contextmanager
     def device(self, index: int) -> Iterator[None]:
         """`with torch.device(i):` selects a SIP for a while."""
-        before = self._current
+        before = self.current_device
         self.set_device(index)
         try:
             yield
         finally:
-            self._current = before
+            self.set_device(before)
 
     # Tensors
 
@@ -152,7 +198,7 @@ class RuntimeContext:
         if dp is not None and not isinstance(dp, DPPolicy):
             raise InputError(f"tensor {name!r} got dp={dp!r}; give a torch.DPPolicy(cube=..., pe=...)")
         self._tensors += 1
-        sip = self._sips[self._current]
+        sip = self._sips[self.current_device]
         layout = self.driven.create(sip, name, contents, dp or DPPolicy())
         return Tensor(self, name, sip, layout, contents)
 
@@ -166,7 +212,7 @@ class RuntimeContext:
 
         Errors: OutOfMemoryError; InputError for a space or a place that is not there.
         """
-        return Buffer(self.driven, self.driven.reserve(self._sips[self._current], space, cube, pe, nbytes))
+        return Buffer(self.driven, self.driven.reserve(self._sips[self.current_device], space, cube, pe, nbytes))
 
     # What tensors ask
 
@@ -182,6 +228,7 @@ class RuntimeContext:
 
     def peek(self, tensor: Tensor) -> np.ndarray:
         """A tensor's numbers once all that was issued is done; takes no simulated time."""
+        self.launcher.settle()
         return self.driven.look(tensor.layout)
 
     def release(self, tensor: Tensor) -> None:
@@ -199,7 +246,7 @@ class RuntimeContext:
         """
         if not isinstance(name, str) or not callable(fn):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
-        sip = self._sips[self._current]
+        sip = self._sips[self.current_device]
         layouts = {arg.name: arg.layout for arg in args if isinstance(arg, Tensor)}
         cubes, pes = self._targets(name, layouts)
         sent = tuple(_as_arg(name, arg) for arg in args)
@@ -207,12 +254,17 @@ class RuntimeContext:
         self.launches.append(self.driven.launch(message, fn))
         return self.launches[-1]
 
+    def issue(self, message: KernelLaunch, fn: Callable[..., Any], queues: Ipcq) -> Launch:
+        """Launch a kernel whose messages go through some queues; not waited for."""
+        self.launches.append(self.driven.launch(message, fn, queues))
+        return self.launches[-1]
+
     def pe_dma(self, shard: Shard, cube: int = 0, pe: int = 0, *, write: bool = False) -> Launch:
         """Let the DMA of a PE fetch a shard into its TCM, or write it from there, without a kernel; not waited for.
 
         Errors: InputError for a PE the SIP lacks; AddressError for a shard that is in no memory.
         """
-        self.launches.append(self.driven.pe_dma(PeDma(self._sips[self._current], cube, pe, shard, write)))
+        self.launches.append(self.driven.pe_dma(PeDma(self._sips[self.current_device], cube, pe, shard, write)))
         return self.launches[-1]
 
     def _targets(self, kernel: str, layouts: dict[str, Layout]) -> tuple[int, int]:
@@ -226,13 +278,26 @@ class RuntimeContext:
 
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""
+        self.launcher.settle()
         self.driven.run()
 
-    def expect(self, tensor: Tensor, reference: Reference, tolerance: float | None = None) -> None:
-        """State what a tensor must hold at the end: an array, or a function that makes it, called only for a check."""
+    def expect(
+        self, tensor: Tensor, reference: Reference, tolerance: float | None = None, *, every_copy: bool = False
+    ) -> None:
+        """State what a tensor must hold at the end: an array, or a function that makes it, called only for a check.
+
+        Of a replicated tensor the first copy is looked at; with `every_copy` all are.
+        """
         if not isinstance(tensor, Tensor):
             raise InputError(f"torch.expect got {tensor!r}; give a tensor of this run and its reference")
-        self.expectations.append(Expectation(tensor, reference, tolerance))
+        self.expectations.append(Expectation(tensor, reference, tolerance, every_copy))
+
+    def list_contents(self, expectation: Expectation) -> Iterator[tuple[str, np.ndarray]]:
+        """What an expectation is held against: the name of each copy, and its numbers."""
+        tensor = expectation.tensor
+        yield tensor.name, self.peek(tensor)
+        for copy in range(1, tensor.layout.copies if expectation.every_copy else 1):
+            yield f"{tensor.name} (copy {copy})", self.driven.look(tensor.layout, copy)
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
 from kernbench.errors import KernBenchError
 from kernbench.host.dma import lower_dma
 from kernbench.host.launch import Launch, lower_launch
-from kernbench.host.mapping import tell
+from kernbench.host.mapping import tell, tell_neighbours
 from kernbench.host.memory import DeviceMemory
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response, TensorArg
 from kernbench.host.sip import Sip
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.places import PePlace
     from kernbench.program.program import Thread
+    from kernbench.tl.ipcq import NeighbourTable, Where
 
 Progress = Callable[[int, int, int], None]  # see `Session.run`
 
@@ -44,7 +45,8 @@ class Device:
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
-        self.ipcq = Ipcq(self.program, self.memory.mailbox, self._read_counter)  # how PEs reach their neighbours
+        self._queues = [Ipcq(self.program, self.memory.mailbox, self._read_counter)]
+        self.ipcq = self._queues[0]  # how PEs reach their neighbours, unless a launch brings other queues
         self._live = live
         self._kernels: dict[int, Callable[[int], object]] = {}  # live, by PE thread: goes on at a time
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
@@ -88,8 +90,23 @@ class Device:
         self._unmap(sip)
         self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
 
-    def launch(self, message: KernelLaunch, kernel: Callable[..., Any]) -> Launch:
+    def tell_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
+        """Let PEs know their neighbours, by messages as to MMUs; answers the queues. Errors: as `Ipcq.install`."""
+        queues = Ipcq(self.program, self.memory.mailbox, self._read_counter, f"{len(self._queues)}/")
+        queues.install(tables)
+        self._queues.append(queues)
+        told: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
+        for (sip, cube, pe), table in tables.items():
+            told.setdefault(sip, {}).setdefault(cube, {})[pe] = table
+        for sip, targets in told.items():
+            self._unmap(sip)
+            tell_neighbours(self._streams[sip], sip, targets)
+        return queues
+
+    def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
         """Lower a launch; a recorded kernel runs here, once for each PE, until one of them fails.
+
+        Its messages go through `queues`, else through those that PEs were told of last for all launches.
 
         Errors: InputError for PEs or tensors that are not there; KernelError, as the device's answer (`error.response`).
         A live kernel's comes from `run`.
@@ -106,7 +123,9 @@ class Device:
 
         def run_kernel(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
             args = [resolve(arg, place) for arg in message.args]
-            pe = self._context(thread, place, message, addresses.map_of(place.cube, place.pe, carried))
+            pe = self._context(
+                thread, place, message, addresses.map_of(place.cube, place.pe, carried), queues or self.ipcq
+            )
             if not self._live and pe.ports is None:
                 _attempt(launch, lambda: record_kernel(pe, kernel, args, name=message.kernel_ref), complete)
                 return
@@ -161,10 +180,10 @@ class Device:
         home = self._sips[message.sip]
         return {arg.va_base: home.tensor_at(arg.va_base) for arg in message.tensors}
 
-    def look(self, layout: Layout) -> np.ndarray:
-        """The numbers of a tensor once all that was issued is done; takes no simulated time."""
+    def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
+        """The numbers of a tensor, or of another copy, once all that was issued is done; takes no simulated time."""
         self.run()
-        return self.memory.look(layout)
+        return self.memory.look(layout, copy)
 
     def run(self) -> None:
         """Run until all that was issued is done.
@@ -177,7 +196,7 @@ class Device:
         for launch in answered:
             if launch.failure is not None:
                 raise launch.failure
-        self.session.check_finished(exclude=self.ipcq.watchers)
+        self.session.check_finished(exclude=set().union(*(queues.watchers for queues in self._queues)))
         for launch in answered:
             launch.response = Response(ok=True)
 
@@ -191,7 +210,7 @@ class Device:
         else:
             step(now_fs)
 
-    def _context(self, thread: Thread, place: PePlace, message: KernelLaunch, seen: Map) -> PeContext:
+    def _context(self, thread: Thread, place: PePlace, message: KernelLaunch, seen: Map, queues: Ipcq) -> PeContext:
         window = self.memory.open_window(thread, seen)
         return PeContext(
             program=self.program,
@@ -204,7 +223,7 @@ class Device:
             num_programs=len(message.target_pe),
             num_cubes=len(message.target_cubes),
             memory=window if self._live else None,
-            ports=self.ipcq.ports(place),
+            ports=queues.ports(place),
         )
 
     def _tell(self, message: MmuMap) -> int:

@@ -56,10 +56,17 @@ class Launch:
         thread, row = self.completed
         return int(end_fs[thread.find_row(row)])
 
+    def started_fs(self, end_fs: np.ndarray) -> int:
+        """The opening of the barrier."""
+        return min(int(end_fs[thread.find_row(row)]) for thread, row in self.started)
+
+    def finished_fs(self, issue_fs: np.ndarray) -> int:
+        """The last PE's end."""
+        return max(int(issue_fs[thread.find_row(row)]) for thread, row in self.finished)
+
     def pe_exec_fs(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> int:
         """From the opening of the barrier to the last PE's end."""
-        start = min(int(end_fs[thread.find_row(row)]) for thread, row in self.started)
-        return max(int(issue_fs[thread.find_row(row)]) for thread, row in self.finished) - start
+        return self.finished_fs(issue_fs) - self.started_fs(end_fs)
 
 
 # Writes a kernel to the thread of a PE, and at its end calls back, so that the completion follows it.

@@ -77,13 +77,18 @@ class Layout:
                 node, offset, _ = locate(shard.pa)
                 store.put(node, offset, data)
 
-    def gather(self, store: MemoryStore, locate: Locate) -> np.ndarray:
-        """The array in memory, of replicated parts the first copy."""
+    @property
+    def copies(self) -> int:
+        """How many copies the parts have."""
+        return max(len(copies) for _, copies in self.parts)
+
+    def gather(self, store: MemoryStore, locate: Locate, copy: int = 0) -> np.ndarray:
+        """The array in memory, of replicated parts one copy, by default the first."""
         matrix = np.empty(matrix_shape(self.policy, self.shape), numpy_dtype(self.dtype))
         for block, copies in self.parts:
             if copies:
-                node, offset, _ = locate(copies[0].pa)
-                data = store.read(node, offset, copies[0].nbytes)
+                node, offset, _ = locate(copies[copy].pa)
+                data = store.read(node, offset, copies[copy].nbytes)
                 rows, cols = block.row_end - block.row_start, block.col_end - block.col_start
                 part = np.frombuffer(data.tobytes(), matrix.dtype).reshape(rows, cols)
                 matrix[block.row_start : block.row_end, block.col_start : block.col_end] = part

@@ -75,11 +75,11 @@ class DeviceMemory:
         window = self._windows[thread.id] = Window(self._store, page_map.translate)
         return window
 
-    def look(self, layout: Layout) -> np.ndarray:
-        """The numbers of a tensor after all that has run."""
+    def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
+        """The numbers of a tensor, or of another copy, after all that has run."""
         if not self._live:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
-        return layout.gather(self._store, self._locate)
+        return layout.gather(self._store, self._locate, copy)
 
     def _performer(self, thread: int) -> Performer:
         return Numbers(self._windows[thread], self.mailbox) if thread in self._windows else _Depositor(self)

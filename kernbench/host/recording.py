@@ -84,7 +84,7 @@ class _Recorder(Device):
         self._asked = True
         raise RuntimeError("a recorded bench has not run yet")
 
-    def look(self, layout: Layout) -> NoReturn:  # noqa: ARG002
+    def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
         """Errors: RuntimeError; there are no numbers."""
         self.ask()
 

@@ -51,6 +51,7 @@ class RunResult:
     lower_ns: float | None = None  # None but in mode analytic
     upper_ns: float | None = None
     binding: str | None = None
+    collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_figures`
 
     @property
     def program_digest(self) -> str:
@@ -87,4 +88,5 @@ class RunResult:
             "parameters": dict(self.parameters),
             "overrides": {path: str(value) for path, value in self.overrides.items()},
             "mismatches": list(self.mismatches),
+            "collectives": [dict(one) for one in self.collectives],
         }

@@ -14,6 +14,7 @@ from kernbench.errors import InputError, KernBenchError, RunError, suggest
 from kernbench.host import measure
 from kernbench.host.bench import Bench, find_bench, typed_parameters
 from kernbench.host.bounding import RecordedDevice, find_bounds
+from kernbench.host.collective_figures import list_collectives
 from kernbench.host.context import RuntimeContext
 from kernbench.host.device import Device
 from kernbench.host.result import RunResult
@@ -58,7 +59,7 @@ def run_bench(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
-    machine = load_machine(topology, overrides)
+    machine = load_machine(topology, found.shape(given, overrides or {}))
     kind = RecordedDevice if mode == ANALYTIC else Device
     driven = kind(machine, mode, live or found.live)
     driven.on_progress = on_progress
@@ -68,8 +69,10 @@ def run_bench(
     mismatches = _verify(found, torch) if verify else ()
     if mode == ANALYTIC:
         figures = find_bounds(driven.program, torch.launches).list_figures()
+        collectives = list_collectives(torch.collectives)
     else:
         figures = measure.list_figures(driven.session, torch.launches)
+        collectives = list_collectives(torch.collectives, driven.session.op_issue_fs, driven.session.op_end_fs)
     return RunResult(
         bench=found.name,
         topology=machine.name,
@@ -80,6 +83,7 @@ def run_bench(
         verified=not mismatches if verify else None,
         mismatches=mismatches,
         device=driven,
+        collectives=tuple(collectives),
         **figures,
     )
 
@@ -128,6 +132,6 @@ def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
             expected = np.asarray(reference() if callable(reference) else reference)
         except (Exception, SystemExit) as error:
             raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
-        got = torch.peek(tensor)
-        mismatches.append(find_mismatch(tensor.name, tensor.dtype, got, expected, expectation.tolerance))
+        for name, got in torch.list_contents(expectation):
+            mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))
     return tuple(mismatch for mismatch in mismatches if mismatch is not None)

@@ -10,12 +10,12 @@ acknowledgement is a zero-byte message, which the M_CPU counts as the arrival it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kernbench.host.messages import Entries, MemoryRead, MemoryWrite, Targets
+from kernbench.host.messages import MemoryRead, MemoryWrite
 from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
@@ -33,10 +33,12 @@ class Command:
     pe_bytes: Mapping[int, Mapping[int, int]]  # by cube, by PE
 
     @classmethod
-    def carrying(cls, name: str, header_bytes: int, entry_bytes: int, targets: Targets) -> Command:
+    def carrying(
+        cls, name: str, header_bytes: int, entry_bytes: int, targets: Mapping[int, Mapping[int, Sized]]
+    ) -> Command:
         """One that brings entries to PEs; what several are told alike is sent once as far as they share a way."""
 
-        def size(told: Iterable[Entries]) -> int:
+        def size(told: Iterable[Sized]) -> int:
             return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in told}.values()))
 
         return cls(

@@ -88,11 +88,11 @@ class Queue:
     )
 
     def __init__(
-        self, program: Program, source: Where, direction: str, target: Where, ring: Ring, address: int
+        self, program: Program, source: Where, direction: str, target: Where, ring: Ring, address: int, time: str
     ) -> None:
         machine = program.machine
         sender, receiver = machine.places.pe(*source), machine.places.pe(*target)
-        self.name = f"{_path(source)}:{direction}"
+        self.name = f"{time}{_path(source)}:{direction}"
         self.source, self.target = f"{_path(source)} (its {direction})", f"{_path(target)} (its {ring.opposite})"
         self.ring = ring
         self.first_address = address
@@ -137,10 +137,10 @@ class Queue:
 
 
 class Ipcq:
-    """All queues of a machine during one run."""
+    """All queues of a machine at one time; `name` sets those of one time apart from those of another."""
 
-    def __init__(self, program: Program, mailbox: Mailbox, read_counter: Callable[[int], int]) -> None:
-        self.program, self.mailbox, self.read_counter = program, mailbox, read_counter
+    def __init__(self, program: Program, mailbox: Mailbox, read_counter: Callable[[int], int], name: str = "") -> None:
+        self.program, self.mailbox, self.read_counter, self.name = program, mailbox, read_counter, name
         self.watchers: set[int] = set()  # threads that may wait for ever
         self._ports: dict[Where, Ports] = {}
         self._tables: Mapping[Where, NeighbourTable] = {}
@@ -171,7 +171,7 @@ class Ipcq:
             target = (there.sip, there.cube, there.pe)
             ring = self._tables[target][there.opposite]
             found = self._queues[source, direction] = Queue(
-                self.program, source, direction, target, there, self._address(target, there.opposite, ring)
+                self.program, source, direction, target, there, self._address(target, there.opposite, ring), self.name
             )
         return found
 

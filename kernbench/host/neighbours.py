@@ -1,0 +1,62 @@
+"""The neighbour tables that PEs are told of: an algorithm's wiring on the PEs that work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernbench.ccl.wiring import check_wiring, grid_neighbours, intra_neighbours
+from kernbench.tl.ipcq import Ring
+
+if TYPE_CHECKING:
+    from kernbench.ccl.config import Queues
+    from kernbench.ccl.wiring import Neighbours, World
+    from kernbench.machine.places import Places
+
+Where = tuple[int, int, int]  # sip, cube, pe
+Tables = dict[Where, dict[str, Ring]]
+
+
+def lay_grid(world: World, sips: Sequence[int], places: Places, queues: Queues) -> Tables:
+    """The table of every PE of every rank along the grid: the PEs of its cube, the mesh of cubes, the SIPs."""
+    tables = lay_tables(
+        "the grid", grid_neighbours, world, sips, range(places.cubes_per_sip), range(places.pes_per_cube), queues
+    )
+    within = [intra_neighbours(pe, places.pes_per_cube) for pe in range(places.pes_per_cube)]
+    for (sip, cube, pe), table in tables.items():
+        table |= {name: _ring(queues, sip, cube, other, back) for name, (other, back) in within[pe].items()}
+    return tables
+
+
+def lay_tables(
+    name: str,
+    neighbours: Neighbours,
+    world: World,
+    sips: Sequence[int],
+    cubes: Sequence[int],
+    pes: Sequence[int],
+    queues: Queues,
+) -> Tables:
+    """The table of every working PE: those of `pes` in `cubes` of each rank's SIP.
+
+    Where the world has one cube, every cube of `cubes` is a world of its own, of its fellows on the other SIPs.
+    Errors: InputError for a wiring that does not lead back, naming the module.
+    """
+    wiring = {
+        (rank, cube): dict(neighbours(rank, cube, world)) for rank in range(world.ranks) for cube in range(world.cubes)
+    }
+    check_wiring(name, wiring)
+    apart = world.cubes == 1
+    return {
+        (sips[rank], cube, pe): {
+            direction: _ring(queues, sips[peer.rank], cube if apart else peer.cube, pe, peer.back)
+            for direction, peer in wiring[rank, 0 if apart else cube].items()
+        }
+        for rank in range(world.ranks)
+        for cube in cubes
+        for pe in pes
+    }
+
+
+def _ring(queues: Queues, sip: int, cube: int, pe: int, back: str) -> Ring:
+    return Ring(sip, cube, pe, back, queues.n_slots, queues.slot_bytes, queues.kind, queues.credit_bytes)
