@@ -22,6 +22,7 @@ from kernbench.spec.yaml import Mark, load, mark_tree
 FILE = "ccl.yaml"
 BufferKind = Literal["tcm", "sram", "hbm"]
 BUFFER_KINDS = ("tcm", "sram", "hbm")
+Root = Literal["centre", "corner"]
 
 
 class Defaults(Model):
@@ -36,6 +37,7 @@ class Defaults(Model):
     vc_chunk_size: Bytes = 256
     ipcq_credit_size_bytes: BytesOrZero = 16
     world_size: Count | None = None
+    root: Root = "centre"  # the cube to which a hierarchy reduces
 
 
 class Entry(Model):
@@ -49,6 +51,7 @@ class Entry(Model):
     slot_size: Bytes | None = None
     n_elem: Count = 2048  # of a PE, where a bench is not told
     world_size: Count | None = None
+    root: Root | None = None
 
 
 class CclFile(Model):
@@ -62,7 +65,7 @@ class CclFile(Model):
 class Queues:
     """The rings between two neighbours: slots, bytes of each, and the memory they lie in."""
 
-    kind: str
+    kind: BufferKind
     n_slots: int
     slot_bytes: int
     credit_bytes: int
@@ -135,6 +138,11 @@ class Config:
             backpressure=entry.backpressure or defaults.backpressure,
         )
 
+    def root(self, cube_w: int, cube_h: int) -> int:
+        """The root cube of a mesh: its centre, or the corner."""
+        chosen = self.algorithm()[1].root or self.spec.defaults.root
+        return cube_h // 2 * cube_w + cube_w // 2 if chosen == "centre" else 0
+
     @property
     def where(self) -> str:
         """The file, as messages show it."""
@@ -149,6 +157,7 @@ SETTINGS = {  # what a run may set over the file, and where it stands there
     "slot_size": int,
     "world_size": int,
     "topology": str,
+    "root": str,
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
 
+Spans = tuple[tuple[tuple[int, int], ...], ...]  # [cube][pe] → (first element, elements)
 OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the primitive of each
 
 
@@ -36,7 +37,7 @@ class Plan:
     op: str = "sum"
     chunk: int = 2048
     window: int = 4
-    spans: tuple[tuple[tuple[int, int], ...], ...] | None = None
+    spans: Spans | None = None
     root: int | None = None
 
     def part(self, tl: Any, n_elem: int) -> Part:

@@ -10,22 +10,30 @@ from typing import Any
 
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.ring import pass_on
+from kernbench.ccl.wiring import row_of_pes
 
 
 def spread(
-    ptr: int, plan: Plan, elements: int, cubes: int, pes: int, cube_w: int, over_cubes: bool, over_pes: bool, *, tl: Any
+    ptr: int,
+    plan: Plan,
+    cubes: int,
+    pes: int,
+    cube_w: int,
+    pes_per_cube: int,
+    over_cubes: bool,
+    over_pes: bool,
+    *,
+    tl: Any,
 ) -> None:
-    """One PE of a SIP on which `cubes` cubes and `pes` PEs of each hold the tensor; replicated `over_` either or both."""
+    """One PE of a SIP on which `cubes` cubes and `pes` PEs of each hold the tensor, replicated `over_` one axis or both."""
     cube, pe = tl.program_id(axis=1), tl.program_id(axis=0)
-    part = plan.part(tl, elements)
     source, targets = None, []
     if over_cubes and (pe == 0 or not over_pes):
         source, targets = _step("", cube, cube_w, cubes)
     if over_pes:
-        pe_w = pes // 2 if pes % 2 == 0 else pes
-        within, further = _step("intra_", pe, pe_w, pes)
+        within, further = _step("intra_", pe, row_of_pes(pes_per_cube), pes)
         source, targets = within or source, targets + further
-    for piece in plan.cut(part):
+    for piece in plan.cut(plan.part(tl, 0)):
         if source is None:
             tensor = tl.load(ptr + piece.offset, piece.elements, plan.dtype)
             pass_on(tl, targets, tensor)

@@ -61,13 +61,17 @@ def grid_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
     return found
 
 
-def intra_neighbours(pe: int, pes: int) -> dict[str, int]:
-    """The PEs around one within its cube, as a grid of two rows (one, if their number is odd) that ends."""
-    w = pes // 2 if pes % 2 == 0 else pes
-    x, y = pe % w, pe // w
+def row_of_pes(pes: int) -> int:
+    """How many PEs of a cube are in a row: half of them, all if they are odd."""
+    return pes // 2 if pes % 2 == 0 else pes
+
+
+def intra_neighbours(pe: int, pes: int) -> dict[str, tuple[int, str]]:
+    """The PEs around one within its cube, which are a grid of two rows (or one) that ends: by direction, PE and way back."""
+    w = row_of_pes(pes)
     return {
-        f"intra_{name}": row * w + column
-        for name, (column, row) in _around(x, y).items()
+        f"intra_{name}": (row * w + column, f"intra_{OPPOSITE[name]}")
+        for name, (column, row) in _around(pe % w, pe // w).items()
         if 0 <= column < w and 0 <= row < pes // w
     }
 
