@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
 from kernbench.errors import KernBenchError
+from kernbench.host.buffer import Buffer
 from kernbench.host.dma import lower_dma
 from kernbench.host.launch import Launch, lower_launch
 from kernbench.host.mapping import tell, tell_neighbours
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.places import PePlace
     from kernbench.program.program import Thread
-    from kernbench.tl.ipcq import NeighbourTable, Where
+    from kernbench.tl.ipcq import NeighbourTable, Ring, Where
 
 Progress = Callable[[int, int, int], None]  # see `Session.run`
 
@@ -45,10 +46,11 @@ class Device:
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
-        self._queues = [Ipcq(self.program, self.memory.mailbox, self._read_counter)]
-        self.ipcq = self._queues[0]  # how PEs reach their neighbours, unless a launch brings other queues
+        self._tables_told = 0
+        self._watchers: set[int] = set()  # threads of queues that may wait for ever
+        self.ipcq = self._make_queues()  # how PEs reach their neighbours, unless a launch brings other queues
         self._live = live
-        self._kernels: dict[int, Callable[[int], object]] = {}  # live, by PE thread: goes on at a time
+        self._kernels: dict[int, Callable[[int], None]] = {}  # that run in steps, by PE thread: goes on at a time
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: to be unmapped
@@ -91,10 +93,13 @@ class Device:
         self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
 
     def tell_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
-        """Let PEs know their neighbours, by messages as to MMUs; answers the queues. Errors: as `Ipcq.install`."""
-        queues = Ipcq(self.program, self.memory.mailbox, self._read_counter, f"{len(self._queues)}/")
+        """Let PEs know their neighbours, by messages as to MMUs; answers the queues, whose slots are free with them.
+
+        Errors: as `Ipcq.install`.
+        """
+        self._tables_told += 1
+        queues = self._make_queues(f"{self._tables_told}/")
         queues.install(tables)
-        self._queues.append(queues)
         told: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
         for (sip, cube, pe), table in tables.items():
             told.setdefault(sip, {}).setdefault(cube, {})[pe] = table
@@ -134,7 +139,12 @@ class Device:
                 thread.ask()
             elif not _attempt(launch, lambda: running.resume(self.session.now_fs), complete):
                 return
-            self._kernels[thread.id] = lambda now_fs: _attempt(launch, lambda: running.resume(now_fs), complete)
+
+            def step(now_fs: int) -> None:
+                if not _attempt(launch, lambda: running.resume(now_fs), complete):
+                    del self._kernels[thread.id]
+
+            self._kernels[thread.id] = step
 
         return self._lower(message, carried, run_kernel)
 
@@ -196,9 +206,23 @@ class Device:
         for launch in answered:
             if launch.failure is not None:
                 raise launch.failure
-        self.session.check_finished(exclude=set().union(*(queues.watchers for queues in self._queues)))
+        self.session.check_finished(exclude=self._watchers)
         for launch in answered:
             launch.response = Response(ok=True)
+
+    def _make_queues(self, name: str = "") -> Ipcq:
+        slots: list[Buffer] = []
+
+        def place_ring(where: Where, ring: Ring) -> int:
+            shard = self._sips[where[0]].pools.allocate(
+                ring.tier, *where[1:], ring.nbytes, f"a ring of {ring.n_slots} slots"
+            )
+            slots.append(Buffer(self, shard))
+            return self.machine.places.memory_of(shard.pa)[1]
+
+        queues = Ipcq(self.program, self.memory.mailbox, self._read_counter, place_ring, name)
+        queues.watchers = self._watchers
+        return queues
 
     def _read_counter(self, counter: int) -> int:
         return int(self.session.counter_value[counter])

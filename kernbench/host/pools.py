@@ -1,6 +1,7 @@
 """The free memory of one SIP: an HBM slice and a TCM for each PE, an SRAM for each cube, each first fit.
 
-The upper end of a TCM is the scratch of kernels and is never given away.
+The upper end of a TCM is the scratch of kernels and is never given away. Nor is its beginning: for kernels, address 0 of a TCM
+is none.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ class Pools:
     def __init__(self, machine: Machine, sip: int) -> None:
         figures = machine.figures
         self._places, self._sip = machine.places, sip
-        self._bytes = {
-            Kind.HBM: int(figures["hbm.slice_bytes"]),
-            Kind.PE: max(0, int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"])),
-            Kind.SRAM: int(figures["sram.bytes"]),
+        tcm_end = max(_ALIGN_BYTES, int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"]))
+        self._range = {
+            Kind.HBM: (0, int(figures["hbm.slice_bytes"])),
+            Kind.PE: (_ALIGN_BYTES, tcm_end - _ALIGN_BYTES),
+            Kind.SRAM: (0, int(figures["sram.bytes"])),
         }
         # Of a burst, so that each shard begins on a channel of its own.
         self._align = {Kind.HBM: int(figures["hbm.burst_bytes"]), Kind.PE: _ALIGN_BYTES, Kind.SRAM: _ALIGN_BYTES}
@@ -56,7 +58,7 @@ class Pools:
 
     def free(self, shard: Shard) -> None:
         """Give back what was taken."""
-        at = decode(shard.pa, self._bytes[Kind.HBM], self._places.sip_count)
+        at = decode(shard.pa, self._places.shape.slice_bytes, self._places.sip_count)
         self._pool(at.kind, at.die, at.pe).free(at.offset, shard.nbytes)
 
     def free_bytes(self, space: str, cube: int, pe: int) -> int:
@@ -67,7 +69,7 @@ class Pools:
         key = (kind, cube, 0 if kind == Kind.SRAM else pe)
         found = self._pools.get(key)
         if found is None:
-            found = self._pools[key] = Allocator(0, self._bytes[kind], self._align[kind])
+            found = self._pools[key] = Allocator(*self._range[kind], self._align[kind])
         return found
 
     def _owner(self, kind: Kind, cube: int, pe: int) -> str:

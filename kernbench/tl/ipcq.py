@@ -61,6 +61,9 @@ class Ring:
 
 NeighbourTable = Mapping[str, Ring]  # of one PE, by direction
 Where = tuple[int, int, int]  # sip, cube, pe
+PlaceRing = Callable[
+    [Where, Ring], int
+]  # finds room for a ring of a PE; answers where it begins in the memory of its tier
 Terms = tuple[tuple[str, float], ...]
 
 
@@ -139,8 +142,17 @@ class Queue:
 class Ipcq:
     """All queues of a machine at one time; `name` sets those of one time apart from those of another."""
 
-    def __init__(self, program: Program, mailbox: Mailbox, read_counter: Callable[[int], int], name: str = "") -> None:
+    def __init__(
+        self,
+        program: Program,
+        mailbox: Mailbox,
+        read_counter: Callable[[int], int],
+        place_ring: PlaceRing,
+        name: str = "",
+    ) -> None:
         self.program, self.mailbox, self.read_counter, self.name = program, mailbox, read_counter, name
+        self._place_ring = place_ring
+        self._first: dict[tuple[Where, str], int] = {}  # by PE and direction: where the slots of its ring begin
         self.watchers: set[int] = set()  # threads that may wait for ever
         self._ports: dict[Where, Ports] = {}
         self._tables: Mapping[Where, NeighbourTable] = {}
@@ -149,9 +161,15 @@ class Ipcq:
     def install(self, tables: Mapping[Where, NeighbourTable]) -> None:
         """Tell PEs their neighbours from now on; what was there before is gone, with the messages in it.
 
-        Errors: InputError for a PE the machine lacks, a direction that does not lead back or rings that do not fit.
+        Errors: InputError for a PE the machine lacks, a direction that does not lead back or rings that do not fit each
+        other; OutOfMemoryError for rings that do not fit their memory.
         """
         check_tables(self.program.machine, tables)
+        self._first = {
+            (where, direction): self._place_ring(where, ring)
+            for where, table in tables.items()
+            for direction, ring in table.items()
+        }
         self._tables = {where: dict(table) for where, table in tables.items()}
         self._queues, self._ports = {}, {}
 
@@ -169,21 +187,10 @@ class Ipcq:
         if found is None:
             there = self._tables[source][direction]
             target = (there.sip, there.cube, there.pe)
-            ring = self._tables[target][there.opposite]
             found = self._queues[source, direction] = Queue(
-                self.program, source, direction, target, there, self._address(target, there.opposite, ring), self.name
+                self.program, source, direction, target, there, self._first[target, there.opposite], self.name
             )
         return found
-
-    def _address(self, where: Where, direction: str, ring: Ring) -> int:
-        """Where the slots of a ring begin: one ring after the other, in TCM below the scratch."""
-        figures, table = self.program.machine.figures, self._tables[where]
-        rings = [(name, other) for name, other in table.items() if other.tier == ring.tier]
-        before = sum(other.nbytes for _, other in rings[: [name for name, _ in rings].index(direction)])
-        if ring.tier != "tcm":
-            return before
-        whole = sum(other.nbytes for _, other in rings)
-        return int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"]) - whole + before
 
 
 class Ports:
@@ -237,19 +244,6 @@ def check_tables(machine: Machine, tables: Mapping[Where, NeighbourTable]) -> No
                     f"{entry} with {ring.n_slots} slots of {ring.slot_bytes} bytes in {ring.tier}, but {_path(there)} has "
                     f"{back.n_slots} of {back.slot_bytes} in {back.tier} for it; give both ends the same"
                 )
-        _check_room(machine, where, table)
-
-
-def _check_room(machine: Machine, where: Where, table: NeighbourTable) -> None:
-    """Slots in TCM must leave room for the scratch."""
-    figures = machine.figures
-    taken = sum(ring.nbytes for ring in table.values() if ring.tier == "tcm")
-    room = int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"])
-    if taken >= room:
-        raise InputError(
-            f"the slots of {_path(where)} take {taken} bytes of TCM, where {room} are free beside the scratch; "
-            "give fewer or smaller slots, or another tier"
-        )
 
 
 def _servers(place: PePlace, tier: str) -> tuple[int, int]:

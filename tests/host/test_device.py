@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
 import pytest
 
-from kernbench.errors import AddressError, DeadlockError, InputError, KernelError
+from kernbench.errors import AddressError, DeadlockError, InputError, KernelError, OutOfMemoryError
 from kernbench.host.context import RuntimeContext
 from kernbench.host.messages import KernelLaunch, Response, Shard
 from kernbench.host.policy import DPPolicy
+from kernbench.tl.ipcq import Ring
 
 from .conftest import Make
 
@@ -203,3 +205,38 @@ def test_a_device_that_hangs_says_who_waits(make: Make) -> None:
     torch.driven._streams[0].thread.wait(torch.driven.program.counter("a message that never comes"), 1)
     with pytest.raises(DeadlockError, match=r"a message that never comes"):
         torch.synchronize()
+
+
+def neighbours(**ring: Any) -> dict[tuple[int, int, int], dict[str, Ring]]:
+    return {
+        (0, 0, 0): {"intra_E": Ring(0, 0, 1, "intra_W", **ring)},
+        (0, 0, 1): {"intra_W": Ring(0, 0, 0, "intra_E", **ring)},
+    }
+
+
+@pytest.mark.parametrize("tier", ["tcm", "sram", "hbm"])
+def test_slots_of_queues_take_memory_until_the_queues_are_gone(make: Make, tier: str) -> None:
+    torch = make()
+    before = torch.reserve(tier, 64)
+    queues = torch.driven.tell_neighbours(neighbours(tier=tier))
+    beyond = torch.reserve(tier, 64)
+    rings = 2 if tier == "sram" else 1  # a cube has one SRAM for all its PEs
+    assert beyond.data_ptr() - before.data_ptr() >= rings * 4 * 4096
+    there = beyond.data_ptr()
+    del queues, beyond
+    gc.collect()
+    assert torch.reserve(tier, 64).data_ptr() < there
+
+
+def test_slots_that_do_not_fit_leave_nothing_allocated(make: Make) -> None:
+    torch = make()
+    first = torch.reserve("tcm", 64).data_ptr()
+    with pytest.raises(OutOfMemoryError) as error:
+        torch.driven.tell_neighbours(neighbours(tier="tcm", slot_bytes=4 << 20))
+    assert str(error.value) == (
+        "a ring of 4 slots needs 16777216 bytes in the TCM of sip0.cube0.pe0, whose largest free block is 15728624 of "
+        "15728624 bytes; spread it over more PEs or free another"
+    )
+    del error
+    gc.collect()
+    assert torch.reserve("tcm", 64).data_ptr() == first

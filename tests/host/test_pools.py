@@ -9,7 +9,7 @@ from kernbench.host.pools import Pools
 from kernbench.machine import load_machine
 from kernbench.machine.machine import Machine
 
-TCM, SCRATCH = 16 << 20, 1 << 20
+TCM, SCRATCH, NONE = 16 << 20, 1 << 20, 16  # the last: address 0 is none
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_each_memory_begins_at_its_own_address(machine: Machine, pools: Pools) -
     places = machine.places
     found = {space: pools.allocate(space, 1, 1, 100, "x") for space in ("hbm", "tcm", "sram")}
     assert places.memory_of(found["hbm"].pa)[:2] == (places.hbm(0, 1, 1), 0)
-    assert places.memory_of(found["tcm"].pa)[:2] == (places.tcm(0, 1, 1), 0)
+    assert places.memory_of(found["tcm"].pa)[:2] == (places.tcm(0, 1, 1), 16)
     assert places.memory_of(found["sram"].pa)[:2] == (places.sram(0, 1), 0)
     assert all((s.sip, s.cube, s.pe, s.nbytes) == (0, 1, 1, 100) for s in found.values())
 
@@ -53,11 +53,11 @@ def test_pes_have_their_own_and_a_cube_shares(pools: Pools) -> None:
 
 
 def test_the_scratch_of_kernels_is_never_given_away(pools: Pools) -> None:
-    assert pools.allocate("tcm", 0, 0, TCM - SCRATCH, "x").nbytes == TCM - SCRATCH
+    assert pools.allocate("tcm", 0, 0, TCM - SCRATCH - NONE, "x").nbytes == TCM - SCRATCH - NONE
     with pytest.raises(OutOfMemoryError) as error:
         pools.allocate("tcm", 0, 0, 1, "a ring of slots")
     assert str(error.value) == (
-        "a ring of slots needs 1 bytes in the TCM of sip0.cube0.pe0, whose largest free block is 0 of 15728640 bytes; "
+        "a ring of slots needs 1 bytes in the TCM of sip0.cube0.pe0, whose largest free block is 0 of 15728624 bytes; "
         "spread it over more PEs or free another"
     )
 

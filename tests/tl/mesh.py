@@ -57,14 +57,21 @@ class Mesh:
 
     def __init__(self, tables, topology="tiny", overrides=None, live=False, mode="hybrid"):
         self.machine = load_machine(topology, overrides)
+        self._taken = dict.fromkeys(tables, 4096)  # bytes for slots, of each PE
         self.program = Program(self.machine)
         self.session = Session(self.program, mode)
         self.live = live
         self.mailbox = Mailbox()
-        self.ipcq = Ipcq(self.program, self.mailbox, lambda counter: int(self.session.counter_value[counter]))
+        self.ipcq = Ipcq(
+            self.program, self.mailbox, lambda counter: int(self.session.counter_value[counter]), self._place_ring
+        )
         self.ipcq.install(tables)
         self.memory = {where: Slice(self.machine, where) for where in tables}
         self.pes = {where: self._pe(where) for where in tables}
+
+    def _place_ring(self, where, ring):
+        self._taken[where] += ring.nbytes
+        return self._taken[where] - ring.nbytes
 
     def _pe(self, where):
         place, memory = self.machine.places.pe(*where), self.memory[where]
