@@ -8,6 +8,8 @@ from kernbench import InputError, RunResult, run
 from kernbench.host.bench import list_benches
 
 TINY = [
+    ("ccl-allreduce", {"bytes_per_pe": 6000}),
+    ("ccl-allreduce", {"bytes_per_pe": 2000, "n_sips": 2, "dtype": "f32", "buffer_kind": "sram", "algorithm": "ring"}),
     ("gemm-single-pe", {"M": 32, "K": 40, "N": 24}),
     ("gemm-single-pe", {"M": 33, "K": 65, "N": 31, "dtype": "f32"}),
     ("matmul-composite", {"M": 64, "K": 64, "N": 64}),

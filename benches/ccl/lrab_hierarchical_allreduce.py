@@ -112,19 +112,21 @@ def along(tl, plan, pieces, totals, at, count, forward, backward):
 
 
 def bound(cost, world, nbytes, plan):
-    """Up and down the mesh of cubes, and the roots' exchange; bytes leave the farthest cube, or a root, one by one.
+    """The farthest cube's first piece gets to the root; the root's one channel then sends all that it has to send.
 
-    alpha_c * 2 * hops + max(n * beta_c + rounds * alpha_s, n * (bytes of an exchange / n) * beta_s + alpha_s)
+    hops * trip_c + sends * stream_s + fan-out * stream_c, where a root sends the buffer ranks - 1 times on a ring, w + h - 2
+    times on a torus, and on a mesh once for each dimension, whose results come back 2 (w + h - 2) trips later.
     """
-    root_y, root_x = divmod(root_of(plan, world.cube_w, world.cube_h), world.cube_w)
+    root = root_of(plan, world.cube_w, world.cube_h)
+    root_y, root_x = divmod(root, world.cube_w)
     hops = max(root_x, world.cube_w - 1 - root_x) + max(root_y, world.cube_h - 1 - root_y)
+    fan_out = len(way(root, root, world.cube_w, world.cube_h)[1])
     cube, sip = cost.best("N", "E", "S", "W"), cost.best("global_N", "global_E", "global_S", "global_W")
+    within = hops * cube.alpha_ns + fan_out * cost.stream_ns(cube, nbytes)
+    around, across = cost.stream_ns(sip, nbytes), cost.trip_ns(sip, nbytes)
     if world.kind == SIP_TOPO_RING:
-        rounds = load = world.ranks - 1
-    elif world.kind == SIP_TOPO_TORUS:
-        rounds, load = world.sip_w + world.sip_h - 2, max(world.sip_w, world.sip_h) - 1
-    else:
-        rounds, load = 2 * (world.sip_w + world.sip_h - 2), 1 if world.ranks > 1 else 0
-    through_cubes = (nbytes * cube.beta_ns if hops else 0) + rounds * sip.alpha_ns
-    through_sips = load * nbytes * sip.beta_ns + min(rounds, 1) * sip.alpha_ns
-    return 2 * hops * cube.alpha_ns + max(through_cubes, through_sips)
+        return within + (world.ranks - 1) * around
+    steps = world.sip_w + world.sip_h - 2
+    if world.kind == SIP_TOPO_TORUS:
+        return within + steps * around
+    return within + (around + (2 * steps - 1) * across if steps else 0)

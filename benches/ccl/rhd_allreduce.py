@@ -113,14 +113,7 @@ class Buffer:
 
 
 def bound(cost, world, nbytes, plan):
-    """Every round one after the other, there and back: alpha + n / 2^(k + 1) * beta of its partners; and the folds."""
-    count = world.ranks * world.cubes
-    rounds, extra = rounds_of(count)
-    total = 0.0
-    for k in range(rounds):
-        link = cost.best(NAMES[k])
-        total += 2 * (link.alpha_ns + nbytes // 2 ** (k + 1) * link.beta_ns)
-    if extra:
-        link = cost.best(FOLD)
-        total += 2 * link.alpha_ns + nbytes * link.beta_ns
-    return total
+    """Every exchange one after the other, there and back: 2 * stream(n / 2^(k + 1)) of its partners; and the folds."""
+    rounds, extra = rounds_of(world.ranks * world.cubes)
+    total = sum(2 * cost.stream_ns(cost.best(NAMES[k]), nbytes // 2 ** (k + 1)) for k in range(rounds))
+    return total + (2 * cost.stream_ns(cost.best(FOLD), nbytes) if extra else 0)

@@ -46,11 +46,10 @@ def kernel(out_ptrs, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, ki
 
 
 def bound(cost, world, nbytes, plan):
-    """P - 1 hops for the farthest byte, and P (P - 1) / 2 buffers over the slowest link."""
+    """P (P - 1) / 2 buffers leave everyone one by one, and one buffer takes P - 1 hops one after the other."""
     links = cost.links("global_E")
     count = len(links)
     if count < 2:
         return 0.0
-    alphas, slowest = [link.alpha_ns for link in links], max(link.beta_ns for link in links)
-    hops = sum(alphas) - max(alphas) + nbytes * slowest
-    return max(hops, count * (count - 1) // 2 * nbytes * slowest + min(alphas))
+    hops = [cost.trip_ns(link, nbytes) for link in links]
+    return max(sum(hops) - max(hops), count * (count - 1) // 2 * max(cost.stream_ns(link, nbytes) for link in links))

@@ -19,6 +19,7 @@ from kernbench.ccl import (
     position,
 )
 from kernbench.ccl import ring_neighbours as neighbours
+from kernbench.dtypes import itemsize
 
 
 def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
@@ -74,11 +75,12 @@ def reduce_shares(tl, plan, t_ptr, shares, at, east, west):
 
 
 def bound(cost, world, nbytes, plan):
-    """2 (P - 1) hops one after the other for every share; 2 (P - 1) / P of the buffer over the slowest link."""
+    """Every share takes 2 (P - 1) hops one after the other, and all but one that are not empty leave everyone twice."""
     links = cost.links(f"{level(world.cubes)}E")
     count = len(links)
     if count < 2:
         return 0.0
-    alphas, slowest = [link.alpha_ns for link in links], max(link.beta_ns for link in links)
-    hops = 2 * (sum(alphas) - max(alphas))
-    return max(hops, 2 * (count - 1) * (nbytes // count) * slowest + min(alphas))
+    share = nbytes // count
+    hops = [cost.trip_ns(link, share) for link in links]
+    sent = min(count, nbytes // itemsize(plan.dtype)) - 1
+    return max(2 * (sum(hops) - max(hops)), 2 * sent * max(cost.stream_ns(link, share) for link in links))

@@ -45,6 +45,6 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
 
 
 def bound(cost, world, nbytes, plan):
-    """The last byte leaves the farthest rank after all others and goes half way round."""
-    link = cost.best(EAST, WEST)
-    return nbytes * link.beta_ns + world.ranks // 2 * link.alpha_ns
+    """The last piece leaves the farthest rank after all others and goes half way round."""
+    link, half = cost.best(EAST, WEST), world.ranks // 2
+    return cost.stream_ns(link, nbytes) + (half - 1) * cost.trip_ns(link, nbytes) if half else 0.0

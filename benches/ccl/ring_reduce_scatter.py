@@ -39,9 +39,10 @@ def kernel(out_ptr, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, kin
 
 
 def bound(cost, world, nbytes, plan):
-    """P - 1 hops one after the other, and (P - 1) buffers over the slowest link."""
+    """P - 1 buffers leave everyone one by one, and every buffer takes P - 1 hops one after the other."""
     links = cost.links("global_E")
     if len(links) < 2:
         return 0.0
-    alphas, slowest = [link.alpha_ns for link in links], max(link.beta_ns for link in links)
-    return max(sum(alphas) - max(alphas) + nbytes * slowest, (len(links) - 1) * nbytes * slowest + min(alphas))
+    hops = [cost.trip_ns(link, nbytes) for link in links]
+    sent = (len(links) - 1) * max(cost.stream_ns(link, nbytes) for link in links)
+    return max(sum(hops) - max(hops), sent)

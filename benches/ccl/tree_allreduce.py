@@ -48,7 +48,15 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
 
 
 def bound(cost, world, nbytes, plan):
-    """The last byte leaves a leaf after all others and goes up and down: n * beta + 2 * depth * alpha."""
-    link = cost.best(f"{level(world.cubes)}N")
-    depth = (world.ranks * world.cubes).bit_length() - 1
-    return nbytes * link.beta_ns + 2 * depth * link.alpha_ns
+    """The last piece leaves a leaf after all others and goes up and down; who has children sends twice, or thrice."""
+    count = world.ranks * world.cubes
+    if count < 2:
+        return 0.0
+    north = cost.best(f"{level(world.cubes)}N")
+    down = cost.best(f"{level(world.cubes)}W", f"{level(world.cubes)}E")
+    depth = count.bit_length() - 1
+    path = (
+        cost.stream_ns(north, nbytes) + (depth - 1) * cost.trip_ns(north, nbytes) + depth * cost.trip_ns(down, nbytes)
+    )
+    inner = cost.stream_ns(north, nbytes) + 2 * cost.stream_ns(down, nbytes)
+    return max(path, inner if count > 4 else 0)

@@ -139,9 +139,9 @@ class Config:
         )
 
     def root(self, cube_w: int, cube_h: int) -> int:
-        """The root cube of a mesh: its centre, or the corner."""
+        """The root cube of a mesh: its centre, or the corner where rows and columns end."""
         chosen = self.algorithm()[1].root or self.spec.defaults.root
-        return cube_h // 2 * cube_w + cube_w // 2 if chosen == "centre" else 0
+        return cube_h // 2 * cube_w + cube_w // 2 if chosen == "centre" else cube_w * cube_h - 1
 
     @property
     def where(self) -> str:

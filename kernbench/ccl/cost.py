@@ -1,14 +1,18 @@
-"""Alpha and beta of a machine: what a message between two neighbours cannot take less than.
+"""Alpha and beta of a machine: what messages between two neighbours cannot take less than.
 
-alpha is the time of an empty message: every wire's propagation and every node's overhead on the way, and what its slot costs to
-write and to read beside the bytes. beta is the time of a byte at the slowest link of the way. Both are the machine's own
-figures. A byte that is sent after b others cannot be there before b * beta + alpha, so closed forms made of them are bounds.
+alpha is the time of an empty message: every wire's propagation and every node's overhead on the way. beta is the time of a
+byte over the slowest link of the way; where a node needs the whole message before it passes it on, of the way before it and of
+that after it. Both are the machine's own figures. A PE has one message under way at a time, because its DMA's channel is held
+until the last byte is there: so `n` bytes in pieces of a slot take their sender n / slot * alpha + n * beta, and that is what
+closed forms are made of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from kernbench.machine.intents import Intent
 from kernbench.units import FS_PER_NS
@@ -29,7 +33,10 @@ FREE = Link(0.0, 0.0)  # to oneself: nothing is sent
 
 
 class Cost:
-    """The links of an algorithm on one machine, from the working PE `pe` of cube `cube` (or of every cube) of each rank."""
+    """The links of an algorithm on one machine, from the working PE `pe` of cube `cube` (or of every cube) of each rank.
+
+    `slot_bytes` is the largest piece in which anything is sent.
+    """
 
     def __init__(
         self,
@@ -39,13 +46,22 @@ class Cost:
         sips: Sequence[int],
         cube: int,
         pe: int,
-        slot_ns: float = 0.0,
+        slot_bytes: int,
     ) -> None:
         self._machine, self._world, self._sips = machine, world, sips
         self._neighbours = neighbours
-        self._cube, self._pe, self._slot_ns = cube, pe, slot_ns
+        self._cube, self._pe, self._slot_bytes = cube, pe, slot_bytes
         self._tables: dict[tuple[int, int], Mapping[str, Peer]] = {}
         self._found: dict[tuple[int, int, str], Link | None] = {}
+
+    def stream_ns(self, link: Link, nbytes: int) -> float:
+        """What so many bytes keep their sender's channel busy, piece after piece."""
+        return -(-nbytes // self._slot_bytes) * link.alpha_ns + nbytes * link.beta_ns
+
+    def trip_ns(self, link: Link, nbytes: int) -> float:
+        """How long the last piece of so many bytes is on its way."""
+        last = (nbytes - 1) % self._slot_bytes + 1 if nbytes else 0
+        return link.alpha_ns + last * link.beta_ns
 
     def link(self, rank: int, cube: int, direction: str) -> Link | None:
         """The way from a participant in a direction; None where it has no neighbour."""
@@ -74,11 +90,15 @@ class Cost:
         if peer is None:
             return None
         machine = self._machine
-        edges = machine.routing.edges_between(self._dma(rank, cube), self._dma(peer.rank, peer.cube), Intent.PE_DMA)
+        edges = np.array(
+            machine.routing.edges_between(self._dma(rank, cube), self._dma(peer.rank, peer.cube), Intent.PE_DMA)
+        )
         wires = int(machine.stations.propagation_fs[edges].sum())
-        nodes = int(machine.node_overhead_fs[machine.edge_src[edges[1:]]].sum())
-        slowest = max(int(machine.stations.fs_per_flit[edge]) for edge in edges)
-        return Link((wires + nodes) / FS_PER_NS + self._slot_ns, slowest / machine.flit_bytes / FS_PER_NS)
+        between = machine.edge_src[edges[1:]]
+        nodes = int(machine.node_overhead_fs[between].sum())
+        stages = np.concatenate([[0], np.cumsum(machine.node_whole[between])])  # of each link: whole nodes before it
+        paces = [int(machine.stations.fs_per_flit[edges[stages == stage]].max()) for stage in range(stages[-1] + 1)]
+        return Link((wires + nodes) / FS_PER_NS, sum(paces) / machine.flit_bytes / FS_PER_NS)
 
     def _dma(self, rank: int, cube: int) -> int:
         cube = cube if self._world.cubes > 1 else self._cube

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kernbench.ccl.cost import Cost
+from kernbench.dtypes import itemsize
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -48,6 +49,6 @@ def find_bound(one: Collective) -> float | None:
     """The lower bound that the algorithm states for itself, in ns."""
     if one.algorithm.bound is None:
         return None
-    machine = one.group.device.machine
-    cost = Cost(machine, one.algorithm.neighbours, one.world, one.group.sips, one.cube, one.pe)
+    machine, slot_bytes = one.group.device.machine, one.plan.chunk * itemsize(one.plan.dtype)
+    cost = Cost(machine, one.algorithm.neighbours, one.world, one.group.sips, one.cube, one.pe, slot_bytes)
     return float(one.algorithm.bound(cost, one.world, one.nbytes, one.plan))

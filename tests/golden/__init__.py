@@ -17,6 +17,7 @@ from kernbench import RunResult, run
 FILE = Path(__file__).parent / "digests.json"
 
 SIZES: dict[str, dict[str, object]] = {
+    "ccl-allreduce": {"bytes_per_pe": 6000},
     "gemm-single-pe": {"M": 64, "K": 96, "N": 40},
     "matmul-composite": {"M": 96, "K": 128, "N": 72},
     "qkv-gemm": {"tokens": 24, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 16},

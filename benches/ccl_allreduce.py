@@ -1,0 +1,93 @@
+"""All-reduce through the public distributed path: one worker a SIP, one part a cube, the sum of all parts everywhere.
+
+The parameters shape the tray as well: so many SIPs in such a topology. A grid that is not given follows from their number; one
+that does not hold them all is refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernbench import DPPolicy, InputError, bench
+from kernbench.ccl import find_grid
+from kernbench.dtypes import itemsize
+
+DEFAULT_BYTES = 4096
+
+
+def tray(n_sips, sip_topology, sips_w, sips_h, **_):
+    """The fields of the topology that the parameters set; 0 and "" leave it as it is."""
+    if n_sips < 0:
+        raise InputError(f"ccl-allreduce got n_sips={n_sips}; give 1 or more, or 0 for those of the topology")
+    if (sips_w or sips_h or sip_topology) and not n_sips:
+        raise InputError("ccl-allreduce got a SIP topology without n_sips; give both")
+    if not n_sips:
+        return {}
+    topology = sip_topology or "ring_1d"
+    w, h = find_grid(n_sips, topology, sips_w, sips_h)
+    return {"sips.count": n_sips, "sips.topology": topology, "sips.w": w, "sips.h": h}
+
+
+def worker(rank, torch, cubes, elements, dtype):
+    """Each cube of each rank has a row of its own; all-reduce leaves the sum of all rows in every row."""
+    torch.ahbm.set_device(rank)
+    rows = DPPolicy(cube="row_wise", num_cubes=cubes, num_pes=1)
+    tensor = torch.randn((cubes, elements), dtype, rows, name=f"t{rank}")
+    torch.distributed.all_reduce(tensor, over="cubes")
+    return tensor
+
+
+@bench("ccl-allreduce", "All-reduce over cubes and SIPs by the configured algorithm", fields=tray)
+def run(
+    torch,
+    *,
+    bytes_per_pe=DEFAULT_BYTES,
+    n_sips=0,
+    sip_topology="",
+    sips_w=0,
+    sips_h=0,
+    buffer_kind="tcm",
+    algorithm="",
+    root="centre",
+    cubes=0,
+    n_slots=0,
+    slot_size=0,
+    dtype="f16",
+):
+    """`cubes` of each SIP take part (0: all); `n_slots` and `slot_size` of a ring are those of ccl.yaml unless given."""
+    elements, rest = divmod(bytes_per_pe, itemsize(dtype))
+    if elements < 1 or rest:
+        raise InputError(
+            f"ccl-allreduce got bytes_per_pe={bytes_per_pe}; give a multiple of {itemsize(dtype)}, the size of {dtype}"
+        )
+    if min(cubes, n_slots, slot_size) < 0:
+        raise InputError(f"ccl-allreduce got cubes={cubes}, n_slots={n_slots}, slot_size={slot_size}; none is below 0")
+    torch.distributed.init_process_group(
+        backend="ahbm",
+        algorithm=algorithm or None,
+        buffer_kind=buffer_kind,
+        root=root,
+        n_slots=n_slots or None,
+        slot_size=slot_size or None,
+    )
+    cubes = cubes or torch.cubes_per_sip
+    tensors = []
+
+    def work(rank):
+        tensors.append(worker(rank, torch, cubes, elements, dtype))
+
+    torch.multiprocessing.spawn(work, nprocs=torch.distributed.get_world_size())
+
+    def expected():
+        terms = [tensor.initial().astype(np.float64) for tensor in tensors]
+        return np.broadcast_to(np.sum(terms, axis=(0, 1)), (cubes, elements))
+
+    terms = len(tensors) * cubes
+    for tensor in tensors:
+        torch.expect(tensor, expected, tolerance=tolerance(dtype, terms))
+
+
+def tolerance(dtype, terms):
+    """What rounding after each addition may add up to, beside the largest of |expected| and 1."""
+    step = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f8e4m3": 2.0**-4, "f8e5m2": 2.0**-3}[dtype]
+    return step * (2 + 2 * np.sqrt(terms) * np.log2(1 + terms))
