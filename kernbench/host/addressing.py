@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from kernbench.errors import OutOfMemoryError
 from kernbench.host.allocator import Allocator
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
-from kernbench.host.mmu import PageMap, Regions
+from kernbench.host.mmu import Merged, PageMap
 from kernbench.host.pointer import Extent, PhysicalMap, Pointer
+from kernbench.host.regions import Regions
 from kernbench.machine.locator import Locator, Segment
 
 if TYPE_CHECKING:
@@ -120,12 +121,13 @@ class VirtualAddresses(AddressModel):
         if isinstance(message, MmuUnmap):
             regions = {key: told.absent() for key, told in regions.items()}
         done: dict[tuple[int, int], PageMap] = {}  # PEs with one map that are told one thing have one map again
+        merged: Merged = {}
         for cube, pes in message.targets.items():
             for pe, entries in pes.items():
                 before = self.map_of(cube, pe)
                 key = (id(before), id(entries))
                 if key not in done:
-                    done[key] = before.install(regions[id(entries)])
+                    done[key] = before.install(regions[id(entries)], merged)
                 self._maps[cube, pe] = done[key]
 
 

@@ -1,88 +1,54 @@
 """Virtual to physical: the page maps of the PEs of one machine.
 
-A map is a list of disjoint regions, each as exact as the host gave it, so several regions share a page where a tensor is
-cut finer than pages. A real MMU keeps one physical address a page; this one is the documented simplification that lets
-layouts be finer. Where two mappings overlap, the later write wins. An address no region covers is taken as a physical one:
-that is a signal, not an error, unless it names no memory of the machine. But an access that runs out of what is mapped, or
-into it, is an error: no kernel means that.
+An address no region covers is taken as a physical one: that is a signal, not an error, unless it names no memory of the
+machine. But an access that runs out of what is mapped, or into it, is an error: no kernel means that.
 
-Maps are immutable: installing gives a new one. So a launch that was recorded keeps the map it ran under, and PEs with equal
-maps share one.
+Maps are immutable: installing gives a new one, so a launch that was recorded keeps the map it ran under. A map is a list
+of chunks, mostly one a tensor, and PEs that were told the same share them: telling a PE of a tensor costs a list.
 
 Translating takes no simulated time by itself: who asks pays for the look-up (`pe_mmu.tlb`), for a tile as for a load.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 
 from kernbench.errors import AddressError
-from kernbench.host.messages import MapEntry
+from kernbench.host.regions import NONE, Memories, Regions, Row, overlay
 from kernbench.machine.locator import ABSENT, Segment
 
-
-class Memories(Protocol):
-    """What lies behind physical addresses, as `kernbench.machine.locator.Locator` knows it."""
-
-    def find(self, pa: int, /) -> Segment | None:
-        """(node, offset, bytes to the end of that memory) of an address, None where there is no memory."""
-        ...
-
-    def find_many(self, pa: np.ndarray, /) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same as int64[n] columns; node ABSENT where there is no memory."""
-        ...
-
-
-class Regions(NamedTuple):
-    """Disjoint regions by rising virtual address."""
-
-    start: np.ndarray  # int64[region] first virtual address
-    end: np.ndarray  # int64[region]
-    node: np.ndarray  # int64[region] memory, ABSENT for none
-    offset: np.ndarray  # int64[region] of the first byte in that memory
-
-    @classmethod
-    def of(cls, rows: list[tuple[int, int, int, int]]) -> Regions:
-        """Regions of (start, end, node, offset) rows, which are sorted here; empty ones are dropped."""
-        table = np.array(sorted(row for row in rows if row[0] < row[1]), np.int64).reshape(-1, 4)
-        return cls(*(np.ascontiguousarray(column) for column in table.T))
-
-    @classmethod
-    def leading_to(cls, entries: Iterable[MapEntry], memories: Memories) -> Regions:
-        """Regions of what a message says. Errors: AddressError for a shard that is in no memory."""
-        rows = []
-        for va, shard in entries:
-            found = memories.find(shard.pa)
-            if found is None or shard.nbytes > found[2]:
-                raise AddressError(
-                    f"a mapping of {shard.nbytes} bytes at {shard.pa:#x} does not lie in one memory of the machine; "
-                    "give the physical address of a shard"
-                )
-            rows.append((va, va + shard.nbytes, found[0], found[1]))
-        return cls.of(rows)
-
-    def absent(self) -> Regions:
-        """The same addresses, leading nowhere: what unmapping writes."""
-        return self._replace(node=np.full_like(self.node, ABSENT))
+_NEVER = np.iinfo(np.int64).max  # an address beyond all
+Merged = dict[tuple[int, ...], Regions]  # by identity of what was merged, of which somebody else takes care
 
 
 class PageMap:
     """What one PE's MMU holds; `memories` is what lies behind addresses that it does not."""
 
-    __slots__ = ("_memories", "_starts", "regions")
+    __slots__ = ("_all", "_chunks", "_firsts", "_lasts", "_latest", "_memories")
 
-    def __init__(self, memories: Memories, regions: Regions | None = None) -> None:
-        self.regions = regions if regions is not None else Regions.of([])
+    def __init__(self, memories: Memories, chunks: tuple[Regions, ...] = ()) -> None:
         self._memories = memories
-        self._starts: list[int] = self.regions.start.tolist()
+        self._chunks = chunks  # by rising address, none reaching into another
+        self._firsts = [chunk.starts[0] for chunk in chunks]
+        self._lasts = [chunk.rows[-1][1] for chunk in chunks]
+        self._all: Regions | None = None
+        self._latest: Row = (1, 0, ABSENT, 0)  # the region found last; kernels mostly go on where they are
 
-    def install(self, later: Regions) -> PageMap:
-        """This map overwritten by other regions."""
-        return PageMap(self._memories, overlay(self.regions, later))
+    def install(self, later: Regions, merged: Merged | None = None) -> PageMap:
+        """This map overwritten by other regions; `merged` keeps what was merged for other maps with the same chunks."""
+        if not len(later):
+            return self
+        merged = {} if merged is None else merged
+        first = bisect_right(self._lasts, later.starts[0])
+        end = bisect_left(self._firsts, later.rows[-1][1])
+        touched = self._chunks[first:end]
+        key = (id(later), *map(id, touched))
+        if key not in merged:
+            merged[key] = overlay(Regions.joined(touched), later)
+        new = (merged[key],) if len(merged[key]) else ()
+        return PageMap(self._memories, (*self._chunks[:first], *new, *self._chunks[end:]))
 
     def translate(self, va: int, nbytes: int) -> list[Segment]:
         """The pieces of physical memory behind a virtual range, in its order.
@@ -90,6 +56,51 @@ class PageMap:
         Errors: AddressError when a part of the range is neither mapped nor the physical address of a memory, or only a
         part is mapped.
         """
+        start, end, node, offset = self._latest
+        if start <= va and va + nbytes <= end:
+            return [(node, offset + va - start, nbytes)]
+        at = bisect_right(self._firsts, va) - 1
+        if at >= 0:
+            chunk = self._chunks[at]
+            self._latest = start, end, node, offset = chunk.rows[bisect_right(chunk.starts, va) - 1]
+            if va + nbytes <= end:
+                return [(node, offset + va - start, nbytes)]
+        return self._pieces(int(va), nbytes)
+
+    def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """int64[n] node and int64[n] offset of many ranges; node ABSENT where a range is not one piece of memory."""
+        node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
+        if not len(va):
+            return node, offset
+        regions, beyond = self._around(int(va.min()), int(va.max()))
+        end = va + nbytes
+        at = np.searchsorted(regions.start, va, side="right") - 1
+        before = np.concatenate([va[:1], regions.end])[at + 1]  # where the region at or before it ends
+        inside = (at >= 0) & (end <= before)
+        held = at[inside]
+        node[inside] = regions.node[held]
+        offset[inside] = regions.offset[held] + va[inside] - regions.start[held]
+        after = np.concatenate([regions.start, [beyond]])[at + 1]  # where the next one begins
+        outside = ((at < 0) | (va >= before)) & (end <= after)
+        if outside.any():
+            found, into, left = self._memories.find_many(va[outside])
+            node[outside] = np.where(nbytes[outside] <= left, found, ABSENT)
+            offset[outside] = into
+        return node, offset
+
+    def _around(self, first: int, last: int) -> tuple[Regions, int]:
+        """Regions that answer for addresses from `first` to `last`, and where those beyond them begin."""
+        at, to = bisect_right(self._firsts, first) - 1, bisect_right(self._firsts, last) - 1
+        if at == to:
+            return self._chunks[at] if at >= 0 else NONE, self._following(at)
+        if self._all is None:
+            self._all = Regions.joined(self._chunks)
+        return self._all, _NEVER
+
+    def _following(self, at: int) -> int:
+        return self._firsts[at + 1] if at + 1 < len(self._firsts) else _NEVER
+
+    def _pieces(self, va: int, nbytes: int) -> list[Segment]:
         segments = []
         at, end = va, va + nbytes
         first_mapped: bool | None = None
@@ -107,30 +118,18 @@ class PageMap:
             at += size
         return segments
 
-    def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n] node and int64[n] offset of many ranges; node ABSENT where a range is not one piece of memory."""
-        node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
-        regions, end = self.regions, va + nbytes
-        at = np.searchsorted(regions.start, va, side="right") - 1
-        before = np.concatenate([[va.min(initial=0)], regions.end])[at + 1]  # where the region at or before it ends
-        inside = (at >= 0) & (end <= before)
-        held = at[inside]
-        node[inside] = regions.node[held]
-        offset[inside] = regions.offset[held] + va[inside] - regions.start[held]
-        after = np.concatenate([regions.start, [np.iinfo(np.int64).max]])[at + 1]  # where the next one begins
-        outside = (va >= before) & (end <= after)
-        if outside.any():
-            found, into, left = self._memories.find_many(va[outside])
-            node[outside] = np.where(nbytes[outside] <= left, found, ABSENT)
-            offset[outside] = into
-        return node, offset
-
     def _piece(self, va: int) -> tuple[bool, Segment]:
         """Whether an address is mapped, and where it leads: (node, offset, bytes up to where that ends)."""
-        at = bisect_right(self._starts, va) - 1
-        if at >= 0 and va < self.regions.end[at]:
-            start, end, node, offset = (int(column[at]) for column in self.regions)
-            return True, (node, offset + va - start, end - va)
+        at = bisect_right(self._firsts, va) - 1
+        following = self._following(at)
+        if at >= 0:
+            chunk = self._chunks[at]
+            within = bisect_right(chunk.starts, va) - 1
+            start, end, node, offset = chunk.rows[within]
+            if va < end:
+                return True, (node, offset + va - start, end - va)
+            if within + 1 < len(chunk):
+                following = chunk.starts[within + 1]
         found = self._memories.find(va)
         if found is None:
             raise AddressError(
@@ -138,36 +137,4 @@ class PageMap:
                 "check the pointer arithmetic of the kernel"
             )
         node, offset, left = found
-        following = self._starts[at + 1] if at + 1 < len(self._starts) else va + left
         return False, (node, offset, min(left, following - va))
-
-
-def overlay(earlier: Regions, later: Regions) -> Regions:
-    """Both, with the later one where they overlap; regions that lead nowhere are dropped."""
-    cuts = np.unique(np.concatenate([earlier.start, earlier.end, later.start, later.end]))
-    if len(cuts) < 2:
-        return earlier
-    start, end = cuts[:-1], cuts[1:]
-    node = np.full(len(start), ABSENT, np.int64)
-    offset = np.zeros(len(start), np.int64)
-    for regions in (earlier, later):
-        if not len(regions.start):
-            continue
-        at = np.searchsorted(regions.start, start, side="right") - 1
-        inside = (at >= 0) & (start < regions.end[at])
-        at = at[inside]
-        node[inside] = regions.node[at]
-        offset[inside] = regions.offset[at] + start[inside] - regions.start[at]
-    keep = node != ABSENT
-    return _joined(Regions(start[keep], end[keep], node[keep], offset[keep]))
-
-
-def _joined(regions: Regions) -> Regions:
-    """Neighbours that continue one another become one."""
-    start, end, node, offset = regions
-    if len(start) < 2:
-        return regions
-    apart = (start[1:] != end[:-1]) | (node[1:] != node[:-1]) | (offset[1:] != (offset + end - start)[:-1])
-    first = np.concatenate([[True], apart])
-    last = np.concatenate([apart, [True]])
-    return Regions(start[first], end[last], node[first], offset[first])

@@ -16,7 +16,7 @@ import numpy as np
 
 from kernbench.errors import AddressError
 from kernbench.host.messages import Entries, Shard
-from kernbench.host.mmu import Memories
+from kernbench.host.regions import Memories
 from kernbench.machine.locator import ABSENT, Segment
 
 _WHOLE = (int, np.integer)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kernbench.errors import AddressError
 from kernbench.host.messages import MapEntry, Shard
-from kernbench.host.mmu import PageMap, Regions
+from kernbench.host.mmu import PageMap
+from kernbench.host.regions import Regions
 from kernbench.machine.locator import ABSENT, Segment
 
 
@@ -29,19 +30,23 @@ class Memories:
 nowhere, physical = Memories(0), Memories(1000)
 
 
+def mapped(memories: Memories, regions: Regions) -> PageMap:
+    return PageMap(memories).install(regions)
+
+
 def test_two_regions_share_a_page() -> None:
-    page = PageMap(nowhere, Regions.of([(4096, 4100, 1, 0), (4100, 4106, 2, 512)]))
+    page = mapped(nowhere, Regions.of([(4096, 4100, 1, 0), (4100, 4106, 2, 512)]))
     assert page.translate(4098, 4) == [(1, 2, 2), (2, 512, 2)]
 
 
 def test_the_later_write_wins_and_leaves_the_rest() -> None:
-    page = PageMap(nowhere, Regions.of([(100, 200, 1, 0)])).install(Regions.of([(120, 140, 2, 0)]))
+    page = mapped(nowhere, Regions.of([(100, 200, 1, 0)])).install(Regions.of([(120, 140, 2, 0)]))
     assert page.translate(100, 100) == [(1, 0, 20), (2, 0, 20), (1, 40, 60)]
 
 
 def test_unmapping_uncovers_nothing() -> None:
     later = Regions.of([(120, 140, 2, 0)])
-    page = PageMap(nowhere, Regions.of([(100, 200, 1, 0)])).install(later).install(later.absent())
+    page = mapped(nowhere, Regions.of([(100, 200, 1, 0)])).install(later).install(later.absent())
     with pytest.raises(AddressError) as error:
         page.translate(110, 20)
     assert str(error.value) == (
@@ -51,7 +56,7 @@ def test_unmapping_uncovers_nothing() -> None:
 
 
 def test_an_unmapped_address_is_a_physical_one_up_to_the_next_region() -> None:
-    page = PageMap(physical, Regions.of([(500, 600, 1, 0)]))
+    page = mapped(physical, Regions.of([(500, 600, 1, 0)]))
     assert page.translate(490, 10) == [(99, 490, 10)]
     assert page.translate(700, 300) == [(99, 700, 300)]
 
@@ -59,15 +64,26 @@ def test_an_unmapped_address_is_a_physical_one_up_to_the_next_region() -> None:
 @pytest.mark.parametrize(("va", "way"), [(490, "into a tensor at 0x1f4"), (590, "out of a tensor at 0x258")])
 def test_an_access_is_mapped_as_a_whole_or_not_at_all(va: int, way: str) -> None:
     with pytest.raises(AddressError) as error:
-        PageMap(physical, Regions.of([(500, 600, 1, 0)])).translate(va, 20)
+        mapped(physical, Regions.of([(500, 600, 1, 0)])).translate(va, 20)
     assert str(error.value) == (
         f"the access to 20 bytes at {va:#x} runs {way}; check the shape and the pointer arithmetic of the kernel"
     )
 
 
 def test_neighbours_that_continue_one_another_are_one() -> None:
-    page = PageMap(nowhere, Regions.of([(0, 10, 1, 0)])).install(Regions.of([(10, 20, 1, 10)]))
+    page = mapped(nowhere, Regions.of([(0, 10, 1, 0), (10, 20, 1, 10), (20, 30, 1, 25)]))
     assert page.translate(5, 10) == [(1, 5, 10)]
+    assert page.translate(15, 10) == [(1, 15, 5), (1, 25, 5)]
+
+
+def test_what_is_told_to_many_maps_is_merged_once() -> None:
+    base, later = mapped(nowhere, Regions.of([(0, 10, 1, 0)])), Regions.of([(5, 15, 2, 0)])
+    others = [base.install(Regions.of([(100 * i, 100 * i + 1, i, 0)])) for i in (3, 4)]
+    merged: dict[tuple[int, ...], Regions] = {}
+    maps = [page.install(later, merged) for page in others]
+    assert len(merged) == 1
+    assert [page.translate(3, 4) for page in maps] == [[(1, 3, 2), (2, 0, 2)]] * 2
+    assert [page.translate(100 * i, 1) for page, i in zip(maps, (3, 4), strict=True)] == [[(3, 0, 1)], [(4, 0, 1)]]
 
 
 def test_an_empty_map_is_all_physical() -> None:
@@ -110,7 +126,7 @@ def test_equals_a_map_of_single_bytes(writes: list[list[tuple[int, int]]], reads
 def test_regions_of_a_message() -> None:
     entries = (MapEntry(8192, Shard(0, 0, 0, 500, 100)), MapEntry(4096, Shard(0, 0, 1, 0, 10)))
     regions = Regions.leading_to(entries, physical)
-    assert [column.tolist() for column in regions] == [[4096, 8192], [4106, 8292], [99, 99], [0, 500]]
+    assert regions.rows == [(4096, 4106, 99, 0), (8192, 8292, 99, 500)]
     with pytest.raises(AddressError) as error:
         Regions.leading_to([MapEntry(0, Shard(0, 0, 0, 990, 11))], physical)
     assert str(error.value) == (
@@ -119,7 +135,7 @@ def test_regions_of_a_message() -> None:
 
 
 def test_many_addresses_that_are_not_mapped_are_physical_ones() -> None:
-    page = PageMap(physical, Regions.of([(500, 600, 1, 0)]))
+    page = mapped(physical, Regions.of([(500, 600, 1, 0)]))
     va, nbytes = np.array([0, 490, 490, 590, 700, 990, 5000]), np.array([10, 10, 11, 11, 300, 11, 1])
     node, offset = page.translate_many(va, nbytes)
     assert node.tolist() == [99, 99, ABSENT, ABSENT, 99, ABSENT, ABSENT]
