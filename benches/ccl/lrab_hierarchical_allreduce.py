@@ -121,7 +121,8 @@ def bound(cost, world, nbytes, plan):
     root_y, root_x = divmod(root, world.cube_w)
     hops = max(root_x, world.cube_w - 1 - root_x) + max(root_y, world.cube_h - 1 - root_y)
     fan_out = len(way(root, root, world.cube_w, world.cube_h)[1])
-    cube, sip = cost.best("N", "E", "S", "W"), cost.best("global_N", "global_E", "global_S", "global_W")
+    cube = cost.best("N", "E", "S", "W")
+    sip = cost.best("global_N", "global_E", "global_S", "global_W", cubes=[root])
     within = hops * cube.alpha_ns + fan_out * cost.stream_ns(cube, nbytes)
     around, across = cost.stream_ns(sip, nbytes), cost.trip_ns(sip, nbytes)
     if world.kind == SIP_TOPO_RING:

@@ -52,7 +52,7 @@ class Cost:
         self._neighbours = neighbours
         self._cube, self._pe, self._slot_bytes = cube, pe, slot_bytes
         self._tables: dict[tuple[int, int], Mapping[str, Peer]] = {}
-        self._found: dict[tuple[int, int, str], Link | None] = {}
+        self._ways: dict[tuple[int, int, int, int], Link] = {}  # between PEs of one SIP they are the same in all
 
     def stream_ns(self, link: Link, nbytes: int) -> float:
         """What so many bytes keep their sender's channel busy, piece after piece."""
@@ -65,33 +65,34 @@ class Cost:
 
     def link(self, rank: int, cube: int, direction: str) -> Link | None:
         """The way from a participant in a direction; None where it has no neighbour."""
-        key = (rank, cube, direction)
-        if key not in self._found:
-            self._found[key] = self._find(*key)
-        return self._found[key]
-
-    def links(self, direction: str) -> list[Link]:
-        """The ways of all participants in a direction, in the order (rank, cube), of those that have one."""
-        world = self._world
-        every = (self.link(rank, cube, direction) for rank in range(world.ranks) for cube in range(world.cubes))
-        return [link for link in every if link is not None]
-
-    def best(self, *directions: str) -> Link:
-        """The least alpha and the least beta of all ways in some directions; FREE if there is none."""
-        links = [link for direction in directions for link in self.links(direction)]
-        if not links:
-            return FREE
-        return Link(min(link.alpha_ns for link in links), min(link.beta_ns for link in links))
-
-    def _find(self, rank: int, cube: int, direction: str) -> Link | None:
         if (rank, cube) not in self._tables:
             self._tables[rank, cube] = self._neighbours(rank, cube, self._world)
         peer = self._tables[rank, cube].get(direction)
         if peer is None:
             return None
+        key = (0, cube, 0, peer.cube) if peer.rank == rank else (rank, cube, peer.rank, peer.cube)
+        if key not in self._ways:
+            self._ways[key] = self._find(*key)
+        return self._ways[key]
+
+    def links(self, direction: str, cubes: Sequence[int] | None = None) -> list[Link]:
+        """The ways of all participants (or of some cubes) in a direction, by rank, then cube, of those that have one."""
+        world = self._world
+        asked = range(world.cubes) if cubes is None else cubes
+        every = (self.link(rank, cube, direction) for rank in range(world.ranks) for cube in asked)
+        return [link for link in every if link is not None]
+
+    def best(self, *directions: str, cubes: Sequence[int] | None = None) -> Link:
+        """The least alpha and the least beta of all ways (or those of some cubes) in some directions; FREE if there is none."""
+        links = [link for direction in directions for link in self.links(direction, cubes)]
+        if not links:
+            return FREE
+        return Link(min(link.alpha_ns for link in links), min(link.beta_ns for link in links))
+
+    def _find(self, rank: int, cube: int, to_rank: int, to_cube: int) -> Link:
         machine = self._machine
         edges = np.array(
-            machine.routing.edges_between(self._dma(rank, cube), self._dma(peer.rank, peer.cube), Intent.PE_DMA)
+            machine.routing.edges_between(self._dma(rank, cube), self._dma(to_rank, to_cube), Intent.PE_DMA)
         )
         wires = int(machine.stations.propagation_fs[edges].sum())
         between = machine.edge_src[edges[1:]]
