@@ -92,6 +92,10 @@ class Device:
         self._unmap(sip)
         self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
 
+    def map_of(self, sip: int, cube: int, pe: int) -> Map:
+        """How a PE finds memory now, in a launch without tensors."""
+        return self._sips[sip].addresses.map_of(cube, pe, {})
+
     def tell_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
         """Let PEs know their neighbours, by messages as to MMUs; answers the queues, whose slots are free with them.
 
