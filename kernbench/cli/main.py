@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
+    "diagram": "Draw a machine to scale: one SVG a view.",
     "sweep": "Run a bench at every point of a grid; keep a table and a plot.",
 }
 CANCELLED = 130  # what a shell reports of a process that Ctrl-C ended

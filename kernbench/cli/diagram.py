@@ -1,0 +1,82 @@
+"""`kernbench diagram`: pictures of a machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from kernbench.errors import InputError, suggest
+
+ALL = "all"
+NAMES = ("system", "sip", "cube", "pe")
+
+
+@click.command("diagram")
+@click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
+@click.option(
+    "--view",
+    "names",
+    multiple=True,
+    default=(ALL,),
+    show_default=True,
+    metavar="system|sip|cube|pe|all",
+    help="What to draw; may be repeated. A network alone has one view, system.",
+)
+@click.option("--bandwidths", is_flag=True, help="Write the bandwidth of each link beside it, in GB/s each way.")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="A topology field (cube.rows=4, with or without topology. before it); may be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@click.option(
+    "--out",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    help="Put the pictures into this directory.  [default: results/<topology>-diagram]",
+)
+def command(
+    topology: str,
+    names: tuple[str, ...],
+    bandwidths: bool,
+    assignments: tuple[str, ...],
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Draw a machine to scale, from the places by which routing measures lengths: one SVG a view.
+
+    A view shows the first of what is alike: the tray with its SIPs, one SIP, one cube, one PE.
+    """
+    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.outputs import check_directory
+    from kernbench.directory import write_directory
+    from kernbench.machine import load_machine
+    from kernbench.machine.views import find_view, list_views
+    from kernbench.report.diagram import draw_view
+
+    for name in names:
+        if name not in (*NAMES, ALL):
+            raise InputError(f"unknown view {name!r}{suggest(name, (*NAMES, ALL))}")
+    parameters, overrides = split_assignments(assignments)
+    out = out or Path("results", f"{Path(topology).stem}-diagram")
+    check_directory(out)
+    machine = load_machine(topology, {**parameters, **overrides})
+    chosen = list_views(machine) if ALL in names else tuple(dict.fromkeys(names))
+    drawn = {name: draw_view(machine, find_view(machine, name), bandwidths=bandwidths) for name in chosen}
+
+    def write(partial: Path) -> None:
+        for name, svg in drawn.items():
+            (partial / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+    write_directory(out, write)
+    files = {name: str(out / f"{name}.svg") for name in drawn}
+    if as_json:
+        click.echo(json.dumps({"topology": machine.name, "overrides": {**parameters, **overrides}, "files": files}))
+        return
+    for path in files.values():
+        click.echo(f"wrote {path}")

@@ -1,0 +1,49 @@
+"""The one view of a `mesh` machine: the whole network, an endpoint and its router as one box."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError
+from kernbench.machine.mesh import PITCH_MM
+from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.view import Box, View, Wire, find_wires, point
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+MOST_SHOWN = 4096  # endpoints
+
+
+def system_view(machine: Machine) -> View:
+    """The network. Errors: InputError for one of too many endpoints."""
+    places = machine.places
+    assert isinstance(places, MeshPlaces)
+    count = places.w * places.h
+    if count > MOST_SHOWN:
+        raise InputError(
+            f"machine {machine.name} has {count:,} endpoints, too many for a picture (at most {MOST_SHOWN:,}); "
+            "a smaller one, such as --set k=16, looks the same"
+        )
+    nodes = [places.endpoint(row, col) for row in range(places.h) for col in range(places.w)]
+    boxes = tuple(point(machine, node) for node in nodes)
+    wires = find_wires(machine, _with_routers(machine, {node: box for box, node in enumerate(nodes)}))
+    step = PITCH_MM * 1.5
+    wires = tuple(replace(wire, wraps=_length(boxes, wire) > step) for wire in wires)
+    shape = "torus" if places.torus else "mesh"
+    return View("system", f"{shape} of {places.w} × {places.h} endpoints, each with a router", (), boxes, wires)
+
+
+def _with_routers(machine: Machine, box_of: dict[int, int]) -> dict[int, int]:
+    """Endpoints and their routers by box."""
+    found = dict(box_of)
+    for src, dst in zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), strict=True):
+        if src in box_of:
+            found[dst] = box_of[src]
+    return found
+
+
+def _length(boxes: tuple[Box, ...], wire: Wire) -> float:
+    src, dst = boxes[wire.src], boxes[wire.dst]
+    return abs(src.x_mm - dst.x_mm) + abs(src.y_mm - dst.y_mm)

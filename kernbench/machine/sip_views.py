@@ -1,0 +1,224 @@
+"""The four views of a `sip` machine: the tray, one SIP, one cube, one PE. All SIPs, cubes and PEs are alike, so the first
+of each stands for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.machine.intents import EdgeKind
+from kernbench.machine.places import PE_PARTS, pe_path
+from kernbench.machine.sip_cube import PART_PITCH_MM
+from kernbench.machine.view import Area, Box, View, Wire, find_wires, point
+from kernbench.units import FS_PER_NS, format_bytes
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+
+def system_view(machine: Machine) -> View:
+    """The tray: SIPs with their dies, and the switch that joins them."""
+    places = machine.places
+    areas: list[Area] = []
+    for sip in range(places.sip_count):
+        dies = list(_dies(machine, sip))
+        areas.append(_around(f"sip{sip}", "sip", dies, _sip_remarks(machine)))
+        areas += dies
+    nodes = [places.switch(), *(places.pcie_ep(sip) for sip in range(places.sip_count))]
+    return View(
+        "system",
+        f"{_count(places.sip_count, 'SIP')}; collectives see {places.sip_topology}, {places.sip_w} × {places.sip_h}",
+        tuple(areas),
+        tuple(point(machine, node) for node in nodes),
+        find_wires(machine, {node: box for box, node in enumerate(nodes)}),
+    )
+
+
+def sip_view(machine: Machine) -> View:
+    """One SIP: its cubes, the ports that join them, its IO chiplet."""
+    dies = [_with_remarks(machine, die) for die in _dies(machine, 0)]
+    outside = [node for node in _nodes_of_sip(machine, 0) if not _inside_cube(machine, node)]
+    nodes = [node for node in outside if machine.node_kind[node] != "conn"]
+    box_of = {node: box for box, node in enumerate(nodes)}
+    for node in outside:
+        if node not in box_of:  # a connection, shown by its port
+            box_of[node] = box_of[machine.node_id[machine.node_name[node].rpartition(".")[0]]]
+    return View(
+        "sip",
+        _one_of("sip0", machine.places.sip_count, "SIP"),
+        (_around("sip0", "sip", dies), *dies),
+        tuple(point(machine, node, _side(machine, node)) for node in nodes),
+        find_wires(machine, box_of),
+    )
+
+
+def cube_view(machine: Machine) -> View:
+    """One cube: routers, memories, ports and M_CPU, each PE as one box."""
+    places = machine.places
+    nodes = np.flatnonzero(places.cube_of() == 0).tolist()
+    pe_of = {node: pe for pe in range(places.pes_per_cube) for node in _parts(machine, pe)}
+    boxes = [_pe_box(machine, pe) for pe in range(places.pes_per_cube)]
+    box_of = dict(pe_of)
+    controllers = {places.hbm(0, 0, pe): f"HBM {pe}" for pe in range(places.pes_per_cube)}
+    for node in nodes:
+        if node not in pe_of:
+            box_of[node] = len(boxes)
+            boxes.append(point(machine, node, controllers.get(node)))
+    cube = replace(_cube_area(machine, nodes), label="")  # the title says it
+    return View(
+        "cube",
+        _one_of("sip0.cube0", places.sip_count * places.cubes_per_sip, "cube"),
+        (cube, *_zone(machine, nodes)),
+        tuple(boxes),
+        _of_data(find_wires(machine, box_of)),
+    )
+
+
+def pe_view(machine: Machine) -> View:
+    """One PE: its nine parts, its router and its slice of HBM."""
+    places, place = machine.places, machine.places.pe(0, 0, 0)
+    nodes = [*_parts(machine, 0), place.router, places.hbm(0, 0, 0)]
+    count = places.sip_count * places.cubes_per_sip * places.pes_per_cube
+    box = _pe_box(machine, 0)
+    half = box.width_mm / 2
+    outline = Area("PE 0", "pe", box.x_mm - half, box.y_mm - half, box.x_mm + half, box.y_mm + half)
+    return View(
+        "pe",
+        _one_of(pe_path(0, 0, 0), count, "PE"),
+        (outline,),
+        (*(point(machine, node) for node in nodes[:-1]), point(machine, nodes[-1], "HBM 0")),
+        find_wires(machine, {node: box for box, node in enumerate(nodes)}),
+    )
+
+
+def _of_data(wires: Iterable[Wire]) -> tuple[Wire, ...]:
+    """Without command links that run beside links of data."""
+    found = tuple(wires)
+    data = {(wire.src, wire.dst) for wire in found if wire.kind != EdgeKind.COMMAND}
+    return tuple(wire for wire in found if wire.kind != EdgeKind.COMMAND or (wire.src, wire.dst) not in data)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _one_of(name: str, number: int, what: str) -> str:
+    return name if number == 1 else f"{name}; one of {_count(number, what)}, which are all alike"
+
+
+def _nodes_of_sip(machine: Machine, sip: int) -> list[int]:
+    return [node for node, name in enumerate(machine.node_name) if name.partition(".")[0] == f"sip{sip}"]
+
+
+def _inside_cube(machine: Machine, node: int) -> bool:
+    """Whether a node is in a cube and no port of it."""
+    return bool(machine.places.cube_of()[node] >= 0) and machine.node_kind[node] != "ucie"
+
+
+def _side(machine: Machine, node: int) -> str | None:
+    """The label of a cube's port, which is its side."""
+    return machine.node_name[node][-1] if machine.node_kind[node] == "ucie" else None
+
+
+def _parts(machine: Machine, pe: int) -> list[int]:
+    place = machine.places.pe(0, 0, pe)
+    return [getattr(place, part) for part in PE_PARTS]
+
+
+def _pe_box(machine: Machine, pe: int) -> Box:
+    """A PE as one box around its parts."""
+    parts = _parts(machine, pe)
+    x, y = (float(at[parts].max() + at[parts].min()) / 2 for at in (machine.node_x_mm, machine.node_y_mm))
+    return Box(pe_path(0, 0, pe), f"PE {pe}", "pe", x, y, 3 * PART_PITCH_MM, 3 * PART_PITCH_MM)
+
+
+def _dies(machine: Machine, sip: int) -> Iterable[Area]:
+    """The IO chiplet and the cubes of a SIP."""
+    places, nodes = machine.places, np.array(_nodes_of_sip(machine, sip))
+    of_cube = places.cube_of()[nodes]
+    first = sip * places.cubes_per_sip
+    cubes = [_cube_area(machine, nodes[of_cube == first + cube].tolist()) for cube in range(places.cubes_per_sip)]
+    chiplet = nodes[of_cube < 0]
+    y = machine.node_y_mm[chiplet]
+    yield Area(
+        "IO chiplet",
+        "io_chiplet",
+        min(cube.left_mm for cube in cubes),
+        float(y.min()),
+        max(cube.right_mm for cube in cubes),
+        float(y.max()),
+    )
+    yield from cubes
+
+
+def _cube_area(machine: Machine, nodes: list[int]) -> Area:
+    """A cube is as large as its ports are apart."""
+    ports = [node for node in nodes if machine.node_kind[node] == "ucie"]
+    x, y = machine.node_x_mm[ports], machine.node_y_mm[ports]
+    label = machine.node_name[nodes[0]].split(".")[1]
+    return Area(label, "cube", float(x.min()), float(y.min()), float(x.max()), float(y.max()))
+
+
+def _with_remarks(machine: Machine, die: Area) -> Area:
+    if die.kind != "cube":
+        return die
+    count = machine.places.pes_per_cube
+    remarks = (_count(count, "PE"), *_hbm_remarks(machine, count))
+    return replace(die, remarks=remarks)
+
+
+def _sip_remarks(machine: Machine) -> tuple[str, ...]:
+    places = machine.places
+    cubes, pes = places.cubes_per_sip, places.cubes_per_sip * places.pes_per_cube
+    return (f"{_count(cubes, 'cube')}, {_count(pes, 'PE')}, {', '.join(_hbm_remarks(machine, pes))}",)
+
+
+def _hbm_remarks(machine: Machine, slices: int) -> tuple[str, str]:
+    """Size and bandwidth of some slices of HBM."""
+    memory = machine.terminals[machine.places.hbm(0, 0, 0)]
+    fs_per_flit = int(machine.stations.fs_per_flit[memory.first_station])
+    gbs = slices * memory.stripes * machine.flit_bytes * FS_PER_NS / fs_per_flit
+    return f"HBM {format_bytes(slices * machine.places.shape.slice_bytes)}", f"{gbs:,.6g} GB/s"
+
+
+def _around(label: str, kind: str, areas: Iterable[Area], remarks: tuple[str, ...] = ()) -> Area:
+    inside = list(areas)
+    return Area(
+        label,
+        kind,
+        min(area.left_mm for area in inside),
+        min(area.top_mm for area in inside),
+        max(area.right_mm for area in inside),
+        max(area.bottom_mm for area in inside),
+        remarks,
+    )
+
+
+def _zone(machine: Machine, nodes: list[int]) -> Iterable[Area]:
+    """Where the grid of routers has none: one area if that is a rectangle, else one for each place."""
+    routers = [node for node in nodes if machine.node_kind[node] == "router"]
+    at = {(round(float(machine.node_x_mm[n]), 6), round(float(machine.node_y_mm[n]), 6)) for n in routers}
+    xs, ys = sorted({x for x, _ in at}), sorted({y for _, y in at})
+    empty = [(x, y) for x, y in product(xs, ys) if (x, y) not in at]
+    if not empty:
+        return
+    dx, dy = (_pitch(places) / 2 for places in (xs, ys))
+    cells = [Area("", "hbm_zone", x - dx, y - dy, x + dx, y + dy) for x, y in empty]
+    whole = _around("HBM exclusion zone", "hbm_zone", cells, _hbm_remarks(machine, machine.places.pes_per_cube))
+    wide, high = len({x for x, _ in empty}), len({y for _, y in empty})
+    yield from [whole] if wide * high == len(empty) and _solid(whole, cells) else cells
+
+
+def _solid(whole: Area, cells: list[Area]) -> bool:
+    """Whether cells fill the area around them."""
+    sizes = [(cell.right_mm - cell.left_mm) * (cell.bottom_mm - cell.top_mm) for cell in cells]
+    return abs((whole.right_mm - whole.left_mm) * (whole.bottom_mm - whole.top_mm) - sum(sizes)) < 1e-6
+
+
+def _pitch(places: list[float]) -> float:
+    return (places[-1] - places[0]) / max(1, len(places) - 1)

@@ -1,0 +1,39 @@
+"""The views of each family of machines, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError
+from kernbench.machine import mesh_views, sip_views
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.machine.view import View
+
+VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
+    "mesh": {"system": mesh_views.system_view},
+    "sip": {
+        "system": sip_views.system_view,
+        "sip": sip_views.sip_view,
+        "cube": sip_views.cube_view,
+        "pe": sip_views.pe_view,
+    },
+}
+
+
+def list_views(machine: Machine) -> tuple[str, ...]:
+    """The names of the views of a machine, from afar to close by."""
+    return tuple(VIEWS[machine.family])
+
+
+def find_view(machine: Machine, name: str) -> View:
+    """A view of a machine. Errors: InputError for one that its family does not have."""
+    views = VIEWS[machine.family]
+    if name not in views:
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r}, which has no view {name!r}; "
+            f"it has {', '.join(views)}"
+        )
+    return views[name](machine)

@@ -1,0 +1,112 @@
+"""What is written beneath a diagram: scale, symbols, lines, units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernbench.report.captions import find_caption
+from kernbench.report.svg import Point, Svg, text_width
+from kernbench.report.symbols import AREAS, QUIET, RING, STROKES, Stroke, Symbol
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.machine.view import View
+
+SIZE, ROW, GAP, SAMPLE = 11.0, 24.0, 28.0, 26.0
+BAR_PX = 160.0  # of the scale, at most
+_ZONE = "no routers: HBM stands here"
+
+_Entry = tuple[str, "Symbol | Stroke | str"]  # what is said, of which sample (an area by its kind)
+
+
+def legend_height(machine: Machine, view: View, symbols: Sequence[Symbol], width: float) -> float:
+    """How much room it takes, in pixels."""
+    return 20 + ROW * (1 + len(_rows(_entries(machine, view, symbols), width)))
+
+
+def draw_legend(
+    svg: Svg,
+    machine: Machine,
+    view: View,
+    symbols: Sequence[Symbol],
+    at: Point,
+    width: float,
+    px_per_mm: float,
+    bandwidths: bool,
+) -> None:
+    """Draw it from its upper left corner."""
+    x, y = at
+    last = y
+    said = ["numbers on links: GB/s each way"] if bandwidths else []
+    if view.areas:
+        _draw_scale(svg, x, y, px_per_mm)
+        said.append("everything stands where routing measures it")
+    else:
+        y -= ROW
+        said.append("all links are alike, whatever their length here")
+    for n, row in enumerate(_rows(_entries(machine, view, symbols), width)):
+        left, middle = x, y + 40 + ROW * n
+        for text, sample in row:
+            _draw_sample(svg, left, middle, sample)
+            svg.text(left + SAMPLE + 8, middle, text, SIZE, anchor="start")
+            left += _width(text)
+        last = middle
+    svg.text(x, last + ROW + 4, "; ".join(said), SIZE, anchor="start", fill=QUIET)
+
+
+def _entries(machine: Machine, view: View, symbols: Sequence[Symbol]) -> list[_Entry]:
+    """Each kind of box, line and area once, in the order of appearance; with its figures where the boxes do not say them."""
+    found: dict[str, Symbol | Stroke | str] = {}
+    for box, symbol in zip(view.boxes, symbols, strict=True):
+        caption = () if view.name == "pe" else find_caption(machine, box.kind)
+        found.setdefault(": ".join((symbol.title, ", ".join(caption))) if caption else symbol.title, symbol)
+    for kind in sorted({wire.kind for wire in view.wires}):
+        found.setdefault(STROKES[kind].title, STROKES[kind])
+    if any(wire.wraps for wire in view.wires):
+        found[RING.title] = RING
+    if any(area.kind == "hbm_zone" for area in view.areas):
+        found[_ZONE] = "hbm_zone"
+    return list(found.items())
+
+
+def _rows(entries: Sequence[_Entry], width: float) -> list[list[_Entry]]:
+    rows: list[list[_Entry]] = [[]]
+    used = 0.0
+    for entry in entries:
+        if used and used + _width(entry[0]) - GAP > width:
+            rows.append([])
+            used = 0.0
+        rows[-1].append(entry)
+        used += _width(entry[0])
+    return rows
+
+
+def _width(text: str) -> float:
+    return SAMPLE + 8 + text_width(text, SIZE) + GAP
+
+
+def _draw_sample(svg: Svg, x: float, y: float, sample: Symbol | Stroke | str) -> None:
+    if isinstance(sample, Stroke):
+        svg.polyline([(x, y), (x + SAMPLE, y)], sample.colour, line=2.5, dash=sample.dash)
+    elif isinstance(sample, str):
+        fill, edge, dash = AREAS[sample]
+        svg.rect(x, y - 7, SAMPLE, 14, fill, edge, dash=dash)
+    elif sample.round:
+        svg.circle(x + SAMPLE / 2, y, 7, sample.fill, sample.edge, line=1.5)
+    else:
+        width = min(sample.width, SAMPLE)
+        height = min(sample.height, 14.0)
+        svg.rect(x + (SAMPLE - width) / 2, y - height / 2, width, height, sample.fill, sample.edge, radius=2)
+
+
+def _draw_scale(svg: Svg, x: float, y: float, px_per_mm: float) -> None:
+    """A bar of a round length."""
+    length = max(
+        step * 10.0**power for power in range(-3, 4) for step in (1, 2, 5) if step * 10.0**power * px_per_mm <= BAR_PX
+    )
+    end = x + length * px_per_mm
+    svg.polyline([(x, y - 4), (x, y + 4)], "#222222", line=1.5)
+    svg.polyline([(end, y - 4), (end, y + 4)], "#222222", line=1.5)
+    svg.polyline([(x, y), (end, y)], "#222222", line=1.5)
+    svg.text(end + 8, y, f"{length:g} mm", SIZE, anchor="start")

@@ -1,0 +1,100 @@
+"""How each kind of part and of link looks in a diagram, and what the legend calls it.
+
+Colours go by what a part does: control, movement, compute, memory, ports between dies, the way to the host.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kernbench.machine.intents import EdgeKind
+
+INK, QUIET = "#222222", "#666666"
+
+
+class Symbol(NamedTuple):
+    """A shape in pixels. `text` is the colour and `size` the size of a label inside it."""
+
+    title: str
+    fill: str
+    edge: str
+    width: float
+    height: float
+    size: float = 11.0
+    text: str = INK
+    round: bool = False  # a circle
+
+
+class Stroke(NamedTuple):
+    """A line."""
+
+    title: str
+    colour: str
+    dash: str = ""
+
+
+_CONTROL = ("#E6DDF3", "#6B4FA0")
+_MOVEMENT = ("#D6E6F5", "#2F6DA8")
+_COMPUTE = ("#FCE3C5", "#B85F00")
+_MEMORY = ("#DCEFCF", "#4C8A2B")
+_PORT = ("#0B7A6B", "#075A4F")
+_HOST = ("#F6DCE5", "#A83262")
+
+SYMBOLS: dict[str, Symbol] = {
+    "switch": Symbol("fabric switch", *_HOST, 84, 28),
+    "pcie_ep": Symbol("PCIe endpoint", *_HOST, 58, 20),
+    "io_cpu": Symbol("IO_CPU", *_CONTROL, 44, 20),
+    "io_noc": Symbol("network of the IO chiplet", "#FFFFFF", _MOVEMENT[1], 44, 20),
+    "io_ucie": Symbol("UCIe port of a die", *_PORT, 12, 12, text="#FFFFFF"),
+    "conn": Symbol("UCIe connection", "#BFE3DD", _PORT[0], 9, 9),
+    "ucie": Symbol("UCIe port of a die", *_PORT, 44, 30, text="#FFFFFF"),
+    "router": Symbol("router", "#FFFFFF", _MOVEMENT[1], 14, 14, round=True),
+    "m_cpu": Symbol("M_CPU", *_CONTROL, 48, 18),
+    "sram": Symbol("SRAM", *_MEMORY, 40, 14, size=10),
+    "hbm_ctrl": Symbol("HBM controller of a PE", *_MEMORY, 42, 16, size=10),
+    "pe": Symbol("PE", *_COMPUTE, 42, 42),
+    "pe_cpu": Symbol("control", *_CONTROL, 138, 76, size=12),
+    "pe_scheduler": Symbol("control", *_CONTROL, 138, 76, size=12),
+    "pe_dma": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
+    "pe_fetch_store": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
+    "pe_ipcq": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
+    "pe_mmu": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
+    "pe_gemm": Symbol("compute", *_COMPUTE, 138, 76, size=12),
+    "pe_math": Symbol("compute", *_COMPUTE, 138, 76, size=12),
+    "pe_tcm": Symbol("memory", *_MEMORY, 138, 76, size=12),
+    "endpoint": Symbol("endpoint with its router", "#FFFFFF", _MOVEMENT[1], 64, 24, size=10),
+}
+OTHER = Symbol("other part", "#EEEEEE", "#555555", 48, 18)
+
+# Where a kind has another shape than in the cube.
+IN_VIEW: dict[tuple[str, str], dict[str, object]] = {
+    ("system", "pcie_ep"): {"width": 70, "height": 22},
+    ("sip", "ucie"): {"width": 12, "height": 12, "size": 9},
+    ("pe", "router"): {"width": 76, "height": 76, "size": 12},
+    ("pe", "hbm_ctrl"): {"title": "memory", "width": 190, "height": 66, "size": 12},
+}
+
+STROKES: dict[EdgeKind, Stroke] = {
+    EdgeKind.NOC: Stroke("between routers, and what is attached to them", "#5B86B8"),
+    EdgeKind.UCIE: Stroke("UCIe", "#0B7A6B"),
+    EdgeKind.IO: Stroke("inside the IO chiplet", "#8A6D3B"),
+    EdgeKind.PCIE: Stroke("PCIe", "#A83262"),
+    EdgeKind.COMMAND: Stroke("commands only", "#6B4FA0", "5 3"),
+    EdgeKind.PE: Stroke("between the parts of a PE", "#C77E30"),
+}
+
+RING = Stroke("closes a ring", STROKES[EdgeKind.NOC].colour, "8 5")
+
+AREAS: dict[str, tuple[str, str, str]] = {  # fill, edge, dash
+    "sip": ("#F7F7F5", "#999999", ""),
+    "io_chiplet": ("#FBF3E4", "#C9A866", ""),
+    "cube": ("#EDF3FA", "#8FB0D3", ""),
+    "hbm_zone": ("#DCEFCF", "#4C8A2B", "6 4"),
+    "pe": ("#FDF4E8", "#E0B27A", ""),
+}
+
+
+def find_symbol(view: str, kind: str) -> Symbol:
+    """The symbol of a kind of node in a view; a kind that is not listed has a plain box."""
+    symbol = SYMBOLS.get(kind, OTHER)
+    return symbol._replace(**IN_VIEW.get((view, kind), {}))  # pyright: ignore[reportArgumentType]
