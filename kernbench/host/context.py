@@ -21,7 +21,7 @@ from kernbench.host.contents import Contents, Filled, Given, Random
 from kernbench.host.device import Device
 from kernbench.host.distributed import Distributed
 from kernbench.host.launch import Launch
-from kernbench.host.launcher import Launcher
+from kernbench.host.launcher import Launcher, caller
 from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
 from kernbench.host.policy import DPPolicy
 from kernbench.host.tensor import Tensor
@@ -29,7 +29,6 @@ from kernbench.host.unsupported import Namespace
 
 if TYPE_CHECKING:
     from kernbench.host.collectives import Collective
-    from kernbench.host.layout import Layout
     from kernbench.host.messages import Shard
     from kernbench.tl.ipcq import Ipcq
 
@@ -247,34 +246,38 @@ class RuntimeContext(Namespace):
         if not isinstance(name, str) or not callable(fn):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
         sip = self._sips[self.current_device]
-        layouts = {arg.name: arg.layout for arg in args if isinstance(arg, Tensor)}
-        cubes, pes = self._targets(name, layouts)
+        cubes, pes = self._targets(name, [arg for arg in args if isinstance(arg, Tensor)])
         sent = tuple(_as_arg(name, arg) for arg in args)
         message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
-        self.launches.append(self.driven.launch(message, fn))
-        return self.launches[-1]
+        return self.issue(message, fn)
 
-    def issue(self, message: KernelLaunch, fn: Callable[..., Any], queues: Ipcq) -> Launch:
-        """Launch a kernel whose messages go through some queues; not waited for."""
-        self.launches.append(self.driven.launch(message, fn, queues))
-        return self.launches[-1]
+    def issue(self, message: KernelLaunch, fn: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
+        """Launch a kernel whose messages go through some queues, else those of all launches; not waited for."""
+        return self._keep(self.driven.launch(message, fn, queues))
 
     def pe_dma(self, shard: Shard, cube: int = 0, pe: int = 0, *, write: bool = False) -> Launch:
         """Let the DMA of a PE fetch a shard into its TCM, or write it from there, without a kernel; not waited for.
 
         Errors: InputError for a PE the SIP lacks; AddressError for a shard that is in no memory.
         """
-        self.launches.append(self.driven.pe_dma(PeDma(self._sips[self.current_device], cube, pe, shard, write)))
-        return self.launches[-1]
+        return self._keep(self.driven.pe_dma(PeDma(self._sips[self.current_device], cube, pe, shard, write)))
 
-    def _targets(self, kernel: str, layouts: dict[str, Layout]) -> tuple[int, int]:
-        places = {name: (layout.cubes, layout.pes) for name, layout in layouts.items()}
-        if len(set(places.values())) > 1:
-            held = ", ".join(f"{name!r} by {cubes} cubes x {pes} PEs" for name, (cubes, pes) in places.items())
+    def _keep(self, launch: Launch) -> Launch:
+        launch.place = caller()
+        self.launches.append(launch)
+        return launch
+
+    def _targets(self, kernel: str, tensors: Sequence[Tensor]) -> tuple[int, int]:
+        places = [(tensor.layout.cubes, tensor.layout.pes) for tensor in tensors]
+        if len(set(places)) > 1:
+            held = ", ".join(
+                f"{tensor.name!r} by {cubes} cubes x {pes} PEs"
+                for tensor, (cubes, pes) in zip(tensors, places, strict=True)
+            )
             raise InputError(
                 f"launch of {kernel!r} got tensors held by different PEs: {held}; give them one num_cubes and num_pes"
             )
-        return next(iter(places.values()), (self.cubes_per_sip, self.pes_per_cube))
+        return places[0] if places else (self.cubes_per_sip, self.pes_per_cube)
 
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""

@@ -208,8 +208,7 @@ class Device:
         self.session.run(self._answer, self.on_progress)
         answered, self._unanswered = self._unanswered, []
         for launch in answered:
-            if launch.failure is not None:
-                raise launch.failure
+            launch.check()
         self.session.check_finished(exclude=self._watchers)
         for launch in answered:
             launch.response = Response(ok=True)

@@ -29,16 +29,22 @@ if TYPE_CHECKING:
 class Launch:
     """A launch: the rows from which its times are read, each (thread, row of the thread), and what came back.
 
-    `response` is None until the host knows. `failure` is the first error of its PEs.
+    `response` is None until the host knows. `failure` is the first error of its PEs. `place` is the host's line.
     """
 
     message: KernelLaunch
-    issued: tuple[Thread, int] = field(init=False)
-    completed: tuple[Thread, int] = field(init=False)
-    started: list[tuple[Thread, int]] = field(default_factory=list)
-    finished: list[tuple[Thread, int]] = field(default_factory=list)
+    issued: tuple[Thread, int] = field(init=False, repr=False)
+    completed: tuple[Thread, int] = field(init=False, repr=False)
+    started: list[tuple[Thread, int]] = field(default_factory=list, repr=False)
+    finished: list[tuple[Thread, int]] = field(default_factory=list, repr=False)
+    place: str = ""
     response: Response | None = None
-    failure: KernBenchError | None = None
+    failure: KernBenchError | None = field(default=None, repr=False)
+
+    def check(self) -> None:
+        """Raise what the device answered, if it was an error; with the host's line, because the host is elsewhere by now."""
+        if self.failure is not None:
+            raise type(self.failure)(f"{self.failure}, launched at {self.place}") from self.failure
 
     def fail(self, error: KernBenchError) -> None:
         """Note an error of a PE; the first one is the launch's."""

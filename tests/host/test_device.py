@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,10 @@ def test_a_live_kernel_fails_at_the_call_that_waits_for_it(make: Make) -> None:
     launch = torch.launch("bad", fill_then_fail, x, 1)
     with pytest.raises(KernelError, match=r"^kernel bad on sip0\.cube0\.pe0 raised ValueError: no more, at ") as error:
         torch.synchronize()
-    assert launch.response == error.value.response == Response(False, "kernel_failed", str(error.value))
+    said, _, place = str(error.value).rpartition(", launched at ")
+    assert place == launch.place
+    assert re.search(r"tests/host/test_device\.py:\d+$", place)
+    assert launch.response == error.value.response == Response(False, "kernel_failed", said)
     torch.synchronize()
     torch.launch("good", fill, x, 2)
     assert x.numpy().tolist() == [2] * 8

@@ -99,7 +99,7 @@ def test_tensors_held_by_different_pes(make: Make) -> None:
 
 @pytest.mark.parametrize(("live", "pe"), [(False, "sip0.cube0.pe0"), (True, "sip0.cube1.pe1")])
 def test_a_kernel_that_raises(make: Make, live: bool, pe: str) -> None:
-    """Live, the PE that opens the barrier is the first to go on."""
+    """Live, the PE that opens the barrier is the first to go on, and the host is told where it launched."""
 
     def bad(tl) -> None:
         raise LookupError("nothing there")
@@ -113,6 +113,7 @@ def test_a_kernel_that_raises(make: Make, live: bool, pe: str) -> None:
         launch(make(live))
     assert str(error.value) == (
         f"kernel bad on {pe} raised LookupError: nothing there, at tests/host/test_launch.py:{line}"
+        + (f", launched at tests/host/test_launch.py:{line + 3}" if live else "")
     )
 
 
