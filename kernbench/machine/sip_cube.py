@@ -11,7 +11,6 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.intents import PORT_PENALTY, EdgeKind
 from kernbench.machine.places import ONE_SERVER, PE_PARTS, READ_WRITE
 from kernbench.machine.sip_spec import SipSpec, parse_router
-from kernbench.units import FS_PER_NS
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing
 CONN_SHIFT_MM = 0.75  # of a connection along its side, at most: beside what is attached to its router
@@ -49,15 +48,17 @@ def build(spec: SipSpec) -> Builder:
     """The cube at the origin; names are within the cube."""
     cube = Builder()
     routers = {
-        name: cube.node(name, "router", router_at(spec, name), spec.noc.overhead_fs) for name in spec.cube.routers()
+        name: cube.node(name, "router", router_at(spec, name), *spec.noc.passing()) for name in spec.cube.routers()
     }
     _mesh(cube, spec, routers)
-    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, spec.m_cpu.overhead_fs, whole=True)
-    cube.server("m_cpu", "cpu")
+    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *spec.m_cpu.passing())
+    cube.server("m_cpu", "cpu", spec.m_cpu.slots())
     _attach(cube, spec, _nearest(cube, routers, m_cpu), m_cpu, spec.noc.gbs)
     sram = cube.node("sram", "sram", spec.cube.sram_mm)
     _attach(cube, spec, _nearest(cube, routers, sram), sram, spec.sram.gbs)
-    cube.memory(sram, stripes=1, gbs=spec.sram.gbs, quantum_bytes=1, turn_fs=0, overhead_fs=spec.sram.overhead_fs)
+    cube.memory(
+        sram, stripes=1, gbs=spec.sram.gbs, quantum_bytes=1, turn_fs=0, overhead_fs=round(spec.sram.overhead_fs)
+    )
     for side, names in spec.cube.ucie:
         _port(cube, spec, side, [routers[name] for name in names])
     for pe, name in enumerate(spec.cube.pe_routers[: spec.cube.pes]):
@@ -87,7 +88,7 @@ def _attach(cube: Builder, spec: SipSpec, router: int, node: int, gbs: float) ->
 def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
     width, height = spec.cube.width_mm, spec.cube.height_mm
     at = {"N": (width / 2, 0.0), "S": (width / 2, height), "W": (0.0, height / 2), "E": (width, height / 2)}[side]
-    port = cube.node(f"ucie_{side}", "ucie", at, spec.ucie.overhead_fs)
+    port = cube.node(f"ucie_{side}", "ucie", at, *spec.ucie.passing())
     for i, router in enumerate(routers):
         x, y = cube.position[router]
         conn_at = (_towards(x, at[0]), (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, _towards(y, at[1]))
@@ -115,8 +116,8 @@ def _slice(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
         stripes=hbm.channels,
         gbs=hbm.channel_gbs,
         quantum_bytes=hbm.burst_bytes,
-        turn_fs=round(hbm.turn_ns * FS_PER_NS),
-        overhead_fs=hbm.overhead_fs,
+        turn_fs=round(hbm.turn_fs),
+        overhead_fs=round(hbm.overhead_fs),
     )
 
 
@@ -129,8 +130,7 @@ def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     for name in PE_PARTS:
         column, row = _AT[name]
         at = (x + PART_PITCH_MM * column, y + outward + away * row)
-        overhead_fs = getattr(getattr(spec, f"pe_{name}"), "overhead_fs", 0)
-        part[name] = cube.node(prefix + name, f"pe_{name}", at, overhead_fs)
+        part[name] = cube.node(prefix + name, f"pe_{name}", at, *getattr(spec, f"pe_{name}").passing())
     for name, kind, gbs in (
         ("dma", EdgeKind.NOC, spec.pe_dma.gbs),
         ("cpu", EdgeKind.COMMAND, spec.noc.gbs),
@@ -138,7 +138,9 @@ def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     ):  # of one length, so that no way from a router to one of them leads through another
         cube.link(router, part[name], kind, gbs, um=round(1000 * spec.noc.attach_mm))
     for a, b in _CHAINING:
-        cube.link(part[a], part[b], EdgeKind.PE, spec.pe_tcm.read_gbs, um=0)
-    slots = {"dma.read": spec.pe_dma.read_channels, "dma.write": spec.pe_dma.write_channels}
-    for name in (*ONE_SERVER, *(f"{name}.{way}" for name in READ_WRITE for way in ("read", "write"))):
-        cube.server(prefix + name, name.replace(".", "_"), slots.get(name, 1))
+        cube.link(part[a], part[b], EdgeKind.PE, spec.pe_tcm.chain_gbs(), um=0)
+    for name in ONE_SERVER:
+        cube.server(prefix + name, name, getattr(spec, f"pe_{name}").slots())
+    for name in READ_WRITE:
+        for way in ("read", "write"):
+            cube.server(f"{prefix}{name}.{way}", f"{name}_{way}", getattr(spec, f"pe_{name}").slots(way))
