@@ -76,8 +76,8 @@ def gemm_flops(program: Program) -> int:
 
 
 def dma_bytes(program: Program) -> int:
-    """The bytes that PEs moved to and from memory."""
-    tags = [program.tag(name, "memory") for name in ("dma_read", "dma_write")]
+    """The bytes that PEs moved to and from memory, and to each other."""
+    tags = [program.tag(name, "memory") for name in ("dma_read", "dma_write", "message")]
     rows = np.isin(program.op_tag, tags) & (program.op[:, 0] == Op.MOVE)
     return int(program.op[rows, 2].sum())
 
