@@ -34,22 +34,28 @@ def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, row_axis, tl):
 
 
 @bench("matmul-composite", "A GEMM on all PEs, tiles streamed (ref) or operands loaded first (load)")
-def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref"):
-    """Rows over SIPs; then rows over cubes and columns over PEs, or the other way round."""
+def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref", sips=0, cubes=0, pes=0):
+    """Rows over SIPs; then rows over cubes and columns over PEs, or the other way round.
+
+    At most `sips` SIPs, `cubes` of each and `pes` of each cube take part; 0 means all.
+    """
     if variant not in VARIANTS:
         raise InputError(f"matmul-composite has no variant {variant!r}; known: {', '.join(VARIANTS)}")
     if min(M, K, N) < 1:
         raise InputError(f"matmul-composite got M={M}, K={K}, N={N}; each must be 1 or more")
-    sips = parts(M, torch.device_count)
+    most = {"sips": torch.device_count, "cubes": torch.cubes_per_sip, "pes": torch.pes_per_cube}
+    for name, asked in {"sips": sips, "cubes": cubes, "pes": pes}.items():
+        if not 0 <= asked <= most[name]:
+            raise InputError(f"matmul-composite got {name}={asked}; give 1 to {most[name]}, or 0 for all")
+    sips = parts(M, sips or most["sips"])
     for sip in range(sips):
         first, end = part_of((0, M), sip, sips)
         with torch.device(sip):
-            multiply(torch, sip, end - first, K, N, dtype, variant)
+            multiply(torch, sip, end - first, K, N, dtype, variant, cubes or most["cubes"], pes or most["pes"])
 
 
-def multiply(torch, sip, m, k, n, dtype, variant):
+def multiply(torch, sip, m, k, n, dtype, variant, cubes, pes):
     """The rows of one SIP. All SIPs have the same B."""
-    cubes, pes = torch.cubes_per_sip, torch.pes_per_cube
     if parts(m, cubes) * parts(n, pes) >= parts(n, cubes) * parts(m, pes):
         row_axis, rows, columns = CUBES, {"cube": "row_wise"}, {"pe": "column_wise"}
         places = {"num_cubes": parts(m, cubes), "num_pes": parts(n, pes)}

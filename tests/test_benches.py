@@ -5,14 +5,29 @@ from __future__ import annotations
 import pytest
 
 from kernbench import InputError, RunResult, run
+from kernbench.dtypes import BITS
 from kernbench.host.bench import list_benches
+from kernbench.host.policy import STRATEGIES
+from tests.golden import SIZES
 
 TINY = [
+    ("attention-decode", {"users": 1, "context": 70, "heads": 4, "kv_heads": 2, "head_dim": 16, "block": 16}),
+    ("attention-decode", {"users": 3, "context": 33, "heads": 6, "kv_heads": 2, "head_dim": 24, "block": 32}),
+    ("attention-decode", {"users": 1, "context": 3, "heads": 1, "kv_heads": 1, "head_dim": 8, "dtype": "f32"}),
+    ("attention-prefill", {"tokens": 50, "heads": 6, "kv_heads": 2, "head_dim": 16, "tile": 12, "block": 16}),
+    ("attention-prefill", {"users": 5, "tokens": 20, "heads": 2, "kv_heads": 1, "head_dim": 8, "causal": False}),
+    (
+        "attention-prefill",
+        {"tokens": 9, "heads": 8, "kv_heads": 1, "head_dim": 8, "tile": 4, "block": 2, "dtype": "bf16"},
+    ),
     ("ccl-allreduce", {"bytes_per_pe": 6000}),
     ("ccl-allreduce", {"bytes_per_pe": 2000, "n_sips": 2, "dtype": "f32", "buffer_kind": "sram", "algorithm": "ring"}),
     ("gemm-single-pe", {"M": 32, "K": 40, "N": 24}),
     ("gemm-single-pe", {"M": 33, "K": 65, "N": 31, "dtype": "f32"}),
+    ("gpt3-qkv", {"tokens": 5, "share": 2, "hidden": 96, "heads": 4, "head_dim": 11}),
+    ("gpt3-qkv", {"tokens": 33, "share": 1, "hidden": 70, "heads": 1, "head_dim": 3, "stream": True, "dtype": "f32"}),
     ("matmul-composite", {"M": 64, "K": 64, "N": 64}),
+    ("matmul-composite", {"M": 64, "K": 64, "N": 64, "sips": 1, "cubes": 1, "pes": 1}),
     ("matmul-composite", {"M": 1, "K": 1, "N": 1}),
     ("matmul-composite", {"M": 70, "K": 100, "N": 90, "variant": "load_ref"}),
     ("matmul-composite", {"M": 64, "K": 128, "N": 32, "variant": "load_load"}),
@@ -24,6 +39,12 @@ TINY = [
     ("pe-to-pe", {"nbytes": 300, "to": "pe", "via": "store"}),
     ("qkv-gemm", {"tokens": 3, "hidden": 64, "heads": 2, "kv_heads": 1, "head_dim": 16}),
     ("qkv-gemm", {"tokens": 40, "hidden": 100, "heads": 3, "kv_heads": 1, "head_dim": 20}),
+    *[("va-offset-verify", {"rows": 60, "columns": 33, "dtype": dtype}) for dtype in BITS],
+    *[
+        ("va-offset-verify", {"rows": 3, "columns": 5, "offset": -4, "cube": cube, "pe": pe})
+        for cube in ("replicate", "column_wise", "row_wise")
+        for pe in ("replicate", "column_wise", "row_wise")
+    ],
     ("vector-add", {"n": 1000}),
     ("vector-add", {"n": 3, "dtype": "f32"}),
 ]
@@ -49,7 +70,14 @@ def test_verified_and_the_same_recorded_and_live(bench: str, parameters: dict[st
 @pytest.mark.slow
 @pytest.mark.parametrize("bench", [b.name for b in list_benches()])
 def test_on_the_default_machine(bench: str) -> None:
-    both_ways(bench, "sip_2x4x4", {})
+    result = run(bench, verify=True)
+    assert (result.verified, result.mismatches) == (True, ())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bench", SIZES)
+def test_on_the_default_machine_recorded_and_live(bench: str) -> None:
+    both_ways(bench, "sip_2x4x4", SIZES[bench])
 
 
 @pytest.mark.slow
@@ -84,6 +112,43 @@ KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
         ),
         ("matmul-composite", {"dtype": "f15"}, f"unknown dtype 'f15'; did you mean 'f16'? Known: {KNOWN}"),
         ("matmul-composite", {"M": -4}, "matmul-composite got M=-4, K=512, N=512; each must be 1 or more"),
+        (
+            "matmul-composite",
+            {"pes": 3},
+            "matmul-composite got pes=3; give 1 to 2, or 0 for all",
+        ),
+        (
+            "attention-prefill",
+            {"heads": 5},
+            "attention-prefill got heads=5 and kv_heads=4; heads must be a multiple of kv_heads",
+        ),
+        (
+            "attention-prefill",
+            {"tokens": 0},
+            "attention-prefill got users=1, tokens=0, head_dim=64, tile=32, block=64, heads=16, kv_heads=4; "
+            "each must be 1 or more",
+        ),
+        (
+            "attention-decode",
+            {"dtype": "i8"},
+            "attention-decode got dtype 'i8'; its scores need one of f16, bf16, f32",
+        ),
+        (
+            "gpt3-qkv",
+            {"share": 7},
+            "gpt3-qkv got heads=96 for 7 machines of 1 SIPs; heads must be a multiple of 7",
+        ),
+        (
+            "gpt3-qkv",
+            {"tokens": 0},
+            "gpt3-qkv got tokens=0, share=8, hidden=12288, heads=96, head_dim=128; each must be 1 or more",
+        ),
+        ("va-offset-verify", {"rows": 0}, "va-offset-verify got rows=0, columns=256; each must be 1 or more"),
+        (
+            "va-offset-verify",
+            {"cube": "rows"},
+            f"DPPolicy cube='rows' is no strategy; did you mean 'row_wise'? Known: {', '.join(sorted(STRATEGIES))}",
+        ),
         ("gemm-single-pe", {"K": 0}, "gemm-single-pe got M=128, K=0, N=128; each must be 1 or more"),
         ("vector-add", {"n": 0}, "vector-add got n=0; it must be 1 or more"),
         (

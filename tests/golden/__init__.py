@@ -17,10 +17,14 @@ from kernbench import RunResult, run
 FILE = Path(__file__).parent / "digests.json"
 
 SIZES: dict[str, dict[str, object]] = {
+    "attention-decode": {"users": 2, "context": 100, "heads": 4, "kv_heads": 2, "head_dim": 16, "block": 32},
+    "attention-prefill": {"tokens": 40, "heads": 4, "kv_heads": 2, "head_dim": 16, "tile": 16, "block": 16},
     "ccl-allreduce": {"bytes_per_pe": 6000},
     "gemm-single-pe": {"M": 64, "K": 96, "N": 40},
+    "gpt3-qkv": {"tokens": 8, "hidden": 192, "heads": 16, "head_dim": 8},
     "matmul-composite": {"M": 96, "K": 128, "N": 72},
     "qkv-gemm": {"tokens": 24, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 16},
+    "va-offset-verify": {"rows": 64, "columns": 40, "offset": 777},
     "vector-add": {"n": 20_000},
 }
 TOPOLOGIES = ("tiny", "sip_2x4x4")
