@@ -244,3 +244,19 @@ def test_slots_that_do_not_fit_leave_nothing_allocated(make: Make) -> None:
     del error
     gc.collect()
     assert torch.reserve("tcm", 64).data_ptr() == first
+
+
+def test_who_waits_for_a_failed_pe_does_not_hide_its_error(make: Make) -> None:
+    def fails_or_waits(tl: Any) -> None:
+        if tl.program_id(1) == tl.program_id(0) == 0:
+            raise ValueError("no message from me")
+        if tl.program_id(1) == 0:
+            tl.recv("intra_W", 8)
+
+    torch = make(live=True)
+    torch.driven.ipcq = torch.driven.tell_neighbours(neighbours())
+    torch.launch("wait", fails_or_waits)
+    with pytest.raises(KernelError, match=r"^kernel wait on sip0\.cube0\.pe0 raised ValueError: no message from me, at "):
+        torch.synchronize()
+    with pytest.raises(DeadlockError, match=r"sip0\.cube0\.pe1"):
+        torch.synchronize()
