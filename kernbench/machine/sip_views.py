@@ -25,8 +25,8 @@ def system_view(machine: Machine) -> View:
     """The tray: SIPs with their dies, and the switch that joins them."""
     places = machine.places
     areas: list[Area] = []
-    for sip in range(places.sip_count):
-        dies = list(_dies(machine, sip))
+    for sip, nodes in enumerate(_nodes_by_sip(machine)):
+        dies = list(_dies(machine, sip, nodes))
         areas.append(_around(f"sip{sip}", "sip", dies, _sip_remarks(machine)))
         areas += dies
     nodes = [places.switch(), *(places.pcie_ep(sip) for sip in range(places.sip_count))]
@@ -41,8 +41,9 @@ def system_view(machine: Machine) -> View:
 
 def sip_view(machine: Machine) -> View:
     """One SIP: its cubes, the ports that join them, its IO chiplet."""
-    dies = [_with_remarks(machine, die) for die in _dies(machine, 0)]
-    outside = [node for node in _nodes_of_sip(machine, 0) if not _inside_cube(machine, node)]
+    inside = _nodes_by_sip(machine)[0]
+    dies = [_with_remarks(machine, die) for die in _dies(machine, 0, inside)]
+    outside = [node for node in inside if not _inside_cube(machine, node)]
     nodes = [node for node in outside if machine.node_kind[node] != "conn"]
     box_of = {node: box for box, node in enumerate(nodes)}
     for node in outside:
@@ -111,8 +112,14 @@ def _one_of(name: str, number: int, what: str) -> str:
     return name if number == 1 else f"{name}; one of {_count(number, what)}, which are all alike"
 
 
-def _nodes_of_sip(machine: Machine, sip: int) -> list[int]:
-    return [node for node, name in enumerate(machine.node_name) if name.partition(".")[0] == f"sip{sip}"]
+def _nodes_by_sip(machine: Machine) -> list[list[int]]:
+    """The nodes of each SIP; those of none are left out."""
+    found: dict[str, list[int]] = {}
+    for node, name in enumerate(machine.node_name):
+        sip, dot, _ = name.partition(".")
+        if dot:
+            found.setdefault(sip, []).append(node)
+    return list(found.values())
 
 
 def _inside_cube(machine: Machine, node: int) -> bool:
@@ -137,9 +144,9 @@ def _pe_box(machine: Machine, pe: int) -> Box:
     return Box(pe_path(0, 0, pe), f"PE {pe}", "pe", x, y, 3 * PART_PITCH_MM, 3 * PART_PITCH_MM)
 
 
-def _dies(machine: Machine, sip: int) -> Iterable[Area]:
-    """The IO chiplet and the cubes of a SIP."""
-    places, nodes = machine.places, np.array(_nodes_of_sip(machine, sip))
+def _dies(machine: Machine, sip: int, inside: list[int]) -> Iterable[Area]:
+    """The IO chiplet and the cubes of a SIP, from its nodes."""
+    places, nodes = machine.places, np.array(inside)
     of_cube = places.cube_of()[nodes]
     first = sip * places.cubes_per_sip
     cubes = [_cube_area(machine, nodes[of_cube == first + cube].tolist()) for cube in range(places.cubes_per_sip)]

@@ -17,23 +17,29 @@ from kernbench.report.rectangles import crossed
 from kernbench.report.svg import Point
 
 SIDEWAYS = range(10, 161, 5)  # px
+APART = 4.0  # px between wires that run along each other
 CORNER = 2.0  # px between a corner and a wire that turns there
 SLANTS = (14.0, 30.0, 6.0)  # px along the wire, to get beside it
 
 
 def find_course(
-    src: int, dst: int, at: Sequence[Point], boxes: np.ndarray, lines: Sequence[tuple[Point, Point]]
+    start: Point,
+    end: Point,
+    boxes: np.ndarray,
+    own: Sequence[int],
+    lines: Sequence[tuple[Point, Point]],
+    laid: Sequence[Sequence[Point]] = (),
 ) -> tuple[Point, ...]:
-    """The points of a wire between two of some boxes (float64[n, 4], around `at`); straight if there is no way around.
+    """The points of a wire past boxes (float64[n, 4]) but its `own`; straight if there is no way around.
 
-    Of both sides it takes the one where it crosses fewer of the straight lines between boxes.
+    Of both sides it takes the one where it crosses fewer of the straight `lines` between boxes, and it does not lie on a
+    wire that is `laid` already.
     """
-    start, end = at[src], at[dst]
     hit = crossed(start, end, boxes)
-    hit[[src, dst]] = False
+    hit[list(own)] = False
     if not hit.any():
         return start, end
-    in_the_way, obstacles = boxes[hit], np.delete(boxes, [src, dst], axis=0)
+    in_the_way, obstacles = boxes[hit], np.delete(boxes, list(own), axis=0)
     turned = [course for course in _around(start, end, in_the_way) if not _meets(course, obstacles)]
     if turned:
         return min(turned, key=_length)
@@ -43,7 +49,11 @@ def find_course(
         courses = [
             _beside(start, end, along, side * aside, min(slant, length / 3)) for slant in SLANTS for side in (1, -1)
         ]
-        free = [course for course in courses if not _meets(course, obstacles)]
+        free = [
+            course
+            for course in courses
+            if not _meets(course, obstacles) and not any(_lies_on(course, other) for other in laid)
+        ]
         if free:
             return min(free, key=lambda course: sum(_crosses(course, line) for line in lines))
     return start, end
@@ -51,6 +61,17 @@ def find_course(
 
 def _meets(course: Sequence[Point], obstacles: np.ndarray) -> bool:
     return any(crossed(a, b, obstacles).any() for a, b in pairwise(course))
+
+
+def _lies_on(course: Sequence[Point], other: Sequence[Point]) -> bool:
+    """Whether the long stretches of two courses run along each other, closer than `APART`."""
+    if len(other) < 4:
+        return False
+    (a, b), (c, d) = course[1:3], other[1:3]
+    length = _length((a, b))
+    near = all(abs(_turn(a, b, end)) < APART * length for end in (c, d))
+    shares = [((end[0] - a[0]) * (b[0] - a[0]) + (end[1] - a[1]) * (b[1] - a[1])) / length**2 for end in (c, d)]
+    return near and max(shares) > 0 and min(shares) < 1
 
 
 def _crosses(course: Sequence[Point], line: tuple[Point, Point]) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PX_PER_MM = {"system": 7.0, "sip": 16.0, "cube": 72.0, "pe": 900.0}  # so that boxes of neighbours do not touch
 NETWORK_PX_PER_MM = 112.0  # of a machine whose boxes are all there is
 LEAST_PX = 860.0  # of the longer side of what is drawn
+LEAST_SIP_PX = 300.0  # of a package, for what is said of it
 LEAST_WIDTH = 560.0  # of a picture, for its legend
 MARGIN, HEAD = 48.0, 84.0
 CLEARANCE = 4.0  # px between a box and a wire that passes it
@@ -79,7 +80,12 @@ def _scale(view: View) -> float:
     if not view.areas:
         return NETWORK_PX_PER_MM
     left, top, right, bottom = _extent_mm(view)
-    return max(PX_PER_MM[view.name], LEAST_PX / max(right - left, bottom - top))
+    packages = [area.right_mm - area.left_mm for area in view.areas if area.kind == "sip"]
+    return max(
+        PX_PER_MM[view.name],
+        LEAST_PX / max(right - left, bottom - top),
+        LEAST_SIP_PX / min(packages, default=LEAST_SIP_PX),
+    )
 
 
 def _extent_mm(view: View) -> tuple[float, float, float, float]:
@@ -148,6 +154,8 @@ def _area_lines(area: Area, where: Rectangle) -> list[tuple[float, float, str, f
 
 def _label_area(svg: Svg, area: Area, where: Rectangle) -> None:
     for x, y, text, size, anchor, bold in _area_lines(area, where):
+        if area.kind == "sip":  # a wire may pass here
+            svg.rect(x, y - size / 2, text_width(text, size), size + 2, "#FFFFFF", "none")
         svg.text(x, y, text, size, anchor=anchor, bold=bold, fill=INK if bold else QUIET)
 
 
@@ -161,9 +169,15 @@ def _area_texts(sheet: _Sheet) -> list[Rectangle]:
 
 
 def _courses(sheet: _Sheet) -> list[tuple[Point, ...]]:
-    boxes = as_array(sheet.box(i).grown(CLEARANCE) for i in range(len(sheet.at)))
+    """The course of each wire, around boxes and around packages that it does not belong to."""
+    packages = [where for area, where in zip(sheet.view.areas, sheet.areas, strict=True) if area.kind == "sip"]
+    boxes = as_array([*(sheet.box(i).grown(CLEARANCE) for i in range(len(sheet.at))), *packages])
     lines = [(sheet.at[wire.src], sheet.at[wire.dst]) for wire in sheet.view.wires]
-    return [find_course(wire.src, wire.dst, sheet.at, boxes, lines) for wire in sheet.view.wires]
+    courses: list[tuple[Point, ...]] = []
+    for wire, (start, end) in zip(sheet.view.wires, lines, strict=True):
+        holding = [len(sheet.at) + i for i, where in enumerate(packages) if where.holds(start) or where.holds(end)]
+        courses.append(find_course(start, end, boxes, [wire.src, wire.dst, *holding], lines, courses))
+    return courses
 
 
 def _draw_wire(svg: Svg, sheet: _Sheet, wire: Wire, course: tuple[Point, ...]) -> None:

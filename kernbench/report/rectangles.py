@@ -24,6 +24,10 @@ class Rectangle(NamedTuple):
         """By centre and size."""
         return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
+    def holds(self, point: Point) -> bool:
+        """Whether a point is inside or on the edge."""
+        return self.left <= point[0] <= self.right and self.top <= point[1] <= self.bottom
+
     def grown(self, by: float) -> Rectangle:
         """With a margin on all sides."""
         return Rectangle(self.left - by, self.top - by, self.right + by, self.bottom + by)
