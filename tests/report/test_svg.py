@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
+
 from kernbench.report.svg import Svg, text_width
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -29,4 +31,4 @@ def test_shapes_and_texts() -> None:
 
 def test_longer_texts_are_wider() -> None:
     assert text_width("four", 10) == 2 * text_width("tw", 10)
-    assert text_width("m", 25) == 14
+    assert text_width("m", 25) == pytest.approx(14)
