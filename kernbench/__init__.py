@@ -19,32 +19,55 @@ if TYPE_CHECKING:
         UnreachableError,
     )
     from kernbench.host.bench import bench, list_benches
-    from kernbench.host.policy import DPPolicy, part_of
+    from kernbench.host.parallel.layers import ColumnParallelLinear, RowParallelLinear, VocabParallelEmbedding
+    from kernbench.host.parallel.regions import (
+        copy_to_tp_region,
+        gather_from_tp_region,
+        reduce_from_tp_region,
+        scatter_to_tp_region,
+    )
+    from kernbench.host.policy import DPPolicy, part_of, tile_grid
     from kernbench.host.result import RunResult
     from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
     from kernbench.sweep.run import sweep
 
 __all__ = [
+    "ColumnParallelLinear",
     "DPPolicy",
     "DeadlockError",
     "InputError",
     "KernBenchError",
     "KernelError",
     "OutOfMemoryError",
+    "RowParallelLinear",
     "RunError",
     "RunResult",
     "UnreachableError",
+    "VocabParallelEmbedding",
     "bench",
+    "copy_to_tp_region",
+    "gather_from_tp_region",
     "list_benches",
     "load_machine",
     "part_of",
+    "reduce_from_tp_region",
     "run",
+    "scatter_to_tp_region",
     "sweep",
+    "tile_grid",
 ]
 
 _HOMES = {
     "DPPolicy": ("kernbench.host.policy", "DPPolicy"),
+    **{
+        name: ("kernbench.host.parallel.layers", name)
+        for name in ("ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding")
+    },
+    **{
+        name: ("kernbench.host.parallel.regions", name)
+        for name in ("copy_to_tp_region", "gather_from_tp_region", "reduce_from_tp_region", "scatter_to_tp_region")
+    },
     **{
         name: ("kernbench.errors", name)
         for name in (
@@ -62,6 +85,7 @@ _HOMES = {
     "list_benches": ("kernbench.host.bench", "list_benches"),
     "load_machine": ("kernbench.machine", "load_machine"),
     "part_of": ("kernbench.host.policy", "part_of"),
+    "tile_grid": ("kernbench.host.policy", "tile_grid"),
     "run": ("kernbench.host.run", "run_bench"),
     "sweep": ("kernbench.sweep", "sweep"),
 }

@@ -239,14 +239,14 @@ class RuntimeContext(Namespace):
     def launch(self, name: str, fn: Callable[..., Any], *args: Any, start_ns: float | None = None) -> Launch:
         """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
 
-        A tensor argument reaches the kernel as the address at which it begins. No PE starts before `start_ns` of simulated
+        A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them. No PE starts before `start_ns` of simulated
         time. The answer's `response` is None until the host has waited. Errors: InputError for tensors of another
         SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
         """
         if not isinstance(name, str) or not callable(fn):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
         sip = self._sips[self.current_device]
-        cubes, pes = self._targets(name, [arg for arg in args if isinstance(arg, Tensor)])
+        cubes, pes = self._targets(name, list(_tensors_in(args)))
         sent = tuple(_as_arg(name, arg) for arg in args)
         message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
         return self.issue(message, fn)
@@ -315,9 +315,19 @@ def _as_dtype(dtype: str) -> str:
     return dtype
 
 
+def _tensors_in(args: tuple[Any, ...]) -> Iterator[Tensor]:
+    for arg in args:
+        if isinstance(arg, Tensor):
+            yield arg
+        elif type(arg) is tuple:
+            yield from _tensors_in(arg)
+
+
 def _as_arg(kernel: str, arg: Any) -> Any:
     if isinstance(arg, Tensor):
         return TensorArg(arg.name, arg.layout.va, arg.layout.shards)
+    if type(arg) is tuple:
+        return tuple(_as_arg(kernel, item) for item in arg)
     if isinstance(arg, np.ndarray):
         raise InputError(f"launch of {kernel!r} got a numpy array; put it on the device with torch.from_numpy first")
     return arg

@@ -38,6 +38,11 @@ class Tensor:
         """The short name of the element type."""
         return self.layout.dtype
 
+    @property
+    def context(self) -> RuntimeContext:
+        """The `torch` that made it."""
+        return self._context
+
     def numel(self) -> int:
         """How many elements it has."""
         return math.prod(self.shape)

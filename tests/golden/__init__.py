@@ -25,6 +25,7 @@ SIZES: dict[str, dict[str, object]] = {
     "matmul-composite": {"M": 96, "K": 128, "N": 72},
     "qkv-gemm": {"tokens": 24, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 16},
     "va-offset-verify": {"rows": 64, "columns": 40, "offset": 777},
+    "transformer-block": {"tokens": 3, "hidden": 32, "heads": 2, "mlp": 32},
     "vector-add": {"n": 20_000},
 }
 TOPOLOGIES = ("tiny", "sip_2x4x4")
