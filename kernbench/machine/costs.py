@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
 
 _STANDARD = {"pe_gemm": GemmCosts(), "pe_math": MathCosts(), "pe_tcm": TcmCosts()}
+_ENGINES = {"gemm": ("pe_gemm", "product"), "math": ("pe_math", "elements")}
 _REQUEST = ("pe_fetch_store.overhead", 1)  # to the TCM
 
 
@@ -26,6 +27,10 @@ class Costs:
         self._parts: dict[str, Any] = {}
         self._known: dict[tuple[Any, ...], Terms] = {}
 
+    def work(self, engine: str, asked: tuple[Any, ...]) -> Terms:
+        """A job of the engine "gemm" or "math", as `product` or `elements` is asked for it."""
+        return self._find(*_ENGINES[engine], *asked)
+
     def product(self, m: int, k: int, n: int, bits: int) -> Terms:
         """An (m, k) times (k, n) product on the matrix engine."""
         return self._find("pe_gemm", "product", m, k, n, bits)
@@ -35,12 +40,20 @@ class Costs:
         return self._find("pe_math", "elements", function, count, bits)
 
     def read(self, nbytes: int) -> Terms:
-        """Bytes out of TCM to an engine: the request of the fetch-store engine, then the TCM."""
-        return (*self._find("pe_tcm", "read", nbytes), _REQUEST)
+        """Bytes out of TCM."""
+        return self._find("pe_tcm", "read", nbytes)
 
     def write(self, nbytes: int) -> Terms:
+        """Bytes into TCM."""
+        return self._find("pe_tcm", "write", nbytes)
+
+    def fetch(self, nbytes: int) -> Terms:
+        """Bytes from TCM to an engine: the request of the fetch-store engine, then the TCM."""
+        return (_REQUEST, *self.read(nbytes))
+
+    def store(self, nbytes: int) -> Terms:
         """Bytes from an engine into TCM."""
-        return (*self._find("pe_tcm", "write", nbytes), _REQUEST)
+        return (_REQUEST, *self.write(nbytes))
 
     def _find(self, part: str, method: str, *given: Any) -> Terms:
         key = (part, method, *given)

@@ -18,15 +18,14 @@ SCRATCH_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """What a job asks of the PE: bytes from TCM, an amount of a figure on an engine, bytes to TCM.
+    """What a job asks of the PE: bytes from TCM, work of an engine, bytes to TCM.
 
     Made once for each kind of call (`find_job`, `find_product`) and recognised by identity from then on.
     """
 
     name: str  # in the op log
     engine: str  # "gemm" or "math", which is also the kind in the op log
-    figure: str
-    amount: int
+    asked: tuple[Any, ...]  # of its costs: (m, k, n, bits) of a product, (function, elements, bits) of math
     read_bytes: int
     write_bytes: int
 

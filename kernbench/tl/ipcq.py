@@ -71,6 +71,7 @@ class Queue:
     """One queue between two PEs, and how many messages kernels have put in and taken out so far."""
 
     __slots__ = (
+        "_costs",
         "_returned",
         "_taken",
         "arrived",
@@ -98,6 +99,7 @@ class Queue:
         self.name = f"{time}{_path(source)}:{direction}"
         self.source, self.target = f"{_path(source)} (its {direction})", f"{_path(target)} (its {ring.opposite})"
         self.ring = ring
+        self._costs = machine.costs
         self.first_address = address
         self.sent = self.received = 0
         self.sizes: dict[int, int] = {}  # bytes of messages of which only one end has spoken, by number
@@ -116,11 +118,11 @@ class Queue:
 
     def write_terms(self, nbytes: int) -> Terms:
         """What writing a slot takes, as amounts of figures."""
-        return _slot_terms(self.ring.tier, "write", nbytes)
+        return self._costs.write(nbytes) if self.ring.tier == "tcm" else _bank_terms(self.ring.tier, nbytes)
 
     def read_terms(self, nbytes: int) -> Terms:
         """What reading a slot takes, as amounts of figures."""
-        return _slot_terms(self.ring.tier, "read", nbytes)
+        return self._costs.read(nbytes) if self.ring.tier == "tcm" else _bank_terms(self.ring.tier, nbytes)
 
     def give_back(self, index: int) -> int:
         """How many slots become free in order when a message is taken."""
@@ -251,9 +253,7 @@ def _servers(place: PePlace, tier: str) -> tuple[int, int]:
     return (place.tcm_write, place.tcm_read) if tier == "tcm" else (place.ipcq_write, place.ipcq_read)
 
 
-def _slot_terms(tier: str, way: str, nbytes: int) -> Terms:
-    if tier == "tcm":
-        return ((f"pe_tcm.{way}_byte", nbytes),)
+def _bank_terms(tier: str, nbytes: int) -> Terms:
     return ((f"pe_ipcq.{tier}_byte", nbytes), (f"pe_ipcq.{tier}_hop_byte", nbytes), (f"pe_ipcq.{tier}_access", 1))
 
 

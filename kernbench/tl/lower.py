@@ -23,6 +23,9 @@ from kernbench.tl.handle import TensorHandle
 from kernbench.tl.plan import build_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernbench.machine.costs import Terms
     from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.pe import PeContext
     from kernbench.tl.watch import Pause
@@ -39,7 +42,7 @@ class Lowering:
         program, place, figures = pe.program, pe.place, pe.machine.figures
         self.pe = pe
         self.thread = pe.thread
-        self.tag = program.tag
+        self.tag, self.costs = program.tag, pe.machine.costs
         self.tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
         self.reads, self.writes = Access(pe, write=False), Access(pe, write=True)
         self.fetch_tag, self.store_tag = program.tag("fetch", "memory"), program.tag("store", "memory")
@@ -51,7 +54,7 @@ class Lowering:
         self._engines = {"gemm": place.gemm_server, "math": place.math_server}
         self._done = program.counter(f"the end of a call of {pe.path}")
         self._composites = 0
-        self._durations: dict[tuple[str, int], int] = {}
+        self._duration = program.duration
         self._calls: dict[Work, Rows] = {}
         self._exchange = Exchange(pe, pause)
         schedule = program.duration(("pe_scheduler.overhead", 1))
@@ -59,7 +62,7 @@ class Lowering:
 
     def delay(self, cycles: int, /) -> None:
         """The PE's CPU is busy."""
-        self.thread.delay(self.duration("pe_cpu.cycle", cycles), self._dispatch_tag)
+        self.thread.delay(self._duration(("pe_cpu.cycle", cycles)), self._dispatch_tag)
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the read channel."""
@@ -109,7 +112,7 @@ class Lowering:
         out = self._received(note)
         self._deliver(note, out)
         if note.out_tcm is not None:
-            duration = self.duration("pe_tcm.write_byte", nbytes)
+            duration = self._duration(*self.costs.store(nbytes))
             self.thread.extend(*self._job(self.pe.place.tcm_write, duration, self.store_tag))
         elif note.out_va is not None:
             self._transfer(note.out_va, nbytes, ((), ()), write=True)
@@ -142,17 +145,10 @@ class Lowering:
         """The server and the tag of the DMA channel."""
         return self._write_channel if write else self._read_channel
 
-    def duration(self, figure: str, amount: int) -> int:
-        """The program's duration of an amount of a figure."""
-        found = self._durations.get((figure, amount))
-        if found is None:
-            found = self._durations[figure, amount] = self.pe.program.duration((figure, amount))
-        return found
-
-    def durations(self, figure: str, amounts: np.ndarray) -> np.ndarray:
-        """int64[n] the program's durations of many amounts."""
-        distinct, which = np.unique(amounts, return_inverse=True)
-        return np.array([self.duration(figure, int(amount)) for amount in distinct], np.int64)[which]
+    def durations(self, cost: Callable[..., Terms], *columns: np.ndarray) -> np.ndarray:
+        """int64[n] the program's durations of what each row of the columns costs; like rows are asked for once."""
+        rows, which = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+        return np.array([self._duration(*cost(*row)) for row in rows.tolist()], np.int64)[which.reshape(-1)]
 
     def _transfer(self, va: int, nbytes: int, before: Rows, *, write: bool) -> int:
         """Rows, then the transfers of a range, waited for; answers the transfer's row, or the wait for several."""
@@ -168,12 +164,11 @@ class Lowering:
         return first + len(tags) - (count == 1)
 
     def _write_call(self, work: Work) -> Rows:
-        place = self.pe.place
-        read = self._job(place.tcm_read, self.duration("pe_tcm.read_byte", work.read_bytes), self.fetch_tag)
-        engine = self._job(
-            self._engines[work.engine], self.duration(work.figure, work.amount), self.tag(work.name, work.engine)
-        )
-        write = self._job(place.tcm_write, self.duration("pe_tcm.write_byte", work.write_bytes), self.store_tag)
+        place, costs = self.pe.place, self.costs
+        read = self._job(place.tcm_read, self._duration(*costs.fetch(work.read_bytes)), self.fetch_tag)
+        cost = costs.work(work.engine, work.asked)
+        engine = self._job(self._engines[work.engine], self._duration(*cost), self.tag(work.name, work.engine))
+        write = self._job(place.tcm_write, self._duration(*costs.store(work.write_bytes)), self.store_tag)
         stages = (self._schedule, read, engine, write)
         return sum((rows for rows, _ in stages), ()), sum((tags for _, tags in stages), ())
 

@@ -160,5 +160,5 @@ def find_job(function: str, inputs: tuple[tuple[Shape, str], ...], axis: int | N
     tensors = [(prod(dims), name) for dims, name in inputs if dims]
     width = max(bits(dtype), *[bits(name) for _, name in tensors])
     read_bytes = sum(count * itemsize(name) for count, name in tensors)
-    work = Work(function, "math", f"pe_math.element_{width}", elements, read_bytes, prod(shape) * itemsize(dtype))
+    work = Work(function, "math", (function, elements, width), read_bytes, prod(shape) * itemsize(dtype))
     return shape, dtype, work

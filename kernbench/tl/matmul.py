@@ -92,8 +92,8 @@ def find_product(a: Shape, a_dtype: str, b: Shape, b_dtype: str) -> tuple[Shape,
     """Shape and dtype of a dot's result, and its work. Errors: KernelError."""
     (m, n), dtype = product_shape("dot", a, b), promote(a_dtype, b_dtype)
     read_bytes = prod(a) * itemsize(a_dtype) + prod(b) * itemsize(b_dtype)
-    figure = f"pe_gemm.flop_{max(bits(a_dtype), bits(b_dtype))}"
-    return (m, n), dtype, Work("gemm", "gemm", figure, 2 * m * n * a[1], read_bytes, m * n * itemsize(dtype))
+    widest = max(bits(a_dtype), bits(b_dtype))
+    return (m, n), dtype, Work("gemm", "gemm", (m, a[1], n, widest), read_bytes, m * n * itemsize(dtype))
 
 
 def accumulator(dtype: str) -> str:

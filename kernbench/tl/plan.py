@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags of a composite on a lowering's PE."""
-    note, place = completion.note, low.pe.place
+    note, place, costs = completion.note, low.pe.place, low.costs
     tensors = completion.inputs[: len(note.tensors)]
     gemm = note.kind == "gemm"
     tile_m, tile_k, tile_n = note.tile
@@ -44,18 +44,17 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
             low.pe.translate(tensor.addr, tensor.nbytes)  # a tile may miss the end of what is there, the whole does not
             va = tensor.addr + grid_starts(*grid, tensor.transposed) * itemsize(tensor.dtype)
             _add_moves(stages, low, tokens, tiles, va, tile_bytes, write=False)
-    _add_jobs(stages, low, tokens, low.fetch_tag, place.tcm_read, "pe_tcm.read_byte", fetch_bytes)
+    _add_jobs(stages, tokens, low.fetch_tag, place.tcm_read, low.durations(costs.fetch, fetch_bytes))
 
     widest = max(bits(tensor.dtype) for tensor in tensors)
     area = output_elements[grid_index(m, n)]
     if gemm:
-        flops = 2 * area * k.size[k.index]
-        _add_jobs(stages, low, tokens, low.tag("gemm", "gemm"), place.gemm_server, f"pe_gemm.flop_{widest}", flops)
+        sizes = (m.size[m.index], k.size[k.index], n.size[n.index])
+        durations = low.durations(lambda m, k, n: costs.product(m, k, n, widest), *sizes)
+        _add_jobs(stages, tokens, low.tag("gemm", "gemm"), place.gemm_server, durations)
     else:
-        tag = low.tag(str(note.function), "math")
-        _add_jobs(stages, low, tokens, tag, place.math_server, f"pe_math.element_{widest}", area)
+        _add_math(stages, low, tokens, str(note.function), widest, area)
 
-    figure = f"pe_math.element_{bits(note.acc_dtype)}"
     for scope, at, elements in (
         ("k_tile", tokens, area),
         ("output_tile", ends, area[ends]),
@@ -63,11 +62,11 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
     ):
         for step in note.epilogue:
             if step.scope == scope:
-                _add_jobs(stages, low, at, low.tag(step.op, "math"), place.math_server, figure, elements)
+                _add_math(stages, low, at, step.op, bits(note.acc_dtype), elements)
 
     output_bytes = output_elements * itemsize(note.dtype)
     tiles = grid_index(m, n)[ends]
-    _add_jobs(stages, low, ends, low.store_tag, place.tcm_write, "pe_tcm.write_byte", output_bytes[tiles])
+    _add_jobs(stages, ends, low.store_tag, place.tcm_write, low.durations(costs.store, output_bytes[tiles]))
     if note.out_va is not None:
         low.pe.translate(note.out_va, prod(note.shape) * itemsize(note.dtype))
         va = note.out_va + grid_starts(m, n) * itemsize(note.dtype)
@@ -75,10 +74,15 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
     return stages.lay_out()
 
 
-def _add_jobs(
-    stages: Stages, low: Lowering, tokens: np.ndarray, tag: int, server: int, figure: str, amounts: np.ndarray
+def _add_jobs(stages: Stages, tokens: np.ndarray, tag: int, server: int, durations: np.ndarray) -> None:
+    stages.add(tokens, tag, Op.EXEC, server, durations, NONE)
+
+
+def _add_math(
+    stages: Stages, low: Lowering, tokens: np.ndarray, function: str, width: int, elements: np.ndarray
 ) -> None:
-    stages.add(tokens, tag, Op.EXEC, server, low.durations(figure, amounts), NONE)
+    durations = low.durations(lambda count: low.costs.elements(function, count, width), elements)
+    _add_jobs(stages, tokens, low.tag(function, "math"), low.pe.place.math_server, durations)
 
 
 def _add_moves(

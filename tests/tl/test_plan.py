@@ -27,7 +27,8 @@ def read_plan(rig, plan=0):
             if row[0] == Op.MOVE:
                 stages.append((name, *row[1:]))
             else:
-                ((figure, amount),) = program.durations[row[2]]
+                *request, (figure, amount) = program.durations[row[2]]
+                assert request == ([("pe_fetch_store.overhead", 1)] if name in figures else [])
                 assert figure.startswith(figures.get(name, "pe_gemm.flop_" if name == "gemm" else "pe_math.element_"))
                 stages.append((name, row[1], figure, amount, row[3]))
         tokens.append(stages)
