@@ -69,12 +69,21 @@ class PageMap:
 
     def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """int64[n] node and int64[n] offset of many ranges; node ABSENT where a range is not one piece of memory."""
-        node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
         if not len(va):
-            return node, offset
-        regions, beyond = self._around(int(va.min()), int(va.max()))
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        first = int(va.min())
+        regions, beyond = self._around(first, int(va.max()))
         end = va + nbytes
         at = np.searchsorted(regions.start, va, side="right") - 1
+        if len(regions) and first >= regions.starts[0] and (end <= regions.end[at]).all():  # as nearly always
+            return regions.node[at], regions.offset[at] + va - regions.start[at]
+        return self._translate_each(va, end, at, regions, beyond)
+
+    def _translate_each(
+        self, va: np.ndarray, end: np.ndarray, at: np.ndarray, regions: Regions, beyond: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Some in the region `at`, some in none."""
+        node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
         before = np.concatenate([va[:1], regions.end])[at + 1]  # where the region at or before it ends
         inside = (at >= 0) & (end <= before)
         held = at[inside]
@@ -84,7 +93,7 @@ class PageMap:
         outside = ((at < 0) | (va >= before)) & (end <= after)
         if outside.any():
             found, into, left = self._memories.find_many(va[outside])
-            node[outside] = np.where(nbytes[outside] <= left, found, ABSENT)
+            node[outside] = np.where((end - va)[outside] <= left, found, ABSENT)
             offset[outside] = into
         return node, offset
 
