@@ -67,6 +67,7 @@ class PePlace:
     fetch_store_server: int
     gemm_server: int
     math_server: int
+    ipcq_server: int
     tcm_read: int
     tcm_write: int
     ipcq_read: int
@@ -74,7 +75,7 @@ class PePlace:
 
 
 PE_PARTS = ("cpu", "scheduler", "dma", "fetch_store", "gemm", "math", "tcm", "mmu", "ipcq")
-ONE_SERVER = ("cpu", "scheduler", "fetch_store", "gemm", "math")  # parts that serve one queue of jobs
+ONE_SERVER = ("cpu", "scheduler", "fetch_store", "gemm", "math", "ipcq")  # parts that serve one queue of jobs
 READ_WRITE = ("dma", "tcm", "ipcq")  # parts that serve reads beside writes
 
 

@@ -1,8 +1,8 @@
 """Sends and receives as rows of a PE's thread.
 
-A send waits for a free slot, then leaves its message to the PE's DMA and goes on: a token holds the write channel until the
-last byte is at the other PE, whose slot is written before anybody is told. A receive waits for that, reads the slot, and gives
-it back with a credit that only takes time.
+A send waits for a free slot, then leaves its message to the PE's queue and DMA and goes on: a token passes the queue, then
+holds the write channel until the last byte is at the other PE, whose slot is written before anybody is told. A receive waits
+for that, reads the slot, and gives it back with a credit that only takes time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Exchange:
         self._send_tag, self._move_tag = program.tag("send", "memory"), program.tag("message", "memory")
         self._write_tag, self._read_tag = program.tag("slot_write", "memory"), program.tag("slot_read", "memory")
         self._arrival_tag, self._credit_tag = program.tag("recv", "control"), program.tag("credit", "control")
-        self._lead = program.duration(("pe_ipcq.overhead", 1), ("pe_dma.overhead", 1))
+        self._queue_tag = program.tag("ipcq", "control")
+        self._overhead, self._lead = program.duration(("pe_ipcq.overhead", 1)), program.duration(("pe_dma.overhead", 1))
         self._read = program.counter(f"the reading of a slot of {pe.path}")
 
     def send(self, note: Send, nbytes: int) -> None:
@@ -49,11 +50,12 @@ class Exchange:
         if note.index >= slots:
             self._thread.wait(queue.credited, note.index - slots + 1, tag=self._credit_tag)
         stages = (
+            (Op.EXEC, self._pe.place.ipcq_server, self._overhead, NONE, 0, 0, 0, 0),
             (Op.MOVE, queue.route, nbytes, 0, NONE, self._pe.place.dma_write, NONE, self._lead),
             (Op.EXEC, queue.write, self._pe.program.duration(*queue.write_terms(nbytes)), NONE, 0, 0, 0, 0),
         )
-        tags = np.array([self._move_tag, self._write_tag], np.int32)
-        plan = self._pe.program.plan(np.array(stages, np.int64), np.array([0, 2]), tags, note)
+        tags = np.array([self._queue_tag, self._move_tag, self._write_tag], np.int32)
+        plan = self._pe.program.plan(np.array(stages, np.int64), np.array([0, 3]), tags, note)
         self._thread.note(self._thread.pipe(plan, queue.arrived, self._send_tag), note)
 
     def post(self, note: Recv) -> None:

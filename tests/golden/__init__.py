@@ -23,6 +23,7 @@ SIZES: dict[str, dict[str, object]] = {
     "gemm-single-pe": {"M": 64, "K": 96, "N": 40},
     "gpt3-qkv": {"tokens": 8, "hidden": 192, "heads": 16, "head_dim": 8},
     "matmul-composite": {"M": 96, "K": 128, "N": 72},
+    "pe-to-pe": {"nbytes": 600, "messages": 9, "slots": 2},
     "qkv-gemm": {"tokens": 24, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 16},
     "va-offset-verify": {"rows": 64, "columns": 40, "offset": 777},
     "transformer-block": {"tokens": 3, "hidden": 32, "heads": 2, "mlp": 32},
