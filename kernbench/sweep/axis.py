@@ -44,6 +44,10 @@ class Span:
         place = low * (high / low) ** share if self.logarithmic else low + (high - low) * share
         if self.whole:
             return min(max(math.floor(place + 0.5), int(self.low)), int(self.high))
+        return self.cut(place)
+
+    def cut(self, place: float) -> float:
+        """A number of twelve digits within the span."""
         return float(min(max(_cut(place), self.low), self.high))
 
 

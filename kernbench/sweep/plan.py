@@ -20,23 +20,31 @@ from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
 from kernbench.sweep.points import Points
 from kernbench.sweep.row import ERROR, OK
 from kernbench.sweep.sample import sample
+from kernbench.sweep.search import first_batch
 from kernbench.sweep.space import Space
 from kernbench.sweep.store import Store, write_whole
 
 MANIFEST = "sweep.json"
 METHODS: dict[str, Callable[[Space], Design]] = {"grid": expand, "random": sample, "sobol": sample, "latin": sample}
+METHODS["optimise"] = first_batch
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All points of a sweep, and those that have no row in its directory yet."""
+    """All points of a sweep, and those that have no row in its directory yet; of a search, those it asks for first."""
 
     grid: Grid
     inputs: Inputs
     directory: Path
     points: Points
     missing: Points
+    retry: bool  # whether points that failed before count as missing
     changed: tuple[str, ...]  # inputs that are not what they were when this directory was last written
+
+    @property
+    def most_points(self) -> int:
+        """How many points there will be, at most."""
+        return self.grid.samples if self.grid.method == "optimise" else len(self.points)
 
 
 def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = None, *, retry: bool = False) -> Plan:
@@ -52,7 +60,7 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     check_fields(checked, points)
     directory = Path("results", checked.name) if out is None else Path(out)
     missing = find_missing(points, directory, retry=retry)
-    return Plan(checked, inputs, directory, points, missing, _changed(directory, inputs) if len(missing) else ())
+    return Plan(checked, inputs, directory, points, missing, retry, _changed(directory, inputs) if len(missing) else ())
 
 
 def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Points:

@@ -38,21 +38,16 @@ class Setting:
 class Points(Sequence[Point]):
     """Points of a design, in its order: a sequence of `Point`, and columns of all of them at once.
 
-    keys: text of KEY_DIGITS bytes, numpy S32[point]. baseline: the key of the point each is compared with, or None.
+    keys: text of KEY_DIGITS bytes, numpy S32[point]; design_keys: the same of every row of the design. baseline: the key of
+    the point each is compared with, or None.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        design: Design,
-        keys: np.ndarray,
-        index: np.ndarray,
-        baseline: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, setting: Setting, design: Design, design_keys: np.ndarray, index: np.ndarray) -> None:
         self.setting = setting
-        self.keys = keys
-        self.baseline = baseline
         self.design = design
+        self.design_keys = design_keys
+        self.keys = design_keys[index]
+        self.baseline = None if design.baseline is None else design_keys[design.baseline[index]]
         self._index = index  # int64[point], the row of the design
         self._values = [
             [*values, setting.fields.get(name, setting.parameters.get(name))]
@@ -74,10 +69,14 @@ class Points(Sequence[Point]):
             return self.take(np.arange(len(self))[which])
         return self._point(range(len(self))[which])
 
+    @property
+    def choices(self) -> np.ndarray:
+        """int32[point, axis] which value of each axis, or UNSET."""
+        return self.design.choices[self._index]
+
     def take(self, which: np.ndarray) -> Points:
         """Some of them, by position or by a mask."""
-        baseline = None if self.baseline is None else self.baseline[which]
-        return Points(self.setting, self.design, self.keys[which], self._index[which], baseline)
+        return Points(self.setting, self.design, self.design_keys, self._index[which])
 
     def first_with_each_value(self) -> dict[str, list[tuple[Value, Point]]]:
         """By axis, each value that a point sets, with the first such point."""
@@ -130,9 +129,7 @@ def make_points(setting: Setting, design: Design) -> Points:
     """The points of a design under their keys; of points with one key (8 and "8" are one M) the first."""
     keys = _keys(setting, design)
     _, firsts = np.unique(keys, return_index=True)
-    index = np.sort(firsts)
-    baseline = None if design.baseline is None else keys[design.baseline[index]]
-    return Points(setting, design, keys[index], index, baseline)
+    return Points(setting, design, keys, np.sort(firsts))
 
 
 def _keys(setting: Setting, design: Design) -> np.ndarray:
