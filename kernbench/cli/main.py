@@ -24,6 +24,7 @@ COMMANDS = {
     "list": "List the benches, machines and sweeps that can be named.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
     "diagram": "Draw a machine to scale: one SVG a view.",
+    "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table and a plot.",
 }
 CANCELLED = 130  # what a shell reports of a process that Ctrl-C ended

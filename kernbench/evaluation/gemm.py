@@ -1,0 +1,112 @@
+"""The GEMM evaluation: how near to its peak does the matrix engine come, by shape and by how operands are staged?
+
+Eight shapes: cubes, deep and shallow products, one row of tiles. Three stagings of `matmul-composite`: both operands streamed
+(`ref_ref`), A loaded first (`load_ref`), both loaded first (`load_load`). On one PE, unless more are asked for: there shapes
+compare with each other, while spread over a machine each PE of a small one has a single tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.dtypes import bits
+from kernbench.errors import RunError
+from kernbench.evaluation.stages import STAGES, harvest_stages
+
+if TYPE_CHECKING:
+    import polars
+
+BENCH = "matmul-composite"
+SHAPES = (
+    (32, 128, 32),
+    (32, 512, 32),
+    (32, 3072, 32),
+    (32, 512, 512),
+    (512, 64, 512),
+    (128, 128, 128),
+    (256, 256, 256),
+    (512, 512, 512),
+)  # M, K, N
+VARIANTS = ("ref_ref", "load_ref", "load_load")
+
+# The columns of the table, with their types.
+COLUMNS: dict[str, type] = {
+    "topology": str,
+    "M": int,
+    "K": int,
+    "N": int,
+    "variant": str,
+    "dtype": str,
+    "pes": int,  # that multiplied
+    "latency_ns": float,
+    "pe_exec_ns": float,
+    "achieved_tflops": float,
+    "peak_tflops": float,  # of those PEs' matrix engines
+    "efficiency": float,  # achieved over peak
+    "bottleneck": str,
+    "verified": bool,  # null when not asked
+    **{f"{stage}_count": int for stage in STAGES},
+    **{f"{stage}_busy_ns": float for stage in STAGES},
+    "dma_read_bytes": int,
+    "dma_write_bytes": int,
+}
+
+OnRow = Callable[[Mapping[str, Any]], object]
+
+
+def evaluate_gemm(
+    topology: str | Path = "sip_2x4x4",
+    *,
+    dtype: str = "f16",
+    sips: int = 1,
+    cubes: int = 1,
+    pes: int = 1,
+    overrides: Mapping[str, object] | None = None,
+    mode: str = "hybrid",
+    verify: bool = False,
+    on_row: OnRow = lambda _row: None,
+) -> polars.DataFrame:
+    """Run all shapes in all variants; a row each, with the columns of `COLUMNS`. Times are simulated ns.
+
+    At most `sips` SIPs, `cubes` of each and `pes` of each cube take part, 0 for all. `overrides` are fields of the topology.
+    `on_row` hears of each row. Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
+    """
+    import polars
+
+    shared = {"dtype": dtype, "sips": sips, "cubes": cubes, "pes": pes}
+    rows = []
+    for m, k, n in SHAPES:
+        for variant in VARIANTS:
+            parameters = {"M": m, "K": k, "N": n, "variant": variant, **shared}
+            rows.append(_run(topology, parameters, overrides, mode, verify))
+            on_row(rows[-1])
+    return polars.DataFrame(rows, schema=COLUMNS)
+
+
+def _run(
+    topology: str | Path,
+    parameters: Mapping[str, Any],
+    overrides: Mapping[str, object] | None,
+    mode: str,
+    verify: bool,
+) -> dict[str, Any]:
+    from kernbench.host.run import run_bench
+
+    result = run_bench(BENCH, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
+    if result.mismatches:
+        raise RunError(f"{BENCH} {dict(parameters)}: {'; '.join(result.mismatches)}")
+    stages = harvest_stages(result.op_log())
+    of_one = result.device.machine.figures[f"pe_gemm.tflops_f{bits(parameters['dtype'])}"]
+    peak = of_one * stages["pes"]
+    figures = {name: getattr(result, name) for name in ("topology", "latency_ns", "pe_exec_ns", "achieved_tflops")}
+    return {
+        **{name: parameters[name] for name in ("M", "K", "N", "variant", "dtype")},
+        **figures,
+        **stages,
+        "peak_tflops": peak,
+        "efficiency": figures["achieved_tflops"] / peak,
+        "bottleneck": result.bottleneck,
+        "verified": result.verified,
+    }
