@@ -80,8 +80,11 @@ def _call(part: Part, port: str, get: Callable[[], Any], shown: str = "") -> Any
     except KernBenchError:
         raise
     except Exception as error:
-        file = Path(place(type(part)).rpartition(":")[0]).absolute()
-        raise InputError(f"{line_of(error, file)}: {shown or _named(part, port)} raised {said(error)}") from error
+        at = place(type(part), port)
+        line = line_of(error, Path(at.rpartition(":")[0]).absolute())
+        raise InputError(
+            f"{line if line.rpartition(':')[2].isdigit() else at}: {shown or _named(part, port)} raised {said(error)}"
+        ) from error
 
 
 def _named(part: Part, port: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.machine.costs import FLOP
 from kernbench.oplog.utilisation import Bottleneck, busy_of_rows, find_bottleneck, list_parts
 from kernbench.program.ops import NONE, Op
 from kernbench.units import FS_PER_NS
@@ -68,11 +69,14 @@ def bottleneck(session: Session, launches: Sequence[Launch]) -> Bottleneck | Non
 
 def gemm_flops(program: Program) -> int:
     """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
-    of_duration = np.array(
-        [sum(amount for figure, amount in terms if figure.startswith("pe_gemm.flop_")) for terms in program.durations]
-    )
+    of_duration = np.array([_flops(dict(terms)) for terms in program.durations])
     jobs = program.op[program.op[:, 0] == Op.EXEC]
     return int(of_duration[jobs[:, 2]].sum())
+
+
+def _flops(amounts: Mapping[str, float]) -> float:
+    rated = sum(amount for figure, amount in amounts.items() if figure.startswith("pe_gemm.flop_"))
+    return amounts.get(FLOP, rated)
 
 
 def dma_bytes(program: Program) -> int:

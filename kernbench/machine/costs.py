@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from kernbench.components.costs import GemmCosts, MathCosts, TcmCosts
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import DropIn
+
+FLOP = "flop"  # a figure of 0 fs: with it products on another engine than the standard one are counted
 
 Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
 
@@ -29,15 +32,18 @@ class Costs:
 
     def work(self, engine: str, asked: tuple[Any, ...]) -> Terms:
         """A job of the engine "gemm" or "math", as `product` or `elements` is asked for it."""
-        return self._find(*_ENGINES[engine], *asked)
+        terms = self._find(*_ENGINES[engine], *asked)
+        if engine == "gemm" and "pe_gemm" in self._dropins:
+            return (*terms, (FLOP, 2 * prod(asked[:3])))
+        return terms
 
     def product(self, m: int, k: int, n: int, bits: int) -> Terms:
         """An (m, k) times (k, n) product on the matrix engine."""
-        return self._find("pe_gemm", "product", m, k, n, bits)
+        return self.work("gemm", (m, k, n, bits))
 
     def elements(self, function: str, count: int, bits: int) -> Terms:
         """A function of so many elements on the element-wise engine."""
-        return self._find("pe_math", "elements", function, count, bits)
+        return self.work("math", (function, count, bits))
 
     def read(self, nbytes: int) -> Terms:
         """Bytes out of TCM."""

@@ -72,8 +72,10 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     text = "\n".join([path.stem, _sources(), found.spec.model_dump_json(), *own])
     machine = found.family.expand(found.spec, path.stem, hashlib.sha256(text.encode()).hexdigest())
     searched = {folder.resolve() for folder in library.folders("models")}
-    outside = (str(file) for file in found.files if file.parent not in searched)
-    return replace(machine, dropins=found.dropins, sources=_hash(outside))
+    outside = (
+        file for sheet in found.sheets if sheet.parent not in searched for file in (sheet, sheet.with_suffix(".py"))
+    )
+    return replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)))
 
 
 def _key(path: Path, overrides: Mapping[str, object]) -> str:
@@ -89,8 +91,8 @@ def _key(path: Path, overrides: Mapping[str, object]) -> str:
 
 
 def _hash(files: Iterable[str]) -> dict[str, str]:
-    """The hashes of files; one that is gone has none."""
-    return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files if Path(file).is_file()}
+    """The hashes of files, "" of one that is not there."""
+    return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() if Path(file).is_file() else "" for file in files}
 
 
 @cache

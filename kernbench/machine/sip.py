@@ -9,6 +9,7 @@ from __future__ import annotations
 from kernbench.components.part import Section
 from kernbench.machine import sip_cube
 from kernbench.machine.builder import Builder
+from kernbench.machine.costs import FLOP
 from kernbench.machine.intents import IO_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.places import Shape
@@ -54,7 +55,7 @@ def expand(spec: SipSpec, name: str, digest: str) -> Machine:
 
 def figures(spec: SipSpec) -> dict[str, float]:
     """All figures of a topology, by "<part>.<figure>"."""
-    found: dict[str, float] = {"zero": 0.0, "ns": float(FS_PER_NS)}
+    found: dict[str, float] = {"zero": 0.0, FLOP: 0.0, "ns": float(FS_PER_NS)}
     for part, section in spec:
         if isinstance(section, Section):
             found |= {f"{part}.{figure}": value for figure, value in section.figures().items()}

@@ -22,7 +22,7 @@ class Topology:
     family: Family  # with the classes of its parts
     spec: Model
     dropins: Mapping[str, DropIn]  # by part
-    files: tuple[Path, ...]  # of sheets and drop-ins
+    sheets: tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
     for part, file in read.dropins.items():
         ports.check(getattr(spec, part), standard[part])
         own[part] = DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
-    return Topology(read.family, spec, own, (*read.sheets.values(), *read.dropins.values()))
+    return Topology(read.family, spec, own, tuple(read.sheets.values()))
 
 
 def list_fields(path: Path, overrides: Mapping[str, object]) -> list[str]:

@@ -1,0 +1,29 @@
+"""Routers with a pipeline: a message is `stages` cycles in each, and a link takes `width_bytes` a cycle."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from kernbench.components.part import Part
+from kernbench.spec.fields import Bytes, Count, Ghz, Mm
+from kernbench.units import FS_PER_NS
+
+
+class PipelinedRouter(Part):
+    """A router of a cube's mesh."""
+
+    kind: ClassVar[str] = "noc"
+    clock_ghz: Ghz
+    width_bytes: Bytes
+    stages: Count
+    attach_mm: Mm
+
+    @property
+    def gbs(self) -> float:
+        """Of a link, one way."""
+        return self.width_bytes * self.clock_ghz
+
+    @property
+    def overhead_fs(self) -> int:
+        """From the first stage to the last."""
+        return round(self.stages * FS_PER_NS / self.clock_ghz)
