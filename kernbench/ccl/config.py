@@ -96,7 +96,7 @@ class Config:
         try:
             found = load_algorithm(module)
         except InputError as error:
-            known = sorted(set(self.spec.algorithms) | set(library.list_names(FOLDER)))
+            known = [entry for entry in self.spec.algorithms if entry != name] + library.list_names(FOLDER)
             if str(error).startswith("unknown"):
                 raise InputError(
                     f"{self.where}: unknown algorithm {name!r} for {collective}{suggest(name, known)}"
@@ -149,16 +149,17 @@ class Config:
         return "the defaults of ccl.yaml" if self.file is None else library.show_path(self.file)
 
 
-SETTINGS = {  # what a run may set over the file, and where it stands there
-    "algorithm": str,
-    "buffer_kind": str,
-    "backpressure": str,
-    "n_slots": int,
-    "slot_size": int,
-    "world_size": int,
-    "topology": str,
-    "root": str,
-}
+class Settings(Model):
+    """What a run may set over the file."""
+
+    algorithm: str | None = None
+    topology: str | None = None
+    buffer_kind: BufferKind | None = None
+    backpressure: Literal["poll", "sleep"] | None = None
+    n_slots: Count | None = None
+    slot_size: Bytes | None = None
+    world_size: Count | None = None
+    root: Root | None = None
 
 
 def find_file() -> Path | None:
@@ -168,7 +169,7 @@ def find_file() -> Path | None:
 
 
 def load_config(file: str | Path | None = None, settings: Mapping[str, object] | None = None) -> Config:
-    """Read `ccl.yaml` (or another file) and set things over it: those of SETTINGS, which go before every entry.
+    """Read `ccl.yaml` (or another file) and set things over it: those of `Settings`, which go before every entry.
 
     Errors: InputError for a file or a setting that does not hold, with file:line:col.
     """
@@ -177,9 +178,7 @@ def load_config(file: str | Path | None = None, settings: Mapping[str, object] |
     path = Path(file) if file is not None else find_file()
     spec = CclFile() if path is None else check(CclFile, load(path))
     given = {name: value for name, value in (settings or {}).items() if value is not None}
-    for name in given:
-        if name not in SETTINGS:
-            raise InputError(f"unknown setting {name!r} of collectives{suggest(name, SETTINGS)}")
+    check(Settings, mark_tree(given, Mark("the settings of collectives")))
     return Config(path, _set(spec, given) if given else spec)
 
 

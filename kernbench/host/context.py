@@ -49,6 +49,18 @@ class RuntimeContext(Namespace):
     """What a bench's function gets as `torch`. `sips` are the SIPs it may use; it knows them as 0, 1, ..."""
 
     title = "torch"
+    hidden = (
+        *Namespace.hidden,
+        "issue",
+        "list_contents",
+        "peek",
+        "read",
+        "release",
+        "sips",
+        "spawn",
+        "submitted",
+        "write",
+    )
     refused: ClassVar = {
         **dict.fromkeys(("cuda", "xpu", "mps", "cpu"), "the devices are SIPs; use torch.ahbm or torch.accelerator"),
         **dict.fromkeys(
@@ -123,7 +135,11 @@ class RuntimeContext(Namespace):
                 f"spawn got nprocs={nprocs!r}, but this run has {len(self._sips)} "
                 f"{'SIP' if len(self._sips) == 1 else 'SIPs'}; give 1 to {len(self._sips)}"
             )
-        self.distributed.check_spawn(nprocs)
+        if self.distributed.is_initialized() and nprocs != self.distributed.get_world_size():
+            size = self.distributed.get_world_size()
+            raise InputError(
+                f"spawn got nprocs={nprocs}, but the process group has a world size of {size}; spawn with nprocs={size}"
+            )
         self.launcher.spawn(fn, args, nprocs)
 
     @contextmanager
@@ -239,7 +255,8 @@ class RuntimeContext(Namespace):
     def launch(self, name: str, fn: Callable[..., Any], *args: Any, start_ns: float | None = None) -> Launch:
         """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
 
-        A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them. No PE starts before `start_ns` of simulated
+        A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them.
+        No PE starts before `start_ns` of simulated
         time. The answer's `response` is None until the host has waited. Errors: InputError for tensors of another
         SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
@@ -209,9 +209,16 @@ class Device:
         answered, self._unanswered = self._unanswered, []
         for launch in answered:
             launch.check()
-        self.session.check_finished(exclude=self._watchers)
+        self._check_finished(answered)
         for launch in answered:
             launch.response = Response(ok=True)
+
+    def _check_finished(self, launches: Sequence[Launch]) -> None:
+        """Errors: DeadlockError that names the kernels that wait, if any do, rather than all that wait for them."""
+        kernels = {thread.id for launch in launches for thread, _ in launch.started}
+        others = {thread.id for thread in self.program.threads} - kernels
+        self.session.check_finished(exclude=self._watchers | others)
+        self.session.check_finished(exclude=self._watchers)
 
     def _make_queues(self, name: str = "") -> Ipcq:
         slots: list[Buffer] = []

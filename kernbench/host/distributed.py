@@ -96,15 +96,11 @@ class Distributed(Namespace):
                 f"init_process_group got world_size={world_size}, but {group.config.where} and the topology make it "
                 f"{group.world_size}; leave it out, or change defaults.world_size or sips.count"
             )
-        if spawned:
-            self.check_spawn(spawned)
-
-    def check_spawn(self, nprocs: int) -> None:
-        """Errors: InputError for another number of ranks than the process group has, if there is one."""
-        if self._group is not None and nprocs != self._group.group.world_size:
-            size = self._group.group.world_size
+        if spawned not in (0, group.world_size):
+            self._group = None
             raise InputError(
-                f"spawn got nprocs={nprocs}, but the process group has a world size of {size}; spawn with nprocs={size}"
+                f"{spawned} ranks call init_process_group, but {group.config.where} and the topology make the world size "
+                f"{group.world_size}; spawn with nprocs={group.world_size}"
             )
 
     def destroy_process_group(self) -> None:

@@ -82,8 +82,8 @@ def find_mesh(layout: Layout, tensor: str, cube_w: int) -> tuple[int, int]:
     return cube_w, layout.cubes // cube_w
 
 
-def check_alike(collective: str, tensors: dict[int, list[Tensor]], sips: tuple[int, ...]) -> Layout:
-    """The layout that the tensors of all ranks share; `sips` is that of each rank.
+def check_alike(collective: str, tensors: dict[int, list[Tensor]], sips: tuple[int, ...]) -> None:
+    """Hold that the tensors of all ranks have one shape, dtype and layout; `sips` is that of each rank.
 
     Errors: InputError naming the two tensors that differ, or one that is not on its rank's SIP.
     """
@@ -104,7 +104,6 @@ def check_alike(collective: str, tensors: dict[int, list[Tensor]], sips: tuple[i
                     f"{collective} got {first.name!r} with {which} {ours[which]} in rank 0 and {tensor.name!r} with "
                     f"{which} {theirs[which]} in rank {rank}; make them alike"
                 )
-    return first.layout
 
 
 def _traits(tensor: Tensor) -> dict[str, object]:

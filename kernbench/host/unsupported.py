@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, NoReturn
 
 from kernbench.errors import InputError, suggest
@@ -17,11 +17,12 @@ class Namespace:
 
     title: ClassVar[str]  # as the user writes it
     refused: ClassVar[Mapping[str, str]] = {}  # name → why not, and what to do instead
+    hidden: ClassVar[Sequence[str]] = ("title", "refused", "hidden")  # names that are not for benches
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
         instead = self.refused.get(name)
-        known = [known for known in dir(type(self)) if not known.startswith("_") and known not in ("title", "refused")]
+        known = [known for known in dir(type(self)) if not known.startswith("_") and known not in self.hidden]
         tail = f": {instead}" if instead else suggest(name, known, most=len(known))
         raise UnsupportedError(f"{self.title} has no {name!r}{tail}")

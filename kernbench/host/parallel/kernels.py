@@ -113,10 +113,10 @@ def rms_norm(x_ptr: int, y_ptr: int, x: Blocks, eps: float, dtype: str, *, tl: A
     own, size = x.at(cube, pe), itemsize(dtype)
     if not own.rows or not own.cols:
         return
-    mean, mine = None, None
+    mean: Any = None
+    mine = _load(tl, x_ptr, own, size, dtype)
     for block in x.row(cube):
-        part = _load(tl, x_ptr, block, size, dtype)
-        mine = part if block == own else mine
+        part = mine if block == own else _load(tl, x_ptr, block, size, dtype)
         squares = tl.sum(part * part * (1 / x.features), axis=1)
         mean = squares if mean is None else mean + squares
     tl.store(y_ptr + own.first * size, mine / tl.sqrt(mean + eps))
@@ -136,7 +136,9 @@ def attend(q_ptr: int, k_ptr: int, v_ptr: int, y_ptr: int, x: Blocks, heads: int
     fellows = range(pe // share * share, (pe // share + 1) * share)
     scale = (x.features / heads) ** -0.5
     queries = [_load(tl, q_ptr, x.at(cube, fellow), size, dtype) for fellow in fellows]
-    top = total = out = None
+    top: Any = None
+    total: Any = None
+    out: Any = None
     for other in range(x.cubes):
         if not x.at(other, pe).rows:
             break
