@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.machine.passage import find_passage
 from kernbench.traffic.lower import PE_LEAD
 from kernbench.traffic.ways import Agent, Way
 from kernbench.units import FS_PER_NS
@@ -45,39 +46,18 @@ class Formula:
 
 def predict_flow(machine: Machine, way: Way, nbytes: int) -> Formula:
     """The closed form of a flow of at least one byte."""
-    tables = machine.routing.tables()
-    steps = slice(int(tables.start[way.route]), int(tables.start[way.route + 1]))
-    station, stripes = tables.station[steps], tables.stripes[steps]
-    first_bytes = min(nbytes, machine.flit_bytes)
-    first_fs = _service_fs(machine, station, first_bytes)
-    rest_fs = _shared(machine.stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
-    of_link = station < machine.edge_count
-    begins = np.flatnonzero(tables.whole[steps])
-    segments = np.split(rest_fs, begins)
-    pace = machine.stations.fs_per_flit[station] / stripes
-    slowest = int(np.argmax(pace))
-    fs_per_flit = int(machine.stations.fs_per_flit[station[slowest]])
+    passage = find_passage(machine, way.route, nbytes)
+    of_link = passage.station < machine.edge_count
+    slowest = int(np.argmax(passage.pace_fs))
     return Formula(
-        wire_fs=int(tables.lead_fs[way.route] + tables.tail_fs[way.route] + tables.propagation_fs[way.route])
-        + way.request_fs,
-        overhead_fs=int(tables.overhead_fs[steps].sum()) + _issue_fs(machine, way),
-        serialisation_fs=int(first_fs[of_link].sum()) + sum(int(segment.max()) for segment in segments),
-        commit_fs=int(first_fs[~of_link].sum()),
-        bottleneck=_name(machine, int(station[slowest])),
-        bottleneck_gbs=int(stripes[slowest]) * machine.flit_bytes * FS_PER_NS / fs_per_flit,
-        catches_up=_catches_up(pace, tables.overhead_fs[steps]),
+        wire_fs=passage.wire_fs + way.request_fs,
+        overhead_fs=int(passage.overhead_fs.sum()) + _issue_fs(machine, way),
+        serialisation_fs=int(passage.first_fs[of_link].sum() + passage.rest_fs.sum()),
+        commit_fs=int(passage.first_fs[~of_link].sum()),
+        bottleneck=_name(machine, int(passage.station[slowest])),
+        bottleneck_gbs=machine.flit_bytes * FS_PER_NS / float(passage.pace_fs[slowest]),
+        catches_up=_catches_up(passage.pace_fs, passage.overhead_fs),
     )
-
-
-def _service_fs(machine: Machine, station: np.ndarray, nbytes: int) -> np.ndarray:
-    """int64[n] service of one flit of some bytes at each station."""
-    quantum = machine.stations.quantum_bytes[station]
-    padded = np.minimum(_shared(nbytes, quantum) * quantum, machine.flit_bytes)
-    return _shared(padded * machine.stations.fs_per_flit[station], machine.flit_bytes)
-
-
-def _shared(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:
-    return -(-amount // np.asarray(among))
 
 
 def _catches_up(pace: np.ndarray, overhead_fs: np.ndarray) -> bool:
