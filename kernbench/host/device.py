@@ -6,20 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
-from kernbench.errors import KernBenchError
 from kernbench.host.buffer import Buffer
 from kernbench.host.dma import lower_dma
-from kernbench.host.launch import Launch, lower_launch
+from kernbench.host.kernels import Kernels
+from kernbench.host.launch import Launch, RunPart, lower_launch
 from kernbench.host.mapping import tell, tell_neighbours
 from kernbench.host.memory import DeviceMemory
-from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response, TensorArg
+from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
 from kernbench.host.sip import Sip
 from kernbench.host.stream import Stream
 from kernbench.program.program import Program
 from kernbench.tl.ipcq import Ipcq
-from kernbench.tl.pe import PeContext
 from kernbench.tl.registry import replace_kernel
-from kernbench.tl.runner import SteppedKernel, record_kernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,8 +47,7 @@ class Device:
         self._tables_told = 0
         self._watchers: set[int] = set()  # threads of queues that may wait for ever
         self.ipcq = self._make_queues()  # how PEs reach their neighbours, unless a launch brings other queues
-        self._live = live
-        self._kernels: dict[int, Callable[[int], None]] = {}  # that run in steps, by PE thread: goes on at a time
+        self._kernels = Kernels(self.program, self.memory, lambda: self.session.now_fs, live)
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: to be unmapped
@@ -120,37 +117,10 @@ class Device:
         Errors: InputError for PEs or tensors that are not there; KernelError, as the device's answer (`error.response`).
         A live kernel's comes from `run`.
         """
-        addresses = self._sips[message.sip].addresses
-        tensors = self._tensors(message)
+        home = self._sips[message.sip]
         replace_kernel(message.kernel_ref, kernel)
-        carried = addresses.carried(list(tensors.values()))
-
-        def resolve(arg: Any, place: PePlace) -> Any:
-            if isinstance(arg, TensorArg):
-                return addresses.argument(tensors[arg.va_base], place.cube, place.pe)
-            return tuple(resolve(item, place) for item in arg) if type(arg) is tuple else arg
-
-        def run_kernel(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-            args = [resolve(arg, place) for arg in message.args]
-            pe = self._context(
-                thread, place, message, addresses.map_of(place.cube, place.pe, carried), queues or self.ipcq
-            )
-            if not self._live and pe.ports is None:
-                _attempt(launch, lambda: record_kernel(pe, kernel, args, name=message.kernel_ref), complete)
-                return
-            running = SteppedKernel(pe, kernel, args, name=message.kernel_ref, live=self._live)
-            if self._live:
-                thread.ask()
-            elif not _attempt(launch, lambda: running.resume(self.session.now_fs), complete):
-                return
-
-            def step(now_fs: int) -> None:
-                if not _attempt(launch, lambda: running.resume(now_fs), complete):
-                    del self._kernels[thread.id]
-
-            self._kernels[thread.id] = step
-
-        return self._lower(message, carried, run_kernel)
+        run = self._kernels.prepare(message, kernel, home, queues or self.ipcq)
+        return self._lower(message, run.carried, run)
 
     def pe_dma(self, message: PeDma) -> Launch:
         """Let a PE's DMA move a shard: the command travels as a launch does, and its end as a completion.
@@ -160,39 +130,22 @@ class Device:
         where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
 
         def run_dma(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-            _attempt(launch, lambda: lower_dma(self.program, thread, place, message), complete)
+            launch.attempt(lambda: lower_dma(self.program, thread, place, message), complete)
 
         return self._lower(where, {}, run_dma)
 
-    def _lower(
-        self,
-        message: KernelLaunch,
-        carried: Targets,
-        run: Callable[[Launch, Thread, PePlace, Callable[[], None]], None],
-    ) -> Launch:
+    def _lower(self, message: KernelLaunch, carried: Targets, run: RunPart) -> Launch:
         places = self.machine.places
         for cube in message.target_cubes:
             for pe in message.target_pe:
                 places.pe(message.sip, cube, pe)
         self._unmap(message.sip)
         launch = Launch(message)
-
-        def run_unless_failed(thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-            if launch.failure is None:
-                run(launch, thread, place, complete)
-            else:
-                complete()
-
-        lower_launch(self._streams[message.sip], launch, carried, run_unless_failed)
+        lower_launch(self._streams[message.sip], launch, carried, run)
         if launch.failure is not None:
             raise launch.failure
         self._unanswered.append(launch)
         return launch
-
-    def _tensors(self, message: KernelLaunch) -> dict[int, Placed]:
-        """The tensors of a launch by the address at which they begin. Errors: InputError for one that is gone."""
-        home = self._sips[message.sip]
-        return {arg.va_base: home.tensor_at(arg.va_base) for arg in message.tensors}
 
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
         """The numbers of a tensor, or of another copy, once all that was issued is done; takes no simulated time."""
@@ -205,7 +158,7 @@ class Device:
         Errors: DeadlockError naming who waits for what; KernelError of a live kernel, as the device's answer, whatever
         else could not end because of it.
         """
-        self.session.run(self._answer, self.on_progress)
+        self.session.run(self._kernels.answer, self.on_progress)
         answered, self._unanswered = self._unanswered, []
         for launch in answered:
             launch.check()
@@ -237,29 +190,6 @@ class Device:
     def _read_counter(self, counter: int) -> int:
         return int(self.session.counter_value[counter])
 
-    def _answer(self, thread: int, now_fs: int) -> None:
-        step = self._kernels.get(thread)
-        if step is None:
-            self.memory.answer(thread)
-        else:
-            step(now_fs)
-
-    def _context(self, thread: Thread, place: PePlace, message: KernelLaunch, seen: Map, queues: Ipcq) -> PeContext:
-        window = self.memory.open_window(thread, seen)
-        return PeContext(
-            program=self.program,
-            thread=thread,
-            machine=self.machine,
-            place=place,
-            translate=seen.translate,
-            translate_many=seen.translate_many,
-            lookups=self._sips[message.sip].addresses.lookups,
-            num_programs=len(message.target_pe),
-            num_cubes=len(message.target_cubes),
-            memory=window if self._live else None,
-            ports=queues.ports(place),
-        )
-
     def _tell(self, message: MmuMap) -> int:
         """Let MMUs know, and send the message; returns the row of completion."""
         self._sips[message.sip].addresses.install(message)
@@ -271,14 +201,3 @@ class Device:
         if self._sips[sip].addresses.tells_mmus:
             for placed in gone:
                 self._tell(MmuUnmap(placed.name, sip, placed.targets))
-
-
-def _attempt(launch: Launch, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
-    """Let a PE go on; whether there is more to come. At its end, or where it fails, it answers."""
-    try:
-        if step():
-            return True
-    except KernBenchError as error:
-        launch.fail(error)
-    complete()
-    return False

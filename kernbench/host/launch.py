@@ -46,11 +46,20 @@ class Launch:
         if self.failure is not None:
             raise type(self.failure)(f"{self.failure}, launched at {self.place}") from self.failure
 
-    def fail(self, error: KernBenchError) -> None:
-        """Note an error of a PE; the first one is the launch's."""
-        if self.failure is None:
-            self.failure, self.response = error, Response.of(error)
-            error.came_back_with(self.response)
+    def attempt(self, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
+        """Let a PE go on; whether there is more to come. At its end, or where it fails, it answers.
+
+        The first error is the launch's.
+        """
+        try:
+            if step():
+                return True
+        except KernBenchError as error:
+            if self.failure is None:
+                self.failure, self.response = error, Response.of(error)
+                error.came_back_with(self.response)
+        complete()
+        return False
 
     def left_fs(self, issue_fs: np.ndarray) -> int:
         """When it left the host. Arrays are int64[row] of the program's op table."""
@@ -75,12 +84,15 @@ class Launch:
         return self.finished_fs(issue_fs) - self.started_fs(end_fs)
 
 
-# Writes a kernel to the thread of a PE, and at its end calls back, so that the completion follows it.
-RunKernel = Callable[["Thread", "PePlace", Callable[[], None]], None]
+# Writes what a PE does to its thread, and at its end calls back, so that the completion follows it.
+RunPart = Callable[[Launch, "Thread", "PePlace", Callable[[], None]], None]
 
 
-def lower_launch(stream: Stream, launch: Launch, carried: Targets, run_kernel: RunKernel) -> None:
-    """Lower a launch to the program of a stream; `carried` is what it brings to PEs beside the command itself."""
+def lower_launch(stream: Stream, launch: Launch, carried: Targets, run: RunPart) -> None:
+    """Lower a launch to the program of a stream; `carried` is what it brings to PEs beside the command itself.
+
+    PEs after one that failed are given nothing to do.
+    """
     program, machine, message = stream.program, stream.machine, launch.message
     brought = {
         cube: {pe: carried.get(cube, {}).get(pe, ()) for pe in message.target_pe} for cube in message.target_cubes
@@ -110,7 +122,10 @@ def lower_launch(stream: Stream, launch: Launch, carried: Targets, run_kernel: R
             reply = stream.send(thread, place.cpu, m_cpu, stream.reply_bytes, done, tag)
             launch.finished.append((thread, reply))
 
-        run_kernel(thread, place, complete)
+        if launch.failure is None:
+            run(launch, thread, place, complete)
+        else:
+            complete()
 
     first, last = stream.command(command, leaf)
     launch.issued, launch.completed = (stream.thread, first), (stream.thread, last)
