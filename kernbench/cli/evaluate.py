@@ -7,29 +7,74 @@ from the table without running anything.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.errors import InputError, suggest
+from kernbench.errors import InputError, RunError, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars
 
-NAMES = ("gemm",)
-SETTINGS = {"dtype": str, "sips": int, "cubes": int, "pes": int}
-SHOWN = {
-    "M": ("M", ""),
-    "K": ("K", ""),
-    "N": ("N", ""),
-    "variant": ("variant", ""),
-    "pe_exec_ns": ("kernel ns", ",.1f"),
-    "achieved_tflops": ("TFLOPS", ",.3f"),
-    "efficiency": ("of peak", ".0%"),
-    "bottleneck": ("bottleneck", ""),
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One evaluation: what `--set` may change, who runs and who draws it ("module:function"), how its rows are shown."""
+
+    settings: Mapping[str, type]
+    run: str
+    plot: str
+    shown: Mapping[str, tuple[str, str]]  # title and format, by column
+    told: str  # of each row, while it runs
+    check: str = ""  # answers what does not hold in a table
+
+
+EVALUATIONS = {
+    "gemm": Evaluation(
+        settings={"dtype": str, "sips": int, "cubes": int, "pes": int},
+        run="kernbench.evaluation.gemm:evaluate_gemm",
+        plot="kernbench.report.gemm:plot_gemm",
+        shown={
+            "M": ("M", ""),
+            "K": ("K", ""),
+            "N": ("N", ""),
+            "variant": ("variant", ""),
+            "pe_exec_ns": ("kernel ns", ",.1f"),
+            "achieved_tflops": ("TFLOPS", ",.3f"),
+            "efficiency": ("of peak", ".0%"),
+            "bottleneck": ("bottleneck", ""),
+        },
+        told="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
+    ),
+    "allreduce": Evaluation(
+        settings={
+            "n_sips": int,
+            "sips_w": int,
+            "sips_h": int,
+            "cubes": int,
+            "n_slots": int,
+            "slot_size": int,
+            "dtype": str,
+        },
+        run="kernbench.evaluation.allreduce:evaluate_allreduce",
+        plot="kernbench.report.allreduce:plot_allreduce",
+        shown={
+            "sip_topology": ("SIPs", ""),
+            "algorithm": ("algorithm", ""),
+            "root": ("root", ""),
+            "buffer_kind": ("slots", ""),
+            "bytes_per_pe": ("bytes of a PE", ",d"),
+            "latency_ns": ("latency ns", ",.1f"),
+            "bound_ns": ("bound ns", ",.1f"),
+            "times_bound": ("of it", ".2f"),
+        },
+        told="{sip_topology} {algorithm} {root} {buffer_kind} {bytes_per_pe} B  {latency_ns:,.1f} ns",
+        check="kernbench.evaluation.allreduce:find_violations",
+    ),
 }
 
 
@@ -43,7 +88,7 @@ SHOWN = {
     "assignments",
     multiple=True,
     metavar="PATH=VALUE",
-    help="dtype, sips, cubes or pes (how many take part, 0: all), or a topology field; may be repeated.",
+    help="A setting of the evaluation, or a topology field (topology.hbm.channel_gbs=64); may be repeated.",
 )
 @click.option("--data-only", is_flag=True, help="Run and keep the table; draw nothing.")
 @click.option("--figures-only", is_flag=True, help="Draw the figures of the table that is there; run nothing.")
@@ -62,25 +107,34 @@ def command(
 ) -> None:
     """Run the evaluation NAME on a machine; keep its table as parquet and JSON, and draw its figures.
 
-    gemm: eight shapes of matrix products, their operands staged in three ways, on one PE unless --set asks for more.
+    gemm: eight shapes of matrix products, their operands staged in three ways, on one PE unless --set asks for more (sips,
+    cubes, pes: how many take part, 0 for all; dtype).
+
+    allreduce: latency against bytes by the memory of slots, SIP topology, root and algorithm, on six SIPs unless --set says
+    otherwise (n_sips, sips_w, sips_h, cubes, n_slots, slot_size, dtype). What must hold of it is checked.
     """
-    if name not in NAMES:
-        raise InputError(f"there is no evaluation {name!r}{suggest(name, NAMES)}")
+    if name not in EVALUATIONS:
+        raise InputError(f"there is no evaluation {name!r}{suggest(name, EVALUATIONS)}")
     if data_only and figures_only:
         raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
     out = out or Path("results", name)
     if figures_only:
-        files = _draw(_read(out / f"{name}.parquet"), out)
+        files = _draw(name, _read(out / f"{name}.parquet"), out)
         _report({"evaluation": name, "files": files}, as_json)
         return
     table, files = _evaluate(name, topology, mode, verify_data, assignments, out)
     if not data_only:
-        files |= _draw(table, out)
+        files |= _draw(name, table, out)
     if not as_json:
         from kernbench.cli.screen import figures_table, show
 
-        show(figures_table(table.to_dicts(), SHOWN))
-    _report({"evaluation": name, "rows": table.to_dicts(), "files": files}, as_json)
+        show(figures_table(table.to_dicts(), EVALUATIONS[name].shown))
+    check = EVALUATIONS[name].check
+    violations = _find(check)(table) if check else []
+    summary = {"evaluation": name, "rows": table.to_dicts(), "files": files}
+    _report(summary | ({"violations": violations} if check else {}), as_json)
+    if violations:
+        raise RunError("; ".join(violations))
 
 
 def _evaluate(
@@ -90,12 +144,16 @@ def _evaluate(
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.directory import write_directory, write_json
-    from kernbench.evaluation.gemm import evaluate_gemm
 
-    settings, overrides = _settings(assignments)
+    settings, overrides = _settings(name, assignments)
     check_directory(out)
     announce_compiling()
-    table = evaluate_gemm(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=_tell)
+
+    def tell(row: Mapping[str, Any]) -> None:
+        click.echo(EVALUATIONS[name].told.format(**row), err=True)
+
+    run = _find(EVALUATIONS[name].run)
+    table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=tell)
     about = {"evaluation": name, "topology": topology, "mode": mode, "settings": settings, "overrides": overrides}
 
     def write(partial: Path) -> None:
@@ -106,16 +164,17 @@ def _evaluate(
     return table, {"table": str(out / f"{name}.parquet"), "json": str(out / f"{name}.json")}
 
 
-def _settings(assignments: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str]]:
+def _settings(name: str, assignments: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str]]:
     from kernbench.cli.assignment import split_assignments
 
     given, overrides = split_assignments(assignments)
+    known = EVALUATIONS[name].settings
     settings: dict[str, Any] = {}
     for key, text in given.items():
-        if key not in SETTINGS:
-            raise InputError(f"an evaluation has no setting {key!r}{suggest(key, SETTINGS)}")
+        if key not in known:
+            raise InputError(f"the evaluation {name!r} has no setting {key!r}{suggest(key, known)}")
         try:
-            settings[key] = SETTINGS[key](text)
+            settings[key] = known[key](text)
         except ValueError:
             raise InputError(f"--set {key} takes a whole number, not {text!r}") from None
     return settings, overrides
@@ -132,14 +191,13 @@ def _read(path: Path) -> polars.DataFrame:
         ) from None
 
 
-def _draw(table: polars.DataFrame, out: Path) -> dict[str, Any]:
-    from kernbench.report.gemm import plot_gemm
-
-    return {"figures": [str(path) for path in plot_gemm(table, out)]}
+def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
+    return {"figures": [str(path) for path in _find(EVALUATIONS[name].plot)(table, out)]}
 
 
-def _tell(row: Mapping[str, Any]) -> None:
-    click.echo(f"{row['M']} x {row['K']} x {row['N']} {row['variant']}  {row['pe_exec_ns']:,.1f} ns", err=True)
+def _find(place: str) -> Any:
+    module, _, function = place.partition(":")
+    return getattr(import_module(module), function)
 
 
 def _report(summary: dict[str, Any], as_json: bool) -> None:

@@ -63,7 +63,7 @@ def test_all_at_once_as_json(own: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: gemm"),
+        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, gemm"),
         (
             ["gemm", "--data-only", "--figures-only"],
             "--data-only and --figures-only leave nothing to do; give one of them",
@@ -72,7 +72,7 @@ def test_all_at_once_as_json(own: Path, capsys: pytest.CaptureFixture[str]) -> N
             ["gemm", "--figures-only", "--out", "gone"],
             "there is no table gone/gemm.parquet; run `kernbench evaluate gemm` first, or give its --out",
         ),
-        (["gemm", "--set", "M=3"], "an evaluation has no setting 'M'; known: cubes, dtype, pes, sips"),
+        (["gemm", "--set", "M=3"], "the evaluation 'gemm' has no setting 'M'; known: cubes, dtype, pes, sips"),
         (["gemm", "--set", "pes=all"], "--set pes takes a whole number, not 'all'"),
         (["gemm", "-t", "tiny", "--set", "sips=2"], "matmul-composite got sips=2; give 1 to 1, or 0 for all"),
         (["gemm", "--mode", "analytic"], "analytic mode has no events, so it keeps no op log; use mode hybrid"),

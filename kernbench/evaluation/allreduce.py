@@ -1,0 +1,138 @@
+"""The all-reduce evaluation: latency against bytes, by the memory of the slots, by how SIPs are joined, by root and algorithm.
+
+Every point is a run of the bench `ccl-allreduce`, which goes through the public distributed path. Each kind of slots on each
+SIP topology; beside it the corner instead of the centre as root, and the other algorithms on a ring, with slots in TCM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import RunError
+
+if TYPE_CHECKING:
+    import polars
+
+BENCH = "ccl-allreduce"
+SIZES = (256, 1024, 4096, 16384, 65536)  # bytes of a PE
+TOPOLOGIES = ("ring_1d", "torus_2d", "mesh_2d_no_wrap")
+KINDS = ("tcm", "sram", "hbm")
+DEFAULT = "lrab_hierarchical_allreduce"
+OTHERS = ("ring", "rhd", "tree")
+
+# The columns of the table, with their types.
+COLUMNS: dict[str, type] = {
+    "topology": str,
+    "n_sips": int,
+    "sip_topology": str,
+    "algorithm": str,
+    "root": str,
+    "buffer_kind": str,
+    "participants": int,
+    "bytes_per_pe": int,
+    "dtype": str,
+    "latency_ns": float,  # of the collective, first PE's start to last PE's end
+    "bound_ns": float,  # what the algorithm cannot take less than; null where it states nothing
+    "times_bound": float,
+    "verified": bool,  # null when not asked
+}
+
+OnRow = Callable[[Mapping[str, Any]], object]
+
+
+def evaluate_allreduce(
+    topology: str | Path = "sip_2x4x4",
+    *,
+    n_sips: int = 6,
+    sips_w: int = 0,
+    sips_h: int = 0,
+    cubes: int = 0,
+    n_slots: int = 0,
+    slot_size: int = 0,
+    dtype: str = "f16",
+    overrides: Mapping[str, object] | None = None,
+    mode: str = "hybrid",
+    verify: bool = False,
+    on_row: OnRow = lambda _row: None,
+) -> polars.DataFrame:
+    """Run all points; a row each, with the columns of `COLUMNS`. The settings are those of the bench.
+
+    `sips_w` and `sips_h` are for the two-dimensional topologies. `on_row` hears of each row. Errors: InputError for what the
+    machine cannot do; RunError when a check of the numbers fails.
+    """
+    import polars
+
+    shared = {"n_sips": n_sips, "cubes": cubes, "n_slots": n_slots, "slot_size": slot_size, "dtype": dtype}
+    rows = []
+    for case in list_cases():
+        grid = {} if case["sip_topology"] == "ring_1d" else {"sips_w": sips_w, "sips_h": sips_h}
+        rows.append(_run(topology, {**shared, **grid, **case}, overrides, mode, verify))
+        on_row(rows[-1])
+    return polars.DataFrame(rows, schema=COLUMNS)
+
+
+def list_cases() -> Iterator[dict[str, Any]]:
+    """What differs between the points, as parameters of the bench."""
+    for sip_topology in TOPOLOGIES:
+        for kind, root in (*((kind, "centre") for kind in KINDS), (KINDS[0], "corner")):
+            for size in SIZES:
+                yield _case(sip_topology, kind, root, DEFAULT, size)
+    for algorithm in OTHERS:
+        for size in SIZES:
+            yield _case(TOPOLOGIES[0], KINDS[0], "centre", algorithm, size)
+
+
+def _case(sip_topology: str, kind: str, root: str, algorithm: str, size: int) -> dict[str, Any]:
+    return {
+        "sip_topology": sip_topology,
+        "buffer_kind": kind,
+        "root": root,
+        "algorithm": algorithm,
+        "bytes_per_pe": size,
+    }
+
+
+def _run(
+    topology: str | Path,
+    parameters: Mapping[str, Any],
+    overrides: Mapping[str, object] | None,
+    mode: str,
+    verify: bool,
+) -> dict[str, Any]:
+    from kernbench.host.run import run_bench
+
+    result = run_bench(BENCH, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
+    if result.mismatches:
+        raise RunError(f"{BENCH} {dict(parameters)}: {'; '.join(result.mismatches)}")
+    found = result.collectives[0]
+    return {
+        "topology": result.topology,
+        **{name: parameters[name] for name in ("n_sips", "sip_topology", "algorithm", "root", "buffer_kind", "dtype")},
+        **{name: found[name] for name in ("participants", "bytes_per_pe", "latency_ns", "bound_ns", "times_bound")},
+        "verified": result.verified,
+    }
+
+
+def find_violations(table: polars.DataFrame) -> list[str]:
+    """What must hold in every table and does not: slots in TCM are the fastest, the centre beats the corner, bounds hold."""
+    found = []
+    times = {
+        (row["sip_topology"], row["algorithm"], row["buffer_kind"], row["root"], row["bytes_per_pe"]): row["latency_ns"]
+        for row in table.to_dicts()
+    }
+    for (sips, algorithm, kind, root, size), latency_ns in times.items():
+        where = f"{algorithm} on {sips} at {size} bytes"
+        fastest = times[sips, algorithm, "tcm", root, size]
+        if latency_ns < fastest:
+            found.append(f"{where}: slots in {kind} take {latency_ns:,.1f} ns, in tcm {fastest:,.1f} ns")
+        centre = times[sips, algorithm, kind, "centre", size]
+        if root == "corner" and latency_ns < centre:
+            found.append(f"{where}: a root in the corner takes {latency_ns:,.1f} ns, in the centre {centre:,.1f} ns")
+    return found + [
+        f"{row['algorithm']} on {row['sip_topology']} at {row['bytes_per_pe']} bytes takes {row['latency_ns']:,.1f} ns, "
+        f"less than its bound of {row['bound_ns']:,.1f} ns"
+        for row in table.to_dicts()
+        if row["bound_ns"] is not None and row["latency_ns"] < row["bound_ns"]
+    ]
