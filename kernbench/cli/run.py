@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kernbench.errors import RunError
+from kernbench.errors import InputError, RunError
 
 
 @click.command("run")
@@ -32,6 +32,9 @@ from kernbench.errors import RunError
     metavar="PATH=VALUE",
     help="A bench parameter (M=256) or a topology field (topology.hbm.channel_gbs=64); may be repeated.",
 )
+@click.option(
+    "--explain", is_flag=True, help="Say where the time went: critical path, utilisation, queueing, roofline."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the op log and the result in this directory.")
 def command(
@@ -42,6 +45,7 @@ def command(
     live: bool,
     device: str,
     assignments: tuple[str, ...],
+    explain: bool,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -54,12 +58,14 @@ def command(
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
     from kernbench.host.bench import find_bench
-    from kernbench.host.run import run_bench
+    from kernbench.host.run import ANALYTIC, run_bench
     from kernbench.machine import load_machine
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
         check_directory(out)
+    if explain and mode == ANALYTIC:
+        raise InputError("--explain needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
         found = find_bench(bench)
         check_parameters(parameters, found, topology)
@@ -77,7 +83,9 @@ def command(
                 device=device,
                 on_progress=on_progress,
             )
-    summary = {**result.to_dict(), "files": {} if out is None else result.write(out)}
+    summary = {**result.to_dict(), "files": {} if out is None else result.write(out, explain=explain)}
+    if explain:
+        summary["explain"] = result.explain().to_dict()
     if as_json:
         click.echo(json.dumps(summary))
     else:
@@ -93,5 +101,9 @@ def _show(summary: dict[str, Any]) -> None:
     parameters = "".join(f"  {name}={value}" for name, value in summary["parameters"].items())
     click.secho(f"{summary['bench']} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
     show(summary_table(summary))
+    if "explain" in summary:
+        from kernbench.cli.explained import show_explanation
+
+        show_explanation(summary["explain"])
     for path in summary["files"].values():
         click.echo(f"wrote {path}")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 
+MOVED = ("dma_read", "dma_write", "message")  # what counts as moved by PEs
+
+
 def list_figures(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
     """What the events of a finished run say, by the names that `RunResult` has for it."""
     exec_fs = pe_exec_fs(session, launches)
@@ -56,15 +59,18 @@ def pe_exec_fs(session: Session, launches: Sequence[Launch]) -> int:
 
 def bottleneck(session: Session, launches: Sequence[Launch]) -> Bottleneck | None:
     """The busiest class of parts: of what kernels did, over their time; without a launch of all, over the makespan."""
-    parts = list_parts(session.machine)
+    return find_bottleneck(list_parts(session.machine), *busy(session, launches))
+
+
+def busy(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:
+    """int64[part] how long each part was busy, and of which window: see `bottleneck`."""
     if not launches:
-        busy_fs = np.concatenate([session.server_busy_fs, session.station_busy_fs])
-        return find_bottleneck(parts, busy_fs, session.now_fs)
+        return np.concatenate([session.server_busy_fs, session.station_busy_fs]), session.now_fs
     program, end_fs = session.program, session.op_end_fs
     threads = [NONE, *(thread.id for launch in launches for thread, _ in launch.started)]  # NONE: stages of tile plans
     own = np.isin(program.op_thread, threads) & (program.op_tag != program.tag("launch")) & (end_fs >= 0)
     busy_fs = busy_of_rows(program, np.flatnonzero(own), session.op_start_fs, end_fs)
-    return find_bottleneck(parts, busy_fs, pe_exec_fs(session, launches))
+    return busy_fs, pe_exec_fs(session, launches)
 
 
 def gemm_flops(program: Program) -> int:
@@ -79,9 +85,9 @@ def _flops(amounts: Mapping[str, float]) -> float:
     return amounts.get(FLOP, rated)
 
 
-def dma_bytes(program: Program) -> int:
-    """The bytes that PEs moved to and from memory, and to each other."""
-    tags = [program.tag(name, "memory") for name in ("dma_read", "dma_write", "message")]
+def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
+    """The bytes that PEs moved by operations of these names: to and from memory, and to each other."""
+    tags = [program.tag(name, "memory") for name in names]
     rows = np.isin(program.op_tag, tags) & (program.op[:, 0] == Op.MOVE)
     return int(program.op[rows, 2].sum())
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kernbench.host.device import Device
+    from kernbench.host.explanation import Explanation
+    from kernbench.host.launch import Launch
+    from kernbench.oplog.record import OpRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class RunResult:
     lower_ns: float | None = None  # None but in mode analytic
     upper_ns: float | None = None
     binding: str | None = None
+    launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_figures`
 
     @property
@@ -72,18 +76,36 @@ class RunResult:
         session = self.device.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
-    def write(self, out: str | Path) -> dict[str, str]:
-        """Write `oplog.parquet` and `result.json` into a directory, both or neither; returns their paths by name.
+    def explain(self) -> Explanation:
+        """Why the run took as long as it did: critical path, utilisation, queueing, roofline.
 
-        Errors: RunError if the disk refuses.
+        Errors: InputError in mode analytic.
+        """
+        from kernbench.host.explanation import explain_run
+
+        if self.binding is not None:
+            raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
+        return explain_run(self.device.session, self.launches)
+
+    def records(self) -> list[OpRecord]:
+        """The op log as typed records of seven fields, in its order. Errors: InputError in mode analytic."""
+        from kernbench.oplog.record import read_records
+
+        return read_records(self.op_log())
+
+    def write(self, out: str | Path, *, explain: bool = False) -> dict[str, str]:
+        """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
+
+        With `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
+        Errors: RunError if the disk refuses; InputError in mode analytic.
         """
         from kernbench.host.files import write_files
 
-        return write_files(self, Path(out))
+        return write_files(self, Path(out), self.explain() if explain else None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "device"}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("device", "launches")}
         return values | {
             "parameters": dict(self.parameters),
             "overrides": {path: str(value) for path, value in self.overrides.items()},

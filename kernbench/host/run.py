@@ -83,6 +83,7 @@ def run_bench(
         verified=not mismatches if verify else None,
         mismatches=mismatches,
         device=driven,
+        launches=tuple(torch.launches),
         collectives=tuple(collectives),
         **figures,
     )

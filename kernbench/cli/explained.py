@@ -1,0 +1,68 @@
+"""What `kernbench run --explain` adds to the summary: where the time went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from kernbench.cli.screen import figures_table, show
+
+MOST_SHOWN = 10  # rows of a table; the rest is in --json
+
+PATH = {"kind": ("spent on", ""), "ns": ("ns", ",.3f"), "share": ("share", ".1%")}
+USAGE = {
+    "kind": ("class", ""),
+    "parts": ("parts", ",d"),
+    "used": ("used", ",d"),
+    "mean": ("mean", ".1%"),
+    "most": ("most", ".1%"),
+    "busiest": ("busiest part", ""),
+}
+QUEUEING = {
+    "name": ("operation", ""),
+    "count": ("count", ",d"),
+    "queued_ns": ("queued ns", ",.1f"),
+    "contention_ns": ("contention ns", ",.1f"),
+    "served_ns": ("served ns", ",.1f"),
+    "longest_queue_ns": ("longest queue ns", ",.1f"),
+}
+
+
+def show_explanation(found: Mapping[str, Any]) -> None:
+    """Print `Explanation.to_dict()`."""
+    whole = found["critical_path_ns"]
+    _title(f"critical path: {whole:,.3f} ns, the latency")
+    rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
+    _show(rows, PATH)
+    _title("utilisation while kernels ran, the busiest of each class")
+    _show(found["utilisation"], USAGE)
+    _title("queueing against service, summed over operations")
+    _show(found["queueing"], QUEUEING)
+    _title("roofline")
+    click.echo(_roofline(found["roofline"]))
+
+
+def _title(text: str) -> None:
+    click.secho(f"\n{text}", bold=True)
+
+
+def _show(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str]]) -> None:
+    show(figures_table(rows[:MOST_SHOWN], columns))
+    if len(rows) > MOST_SHOWN:
+        click.echo(f"and {len(rows) - MOST_SHOWN} more, in --json")
+
+
+def _roofline(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "no kernel multiplied anything or moved anything to or from memory"
+    by = "their GEMM engines" if found["bound"] == "compute" else "their slices of HBM"
+    least = max(found["compute_ns"], found["memory_ns"])
+    return (
+        f"bound by {found['bound']}: {found['pes']:,} PEs need {least:,.3f} ns for this at least, on {by}; "
+        f"kernels took {found['kernel_ns']:,.3f} ns, so {found['share']:.1%} of what is possible\n"
+        f"compute {found['compute_ns']:,.3f} ns, memory {found['memory_ns']:,.3f} ns; "
+        f"{found['achieved_tflops']:,.3f} of {found['attainable_tflops']:,.3f} TFLOPS, "
+        f"{found['achieved_gbs']:,.1f} of {found['attainable_gbs']:,.1f} GB/s"
+    )

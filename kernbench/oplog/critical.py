@@ -1,0 +1,167 @@
+"""The critical path of a run: the chain of waits and work that set its time, and what each piece of it was spent on.
+
+It begins at a row, such as the last to end, and goes from cause to cause (see `causes`) back to a start. Its pieces follow
+each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "pe_cpu". A transfer is split
+by what it would have taken alone (`machine.passage`): the classes of links and memory channels that it passed, the overheads
+of the parts between, the wires; and what was asked of the issuer before. What it took beyond that is "contention", in flight,
+for links and memories with others. Queueing for an engine or a DMA channel is never on the path: there it is the one who was
+served that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from kernbench.machine.passage import find_passage
+from kernbench.oplog.causes import Causes, Times
+from kernbench.oplog.utilisation import list_parts
+from kernbench.program.ops import NONE, Op
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+
+CONTENTION, WIRES, OVERHEADS, CLOCK, UNKNOWN = (
+    "contention",
+    "wires",
+    "overheads on the way",
+    "waiting for a time",
+    "unknown",
+)
+
+
+class Piece(NamedTuple):
+    """A stretch of the critical path: one row at work."""
+
+    start_fs: int
+    end_fs: int
+    row: int
+    part: str  # that did it
+    name: str  # of the operation
+    spent_fs: dict[str, int]  # by class of part; sums to its length
+
+
+def find_critical_path(program: Program, times: Times, row: int | None = None, since_fs: int = 0) -> list[Piece]:
+    """The pieces that led to the end of a row, by default the last of the run, from some time on; in order of time."""
+    if not (times.end_fs >= 0).any():
+        return []
+    last = int(times.end_fs.argmax()) if row is None else row
+    return list(_Path(program, times).walk(last, since_fs))[::-1]
+
+
+class _Path:
+    def __init__(self, program: Program, times: Times) -> None:
+        self._program, self._times, self._op = program, times, program.op
+        self._causes = Causes(program, times)
+        self._duration_fs = program.duration_fs()
+        parts = list_parts(program.machine)
+        servers = len(program.machine.server_name)
+        self._alone: dict[tuple[int, int], dict[str, int]] = {}  # by route, bytes
+        self._server_kind, self._station_kind = parts.kind[:servers], parts.kind[servers:]
+
+    def walk(self, row: int, since_fs: int) -> Iterator[Piece]:
+        """From the end to the start."""
+        now_fs = int(self._times.end_fs[row])
+        while row != NONE and now_fs > since_fs:
+            piece = self._piece(row, now_fs)
+            if piece is not None and piece.end_fs > piece.start_fs:
+                yield piece if piece.start_fs >= since_fs else _cut(piece, since_fs)
+                now_fs = piece.start_fs
+            row = self._cause(row)
+        if now_fs > since_fs:
+            yield Piece(since_fs, now_fs, NONE, "", "", {UNKNOWN: now_fs - since_fs})
+
+    def _cause(self, row: int) -> int:
+        kind = self._op[row, 0]
+        if kind in (Op.WAIT, Op.PIPE) and self._times.end_fs[row] > self._times.issue_fs[row]:
+            found = self._causes.before_end(row)
+            if found != NONE:
+                return found
+        if kind in (Op.EXEC, Op.MOVE):
+            found = self._causes.before_start(row)
+            if found != NONE:
+                return found
+        return self._causes.before_issue(row)
+
+    def _piece(self, row: int, now_fs: int) -> Piece | None:
+        """What a row did up to a time; None for rows that only waited for another."""
+        kind = int(self._op[row, 0])
+        if kind in (Op.WAIT, Op.PIPE, Op.ADD, Op.MARK, Op.ASK):
+            return None
+        start_fs = int(self._times.start_fs[row])
+        length = now_fs - start_fs
+        spent = {Op.EXEC: self._exec, Op.MOVE: self._move}.get(Op(kind), self._delay)(row, length)
+        name, _ = self._program.tags[int(self._program.op_tag[row])]
+        return Piece(start_fs, now_fs, row, self._part(row), name, spent)
+
+    def _part(self, row: int) -> str:
+        kind, machine = self._op[row, 0], self._program.machine
+        server = int(self._op[row, 1] if kind == Op.EXEC else self._op[row, 5] if kind == Op.MOVE else NONE)
+        if server != NONE:
+            return machine.server_name[server]
+        thread = int(self._program.op_thread[row])
+        return self._program.threads[thread].name.partition("/")[0] if thread != NONE else ""
+
+    def _exec(self, row: int, length: int) -> dict[str, int]:
+        """An engine by its class, a CPU by its kind of part."""
+        machine, server = self._program.machine, int(self._op[row, 1])
+        node = machine.node_id.get(machine.server_name[server])
+        return {self._server_kind[server] if node is None else machine.node_kind[node]: length}
+
+    def _delay(self, row: int, length: int) -> dict[str, int]:
+        if self._op[row, 0] == Op.UNTIL:
+            return {CLOCK: length}
+        return self._named(int(self._op[row, 1]), length)
+
+    def _named(self, duration: int, length: int) -> dict[str, int]:
+        """A duration by the parts whose figures it is made of."""
+        figures, spent = self._program.machine.figures, dict[str, int]()
+        for figure, amount in self._program.durations[duration]:
+            part = CLOCK if figure == "ns" else figure.partition(".")[0]
+            spent[part] = spent.get(part, 0) + round(figures[figure] * amount)
+        return _fitted(spent, length, UNKNOWN)
+
+    def _move(self, row: int, length: int) -> dict[str, int]:
+        _, route, nbytes, _, _, _, _, lead = self._op[row].tolist()
+        spent = self._named(lead, int(self._duration_fs[lead]))
+        if nbytes:
+            spent |= self._pass(route, nbytes)
+            whole_fs = int(self._times.end_fs[row] - self._times.start_fs[row])
+            spent[WIRES] = max(
+                0, spent[WIRES] - (whole_fs - length)
+            )  # an arrival does not wait for the acknowledgement
+        else:
+            spent[WIRES] = length - sum(spent.values())
+        return _fitted(spent, length, CONTENTION)
+
+    def _pass(self, route: int, nbytes: int) -> dict[str, int]:
+        """What a payload takes alone, by class; kept."""
+        spent = self._alone.get((route, nbytes))
+        if spent is None:
+            passage = find_passage(self._program.machine, route, nbytes)
+            spent = {OVERHEADS: int(passage.overhead_fs.sum()), WIRES: passage.wire_fs}
+            served_fs = passage.first_fs + passage.rest_fs
+            for station, fs in zip(passage.station.tolist(), served_fs.tolist(), strict=True):
+                kind = self._station_kind[station]
+                spent[kind] = spent.get(kind, 0) + fs
+            self._alone[route, nbytes] = spent
+        return spent
+
+
+def _cut(piece: Piece, since_fs: int) -> Piece:
+    """What is left of a piece after a time."""
+    return piece._replace(start_fs=since_fs, spent_fs=_fitted(piece.spent_fs, piece.end_fs - since_fs, UNKNOWN))
+
+
+def _fitted(spent: dict[str, int], length: int, rest: str) -> dict[str, int]:
+    """Made to sum to a length: what is missing is called `rest`, what is too much is taken from the largest."""
+    found = {name: fs for name, fs in spent.items() if fs}
+    more = length - sum(found.values())
+    if more > 0:
+        found[rest] = found.get(rest, 0) + more
+    while more < 0:
+        largest = max(found, key=lambda name: found[name])
+        taken = min(found[largest], -more)
+        found[largest] -= taken
+        more += taken
+    return {name: fs for name, fs in found.items() if fs}
