@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernbench.errors import (
+        AddressError,
         DeadlockError,
         InputError,
         KernBenchError,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.run import sweep
 
 __all__ = [
+    "AddressError",
     "ColumnParallelLinear",
     "DPPolicy",
     "DeadlockError",
@@ -71,6 +73,7 @@ _HOMES = {
     **{
         name: ("kernbench.errors", name)
         for name in (
+            "AddressError",
             "DeadlockError",
             "InputError",
             "KernBenchError",

@@ -27,6 +27,11 @@ class Buffer:
         """The physical address at which it begins; no model of addresses maps it, so kernels can use it in all."""
         return self.shard.pa
 
+    @property
+    def offset(self) -> int:
+        """Where it begins in its memory; kernels name a TCM by it, as in `tl.recv(dst_addr=..., dst_space="tcm")`."""
+        return self._device.machine.places.memory_of(self.shard.pa)[1]
+
     def __repr__(self) -> str:
         shard = self.shard
         return f"Buffer({self.nbytes} bytes at {shard.pa:#x}, sip{shard.sip}.cube{shard.cube}.pe{shard.pe})"
