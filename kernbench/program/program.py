@@ -52,14 +52,21 @@ class Thread:
         self.row_count += 1
         return self.row_count - 1
 
-    def extend(self, rows: tuple[int, ...], tags: tuple[int, ...]) -> int:
-        """Append rows written out flat, ROW_WIDTH integers and one tag each; returns the index of the first."""
+    def extend(
+        self, rows: tuple[int, ...], tags: tuple[int, ...], at: int = 0, note: Mapping[str, Any] | None = None
+    ) -> int:
+        """Append rows written out flat, ROW_WIDTH integers and one tag each; returns the index of the first.
+
+        A note is attached to the one at `at` among them.
+        """
         if not self._pending:
             self._dirty.append(self)
         self._pending += rows
         self._tags += tags
         first = self.row_count
         self.row_count = first + len(tags)
+        if note is not None:
+            self.notes[first + at] = note
         return first
 
     def delay(self, duration: int, tag: int = 0) -> int:

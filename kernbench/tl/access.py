@@ -32,7 +32,7 @@ class Access:
     """Routes and channels from one PE's DMA, found once for each memory; `write` says which way."""
 
     def __init__(self, pe: PeContext, write: bool) -> None:
-        self._pe = pe
+        self._pe, self._translate = pe, pe.translate
         self._kind = RouteKind.WRITE if write else RouteKind.READ
         self._burst_bytes = int(pe.machine.figures["hbm.burst_bytes"])
         self._memories: dict[int, tuple[int, int]] = {}  # by node: route, channels
@@ -40,8 +40,8 @@ class Access:
     def find(self, va: int, nbytes: int) -> list[tuple[int, int, int]]:
         """(route, bytes, stripe) of each transfer of a range."""
         found = []
-        for node, offset, size in self._pe.translate(va, nbytes):
-            route, stripes = self._memory(node)
+        for node, offset, size in self._translate(va, nbytes):
+            route, stripes = self._memories.get(node) or self._memory(node)
             found.append((route, size, offset // self._burst_bytes % stripes))
         return found
 
@@ -59,13 +59,12 @@ class Access:
                 *segments, strict=True
             )
         nodes, which = np.unique(node, return_inverse=True)
-        route, stripes = np.array([self._memory(int(node)) for node in nodes], np.int64).T[:, which]
+        memories = [self._memories.get(node) or self._memory(node) for node in nodes.tolist()]
+        route, stripes = np.array(memories, np.int64).T[:, which]
         return Transfers(start, route, nbytes, offset // self._burst_bytes % stripes)
 
     def _memory(self, node: int) -> tuple[int, int]:
-        found = self._memories.get(node)
-        if found is None:
-            machine = self._pe.machine
-            route = machine.routing.route(self._pe.place.dma, node, Intent.PE_DMA, self._kind)
-            found = self._memories[node] = (route, machine.terminals[node].stripes)
+        machine = self._pe.machine
+        route = machine.routing.route(self._pe.place.dma, node, Intent.PE_DMA, self._kind)
+        found = self._memories[node] = (route, machine.terminals[node].stripes)
         return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kernbench.program.notes import Composite, Note, Recv
 from kernbench.tl.handle import TensorHandle
+from kernbench.tl.kind import kind_of
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
@@ -61,7 +62,7 @@ class CommandList:
     def receive(self, note: Recv, /) -> TensorHandle:
         """Collect a receipt."""
         self._commands.append(note)
-        return TensorHandle(note.out, note.out_tcm or 0, note.shape, note.dtype)
+        return TensorHandle(note.out, note.out_tcm or 0, kind_of(note.shape, note.dtype))
 
     def composite(self, completion: CompletionHandle, /) -> None:
         """Collect the start of a pipeline."""

@@ -23,6 +23,7 @@ from kernbench.tl.handle import (
     constant_handle,
     reference_handle,
 )
+from kernbench.tl.kind import as_kind
 from kernbench.tl.math import MathPrimitives
 from kernbench.tl.matmul import MatmulPrimitives
 from kernbench.tl.messages import MessagePrimitives
@@ -98,12 +99,10 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def load(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """Bring a tensor from memory; returns when it is in TCM."""
-        va, shape = self._address("load", ptr), as_shape("load", shape)
-        bits(dtype)
-        self._dispatch()
-        value = self._next_value()
-        out = TensorHandle(value, va, shape, dtype, "hbm", True)
-        self._runner.load(Load(value, va, shape, dtype), out)
+        va, kind = self._address("load", ptr), as_kind("load", shape, dtype)
+        value = self._begin()
+        out = TensorHandle(value, va, kind, "hbm", True)
+        self._runner.load(Load(value, va, kind.shape, dtype), out)
         return out
 
     def store(self, ptr: int, handle: TensorHandle) -> None:

@@ -7,10 +7,11 @@ from operator import index
 from typing import Any, NoReturn, Protocol
 
 from kernbench.errors import suggest
-from kernbench.program.notes import Dot, Load, Math, Note, Recv, Send, Shape, Store
+from kernbench.program.notes import Dot, Load, Math, Note, Recv, Send, Store
 from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
 from kernbench.tl.handle import CompletionHandle, RecvFuture, TensorHandle
+from kernbench.tl.kind import Kind
 from kernbench.tl.scratch import Scratch
 
 SCRATCH_BYTES = 1 << 20
@@ -94,16 +95,21 @@ class ContextCore:
         if self._dispatch_cycles:
             self._runner.delay(self._dispatch_cycles)
 
-    def _next_value(self) -> int:
+    def _begin(self) -> int:
+        """The value that a call puts out; before anything else, its dispatch."""
+        if self._dispatch_cycles:
+            self._runner.delay(self._dispatch_cycles)
         self._value_count += 1
         return self._value_count
 
-    def _result(self, value: int, shape: Shape, dtype: str, nbytes: int) -> TensorHandle:
-        addr = self._scratch.take(nbytes)
-        out = self._resident[addr] = TensorHandle(value, addr, shape, dtype)
+    def _result(self, value: int, kind: Kind) -> TensorHandle:
+        addr = self._scratch.take(kind.nbytes)
+        out = self._resident[addr] = TensorHandle(value, addr, kind)
         return out
 
     def _address(self, primitive: str, ptr: int) -> int:
+        if ptr.__class__ is int:
+            return ptr
         try:
             return int(index(ptr))
         except TypeError:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import prod
 
 import numpy as np
 
-from kernbench.dtypes import itemsize
 from kernbench.program.notes import Composite, Constant, Operand, Piece, Recv, Ref, Shape, View
 from kernbench.replay.numerics import cut_bytes
 from kernbench.tl.active import active, find_active
+from kernbench.tl.kind import Kind, kind_of
+from kernbench.tl.promotion import scalar_dtype
 
 WHOLE = (int, np.integer)
-NUMBERS = (*WHOLE, float, np.floating)
+NUMBERS = (float, *WHOLE, np.floating)
 
 
 class TensorHandle:
@@ -24,14 +24,13 @@ class TensorHandle:
     the transposed tensor. The operators + - * / take handles of shapes that broadcast, or numbers.
     """
 
-    __slots__ = ("_data", "addr", "dtype", "operand", "pinned", "shape", "space", "streamed", "transposed")
+    __slots__ = ("_data", "addr", "dtype", "kind", "operand", "pinned", "shape", "space", "streamed", "transposed")
 
     def __init__(
         self,
         operand: Operand,
         addr: int,
-        shape: Shape,
-        dtype: str,
+        kind: Kind,
         space: str = "tcm",
         pinned: bool = False,
         transposed: bool = False,
@@ -39,8 +38,9 @@ class TensorHandle:
     ) -> None:
         self.operand = operand  # what notes call it
         self.addr = addr
-        self.shape = shape
-        self.dtype = dtype
+        self.kind = kind
+        self.shape = kind.shape
+        self.dtype = kind.dtype
         self.space = space
         self.pinned = pinned
         self.streamed = space == "hbm" and not pinned  # still in memory, to be fetched by what uses it
@@ -50,7 +50,7 @@ class TensorHandle:
     @property
     def nbytes(self) -> int:
         """Bytes of the elements; a number takes none."""
-        return prod(self.shape) * itemsize(self.dtype) if self.shape else 0
+        return self.kind.nbytes
 
     @property
     def data(self) -> np.ndarray | None:
@@ -63,13 +63,15 @@ class TensorHandle:
         shape = (*self.shape[:-2], self.shape[-1], self.shape[-2])
         data = None if self._data is None else self._data.swapaxes(-1, -2)
         operand = self.operand.of if isinstance(self.operand, View) else View(self.operand)
-        return TensorHandle(operand, self.addr, shape, self.dtype, self.space, self.pinned, not self.transposed, data)
+        kind = kind_of(shape, self.dtype)
+        return TensorHandle(operand, self.addr, kind, self.space, self.pinned, not self.transposed, data)
 
     def cut(self, offset: int, shape: Shape, dtype: str) -> TensorHandle:
         """The bytes from an offset on as a tensor of its own."""
         piece = Piece(self.operand, offset, shape, dtype)
         data = None if self._data is None else cut_bytes(self._data, piece)
-        return TensorHandle(piece, self.addr + offset, shape, dtype, self.space, self.pinned, data=data)
+        kind = kind_of(shape, dtype)
+        return TensorHandle(piece, self.addr + offset, kind, self.space, self.pinned, data=data)
 
     def __repr__(self) -> str:
         return f"TensorHandle({self.shape}, {self.dtype}, {self.space}:{self.addr:#x})"
@@ -123,7 +125,7 @@ class RecvFuture:
 
 def constant_handle(constant: Constant) -> TensorHandle:
     """A tensor of values known at once; it takes no time and no scratch."""
-    return TensorHandle(constant, 0, constant.shape, constant.dtype)
+    return TensorHandle(constant, 0, kind_of(constant.shape, constant.dtype))
 
 
 def as_number(value: float) -> float:
@@ -131,12 +133,12 @@ def as_number(value: float) -> float:
     return int(value) if isinstance(value, WHOLE) else float(value)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)
 def scalar_handle(value: float, dtype: str) -> TensorHandle:
-    """A number as a tensor of shape ()."""
-    return constant_handle(Constant((), dtype, as_number(value)))
+    """A number as a tensor of shape (), in the type in which it meets a tensor of a dtype."""
+    return constant_handle(Constant((), scalar_dtype(value, dtype), as_number(value)))
 
 
 def reference_handle(ref: Ref) -> TensorHandle:
     """A tensor that stays in memory."""
-    return TensorHandle(ref, ref.va, ref.shape, ref.dtype, "hbm")
+    return TensorHandle(ref, ref.va, kind_of(ref.shape, ref.dtype), "hbm")

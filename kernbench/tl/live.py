@@ -48,7 +48,7 @@ class LiveLowering(Lowering):
         self.thread.extend(*self._schedule)
         self._catch_up()
         self._memory.write(note.va, self._array(source))
-        self.thread.note(self._transfer(note.va, source.nbytes, ((), ()), write=True), note)
+        self._transfer(note.va, source.kind.nbytes, ((), ()), note, write=True)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:
         """Compute at once."""

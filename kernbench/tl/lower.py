@@ -19,7 +19,8 @@ from kernbench.tl.access import Access
 from kernbench.tl.core import Work
 from kernbench.tl.errors import fail
 from kernbench.tl.exchange import Exchange
-from kernbench.tl.handle import TensorHandle
+from kernbench.tl.handle import TensorHandle, reference_handle
+from kernbench.tl.kind import kind_of
 from kernbench.tl.plan import build_plan
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ class Lowering:
         self._read_channel = (place.dma_read, program.tag("dma_read", "memory"))
         self._write_channel = (place.dma_write, program.tag("dma_write", "memory"))
         self._dispatch_tag = program.tag("dispatch", "control")
-        self._pipe_tag = program.tag("composite", "gemm")
         self._engines = {"gemm": place.gemm_server, "math": place.math_server}
         self._done = program.counter(f"the end of a call of {pe.path}")
         self._composites = 0
@@ -66,19 +66,19 @@ class Lowering:
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the read channel."""
-        self.thread.note(self._transfer(note.va, out.nbytes, self._schedule, write=False), note)
+        self._transfer(note.va, out.kind.nbytes, self._schedule, note, write=False)
 
     def store(self, note: Store, source: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the write channel."""
-        self.thread.note(self._transfer(note.va, source.nbytes, self._schedule, write=True), note)
+        self._transfer(note.va, source.kind.nbytes, self._schedule, note, write=True)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:  # noqa: ARG002
         """Scheduler, operands out of TCM, the engine, the result into TCM."""
         call = self._calls.get(work)
         if call is None:
             call = self._calls[work] = self._write_call(work)
-        first = self.thread.extend(*call)
-        self.thread.note(first + 4, note)  # the engine's row
+        rows, tags = call
+        self.thread.extend(rows, tags, 4, note)  # it is the engine's row
 
     def composite(self, completion: CompletionHandle, /) -> None:
         """Scheduler, then all tokens of the plan start."""
@@ -87,7 +87,7 @@ class Lowering:
         self._composites += 1
         completion.counter = program.counter(f"the end of composite {self._composites} of {self.pe.path}")
         self.thread.extend(*self._schedule)
-        self.thread.note(self.thread.pipe(plan, completion.counter, self._pipe_tag), note)
+        self.thread.note(self.thread.pipe(plan, completion.counter, self.tag("composite", note.kind)), note)
 
     def wait(self, completion: CompletionHandle, /) -> None:
         """The last token of the plan has left its last stage."""
@@ -115,7 +115,7 @@ class Lowering:
             duration = self._duration(*self.costs.store(nbytes))
             self.thread.extend(*self._job(self.pe.place.tcm_write, duration, self.store_tag))
         elif note.out_va is not None:
-            self._transfer(note.out_va, nbytes, ((), ()), write=True)
+            self._transfer(note.out_va, nbytes, ((), ()), None, write=True)
         return out
 
     def _learn(self, note: Recv) -> None:
@@ -125,9 +125,9 @@ class Lowering:
 
     def _received(self, note: Recv) -> TensorHandle:
         if note.out_va is not None:
-            return TensorHandle(Ref(note.out_va, note.shape, note.dtype), note.out_va, note.shape, note.dtype, "hbm")
+            return reference_handle(Ref(note.out_va, note.shape, note.dtype))
         space, address = ("tcm", note.out_tcm) if note.out_tcm is not None else self._exchange.find_slot(note)
-        return TensorHandle(note.out, address, note.shape, note.dtype, space, space != "tcm")
+        return TensorHandle(note.out, address, kind_of(note.shape, note.dtype), space, space != "tcm")
 
     def _deliver(self, note: Recv, out: TensorHandle) -> None:
         """A message has been read out of its slot."""
@@ -150,18 +150,17 @@ class Lowering:
         rows, which = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
         return np.array([self._duration(*cost(*row)) for row in rows.tolist()], np.int64)[which.reshape(-1)]
 
-    def _transfer(self, va: int, nbytes: int, before: Rows, *, write: bool) -> int:
-        """Rows, then the transfers of a range, waited for; answers the transfer's row, or the wait for several."""
-        server, tag = self.channel(write)
+    def _transfer(self, va: int, nbytes: int, before: Rows, note: Load | Store | None, *, write: bool) -> None:
+        """Rows, then the transfers of a range, waited for; the note is that of the transfer, or of the wait for several."""
+        server, tag = self._write_channel if write else self._read_channel
         rows, tags = before
         transfers = (self.writes if write else self.reads).find(va, nbytes)
         for route, size, stripe in transfers:
-            rows += (_MOVE, route, size, stripe, self._done, server, NONE, self.lead)
-            tags += (tag,)
+            rows = (*rows, _MOVE, route, size, stripe, self._done, server, NONE, self.lead)
+            tags = (*tags, tag)
         count = len(transfers)
-        rows += (_WAIT, self._done, GE, count, count, 0, 0, 0)
-        first = self.thread.extend(rows, (*tags, 0))
-        return first + len(tags) - (count == 1)
+        rows = (*rows, _WAIT, self._done, GE, count, count, 0, 0, 0)
+        self.thread.extend(rows, (*tags, 0), len(tags) - (count == 1), note)
 
     def _write_call(self, work: Work) -> Rows:
         place, costs = self.pe.place, self.costs

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from functools import cache, partial, reduce
 from math import prod
+from operator import attrgetter
 from typing import Any
 
-from kernbench.dtypes import bits, is_float, itemsize
-from kernbench.program.notes import Math, Shape
+from kernbench.dtypes import bits, is_float
+from kernbench.program.notes import Math
 from kernbench.tl.core import ContextCore, Work
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import NUMBERS, TensorHandle, scalar_handle
-from kernbench.tl.promotion import promote, scalar_dtype
+from kernbench.tl.kind import Kind, kind_of
+from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import as_axis, broadcast
 
 Tensor = TensorHandle | float  # an operand as a kernel gives it
+
+_KIND, _OPERAND = attrgetter("kind"), attrgetter("operand")
 
 UNARY = ("exp", "log", "sqrt", "abs", "sigmoid", "cos", "sin")
 BINARY = ("maximum", "minimum", "add", "sub", "mul", "div")
@@ -113,33 +117,36 @@ class MathPrimitives(ContextCore):
         return self._job(function, (x,))
 
     def _elementwise(self, function: str, *given: Tensor) -> TensorHandle:
-        return self._job(function, self._as_tensors(function, given))
+        for x in given:
+            if x.__class__ is not TensorHandle or x.streamed:  # type: ignore[union-attr]
+                return self._job(function, self._as_tensors(function, given))
+        return self._job(function, given)  # type: ignore[arg-type]
 
     def _along(self, function: str, x: TensorHandle, axis: int) -> TensorHandle:
         self._check_tensor(function, x)
         return self._job(function, (x,), as_axis(function, x.shape, axis))
 
     def _job(self, function: str, inputs: tuple[TensorHandle, ...], axis: int | None = None) -> TensorHandle:
-        shape, dtype, work = find_job(function, tuple([(x.shape, x.dtype) for x in inputs]), axis)
-        self._dispatch()
-        value = self._next_value()
-        out = self._result(value, shape, dtype, work.write_bytes)
-        note = Math(function, tuple([x.operand for x in inputs]), value, shape, dtype, axis)
+        kind, work = find_job(function, axis, *map(_KIND, inputs))
+        value = self._begin()
+        out = self._result(value, kind)
+        note = Math(function, tuple(map(_OPERAND, inputs)), value, kind.shape, kind.dtype, axis)
         self._runner.compute(note, work, inputs, out)
         return out
 
     def _as_tensors(self, function: str, given: tuple[Tensor, ...]) -> tuple[TensorHandle, ...]:
         """Operands as tensors; a number becomes a scalar of the type of the tensors it meets."""
-        tensors = [x for x in given if not isinstance(x, NUMBERS)]
-        for x in tensors:
-            self._check_tensor(function, x)
-        if len(tensors) == len(given):
-            return tuple(tensors)
-        if not tensors:
-            fail(f"tl.{function} got {', '.join(map(repr, given))}", "give at least one tensor")
-        met = [x.dtype for x in _typed(function, given) if not isinstance(x, NUMBERS)] or [tensors[0].dtype]
-        dtype = met[0] if len(met) == 1 else reduce(promote, met)
-        return tuple([scalar_handle(x, scalar_dtype(x, dtype)) if isinstance(x, NUMBERS) else x for x in given])
+        dtype = find_met(function, *[x.kind if isinstance(x, TensorHandle) else None for x in given])
+        tensors: list[TensorHandle] = []
+        for x in given:
+            if not isinstance(x, NUMBERS):
+                self._check_tensor(function, x)
+                tensors.append(x)
+            elif dtype is not None:
+                tensors.append(scalar_handle(x, dtype))
+            else:
+                fail(f"tl.{function} got {', '.join(map(repr, given))}", "give at least one tensor")
+        return tuple(tensors)
 
 
 def _typed(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -148,17 +155,24 @@ def _typed(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @cache
-def find_job(function: str, inputs: tuple[tuple[Shape, str], ...], axis: int | None) -> tuple[Shape, str, Work]:
-    """Shape and dtype of a result, and its work, from those of the inputs. Errors: KernelError."""
-    shape = reduce(partial(broadcast, function), [dims for dims, _ in inputs])
-    dtype = reduce(promote, [name for _, name in _typed(function, inputs)])
+def find_met(function: str, *kinds: Kind | None) -> str | None:
+    """The dtype of the tensors that numbers (None) meet; None if there are only numbers."""
+    deciding = _typed(function, kinds)
+    met = [kind.dtype for kind in (deciding if any(deciding) else kinds) if kind is not None]
+    return reduce(promote, met) if met else None
+
+
+@cache
+def find_job(function: str, axis: int | None, *inputs: Kind) -> tuple[Kind, Work]:
+    """The kind of a result, and its work, from the kinds of the inputs. Errors: KernelError."""
+    shape = reduce(partial(broadcast, function), [kind.shape for kind in inputs])
+    dtype = reduce(promote, [kind.dtype for kind in _typed(function, inputs)])
     if function in FLOATS_ONLY and not is_float(dtype):
         fail(f"tl.{function} got a tensor of {dtype}", "it needs floats")
     elements = prod(shape)
     if axis is not None and function != "softmax":
         shape = (*shape[:axis], 1, *shape[axis + 1 :])
-    tensors = [(prod(dims), name) for dims, name in inputs if dims]
-    width = max(bits(dtype), *[bits(name) for _, name in tensors])
-    read_bytes = sum(count * itemsize(name) for count, name in tensors)
-    work = Work(function, "math", (function, elements, width), read_bytes, prod(shape) * itemsize(dtype))
-    return shape, dtype, work
+    kind = kind_of(shape, dtype)
+    width = max(bits(dtype), *[bits(given.dtype) for given in inputs if given.shape])
+    read_bytes = sum(given.nbytes for given in inputs)
+    return kind, Work(function, "math", (function, elements, width), read_bytes, kind.nbytes)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from math import prod
 from typing import Any
 
-from kernbench.dtypes import bits, is_float, itemsize
+from kernbench.dtypes import bits, is_float
 from kernbench.errors import suggest
 from kernbench.program.notes import Composite, Dot, Shape
 from kernbench.tl.core import ContextCore, Work
 from kernbench.tl.epilogue import read_epilogue
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import NUMBERS, CompletionHandle, TensorHandle, scalar_handle
+from kernbench.tl.kind import Kind, kind_of
 from kernbench.tl.math import BINARY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
@@ -26,11 +26,10 @@ class MatmulPrimitives(ContextCore):
         """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
         self._check_tensor("dot", a)
         self._check_tensor("dot", b)
-        shape, dtype, work = find_product(a.shape, a.dtype, b.shape, b.dtype)
-        self._dispatch()
-        value = self._next_value()
-        out = self._result(value, shape, dtype, work.write_bytes)
-        note = Dot((a.operand, b.operand), value, shape, dtype, accumulator(dtype))
+        kind, acc_dtype, work = find_product(a.kind, b.kind)
+        value = self._begin()
+        out = self._result(value, kind)
+        note = Dot((a.operand, b.operand), value, kind.shape, kind.dtype, acc_dtype)
         self._runner.compute(note, work, (a, b), out)
         return out
 
@@ -59,9 +58,8 @@ class MatmulPrimitives(ContextCore):
         acc_dtype = acc_dtype or accumulator(dtype)
         bits(acc_dtype)
         out_va = self._address("composite", out_ptr) or None
-        self._dispatch()
-        value = self._next_value()
-        out = None if out_va else self._result(value, shape, dtype, prod(shape) * itemsize(dtype))
+        value = self._begin()
+        out = None if out_va else self._result(value, kind_of(shape, dtype))
         operands = tuple(x.operand for x in inputs)
         note = Composite(op, math_op, operands, value if out else None, out_va, shape, dtype, acc_dtype, steps, tile)
         completion = CompletionHandle(note, inputs, out)
@@ -88,12 +86,11 @@ class MatmulPrimitives(ContextCore):
 
 
 @cache
-def find_product(a: Shape, a_dtype: str, b: Shape, b_dtype: str) -> tuple[Shape, str, Work]:
-    """Shape and dtype of a dot's result, and its work. Errors: KernelError."""
-    (m, n), dtype = product_shape("dot", a, b), promote(a_dtype, b_dtype)
-    read_bytes = prod(a) * itemsize(a_dtype) + prod(b) * itemsize(b_dtype)
-    widest = max(bits(a_dtype), bits(b_dtype))
-    return (m, n), dtype, Work("gemm", "gemm", (m, a[1], n, widest), read_bytes, m * n * itemsize(dtype))
+def find_product(a: Kind, b: Kind) -> tuple[Kind, str, Work]:
+    """The kind of a dot's result, in which dtype it is summed, and its work. Errors: KernelError."""
+    kind = kind_of(product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype))
+    size = (*a.shape, b.shape[1], max(bits(a.dtype), bits(b.dtype)))
+    return kind, accumulator(kind.dtype), Work("gemm", "gemm", size, a.nbytes + b.nbytes, kind.nbytes)
 
 
 def accumulator(dtype: str) -> str:

@@ -103,9 +103,8 @@ class MessagePrimitives(ContextCore):
     def _fetch(self, src: TensorHandle) -> TensorHandle:
         """A tensor in memory, read as by tl.load."""
         plain = src.swap() if src.transposed else src
-        self._dispatch()
-        value = self._next_value()
-        out = TensorHandle(value, plain.addr, plain.shape, plain.dtype, "hbm", True)
+        value = self._begin()
+        out = TensorHandle(value, plain.addr, plain.kind, "hbm", True)
         self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
         return out.swap() if src.transposed else out
 
@@ -119,7 +118,8 @@ class MessagePrimitives(ContextCore):
     def _recv_note(self, primitive: str, dir: str | None, shape: int | Sequence[int], dtype: str) -> Recv:
         direction = None if dir is None else self._direction(primitive, dir)
         itemsize(dtype)
-        return Recv(self._next_value(), direction, as_shape(primitive, shape) if shape != () else (), dtype)
+        self._value_count += 1
+        return Recv(self._value_count, direction, as_shape(primitive, shape) if shape != () else (), dtype)
 
     def _receive_now(self, note: Recv) -> TensorHandle:
         self._dispatch()

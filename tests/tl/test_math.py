@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from kernbench.errors import KernelError
 from kernbench.program.notes import Constant
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE
+from kernbench.tl.kind import kind_of
 from kernbench.tl.math import BINARY, UNARY, find_job
 from kernbench.tl.promotion import promote, scalar_dtype
 from kernbench.tl.shapes import find_broadcast
@@ -138,8 +139,9 @@ def test_shapes_broadcast_as_numpy_s_do(a, b):
 def test_shapes_of_results_are_those_of_their_numbers(shape, function, axis):
     axis %= len(shape)
     result = ALONG_AXIS[function](np.zeros(shape, np.float32), axis)
-    got, dtype, work = find_job(function, ((shape, "f16"),), axis)
-    assert (got, dtype, work.asked[1], work.read_bytes) == (result.shape, "f16", np.prod(shape), 2 * np.prod(shape))
+    kind, work = find_job(function, axis, kind_of(shape, "f16"))
+    assert (kind.shape, kind.dtype) == (result.shape, "f16")
+    assert (work.asked[1], work.read_bytes) == (np.prod(shape), 2 * np.prod(shape))
 
 
 def test_scalars_are_computed_as_they_are_written():

@@ -1,0 +1,44 @@
+"""The kinds of tensors: a shape and a dtype, one object for each pair.
+
+A kernel makes a million tensors of a few kinds. What follows from a kind (bytes, the work of an operation, the kind of its
+result) is found once, and found again by identity, which is much cheaper than hashing shapes and names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+
+from kernbench.dtypes import itemsize
+from kernbench.program.notes import Shape
+from kernbench.tl.shapes import as_shape
+
+
+class Kind:
+    """A shape and a dtype; get it from `kind_of` or `as_kind`. `nbytes` is 0 for a number, which takes none."""
+
+    __slots__ = ("dtype", "nbytes", "shape")
+
+    def __init__(self, shape: Shape, dtype: str) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.nbytes = prod(shape) * itemsize(dtype) if shape else 0
+
+
+@cache
+def kind_of(shape: Shape, dtype: str) -> Kind:
+    """The kind of a shape and a dtype. Errors: InputError for an unknown dtype."""
+    return Kind(shape, dtype)
+
+
+def as_kind(primitive: str, shape: int | Sequence[int], dtype: str) -> Kind:
+    """The kind that a kernel means. Errors: KernelError for a shape, InputError for a dtype that cannot be."""
+    if type(shape) is not tuple:
+        shape = as_shape(primitive, shape)
+    return _as_kind(primitive, shape, dtype)
+
+
+@cache
+def _as_kind(primitive: str, shape: tuple[int, ...], dtype: str) -> Kind:
+    return kind_of(as_shape(primitive, shape), dtype)
