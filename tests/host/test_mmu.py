@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernbench.errors import AddressError
-from kernbench.host.messages import MapEntry, Shard
 from kernbench.host.mmu import PageMap
 from kernbench.host.regions import Regions
 from kernbench.machine.locator import ABSENT, Segment
@@ -121,17 +120,6 @@ def test_equals_a_map_of_single_bytes(writes: list[list[tuple[int, int]]], reads
                 assert page.translate(address, size) == [(node, offset, size)]
             else:
                 assert len(whole) > 1
-
-
-def test_regions_of_a_message() -> None:
-    entries = (MapEntry(8192, Shard(0, 0, 0, 500, 100)), MapEntry(4096, Shard(0, 0, 1, 0, 10)))
-    regions = Regions.leading_to(entries, physical)
-    assert regions.rows == [(4096, 4106, 99, 0), (8192, 8292, 99, 500)]
-    with pytest.raises(AddressError) as error:
-        Regions.leading_to([MapEntry(0, Shard(0, 0, 0, 990, 11))], physical)
-    assert str(error.value) == (
-        "a mapping of 11 bytes at 0x3de does not lie in one memory of the machine; give the physical address of a shard"
-    )
 
 
 def test_many_addresses_that_are_not_mapped_are_physical_ones() -> None:
