@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernbench.program.program import Thread
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Launch:
     """A launch: the rows from which its times are read, each (thread, row of the thread), and what came back.
 
@@ -33,18 +33,23 @@ class Launch:
     """
 
     message: KernelLaunch
-    issued: tuple[Thread, int] = field(init=False, repr=False)
-    completed: tuple[Thread, int] = field(init=False, repr=False)
-    started: list[tuple[Thread, int]] = field(default_factory=list, repr=False)
-    finished: list[tuple[Thread, int]] = field(default_factory=list, repr=False)
+    issued: tuple[Thread, int] = field(init=False)
+    completed: tuple[Thread, int] = field(init=False)
+    started: list[tuple[Thread, int]] = field(default_factory=list)
+    finished: list[tuple[Thread, int]] = field(default_factory=list)
     place: str = ""
     response: Response | None = None
-    failure: KernBenchError | None = field(default=None, repr=False)
+    failure: KernBenchError | None = None
+
+    def __repr__(self) -> str:
+        message = self.message
+        targets = f"sip{message.sip}, {len(message.target_cubes)} cubes x {len(message.target_pe)} PEs"
+        return f"Launch({message.kernel_ref!r} on {targets}, at {self.place}, response={self.response})"
 
     def check(self) -> None:
         """Raise what the device answered, if it was an error; with the host's line, because the host is elsewhere by now."""
         if self.failure is not None:
-            raise type(self.failure)(f"{self.failure}, launched at {self.place}") from self.failure
+            raise type(self.failure)(f"{self.failure}; launched at {self.place}") from self.failure
 
     def attempt(self, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
         """Let a PE go on; whether there is more to come. At its end, or where it fails, it answers.

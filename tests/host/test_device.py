@@ -69,6 +69,7 @@ def test_a_failed_launch_leaves_a_device_that_goes_on(make: Make) -> None:
     assert done.response is None
     assert x.numpy().tolist() == [2] * 8
     assert done.response == Response(ok=True)
+    assert repr(done) == f"Launch('good' on sip0, 2 cubes x 2 PEs, at {done.place}, response={done.response})"
 
 
 def test_what_pes_beyond_the_first_that_fails_do(make: Make) -> None:
@@ -92,7 +93,7 @@ def test_a_live_kernel_fails_at_the_call_that_waits_for_it(make: Make) -> None:
     launch = torch.launch("bad", fill_then_fail, x, 1)
     with pytest.raises(KernelError, match=r"^kernel bad on sip0\.cube0\.pe0 raised ValueError: no more, at ") as error:
         torch.synchronize()
-    said, _, place = str(error.value).rpartition(", launched at ")
+    said, _, place = str(error.value).rpartition("; launched at ")
     assert place == launch.place
     assert re.search(r"tests/host/test_device\.py:\d+$", place)
     assert launch.response == error.value.response == Response(False, "kernel_failed", said)
@@ -256,7 +257,9 @@ def test_who_waits_for_a_failed_pe_does_not_hide_its_error(make: Make) -> None:
     torch = make(live=True)
     torch.driven.ipcq = torch.driven.tell_neighbours(neighbours())
     torch.launch("wait", fails_or_waits)
-    with pytest.raises(KernelError, match=r"^kernel wait on sip0\.cube0\.pe0 raised ValueError: no message from me, at "):
+    with pytest.raises(
+        KernelError, match=r"^kernel wait on sip0\.cube0\.pe0 raised ValueError: no message from me, at "
+    ):
         torch.synchronize()
     with pytest.raises(DeadlockError, match=r"sip0\.cube0\.pe1"):
         torch.synchronize()

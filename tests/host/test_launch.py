@@ -113,7 +113,7 @@ def test_a_kernel_that_raises(make: Make, live: bool, pe: str) -> None:
         launch(make(live))
     assert str(error.value) == (
         f"kernel bad on {pe} raised LookupError: nothing there, at tests/host/test_launch.py:{line}"
-        + (f", launched at tests/host/test_launch.py:{line + 3}" if live else "")
+        + (f"; launched at tests/host/test_launch.py:{line + 3}" if live else "")
     )
 
 
