@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numba
 
+from kernels_jit.nonnegative import Compiler
 from kernels_jit.overloads import Overloads
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,6 +26,6 @@ def jit(function: F) -> F:
     """Compile a function on its first call: `@jit` above a plain function of arrays and integers."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy")(function)
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", pipeline_class=Compiler)(function)
     compiled._cache = Overloads(function)  # type: ignore[attr-defined]
     return compiled  # type: ignore[return-value]

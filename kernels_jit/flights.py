@@ -19,7 +19,7 @@ from kernels_jit.state import (
     FLIGHT_FLITS,
     FLIGHT_FREE,
     FLIGHT_FREE_N,
-    FLIGHT_GATES,
+    FLIGHT_HOPS,
     FLIGHT_JOB,
     FLIGHT_LAST_BYTES,
     FLIGHT_LATEST_FS,
@@ -33,6 +33,14 @@ from kernels_jit.state import (
     FLIGHT_WORDS,
     FLIT_BYTES,
     FLYING,
+    HOP_COLUMNS,
+    HOP_ENDS,
+    HOP_FLIGHT,
+    HOP_GATE,
+    HOP_GATED,
+    HOP_NEXT,
+    HOP_OWNER,
+    HOP_STRIPED,
     HYBRID,
     JOB_OWNER,
     JOB_PLAN,
@@ -40,6 +48,8 @@ from kernels_jit.state import (
     LATEST,
     NOW,
     OP_END_FS,
+    PORT_COLUMNS,
+    PORTS,
     ROUTE_COLUMNS,
     ROUTE_END,
     ROUTE_LEAD_FS,
@@ -54,6 +64,7 @@ from kernels_jit.state import (
     STATION_USERS,
     STEP_COLUMNS,
     STEP_OVERHEAD_FS,
+    STEP_PORT,
     STEP_STATION,
     STEP_STRIPES,
     STEPS,
@@ -108,13 +119,37 @@ def enter(m, op, flight):
     """All of a flight's flits stand before its first station since its start; it cannot land before it would alone."""
     first, end = m[flight + FLIGHT_FIRST], m[flight + FLIGHT_END]
     start = m[flight + FLIGHT_START_FS]
-    for gate in range(flight + FLIGHT_GATES, flight + FLIGHT_GATES + end - first):
-        m[gate] = _NONE
+    set_hops(m, flight)
+    for hop in range(flight + FLIGHT_HOPS, flight + FLIGHT_HOPS + (end - first) * HOP_COLUMNS, HOP_COLUMNS):
+        m[hop + HOP_OWNER], m[hop + HOP_FLIGHT], m[hop + HOP_GATE] = m[flight + FLIGHT_OWNER], flight, _NONE
     inject(m, flight, first, start)
     if awaited(m, op, m[flight + FLIGHT_JOB]):
         flits, last_bytes = m[flight + FLIGHT_FLITS], m[flight + FLIGHT_LAST_BYTES]
         alone = fly(m, first, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], start, 0)
         push_bound(m, max(alone, start + 1), flight)
+
+
+@jit
+def set_hops(m, flight):
+    """Note for each station of a flight's route which port comes after it."""
+    hop = flight + FLIGHT_HOPS
+    for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
+        onward = at + STEP_COLUMNS
+        striped = HOP_STRIPED if max(m[at + STEP_STRIPES], m[onward + STEP_STRIPES]) > 1 else 0
+        if m[onward + STEP_PORT] == _NONE:
+            m[hop + HOP_NEXT] = HOP_ENDS | striped
+        else:
+            gated = HOP_GATED if m[onward + STEP_OVERHEAD_FS] > 0 else 0
+            m[hop + HOP_NEXT] = m[PORTS] + m[onward + STEP_PORT] * PORT_COLUMNS | gated | striped
+        hop += HOP_COLUMNS
+
+
+@jit
+def renew_hops(m, start, rows):
+    """Note new ports for the flights of a block that are in the network: ports have moved."""
+    for flight in range(start, start + rows * m[start + FLIGHT_SIZE], m[start + FLIGHT_SIZE]):
+        if m[flight + FLIGHT_BASE] != _NONE:
+            set_hops(m, flight)
 
 
 @jit

@@ -20,22 +20,21 @@ from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.alone import fly, part_fs, service_fs
 from kernels_jit.flights import land
-from kernels_jit.queues import comes_first, inject, note_arrival, widen
+from kernels_jit.queues import enlarge, has_block, inject, leave_block, note_arrival, owner_of, put, take_block
 from kernels_jit.state import (
     AT_BIT,
     AT_WORD,
+    BLOCK,
     EVENTS,
-    FLIGHT_ALIGN,
     FLIGHT_ARRIVED,
     FLIGHT_BASE,
     FLIGHT_END,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
-    FLIGHT_GATES,
+    FLIGHT_HOPS,
     FLIGHT_LAST_BYTES,
     FLIGHT_LATEST_FS,
     FLIGHT_ROUTE,
-    FLIGHT_SHIFT,
     FLIGHT_SOURCES,
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
@@ -43,17 +42,26 @@ from kernels_jit.state import (
     FLIT_BYTES,
     FLIT_MASK,
     FLIT_SHIFT,
+    HOP_COLUMNS,
+    HOP_ENDS,
+    HOP_FLAGS,
+    HOP_FLIGHT,
+    HOP_GATE,
+    HOP_GATED,
+    HOP_NEXT,
+    HOP_OWNER,
+    HOP_STRIPED,
     LANDED,
     LANDED_N,
     NEVER,
     PENDING,
     PORT_COLUMNS,
+    PORT_ENTRY,
     PORT_FS,
     PORT_HEAD,
-    PORT_MASK,
-    PORT_RING,
+    PORT_OWNER,
+    PORT_STATION,
     PORT_TAIL,
-    PORTS,
     ROUTE_COLUMNS,
     ROUTE_DIRECTION,
     ROUTES,
@@ -63,7 +71,6 @@ from kernels_jit.state import (
     SOURCE_NEXT,
     STATION_AT,
     STATION_BUSY_FS,
-    STATION_COLUMNS,
     STATION_DIRECTION,
     STATION_FLITS,
     STATION_FREE_FS,
@@ -76,9 +83,7 @@ from kernels_jit.state import (
     STATION_SOURCE,
     STATION_TURN_FS,
     STEP_COLUMNS,
-    STEP_MASK,
     STEP_OVERHEAD_FS,
-    STEP_PORT,
     STEP_PORT_BEFORE,
     STEP_PORT_OWN,
     STEP_STATION,
@@ -89,7 +94,6 @@ from kernels_jit.state import (
     STOP_FLIGHT,
     STOP_FS,
     STOP_PORT,
-    STOP_STATION,
     STOP_STEP,
     WINDOW_FS,
     WORD_FS,
@@ -156,9 +160,10 @@ def sweep(m, op, times, horizon, pool):
             flight, step = m[STOP_FLIGHT], m[STOP_STEP]
             inject(m, flight, step, m[flight + FLIGHT_LATEST_FS] + m[m[STEPS] + step * STEP_COLUMNS + STEP_OVERHEAD_FS])
         else:
-            pool = widen(m, m[STOP_PORT], pool)
-            put(m, pool, m[STOP_PORT], m[STOP_ENTRY], m[STOP_FS])
-            note_arrival(m, m[STOP_STATION], m[STOP_FS])
+            port = m[STOP_PORT]
+            pool = enlarge(pool)
+            if put(m, pool, port, m[STOP_ENTRY], m[STOP_FS]):
+                note_arrival(m, m[port + PORT_STATION], m[STOP_FS])
     for k in range(m[LANDED_N]):
         flight = m[m[LANDED] + k]
         land(m, op, times, flight, m[flight + FLIGHT_LATEST_FS])
@@ -170,13 +175,13 @@ def serve(m, pool, horizon):
     """Visit the stations in order, from where the last visit was interrupted; answers why this one stopped.
 
     SERVED_ALL; GATHERED: all flits of STOP_FLIGHT have come together before STOP_STEP, where they wait for one another;
-    FULL: STOP_PORT needs a longer ring before STOP_ENTRY can go there. Flights that came to their end are in `LANDED`.
+    FULL: the pool has no block left for STOP_ENTRY at STOP_PORT. Flights that came to their end are in `LANDED`.
 
     No array is bound anew in here (a pool replaced in the loop costs reference counts at every flit): hence the stops.
     """
-    pending, station_at, steps = m[PENDING], m[STATION_AT], m[STEPS]
-    port_fs, ports, flit_bytes = m[PORT_FS], m[PORTS], m[FLIT_BYTES]
-    words_fs, slack = m[WORD_FS], m[SLACK_FS]
+    pending, station_at, words_fs = m[PENDING], m[STATION_AT], m[WORD_FS]
+    steps, flit_bytes, slack = m[STEPS], m[FLIT_BYTES], m[SLACK_FS]
+    limit = horizon + slack
     skip = m[AT_BIT]
     for word in range(m[AT_WORD], m[WORDS]):
         if m[words_fs + word] >= horizon:
@@ -190,117 +195,124 @@ def serve(m, pool, horizon):
             if m[station + STATION_HEAD_FS] >= horizon:
                 todo &= todo - 1
                 continue
-            first_port, end_port = port_fs + m[station + STATION_PORT], port_fs + m[station + STATION_PORT_END]
+            first_port, end_port = m[station + STATION_PORT], m[station + STATION_PORT_END]
             full_fs, propagation = m[station + STATION_FULL_FS], m[station + STATION_PROPAGATION_FS]
-            turn, quantum = m[station + STATION_TURN_FS], m[station + STATION_QUANTUM]
+            turn = m[station + STATION_TURN_FS]
             free, busy, served = m[station + STATION_FREE_FS], 0, 0
-            source = m[station + STATION_SOURCE]
-            source_fs = m[source + SOURCE_FS] if source != _NONE else NEVER
+            source, source_fs, source_entry, source_owner = m[station + STATION_SOURCE], NEVER, 0, NEVER
+            if source != _NONE:
+                source_fs, source_entry = m[source + SOURCE_FS], m[source + SOURCE_ENTRY]
+                source_owner = owner_of(m, source_entry)
             why = SERVED_ALL
             while True:
-                # the earliest flit before this station; `at` is where its port's first arrival stands
-                now, at, entry = source_fs, _NONE, _NONE
-                for p in range(first_port, end_port):
-                    if m[p] <= now:
-                        mine = _NONE
-                        if m[p] == now:
-                            if now == NEVER:
+                # the earliest flit before this station
+                now, at, entry, owner = source_fs, _NONE, source_entry, source_owner
+                for p in range(first_port, end_port, PORT_COLUMNS):
+                    if m[p + PORT_FS] <= now:
+                        if m[p + PORT_FS] == now:
+                            if m[p + PORT_OWNER] > owner or (m[p + PORT_OWNER] == owner and m[p + PORT_ENTRY] < entry):
                                 continue
-                            if entry == _NONE:
-                                entry = m[source + SOURCE_ENTRY] if at == _NONE else head_of(m, pool, at - port_fs)
-                            mine = head_of(m, pool, p - port_fs)
-                            if comes_first(m, entry, mine):
-                                continue
-                        now, at, entry = m[p], p, mine
+                        now, at, entry, owner = m[p + PORT_FS], p, m[p + PORT_ENTRY], m[p + PORT_OWNER]
                 begun = max(now, free)
-                if now >= horizon or begun >= horizon + slack:
+                if now >= horizon or begun >= limit:
                     m[station + STATION_HEAD_FS] = max(now, begun - slack // 2)
                     break
+                hop = (entry >> FLIT_SHIFT) * HOP_COLUMNS
+                onward = m[hop + HOP_NEXT]
                 if at != _NONE:
-                    port = ports + (at - port_fs) * PORT_COLUMNS
-                    head, ring, mask = m[port + PORT_HEAD], m[port + PORT_RING], m[port + PORT_MASK]
-                    entry = pool[ring + (head & mask), 1]
-                    head += 1
-                    m[port + PORT_HEAD] = head
-                    m[at] = pool[ring + (head & mask), 0] if head < m[port + PORT_TAIL] else NEVER
+                    head = m[at + PORT_HEAD]
+                    if head == m[at + PORT_TAIL]:
+                        m[at + PORT_FS] = NEVER
+                    else:
+                        m[at + PORT_FS], m[at + PORT_ENTRY] = pool[head, 0], pool[head, 1]
+                        m[at + PORT_OWNER] = owner_of(m, pool[head, 1])
+                        head += 1
+                        m[at + PORT_HEAD] = head
+                        if head == m[at + PORT_TAIL] or head & (BLOCK - 1) == 0:
+                            leave_block(m, pool, at)
                 else:
-                    entry = m[source + SOURCE_ENTRY]
-
-                # what it is, and its service
-                flight, relative = (entry >> FLIGHT_SHIFT) * FLIGHT_ALIGN, entry & STEP_MASK
-                flit = (entry >> FLIT_SHIFT) & FLIT_MASK
-                step = steps + (m[flight + FLIGHT_FIRST] + relative) * STEP_COLUMNS
-                flits = m[flight + FLIGHT_FLITS]
-                if at == _NONE:
-                    stripes = m[step + STEP_STRIPES]
-                    if flit + stripes < flits:
-                        m[source + SOURCE_ENTRY] = entry + (stripes << FLIT_SHIFT)
+                    stride = stripes_at(m, hop) if onward & HOP_STRIPED else 1
+                    if source_entry & FLIT_MASK >= stride:
+                        source_entry -= stride
                     else:
                         source = m[source + SOURCE_NEXT]
                         m[station + STATION_SOURCE] = source
-                        source_fs = m[source + SOURCE_FS] if source != _NONE else NEVER
-                service = full_fs
-                if flit + 1 == flits:
-                    service = part_fs(m[flight + FLIGHT_LAST_BYTES], quantum, full_fs, flit_bytes)
-                if turn > 0:
-                    service += turned(m, station, flight)
-                free = begun + service
-                busy += service
-                served += 1
-                arrival = free + propagation
-                onward = step + STEP_COLUMNS
-                number = m[onward + STEP_PORT]
-                if number == _NONE:
-                    # at the destination, or before a node that forwards whole messages
-                    m[flight + FLIGHT_LATEST_FS] = max(m[flight + FLIGHT_LATEST_FS], arrival)
-                    m[flight + FLIGHT_ARRIVED] += 1
-                    after = m[flight + FLIGHT_FIRST] + relative + 1
-                    if flit + 1 == flits:
-                        m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
-                    if m[flight + FLIGHT_ARRIVED] < flits:
-                        continue
-                    if after == m[flight + FLIGHT_END]:
-                        m[m[LANDED] + m[LANDED_N]] = flight
-                        m[LANDED_N] += 1
-                        continue
-                    m[STOP_FLIGHT], m[STOP_STEP] = flight, after
-                    why = GATHERED
-                    break
+                        source_fs, source_owner = NEVER, NEVER
+                        if source != _NONE:
+                            source_fs, source_entry = m[source + SOURCE_FS], m[source + SOURCE_ENTRY]
+                            source_owner = owner_of(m, source_entry)
 
-                # on to the next station
-                target, overhead = m[onward + STEP_STATION], m[onward + STEP_OVERHEAD_FS]
-                if overhead > 0:
-                    gate = flight + FLIGHT_GATES + relative + 1
-                    if m[gate] == _NONE:
-                        m[gate] = arrival + overhead
-                    arrival = max(arrival, m[gate])
-                if m[onward + STEP_PORT_OWN] > 0:
-                    stripe = (m[flight + FLIGHT_STRIPE] + flit) % m[onward + STEP_STRIPES]
-                    target += stripe * STATION_COLUMNS
-                    number += stripe * m[onward + STEP_PORT_OWN]
-                elif m[onward + STEP_PORT_BEFORE] > 0:
-                    number += (m[flight + FLIGHT_STRIPE] + flit) % m[step + STEP_STRIPES]
-                if flit + 1 == flits:
-                    m[flight + FLIGHT_TAIL_STEP] = m[flight + FLIGHT_FIRST] + relative + 1
-                    m[flight + FLIGHT_TAIL_FS] = arrival
-                entry += 1
-                port = ports + number * PORT_COLUMNS
-                head, tail, mask = m[port + PORT_HEAD], m[port + PORT_TAIL], m[port + PORT_MASK]
-                if tail - head > mask:
-                    m[STOP_PORT], m[STOP_ENTRY], m[STOP_FS], m[STOP_STATION] = number, entry, arrival, target
+                served += 1
+                if onward & HOP_FLAGS == 0 and entry & FLIT_MASK != 0 and turn == 0:
+                    # on to the next station, like most
+                    free = begun + full_fs
+                    busy += full_fs
+                    arrival = free + propagation
+                    port = onward
+                else:
+                    flight, left = m[hop + HOP_FLIGHT], entry & FLIT_MASK
+                    service = full_fs
+                    if left == 0:
+                        quantum, last_bytes = m[station + STATION_QUANTUM], m[flight + FLIGHT_LAST_BYTES]
+                        service = part_fs(last_bytes, quantum, full_fs, flit_bytes)
+                    if turn > 0:
+                        service += turned(m, station, flight)
+                    free = begun + service
+                    busy += service
+                    arrival = free + propagation
+                    after = m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS + 1
+                    if onward & HOP_ENDS:
+                        # at the destination, or before a node that forwards whole messages
+                        m[flight + FLIGHT_LATEST_FS] = max(m[flight + FLIGHT_LATEST_FS], arrival)
+                        m[flight + FLIGHT_ARRIVED] += 1
+                        if left == 0:
+                            m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
+                        if m[flight + FLIGHT_ARRIVED] < m[flight + FLIGHT_FLITS]:
+                            continue
+                        if after == m[flight + FLIGHT_END]:
+                            m[m[LANDED] + m[LANDED_N]] = flight
+                            m[LANDED_N] += 1
+                            continue
+                        m[STOP_FLIGHT], m[STOP_STEP] = flight, after
+                        why = GATHERED
+                        break
+                    port = onward & ~HOP_FLAGS
+                    step = steps + after * STEP_COLUMNS
+                    if onward & HOP_STRIPED:
+                        stripe = m[flight + FLIGHT_STRIPE] + m[flight + FLIGHT_FLITS] - 1 - left
+                        if m[step + STEP_PORT_OWN] > 0:
+                            port += stripe % m[step + STEP_STRIPES] * m[step + STEP_PORT_OWN] * PORT_COLUMNS
+                        elif m[step + STEP_PORT_BEFORE] > 0:
+                            port += stripe % m[step - STEP_COLUMNS + STEP_STRIPES] * PORT_COLUMNS
+                    if onward & HOP_GATED:
+                        gate = hop + HOP_COLUMNS + HOP_GATE
+                        if m[gate] == _NONE:
+                            m[gate] = arrival + m[step + STEP_OVERHEAD_FS]
+                        arrival = max(arrival, m[gate])
+                    if left == 0:
+                        m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
+                entry += 1 << FLIT_SHIFT
+                if m[port + PORT_FS] == NEVER:
+                    m[port + PORT_FS], m[port + PORT_ENTRY] = arrival, entry
+                    m[port + PORT_OWNER] = m[hop + HOP_OWNER]
+                    note_arrival(m, m[port + PORT_STATION], arrival)
+                    continue
+                slot = m[port + PORT_TAIL]
+                if slot & (BLOCK - 1) == 0 and not has_block(m, pool):
+                    m[STOP_PORT], m[STOP_ENTRY], m[STOP_FS] = port, entry, arrival
                     why = FULL
                     break
-                if overhead > 0:
-                    put(m, pool, number, entry, arrival)
+                if onward & HOP_GATED:
+                    if put(m, pool, port, entry, arrival):
+                        note_arrival(m, m[port + PORT_STATION], arrival)
                 else:
-                    slot = m[port + PORT_RING] + (tail & mask)
+                    if slot & (BLOCK - 1) == 0:
+                        slot = take_block(m, pool, port)
                     pool[slot, 0], pool[slot, 1] = arrival, entry
-                    m[port + PORT_TAIL] = tail + 1
-                    if tail == head:
-                        m[port_fs + number] = arrival
-                if tail == head or arrival < m[target + STATION_HEAD_FS]:
-                    note_arrival(m, target, arrival)
+                    m[port + PORT_TAIL] = slot + 1
 
+            if source != _NONE:
+                m[source + SOURCE_ENTRY] = source_entry
             m[station + STATION_FREE_FS] = free
             m[station + STATION_BUSY_FS] += busy
             m[station + STATION_FLITS] += served
@@ -315,33 +327,11 @@ def serve(m, pool, horizon):
 
 
 @jit
-def head_of(m, pool, number):
-    """The first flit of a port's queue, packed."""
-    port = m[PORTS] + number * PORT_COLUMNS
-    return pool[m[port + PORT_RING] + (m[port + PORT_HEAD] & m[port + PORT_MASK]), 1]
-
-
-@jit
-def put(m, pool, number, entry, arrival):
-    """Put a flit where (arrival, owner, flit) says into a port's queue, which has room.
-
-    Behind a node with an overhead that is not always the end: the gate holds first flits back, and others of this port
-    may have come later and go before.
-    """
-    port = m[PORTS] + number * PORT_COLUMNS
-    ring, mask = m[port + PORT_RING], m[port + PORT_MASK]
-    head, tail = m[port + PORT_HEAD], m[port + PORT_TAIL]
-    m[port + PORT_TAIL] = tail + 1
-    while tail > head:
-        slot = ring + ((tail - 1) & mask)
-        t = pool[slot, 0]
-        if t < arrival or (t == arrival and comes_first(m, pool[slot, 1], entry)):
-            break
-        pool[ring + (tail & mask), 0], pool[ring + (tail & mask), 1] = t, pool[slot, 1]
-        tail -= 1
-    pool[ring + (tail & mask), 0], pool[ring + (tail & mask), 1] = arrival, entry
-    if tail == head:
-        m[m[PORT_FS] + number] = arrival
+def stripes_at(m, hop):
+    """How many stripes the station of a hop has beside it, itself included."""
+    flight = m[hop + HOP_FLIGHT]
+    step = m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS
+    return m[m[STEPS] + step * STEP_COLUMNS + STEP_STRIPES]
 
 
 @jit
@@ -398,5 +388,4 @@ def left_at_source(m, flight, base):
     """How many flits of a flight its source station still has to serve, at least: 1 where they are striped."""
     if m[m[STEPS] + base * STEP_COLUMNS + STEP_STRIPES] > 1:
         return 1
-    entry = m[m[flight + FLIGHT_SOURCES] + SOURCE_ENTRY]
-    return m[flight + FLIGHT_FLITS] - ((entry >> FLIT_SHIFT) & FLIT_MASK)
+    return 1 + (m[m[flight + FLIGHT_SOURCES] + SOURCE_ENTRY] & FLIT_MASK)

@@ -1,7 +1,7 @@
 """Flits that wait: source entries (all flits of a flight standing before a station together) and port queues.
 
-A source entry stands for many flits and is advanced in place; a port queue holds single flits in a ring that grows when
-full. So memory follows the flits in flight, not those still to come.
+A source entry stands for many flits and is advanced in place; a port queue holds single flits, in blocks that are taken
+and returned. So memory follows the flits in flight, not those still to come.
 """
 
 from __future__ import annotations
@@ -11,27 +11,29 @@ import numpy as np
 from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.state import (
-    FLIGHT_ALIGN,
+    BLOCK,
     FLIGHT_ARRIVED,
     FLIGHT_BASE,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
+    FLIGHT_HOPS,
     FLIGHT_LATEST_FS,
-    FLIGHT_OWNER,
-    FLIGHT_SHIFT,
     FLIGHT_SOURCES,
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
     FLIT_SHIFT,
+    HOP_COLUMNS,
+    HOP_OWNER,
+    NEVER,
     PENDING,
+    POOL_FREE,
     POOL_N,
-    PORT_COLUMNS,
+    PORT_ENTRY,
+    PORT_FS,
     PORT_HEAD,
-    PORT_MASK,
-    PORT_RING,
+    PORT_OWNER,
     PORT_TAIL,
-    PORTS,
     SOURCE_COLUMNS,
     SOURCE_ENTRY,
     SOURCE_FS,
@@ -49,15 +51,20 @@ from kernels_jit.state import (
 )
 
 _NONE = codes.NONE
-_SHORT = 1024  # a full queue becomes four times as long up to here (each growth interrupts a sweep), then twice
 
 
 @jit
 def comes_first(m, a, b):
     """Whether of two packed flits that come to a station at one instant the first is served first."""
-    if a >> FLIGHT_SHIFT == b >> FLIGHT_SHIFT:
-        return a < b
-    return m[(a >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER] < m[(b >> FLIGHT_SHIFT) * FLIGHT_ALIGN + FLIGHT_OWNER]
+    if a >> FLIT_SHIFT == b >> FLIT_SHIFT:
+        return a > b
+    return owner_of(m, a) < owner_of(m, b)
+
+
+@jit
+def owner_of(m, entry):
+    """The owner of a packed flit's flight."""
+    return m[(entry >> FLIT_SHIFT) * HOP_COLUMNS + HOP_OWNER]
 
 
 @jit
@@ -76,7 +83,7 @@ def inject(m, flight, step, time):
     """All flits of a flight stand before step `step` (of all routes' steps) from `time` on."""
     at = m[STEPS] + step * STEP_COLUMNS
     stripes, stripe, flits = m[at + STEP_STRIPES], m[flight + FLIGHT_STRIPE], m[flight + FLIGHT_FLITS]
-    relative = step - m[flight + FLIGHT_FIRST]
+    hop = flight + FLIGHT_HOPS + (step - m[flight + FLIGHT_FIRST]) * HOP_COLUMNS
     m[flight + FLIGHT_ARRIVED] = 0
     m[flight + FLIGHT_LATEST_FS] = 0
     m[flight + FLIGHT_BASE] = step
@@ -87,7 +94,7 @@ def inject(m, flight, step, time):
         station = m[at + STEP_STATION]
         if stripes > 1:
             station += (stripe + j) % stripes * STATION_COLUMNS
-        entry = (flight // FLIGHT_ALIGN << FLIGHT_SHIFT) | (j << FLIT_SHIFT) | relative
+        entry = (hop // HOP_COLUMNS << FLIT_SHIFT) | (flits - 1 - j)
         _insert_source(m, station, sources + j * SOURCE_COLUMNS, time, entry)
         note_arrival(m, station, time)
 
@@ -124,20 +131,90 @@ def _source_first(m, a, b):
 
 
 @jit
-def widen(m, number, pool):
-    """Give a full port queue a longer ring; answers the pool of queue slots, enlarged if it had no room."""
-    port = m[PORTS] + number * PORT_COLUMNS
-    old, size = m[port + PORT_RING], m[port + PORT_MASK] + 1
-    at, longer = m[POOL_N], size * (4 if size < _SHORT else 2)
-    if at + longer > pool.shape[0]:
-        more = np.empty((max(2 * pool.shape[0], at + longer), 2), np.int64)
-        more[:at] = pool[:at]
-        pool = more
+def put(m, pool, port, entry, arrival):
+    """Put a flit where (arrival, owner, flit) says into a port's queue, which has a slot; answers whether it is first.
+
+    Behind a node with an overhead that is not always the end: the gate holds first flits back, and others of this port
+    may have come later and go before.
+    """
+    first = m[port + PORT_FS]
+    if first == NEVER:
+        _put_first(m, port, entry, arrival)
+        return True
+    at = m[port + PORT_TAIL]
+    if at & (BLOCK - 1) == 0:
+        at = take_block(m, pool, port)
+    m[port + PORT_TAIL] = at + 1
     head = m[port + PORT_HEAD]
-    for k in range(size):
-        slot = old + ((head + k) & (size - 1))
-        pool[at + k, 0], pool[at + k, 1] = pool[slot, 0], pool[slot, 1]
-    m[port + PORT_RING], m[port + PORT_MASK] = at, longer - 1
-    m[port + PORT_HEAD], m[port + PORT_TAIL] = 0, size
-    m[POOL_N] = at + longer
-    return pool
+    while at != head:
+        before = slot_before(pool, at)
+        if _in_order(m, pool[before, 0], pool[before, 1], arrival, entry):
+            break
+        pool[at, 0], pool[at, 1] = pool[before, 0], pool[before, 1]
+        at = before
+    if at != head or _in_order(m, first, m[port + PORT_ENTRY], arrival, entry):
+        pool[at, 0], pool[at, 1] = arrival, entry
+        return False
+    pool[at, 0], pool[at, 1] = first, m[port + PORT_ENTRY]
+    _put_first(m, port, entry, arrival)
+    return True
+
+
+@jit
+def _in_order(m, time, entry, later_time, later):
+    return time < later_time or (time == later_time and comes_first(m, entry, later))
+
+
+@jit
+def _put_first(m, port, entry, arrival):
+    m[port + PORT_FS], m[port + PORT_ENTRY], m[port + PORT_OWNER] = arrival, entry, owner_of(m, entry)
+
+
+@jit
+def has_block(m, pool):
+    """Whether a queue can be given a block."""
+    return m[POOL_FREE] != codes.NONE or m[POOL_N] < pool.shape[0]
+
+
+@jit
+def take_block(m, pool, port):
+    """Give a port's queue a block more, at its end; answers its first slot."""
+    tail, block = m[port + PORT_TAIL], m[POOL_FREE]
+    if block != codes.NONE:
+        m[POOL_FREE] = pool[block, 1]
+    else:
+        block = m[POOL_N]
+        m[POOL_N] = block + BLOCK
+    if m[port + PORT_HEAD] == tail:
+        m[port + PORT_HEAD] = block + 1
+    else:
+        pool[block, 0] = tail - BLOCK
+        pool[tail - BLOCK, 1] = block
+    return block + 1
+
+
+@jit
+def leave_block(m, pool, port):
+    """Return the block of which a port's queue has just left the last flit, and go on to the next."""
+    head = m[port + PORT_HEAD]
+    block = (head - 1) & -BLOCK
+    if head == m[port + PORT_TAIL]:
+        m[port + PORT_HEAD], m[port + PORT_TAIL] = 0, 0
+    else:
+        m[port + PORT_HEAD] = pool[block, 1] + 1
+    pool[block, 1] = m[POOL_FREE]
+    m[POOL_FREE] = block
+
+
+@jit
+def slot_before(pool, slot):
+    """The slot of the flit before one that is not the first."""
+    return slot - 1 if slot & (BLOCK - 1) != 1 else pool[slot - 1, 0] + BLOCK - 1
+
+
+@jit
+def enlarge(pool):
+    """A pool with twice the room."""
+    more = np.empty((2 * pool.shape[0], 2), np.int64)
+    more[: pool.shape[0]] = pool
+    return more

@@ -27,7 +27,8 @@ JOB_FREE_N = 9
 FLIGHT_FREE = 10
 FLIGHT_FREE_N = 11
 FLYING = 12  # flights taken
-POOL_N = 13  # queue slots handed out to ports
+POOL_N = 13  # slots of the pool ever handed out
+POOL_FREE = 31  # first of a chain of free blocks of the pool, or NONE
 # Settings.
 HYBRID = 14  # 1: transfers that meet nobody are done in closed form
 FLIT_BYTES = 15
@@ -42,7 +43,7 @@ AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_F
 # Where tables stand.
 HEAP, BOUNDS, LANDED, TERMS = 32, 33, 34, 35
 THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
-STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORT_FS, PORTS, WORD_FS = 42, 43, 44, 45, 46, 47, 48, 49, 50
+STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORTS, WORD_FS = 42, 43, 44, 45, 46, 47, 48, 49
 HEADER = 64
 
 # `PENDING` has a bit for every station with flits, by rank, 64 a word; `WORD_FS` when the next
@@ -84,8 +85,7 @@ JOB_TOKEN = 4  # next token of a plan still queued whole, or NONE
 JOB_NEXT = 5  # next in a server's queue, or in the chain of free jobs
 JOB_COLUMNS = 6
 
-# A flight is followed by its gates (one a step: earliest arrival there, set by the first flit, or NONE), then by its
-# source entries (one a stripe).
+# A flight is followed by its hops (one a step), then by its source entries (one a stripe).
 FLIGHT_FIRST = 0  # first step of its route
 FLIGHT_FLITS = 1  # how many
 FLIGHT_OWNER = 2  # its job's owner: decides ties
@@ -106,8 +106,19 @@ FLIGHT_END = 16  # first step after its route
 FLIGHT_CLAIMS = 17  # 1: its stations count it as a user
 FLIGHT_SIZE = 18  # words of this row, gates and source entries included
 FLIGHT_SOURCES = 19  # where its source entries stand
-FLIGHT_GATES = 24
+FLIGHT_HOPS = 24
 FLIGHT_ALIGN = 8  # flights stand at multiples of this
+
+# What a flit finds at a station of its flight's route: all that is needed to pass it on, in one half of a cache line.
+HOP_NEXT = 0  # where the port stands that is entered next, of stripe 0; plus flags
+HOP_OWNER = 1  # of the flight
+HOP_FLIGHT = 2
+HOP_GATE = 3  # earliest arrival here, set by the first flit; or NONE
+HOP_COLUMNS = 4
+HOP_GATED = 1  # flag: there is a node with an overhead before the next station
+HOP_STRIPED = 2  # flag: this station or the next is one of a striped memory's
+HOP_ENDS = 4  # flag: after this station comes the destination, or a node that forwards whole messages
+HOP_FLAGS = 7
 
 SOURCE_FS = 0  # since when the flits not yet served stand before the station
 SOURCE_ENTRY = 1  # the next of them, packed
@@ -144,19 +155,25 @@ STEP_COLUMNS = 8
 ROUTE_START, ROUTE_END, ROUTE_LEAD_FS, ROUTE_TAIL_FS, ROUTE_PROPAGATION_FS, ROUTE_DIRECTION = 0, 1, 2, 3, 4, 5
 ROUTE_COLUMNS = 6
 
-PORT_RING = 0  # where its queue stands in the pool
-PORT_MASK = 1  # length of the queue - 1
-PORT_HEAD = 2  # taken so far
-PORT_TAIL = 3  # put in so far
-PORT_COLUMNS = 4
+# Ports stand at multiples of 8. The first flit of a port's queue stands in the port, the others in blocks of the pool.
+PORT_FS = 0  # arrival of the first flit, or NEVER: there is none
+PORT_ENTRY = 1  # the first flit, packed
+PORT_OWNER = 2  # of the first flit's flight
+PORT_HEAD = 3  # slot of the second flit
+PORT_TAIL = 4  # slot after that of the last flit; the same as the head if there is no second
+PORT_STATION = 5  # that is entered
+PORT_COLUMNS = 8
+
+# The pool is int64[slot, 2], a row a queued flit: arrival and packed flit; the first row of a block is (block before, block
+# after). A block is taken when a flit needs it and returned when its last flit leaves, so that few are in use and those
+# are in the cache: rings that grew cost more in page faults than all else together.
+BLOCK = 32  # slots
 
 OP_ISSUE_FS, OP_START_FS, OP_END_FS, OP_COLUMNS = 0, 1, 2, 3  # of the times of rows; NONE: not yet
 
-# A queued flit is packed as flight / FLIGHT_ALIGN << FLIGHT_SHIFT | flit << FLIT_SHIFT | step.
-FLIT_SHIFT = 10
-FLIGHT_SHIFT = 35
-STEP_MASK = (1 << FLIT_SHIFT) - 1
-FLITS_MOST = 1 << (FLIGHT_SHIFT - FLIT_SHIFT)  # of one transfer
+# A queued flit is packed as hop / HOP_COLUMNS << FLIT_SHIFT | how many flits of its flight come after it.
+FLIT_SHIFT = 25
+FLITS_MOST = 1 << FLIT_SHIFT  # of one transfer
 FLIT_MASK = FLITS_MOST - 1
 
 NEVER = 1 << 62

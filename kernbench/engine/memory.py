@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from kernbench.engine.network import Network
     from kernbench.machine.machine import Machine
 
-_FLIGHTS_MOST_WORDS = at.FLIGHT_ALIGN << (63 - at.FLIGHT_SHIFT)  # what a packed flit can point at
-_FIRST_RING = 8  # flits a port queue holds before it is given a longer ring
-_SWEEP_FLITS = 96  # flits of the median link in the longest sweep: beyond this, queues outgrow the cache
+_FLIGHTS_MOST_WORDS = at.HOP_COLUMNS << (63 - at.FLIT_SHIFT)  # what a packed flit can point at
+_SWEEP_FLITS = 1024  # flits of the median link in the longest sweep: so many can stand in a queue that need not
 _SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
 
 
@@ -33,12 +32,14 @@ class Memory:
         self._room: dict[int, int] = {}  # words of the region of each base
         self._stations = len(machine.stations.fs_per_flit)
         self._flights = 0
+        self._flight_blocks: list[tuple[int, int]] = []  # where each begins, how many it holds
         self._stripes = 0
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         header = self.words
         header[at.HYBRID] = int(hybrid)
         header[at.FLIT_BYTES] = machine.flit_bytes
-        header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE]] = codes.NONE
+        header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
+        header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE]] = codes.NONE
         header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
         flit_fs = int(np.median(machine.stations.fs_per_flit))
         self._cap_fs = _SWEEP_FLITS * flit_fs
@@ -65,7 +66,7 @@ class Memory:
         """The region of a base, with room for so many words; what it held is kept."""
         room = self._room.get(base, 0)
         if words > room:
-            start = self._take(max(words, 2 * room))
+            start = self._take(max(words, 2 * room), at.PORT_COLUMNS)
             old = int(self.words[base])
             self.words[start : start + room] = self.words[old : old + room]
             self.words[base] = start
@@ -142,19 +143,16 @@ class Memory:
         self._fit(at.LANDED, self._flights)
         places = start + step * np.arange(rows)
         self.words[places + at.FLIGHT_SIZE] = step
-        self.words[places + at.FLIGHT_SOURCES] = places + at.FLIGHT_GATES + self.words[at.MAX_STEPS]
+        self.words[places + at.FLIGHT_SOURCES] = places + at.FLIGHT_HOPS + self.words[at.MAX_STEPS] * at.HOP_COLUMNS
+        self.words[places + at.FLIGHT_BASE] = codes.NONE
+        self._flight_blocks.append((start, rows))
         self._chain(start, rows, step, at.FLIGHT_NEXT, at.FLIGHT_FREE, at.FLIGHT_FREE_N)
 
     def _widen_flights(self, steps: int, stripes: int) -> None:
-        """Flights from now on have room for longer routes; those without it are not used again once they have landed.
-
-        Errors: OverflowError for a route longer than a packed flit can name.
-        """
-        if steps > at.STEP_MASK:
-            raise OverflowError(f"a route has {steps} steps; {at.STEP_MASK} is the most")
+        """Flights from now on have room for longer routes; those without it are not used again once they have landed."""
         steps = _aligned(max(int(self.words[at.MAX_STEPS]), steps))
         stripes = max(self._stripes, stripes)
-        words = at.FLIGHT_GATES + steps + _aligned(stripes * at.SOURCE_COLUMNS)
+        words = at.FLIGHT_HOPS + steps * at.HOP_COLUMNS + _aligned(stripes * at.SOURCE_COLUMNS)
         if steps == self.words[at.MAX_STEPS] and stripes == self._stripes:
             return
         self.words[at.MAX_STEPS], self._stripes = steps, stripes
@@ -181,8 +179,10 @@ class Memory:
     def lay_network(self, network: Network, steps: int, stripes: int) -> None:
         """Steps, routes, ports and the order of visits of a network that may have gained routes.
 
-        Ports of known (station, feeder) pairs keep their queues; new ones get rings.
+        Ports of known (station, feeder) pairs keep their queues; flights under way learn where they stand now.
         """
+        from kernels_jit.flights import renew_hops
+
         self._widen_flights(steps, stripes)
         step = network.step.copy()
         step[:, at.STEP_STATION] = self.words[at.STATIONS] + step[:, at.STEP_STATION] * at.STATION_COLUMNS
@@ -191,7 +191,8 @@ class Memory:
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
         self._lay_ports(network)
         stations = self.stations
-        stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = network.port_start[:-1], network.port_start[1:]
+        port_at = self.words[at.PORTS] + network.port_start * at.PORT_COLUMNS
+        stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = port_at[:-1], port_at[1:]
         stations[:, at.STATION_RANK] = network.rank
         order = np.argsort(network.rank)
         self.write(at.STATION_AT, self.words[at.STATIONS] + order * at.STATION_COLUMNS)
@@ -200,23 +201,17 @@ class Memory:
         np.bitwise_or.at(pending, ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
         self.write(at.PENDING, pending.view(np.int64))
         self.write(at.WORD_FS, np.zeros(len(pending), np.int64))
+        for start, rows in self._flight_blocks:
+            renew_hops(self.words, start, rows)
 
     def _lay_ports(self, network: Network) -> None:
         pairs, known = network.pairs, self._pairs
         keep = np.searchsorted(pairs, known)
-        fresh = np.ones(len(pairs), bool)
-        fresh[keep] = False
-        used, more = int(self.words[at.POOL_N]), int(fresh.sum())
-        self.words[at.POOL_N] = used + _FIRST_RING * more
         ports = np.zeros((len(pairs), at.PORT_COLUMNS), np.int64)
-        ports[fresh, at.PORT_RING] = used + _FIRST_RING * np.arange(more)
-        ports[fresh, at.PORT_MASK] = _FIRST_RING - 1
-        arrivals = np.full(len(pairs), NEVER, np.int64)
-        if len(known):
-            ports[keep] = self.table(at.PORTS, len(known), at.PORT_COLUMNS)
-            arrivals[keep] = self.table(at.PORT_FS, len(known), 1)[:, 0]
+        ports[:, at.PORT_FS] = NEVER
+        ports[keep] = self.table(at.PORTS, len(known), at.PORT_COLUMNS)
+        ports[:, at.PORT_STATION] = self.words[at.STATIONS] + pairs // self._stations * at.STATION_COLUMNS
         self.write(at.PORTS, ports)
-        self.write(at.PORT_FS, arrivals)
         self._pairs = pairs
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MODES = ("hybrid", "flit")
 
+_FIRST_POOL = 128 * at.BLOCK  # slots
 _EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
 
 
@@ -57,7 +58,7 @@ class Session:
         self._memory = Memory(self.machine, hybrid=mode == "hybrid")
         self._times = np.zeros((0, at.OP_COLUMNS), np.int64)  # of the rows of the op table
         self._builder = NetworkBuilder(self.machine)
-        self._pool = np.zeros((0, 2), np.int64)  # queued flits: arrival, packed flit
+        self._pool = np.empty((_FIRST_POOL, 2), np.int64)  # queued flits, see `kernels_jit.state`
         self._known = _Known()
 
     def run(
@@ -110,7 +111,6 @@ class Session:
         self._load_times()
         if self._builder.add_rows(program.op, known.rows):
             memory.lay_network(self._builder.build(), *self._builder.widths())
-            self._fit_pool()
         known.rows, known.counters = program.row_count, len(program.counter_labels)
         for number, first, end in chunks:
             thread = int(memory.words[at.THREADS]) + number * at.THREAD_COLUMNS
@@ -144,13 +144,6 @@ class Session:
             bigger = np.full((max(rows, 2 * len(self._times)), at.OP_COLUMNS), codes.NONE, np.int64)
             bigger[: len(self._times)] = self._times
             self._times = bigger
-
-    def _fit_pool(self) -> None:
-        used = int(self._memory.words[at.POOL_N])
-        if used > len(self._pool):
-            pool = np.zeros((2 * used, 2), np.int64)
-            pool[: len(self._pool)] = self._pool
-            self._pool = pool
 
     def _wake(self, number: int) -> None:
         from kernels_jit.heap import schedule
