@@ -20,21 +20,32 @@ from kernbench.spec.model import Model, check
 from kernbench.spec.yaml import Mark, load, mark_tree
 
 FILE = "ccl.yaml"
+OTHERS: dict[str, str] = {  # the algorithms of all collectives but all_reduce, where no file says otherwise
+    "all_gather": "ring_all_gather",
+    "reduce_scatter": "ring_reduce_scatter",
+    "broadcast": "ring_broadcast",
+    "reduce": "ring_reduce",
+    "all_to_all": "ring_all_to_all",
+    "barrier": "tree_barrier",
+}
 BufferKind = Literal["tcm", "sram", "hbm"]
 BUFFER_KINDS = ("tcm", "sram", "hbm")
 Root = Literal["centre", "corner"]
+
+
+Other = Literal["all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier"]
 
 
 class Defaults(Model):
     """What holds for all algorithms; the figures of the queues are those of the documents."""
 
     algorithm: str = "lrab_hierarchical_allreduce"  # of all_reduce
-    collectives: dict[str, str] = Field(default_factory=dict)  # the algorithm of each other collective
+    collectives: dict[Other, str] = Field(default_factory=dict)  # the algorithm of each other collective
     buffer_kind: BufferKind = "tcm"
-    backpressure: Literal["poll", "sleep"] = "sleep"
+    backpressure: Literal["poll", "sleep"] = "sleep"  # how a CPU waits for a slot; it has nothing else to do meanwhile
     n_slots: Count = 4
     slot_size: Bytes = 4096
-    vc_chunk_size: Bytes = 256
+    vc_chunk_size: Bytes = 256  # of a virtual channel; on the fabric a message goes in flits of the machine
     ipcq_credit_size_bytes: BytesOrZero = 16
     world_size: Count | None = None
     root: Root = "centre"  # the cube to which a hierarchy reduces
@@ -80,13 +91,10 @@ class Config:
     spec: CclFile
 
     def algorithm(self, collective: str = "all_reduce") -> tuple[str, Entry]:
-        """The name and entry of the algorithm of a collective. Errors: InputError if none is configured."""
+        """The name and entry of the algorithm of a collective."""
         defaults = self.spec.defaults
-        name = defaults.algorithm if collective == "all_reduce" else defaults.collectives.get(collective)
-        if name is None:
-            raise InputError(
-                f"{self.where}: no algorithm is configured for {collective}; name one under defaults.collectives"
-            )
+        others = {**OTHERS, **defaults.collectives}
+        name = defaults.algorithm if collective == "all_reduce" else others[collective]
         return name, self.spec.algorithms.get(name, Entry())
 
     def load(self, collective: str = "all_reduce") -> Algorithm:
