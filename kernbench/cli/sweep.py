@@ -34,10 +34,18 @@ MOST_SHOWN = 3  # failed points named one by one
     "--out", type=click.Path(path_type=Path), help="Where rows are kept.  [default: results/<name of the grid>]"
 )
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
+@click.option(
+    "--scheduler",
+    metavar="local|processes|tcp://HOST:PORT",
+    default="local",
+    help="Who runs the points: this computer's own workers, a Dask cluster of processes here, or the one at an address.",
+)
 @click.option("--retry", is_flag=True, help="Run the points that failed before once more.")
 @click.option("--dry-run", is_flag=True, help="Check the grid and say what would run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-def command(grid: str, out: Path | None, workers: int | None, retry: bool, dry_run: bool, as_json: bool) -> int:
+def command(
+    grid: str, out: Path | None, workers: int | None, retry: bool, dry_run: bool, as_json: bool, scheduler: str
+) -> int:
     """Run a bench at every point of GRID; keep a table and a plot.
 
     GRID is a YAML file, or the name of one in sweeps/. Finished points are kept as they finish: stop when you like, run
@@ -56,7 +64,7 @@ def command(grid: str, out: Path | None, workers: int | None, retry: bool, dry_r
     _announce(plan)
     try:
         with _progress(plan) as on_point:
-            result = run_plan(plan, workers, on_point)
+            result = run_plan(plan, workers, on_point, scheduler=scheduler)
         _show(result, as_json)
     except KeyboardInterrupt:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)

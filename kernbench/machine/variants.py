@@ -48,6 +48,16 @@ class Variants:
         """What may differ, as far as is known."""
         return self._origins.fields - self._refuted
 
+    @property
+    def proved(self) -> frozenset[str]:
+        """The fields that have been held against a machine compiled in full."""
+        return frozenset(self._proved)
+
+    def value(self, path: str, value: object) -> float:
+        """A value of one of `fields` as a number in the field's unit. Errors: as `machine`."""
+        section, _, name = path.partition(".")
+        return float(getattr(self._sections({path: value})[section], name))
+
     def machine(self, figures: Mapping[str, object]) -> Machine | None:
         """The machine with these values of `fields`, as typed; None if it has to be compiled by itself after all.
 

@@ -1,9 +1,9 @@
 """Worker processes that may die without harm.
 
-Each worker has a pipe of its own and one point at a time, so when one dies (killed for its memory, a crash in compiled
-code) we know which point it had: that point is tried once more in a fresh worker, then given up, and nothing else is
-lost. `concurrent.futures` cannot say which point it was, and its workers outlive a parent that is killed; ours see the
-end of their pipe and go.
+Each worker has a pipe of its own and one batch at a time, so when one dies (killed for its memory, a crash in compiled
+code) we know which points it had: those whose rows have not come are tried one by one, in fresh workers, and one that
+kills its worker again and again is given up. `concurrent.futures` cannot say which point it was, and its workers outlive a
+parent that is killed; ours see the end of their pipe and go.
 
 Workers are forked from a server process that has imported what they need and started no threads, since a fork of a
 process in which numba or polars have threads can hang; where there is no such server, they are spawned.
@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 import types
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -22,44 +23,48 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from kernbench.sweep.batch import Batch
 from kernbench.sweep.point import Point
 from kernbench.sweep.row import LOST, failed_row
-from kernbench.sweep.work import RunPoint, attempt
+from kernbench.sweep.work import RunPoint, attempt_all
 
 MOST_TRIES = 2
+TELLING_S = 0.05  # how long a worker may keep rows to itself
 
 Outcome = tuple[Point, dict[str, Any]]  # a point with its row
 Outcomes = Generator[Outcome, None, None]
-Task = tuple[Point, int]  # a point with the number of this try
+Task = tuple[Batch, int]  # a batch with the number of this try
 
 
-def run_here(points: Iterable[Point], run: RunPoint) -> Outcomes:
+def run_here(batches: Iterable[Batch], run: RunPoint) -> Outcomes:
     """Run points one after the other in this process."""
-    return ((point, attempt(run, point)) for point in points)
+    for batch in batches:
+        yield from zip(batch.points, attempt_all(run, batch), strict=True)
 
 
-def run_in_workers(points: Iterable[Point], run: RunPoint, workers: int) -> Outcomes:
+def run_in_workers(batches: Iterable[Batch], run: RunPoint, workers: int) -> Outcomes:
     """Run points in worker processes; yields each as it finishes, in no fixed order.
 
     `run` must be importable by its name. When the iterator is closed, workers that are still at a point are killed.
     """
-    waiting: deque[Task] = deque((point, 1) for point in points)
+    waiting: deque[Task] = deque((batch, 1) for batch in batches)
     start = _starter(run)
     crew: list[_Worker] = []
     try:
         while _hand_out(waiting, crew, workers, start):
             for worker in _ready(crew):
-                point, tries = worker.take_task()
-                row = worker.collect()
-                if row is not None:
-                    yield point, row
+                rows = worker.collect()
+                if rows is not None:
+                    yield from rows
                     continue
+                (batch, tries), left = worker.take_task()
                 crew.remove(worker)
-                worker.stop()
-                if tries < MOST_TRIES:
-                    waiting.append((point, tries + 1))
+                worker.stop(at_work=True)
+                if tries < MOST_TRIES or len(batch) > 1:
+                    again = 1 if len(batch) > 1 else tries + 1
+                    waiting.extend((Batch((point,), batch.alike), again) for point in left)
                 else:
-                    yield point, _lost_row(point, worker.exit_code)
+                    yield from ((point, lost_row(point, _cause(worker.exit_code))) for point in left)
     finally:
         for worker in crew:
             worker.stop()
@@ -72,27 +77,34 @@ class _Worker:
         self.pipe = pipe
         self.task: Task | None = None
         self.exit_code: int | None = None
+        self._left: deque[Point] = deque()  # of the task, points whose rows have not come
         self._process = process
 
     def give(self, task: Task) -> None:
         self.task = task
+        self._left = deque(task[0].points)
         with suppress(OSError):  # it is dead: `collect` will find out
             self.pipe.send(task[0])
 
-    def take_task(self) -> Task:
+    def take_task(self) -> tuple[Task, list[Point]]:
+        """Its task, and the points of it that are left."""
+        assert self.task is not None
         task, self.task = self.task, None
-        assert task is not None
-        return task
+        return task, list(self._left)
 
-    def collect(self) -> dict[str, Any] | None:
-        """The row that has arrived; None when the process is dead."""
+    def collect(self) -> list[Outcome] | None:
+        """The rows that have arrived, with their points; None when the process is dead."""
         try:
-            return self.pipe.recv()
+            rows = self.pipe.recv()
         except (EOFError, OSError):
             return None
+        found = [(self._left.popleft(), row) for row in rows]
+        if not self._left:
+            self.task = None
+        return found
 
-    def stop(self) -> None:
-        if self.task is not None:
+    def stop(self, *, at_work: bool = False) -> None:
+        if at_work or self.task is not None:
             self._process.kill()
         self.pipe.close()
         self._process.join()
@@ -118,13 +130,16 @@ def _ready(crew: list[_Worker]) -> list[_Worker]:
     return [worker for worker in crew if worker.pipe in ready]
 
 
-def _lost_row(point: Point, exit_code: int | None) -> dict[str, Any]:
-    cause = f"exit code {exit_code}"
-    if exit_code is not None and exit_code < 0:
-        cause = f"killed by {signal.Signals(-exit_code).name}"
+def lost_row(point: Point, cause: str) -> dict[str, Any]:
+    """The row of a point that has killed its worker `MOST_TRIES` times."""
     died = f"the worker process died {MOST_TRIES} times at this point ({cause})"
-    sentence = f"{died}; with fewer workers each has more memory"
-    return {**failed_row(LOST, sentence), "key": point.key}
+    return {**failed_row(LOST, f"{died}; with fewer workers each has more memory"), "key": point.key}
+
+
+def _cause(exit_code: int | None) -> str:
+    if exit_code is not None and exit_code < 0:
+        return f"killed by {signal.Signals(-exit_code).name}"
+    return f"exit code {exit_code}"
 
 
 def _starter(run: RunPoint) -> Callable[[], _Worker]:
@@ -136,7 +151,7 @@ def _starter(run: RunPoint) -> Callable[[], _Worker]:
     def start() -> _Worker:
         ours, theirs = context.Pipe()
         process = context.Process(target=_serve, args=(theirs, run, os.getcwd(), dict(os.environ)), daemon=True)
-        with _script_hidden(unless=run.__module__ == "__main__"):
+        with script_hidden(unless=run.__module__ == "__main__"):
             process.start()
         theirs.close()
         return _Worker(process, ours)
@@ -145,7 +160,7 @@ def _starter(run: RunPoint) -> Callable[[], _Worker]:
 
 
 @contextmanager
-def _script_hidden(*, unless: bool) -> Iterator[None]:
+def script_hidden(*, unless: bool) -> Iterator[None]:
     """Hide the caller's script, which multiprocessing would run again in every worker; workers need nothing of it."""
     script = sys.modules["__main__"]
     if not unless:
@@ -157,10 +172,17 @@ def _script_hidden(*, unless: bool) -> Iterator[None]:
 
 
 def _serve(pipe: Connection, run: RunPoint, directory: str, environment: dict[str, str]) -> None:
-    """A worker's life: points in, rows out, until the pipe ends. Ctrl-C is the parent's to answer."""
+    """A worker's life: batches in, rows out, until the pipe ends. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.chdir(directory)
     os.environ.update(environment)
     with suppress(EOFError, OSError):
         while True:
-            pipe.send(attempt(run, pipe.recv()))
+            rows, sent = [], time.monotonic()
+            for row in attempt_all(run, pipe.recv()):
+                rows.append(row)
+                if time.monotonic() - sent > TELLING_S:
+                    pipe.send(rows)
+                    rows, sent = [], time.monotonic()
+            if rows:
+                pipe.send(rows)

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 import kernbench.engine
 import kernbench.host.run
+import kernbench.sweep.shared
 import kernbench.sweep.work  # noqa: F401

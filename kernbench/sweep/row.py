@@ -17,6 +17,8 @@ OK, ERROR, LOST = "ok", "error", "lost"
 COLUMNS: dict[str, type] = {
     "latency_ns": float,  # first launch leaves the host → last completion is back
     "pe_exec_ns": float,  # launch barrier → last PE has finished
+    "lower_ns": float,  # bounds of the latency, where there were no events
+    "upper_ns": float,
     "bottleneck": str,  # the kind of part that is busiest
     "bottleneck_part": str,  # the busiest of that kind
     "bottleneck_utilisation": float,  # 0 … 1
@@ -40,8 +42,8 @@ FIGURES = tuple(name for name in COLUMNS if name not in ("status", "error", "key
 
 
 def ok_row(result: object) -> dict[str, Any]:
-    """The row of a finished run (a RunResult), but for its key and stamp."""
-    return {**{name: getattr(result, name) for name in FIGURES}, "status": OK, "error": None}
+    """The row of a finished run (a RunResult), but for its key and stamp; what was not found out is null."""
+    return {**{name: getattr(result, name, None) for name in FIGURES}, "status": OK, "error": None}
 
 
 def failed_row(status: str, sentence: str, wall_s: float | None = None) -> dict[str, Any]:

@@ -6,20 +6,19 @@ row is on the disk.
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from kernbench.engine.warmth import must_compile
-from kernbench.errors import InputError
+from kernbench.errors import RunError
+from kernbench.sweep.execute import LOCAL, Crew, OnPoint, execute
+from kernbench.sweep.grid import Grid
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
-from kernbench.sweep.points import Points
-from kernbench.sweep.pool import Outcome, Outcomes, run_here, run_in_workers
+from kernbench.sweep.result import SweepResult
 from kernbench.sweep.row import OK, Row
+from kernbench.sweep.searching import run_search
 from kernbench.sweep.store import Store, write_whole
 from kernbench.sweep.table import build_table
 from kernbench.sweep.work import RunPoint, run_point
@@ -29,95 +28,119 @@ if TYPE_CHECKING:
 
 TABLE = "table.parquet"
 
-OnPoint = Callable[[Point, Row], object]
-
-
-@dataclass(frozen=True, slots=True)
-class SweepResult:
-    """A finished sweep."""
-
-    plan: Plan
-    table: polars.DataFrame  # sweep/table.py
-    table_path: Path
-    failed: int  # points without a result
-    wall_s: float
+GridLike = str | Path | Mapping[str, Any]
 
 
 def run_plan(
-    plan: Plan, workers: int | None = None, on_point: OnPoint | None = None, run: RunPoint = run_point
+    plan: Plan,
+    workers: int | None = None,
+    on_point: OnPoint | None = None,
+    run: RunPoint = run_point,
+    *,
+    fail_fast: bool = False,
+    scheduler: str = LOCAL,
 ) -> SweepResult:
-    """Run the missing points of a plan and write `table.parquet`.
+    """Run the missing points of a plan, or for a search all that it asks for, and write `table.parquet`.
 
-    `workers` is a number of processes (default: one a core, no more than points); with 1 all runs in this process.
+    `workers` is a number of processes (default: one a core, no more than points); with 1 all runs in this process. They
+    are of this computer, or with `scheduler` "processes" or "tcp://host:port" those of a Dask cluster.
     `on_point(point, row)` hears of every point once it is on the disk, in no fixed order. On Ctrl-C (KeyboardInterrupt)
-    what has finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1.
+    what has finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1; with
+    `fail_fast`, RunError at the first point that fails, once its row is kept.
     """
+    crew = Crew(workers, scheduler, run)
+    hear = on_point or (lambda _point, _row: None)
+    if fail_fast:
+        hear = _stopping(plan.grid, hear)
+    if plan.grid.method == "optimise":
+        return run_search(plan, lambda part: _run_missing(part, crew, hear))
+    return _run_missing(plan, crew, hear)
+
+
+def _run_missing(plan: Plan, crew: Crew, on_point: OnPoint) -> SweepResult:
     started = time.perf_counter()
-    count = _count_workers(workers, len(plan.missing))
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
-    outcomes = _outcomes(plan.missing, run, count)
     try:
-        _keep(outcomes, store, on_point or (lambda _point, _row: None))
+        execute(plan.missing, store, crew, on_point)
     finally:
-        outcomes.close()
         table = _write_table(plan, store)
     failed = sum(status != OK for status in table["status"])
     return SweepResult(plan, table, plan.directory / TABLE, failed, time.perf_counter() - started)
 
 
 def run_sweep(
-    grid: str | Path | Mapping[str, Any],
+    grid: GridLike,
     out: Path | str | None = None,
     workers: int | None = None,
     on_point: OnPoint | None = None,
     *,
     retry: bool = False,
+    fail_fast: bool = False,
+    scheduler: str = LOCAL,
     run: RunPoint = run_point,
 ) -> SweepResult:
     """Plan a sweep and run what is missing; see `plan_sweep` and `run_plan`."""
-    return run_plan(plan_sweep(grid, out, retry=retry), workers, on_point, run)
+    plan = plan_sweep(grid, out, retry=retry)
+    return run_plan(plan, workers, on_point, run, fail_fast=fail_fast, scheduler=scheduler)
 
 
+@overload
 def sweep(
-    grid: str | Path | Mapping[str, Any], out: Path | str | None = None, workers: int | None = None
-) -> polars.DataFrame:
+    grid: GridLike,
+    out: Path | str | None = None,
+    workers: int | None = None,
+    *,
+    retry: bool = False,
+    fail_fast: bool = False,
+    scheduler: str = LOCAL,
+    lazy: Literal[False] = False,
+) -> polars.DataFrame: ...
+@overload
+def sweep(
+    grid: GridLike,
+    out: Path | str | None = None,
+    workers: int | None = None,
+    *,
+    retry: bool = False,
+    fail_fast: bool = False,
+    scheduler: str = LOCAL,
+    lazy: Literal[True],
+) -> polars.LazyFrame: ...
+def sweep(
+    grid: GridLike,
+    out: Path | str | None = None,
+    workers: int | None = None,
+    *,
+    retry: bool = False,
+    fail_fast: bool = False,
+    scheduler: str = LOCAL,
+    lazy: bool = False,
+) -> polars.DataFrame | polars.LazyFrame:
     """Run a bench at every point of a grid (a file, a name in `sweeps/` or a mapping) and return the table.
 
     Rows are also kept under `out` (default: results/<name of the grid>), and found there the next time. A point that
-    fails is a row with its error. Errors: InputError of all that is wrong with the grid.
+    fails is a row with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep.
+    `scheduler` is "local", "processes" or the address of a Dask scheduler. With
+    `lazy`, a scan of the table on the disk is returned in its place. Errors: InputError of all that is wrong with the
+    grid; RunError with `fail_fast`.
     """
-    return run_sweep(grid, out, workers).table
+    result = run_sweep(grid, out, workers, retry=retry, fail_fast=fail_fast, scheduler=scheduler)
+    if not lazy:
+        return result.table
+    import polars
+
+    return polars.scan_parquet(result.table_path)
 
 
-def _keep(outcomes: Outcomes, store: Store, on_point: OnPoint) -> None:
-    unheard: list[Outcome] = []
-    try:
-        for outcome in outcomes:
-            unheard.append(outcome)
-            if store.append(outcome[1]):
-                _tell(unheard, on_point)
-    finally:
-        store.flush()
-        _tell(unheard, on_point)
+def _stopping(grid: Grid, on_point: OnPoint) -> OnPoint:
+    def hear(point: Point, row: Row) -> None:
+        on_point(point, row)
+        if row["status"] != OK:
+            where = " ".join(f"{axis.name}={point.columns.get(axis.name)}" for axis in grid.axes)
+            raise RunError(f"stopped at the first point that failed, {where}: {row['error']}")
 
-
-def _tell(unheard: list[Outcome], on_point: OnPoint) -> None:
-    while unheard:
-        on_point(*unheard.pop(0))
-
-
-def _outcomes(points: Points, run: RunPoint, workers: int) -> Outcomes:
-    here = len(points) if workers == 1 else int(must_compile())  # one process compiles the loops for all
-    yield from run_here(points[:here], run)
-    yield from run_in_workers(points[here:], run, workers)
-
-
-def _count_workers(workers: int | None, points: int) -> int:
-    if workers is not None and workers < 1:
-        raise InputError(f"workers are 1 or more, not {workers}")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(workers or cores, points))
+    return hear
 
 
 def _write_table(plan: Plan, store: Store) -> polars.DataFrame:

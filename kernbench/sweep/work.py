@@ -1,4 +1,4 @@
-"""Run one point, wherever that is: in this process or in a worker.
+"""Run points, wherever that is: in this process or in a worker.
 
 What a worker needs is imported by `preload`, once, in the process from which the workers are forked.
 """
@@ -8,14 +8,26 @@ from __future__ import annotations
 import contextlib
 import io
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import KernBenchError
-from kernbench.sweep.point import Point
-from kernbench.sweep.row import ERROR, failed_row, ok_row
+from kernbench.machine.origins import may_vary
+from kernbench.sweep.batch import Batch
+from kernbench.sweep.design import UNSET
+from kernbench.sweep.point import TOPOLOGY, Point
+from kernbench.sweep.points import Points
+from kernbench.sweep.row import ERROR, OK, failed_row, ok_row
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars
+
+    from kernbench.sweep.shared import Structure
 
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
+
+ANALYTIC = "analytic"
 
 
 def run_point(point: Point) -> object:
@@ -38,3 +50,62 @@ def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
     except (Exception, SystemExit) as error:  # a bench may raise anything; the sweep goes on
         sentence = f"unexpected {type(error).__name__}: {error}"
     return {**failed_row(ERROR, sentence, time.perf_counter() - started), "key": point.key}
+
+
+def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
+    """The rows of a batch, one after the other. Points that are alike share what is compiled and recorded for them."""
+    if run is run_point and batch.alike:
+        run = _run_alike
+    return (attempt(run, point) for point in batch.points)
+
+
+def _run_alike(point: Point) -> object:
+    structure = _find_structure(point)
+    result = None if structure is None or point.mode == ANALYTIC else structure.run(point)
+    return run_point(point) if result is None else result
+
+
+def bound_group(points: Points) -> polars.DataFrame | None:
+    """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself."""
+    started = time.perf_counter()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            structure = _find_structure(points[0])
+            if structure is None:
+                return None
+            found = structure.bound(_read_figures(structure, points), len(points))
+    except KernBenchError:  # which point it is of, and what of the others, is found out by each
+        return None
+    if found is None:
+        return None
+    import polars
+
+    wall_s = (time.perf_counter() - started) / len(points)
+    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "program_digest": structure.digest, "status": OK}
+    keys = polars.Series("key", points.keys.astype(str))
+    return polars.DataFrame(found).with_columns(keys, *(polars.lit(value).alias(name) for name, value in same.items()))
+
+
+def _find_structure(point: Point) -> Structure | None:
+    """Its structure, unless the point has none: then it fails by itself, with what is wrong."""
+    from kernbench.sweep.shared import find_structure
+
+    try:
+        return find_structure(point)
+    except (Exception, SystemExit):
+        return None
+
+
+def _read_figures(structure: Structure, points: Points) -> dict[str, np.ndarray]:
+    """float64[point] of each figure that an axis sets, in the unit of its field. Errors: InputError for a wrong value."""
+    import numpy as np
+
+    variants, design, found = structure.variants, points.design, {}
+    for name, values, chosen in zip(design.names, design.values, points.choices.T, strict=True):
+        field = name.removeprefix(TOPOLOGY)
+        if name.startswith(TOPOLOGY) and may_vary(field):
+            used, at = np.unique(chosen, return_inverse=True)
+            base = variants.base.figures[field]  # of points that do not set it
+            figures = [base if choice == UNSET else variants.value(field, values[choice]) for choice in used.tolist()]
+            found[field] = np.array(figures, np.float64)[at]
+    return found

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.machine import load_machine
-from kernbench.machine.origins import find_origins
+from kernbench.machine.origins import find_origins, may_vary
 
 pytestmark = pytest.mark.slow
 
@@ -46,3 +46,10 @@ def test_a_bare_network_does_not_vary():
     origins = find_origins(load_machine("mesh_8x8"))
     assert origins.known == ()
     assert (origins.service == -1).all()
+
+
+def test_what_may_vary_is_known_without_a_machine():
+    machine = load_machine("sip_2x4x4")
+    assert all(may_vary(field) for field in find_origins(machine).fields)
+    for field in ("hbm.channels", "ns_per_mm", "sips.count", "pe.tile_m", "pe_cpu.dispatch_cycles", "parts.hbm"):
+        assert not may_vary(field)
