@@ -57,10 +57,11 @@ def _show(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str]]) ->
 def _roofline(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return "no kernel multiplied anything or moved anything to or from memory"
-    by = "their GEMM engines" if found["bound"] == "compute" else "their slices of HBM"
+    by = "GEMM engines" if found["bound"] == "compute" else "slices of HBM"
+    pes = "1 PE needs" if found["pes"] == 1 else f"{found['pes']:,} PEs need"
     least = max(found["compute_ns"], found["memory_ns"])
     return (
-        f"bound by {found['bound']}: {found['pes']:,} PEs need {least:,.3f} ns for this at least, on {by}; "
+        f"bound by {found['bound']}: {pes} {least:,.3f} ns for this at least, by {by}; "
         f"kernels took {found['kernel_ns']:,.3f} ns, so {found['share']:.1%} of what is possible\n"
         f"compute {found['compute_ns']:,.3f} ns, memory {found['memory_ns']:,.3f} ns; "
         f"{found['achieved_tflops']:,.3f} of {found['attainable_tflops']:,.3f} TFLOPS, "

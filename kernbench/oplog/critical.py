@@ -1,7 +1,7 @@
 """The critical path of a run: the chain of waits and work that set its time, and what each piece of it was spent on.
 
 It begins at a row, such as the last to end, and goes from cause to cause (see `causes`) back to a start. Its pieces follow
-each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "pe_cpu". A transfer is split
+each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "io_cpu". A transfer is split
 by what it would have taken alone (`machine.passage`): the classes of links and memory channels that it passed, the overheads
 of the parts between, the wires; and what was asked of the issuer before. What it took beyond that is "contention", in flight,
 for links and memories with others. Queueing for an engine or a DMA channel is never on the path: there it is the one who was
@@ -103,10 +103,10 @@ class _Path:
         return self._program.threads[thread].name.partition("/")[0] if thread != NONE else ""
 
     def _exec(self, row: int, length: int) -> dict[str, int]:
-        """An engine by its class, a CPU by its kind of part."""
+        """By the class of the engine; of a processor by the kind of part, because those of a class differ."""
         machine, server = self._program.machine, int(self._op[row, 1])
-        node = machine.node_id.get(machine.server_name[server])
-        return {self._server_kind[server] if node is None else machine.node_kind[node]: length}
+        kind, node = self._server_kind[server], machine.node_id.get(machine.server_name[server])
+        return {machine.node_kind[node] if kind == "cpu" and node is not None else kind: length}
 
     def _delay(self, row: int, length: int) -> dict[str, int]:
         if self._op[row, 0] == Op.UNTIL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars
 import pytest
 
 from kernbench.cli.main import main
@@ -102,8 +103,6 @@ def test_a_slower_memory_takes_longer(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import polars
-
     assert run("--json", "--out", "results/one") == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["files"] == {"oplog": "results/one/oplog.parquet", "result": "results/one/result.json"}
@@ -111,6 +110,24 @@ def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixtu
     log = polars.read_parquet(own / summary["files"]["oplog"])
     assert {"start_fs", "end_fs", "component", "op_kind", "op_name"} <= set(log.columns)
     assert "dma_read" in log["op_name"]
+
+
+def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--explain", "--out", "out") == 0
+    lines = capsys.readouterr().out.splitlines()
+    titles = [
+        line for line in lines if line.startswith(("critical path: ", "utilisation while", "queueing", "roofline"))
+    ]
+    assert len(titles) == 4
+    assert lines[lines.index("roofline") + 1].startswith("bound by memory: 1 PE needs 4.000 ns for this at least, by slices of HBM; kernels took ")
+    assert lines[-2:] == ["wrote out/critical_path.parquet", "wrote out/utilisation.parquet"]
+    path = polars.read_parquet(own / "out" / "critical_path.parquet")
+    kept = json.loads((own / "out" / "result.json").read_text())
+    assert path["spent_ns"].sum() == pytest.approx(kept["latency_ns"])
+    assert run("--explain", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["explain"] == kept["explain"]
+    assert sum(found["explain"]["critical_path"].values()) == pytest.approx(found["latency_ns"])
 
 
 def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,6 +143,7 @@ def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixtu
     ("arguments", "code", "sentence"),
     [
         (["--mode", "magic"], 2, "unknown mode 'magic'"),
+        (["--explain", "--mode", "analytic"], 2, "--explain needs events, and analytic mode has none; use mode hybrid"),
         (["--device", "sip:7"], 2, "machine tiny has no device 'sip:7'; known: all, sip:0"),
         (["--topology", "tinny"], 2, "unknown topology 'tinny'; did you mean 'tiny'?"),
         (["--set", "n=many"], 2, "parameter 'n' of bench 'double' is int, as its default 256; got 'many'"),

@@ -9,6 +9,7 @@ import pytest
 
 from kernbench import run
 from kernbench.host.bench import load_file
+from tests.readme import make_checkout, read_steps, run_step, without_wall_time
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,3 +31,11 @@ def test_the_page_about_the_host(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_the_page_about_benches(tmp_path: Path) -> None:
     assert run(block("benches/README.md", tmp_path), "tiny", verify=True).verified is True
+
+
+@pytest.mark.slow
+def test_every_step_of_the_page_on_explanations(tmp_path: Path) -> None:
+    command, code = read_steps((ROOT / "docs" / "explain.md").read_text(encoding="utf-8"))
+    make_checkout(tmp_path)
+    assert without_wall_time(run_step(command, tmp_path)) == without_wall_time(command.output)
+    assert run_step(code, tmp_path).startswith("{'gemm': ")
