@@ -57,11 +57,12 @@ def _values(space: Space, units: list[float]) -> Iterator[tuple[str, Value]]:
 
 def _draws(space: Space) -> Iterator[list[float]]:
     grid = space.grid
-    drawn, count = 0, grid.samples
+    drawn = 0
     draw = DRAWS[grid.method](len(grid.groups), grid.seed)
     while drawn < MOST_DRAWS * grid.samples:
-        yield from draw(count).tolist()
-        drawn += count
+        units = draw(grid.samples)
+        yield from units.tolist()
+        drawn += len(units)
 
 
 def _random(dimensions: int, seed: int) -> Draw:
