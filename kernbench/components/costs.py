@@ -1,4 +1,4 @@
-"""What the work of a PE costs where the amount of it matters: products, elements, bytes in and out of TCM.
+"""What the work of a PE costs where the amount of it matters: products, elements, bytes in and out of TCM; and its order.
 
 A cost is amounts of figures, so a machine with other figures runs the same program. These are the costs of the standard parts;
 they need no parameters, and hence no sheet when a machine comes out of the cache. A part dropped in gives its own: a method of
@@ -8,6 +8,8 @@ the same name that answers {figure: amount} of its own figures. It must answer a
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+import numpy as np
 
 Amounts = Mapping[str, float]  # of the part's own figures
 
@@ -38,3 +40,15 @@ class TcmCosts:
     def write(self, nbytes: int) -> Amounts:
         """Bytes from the engines."""
         return {"write_byte": nbytes}
+
+
+class TileOrder:
+    """Of a tile-plan generator; no time, but what happens when. Pure: of the same tiles always the same."""
+
+    def order(self, m: int, k: int, n: int) -> np.ndarray:
+        """int64[token, 3]: the tile along m, k and n that each token takes, all of m x k x n once; k innermost."""
+        return np.indices((m, n, k), np.int64).reshape(3, -1).T[:, [0, 2, 1]]
+
+    def reads(self, order: np.ndarray) -> np.ndarray:
+        """bool[token, 2]: whether a token reads its tile of the first and of the second operand, or finds it in TCM."""
+        return np.ones((len(order), 2), np.bool_)

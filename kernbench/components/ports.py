@@ -11,6 +11,8 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+
 from kernbench.components.dropin import place
 from kernbench.components.part import Part, is_number
 from kernbench.errors import InputError, KernBenchError, suggest
@@ -71,6 +73,22 @@ def ask(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
                 f"and takes {MOST_FS:g} fs at most"
             )
     return found
+
+
+def plan(part: Part, tiles: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """The order of (m, k, n) tiles that a drop-in gives, and what each token reads. Errors: InputError with file:line."""
+    from kernbench.components.tiling import check_order, check_reads
+
+    order = _held(part, "order", tiles, lambda found: check_order(found, tiles))
+    return order, _held(part, "reads", (order,), lambda found: check_reads(found, order))
+
+
+def _held(part: Part, method: str, given: tuple[Any, ...], find_problem: Callable[[Any], str]) -> np.ndarray:
+    shown = f"{_named(part, method)}({', '.join(map(repr, given)) if method == 'order' else 'order'})"
+    found = _call(part, method, lambda: getattr(part, method)(*given), shown)
+    if problem := find_problem(found):
+        raise InputError(f"{place(type(part), method)}: {shown} must answer {problem}")
+    return np.asarray(found)
 
 
 def _call(part: Part, port: str, get: Callable[[], Any], shown: str = "") -> Any:

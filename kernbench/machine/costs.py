@@ -1,4 +1,7 @@
-"""What the work of a PE costs on one machine, as terms of durations: standard parts by their rows, others by their drop-ins."""
+"""What the work of a PE costs on one machine, as terms of durations, and in which order its tiles go.
+
+Standard parts answer by their rows, others by their drop-ins.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,23 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.components.costs import GemmCosts, MathCosts, TcmCosts
+from kernbench.components.costs import GemmCosts, MathCosts, TcmCosts, TileOrder
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kernbench.machine.machine import DropIn
 
 FLOP = "flop"  # a figure of 0 fs: with it products on another engine than the standard one are counted
 
 Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
 
-_STANDARD = {"pe_gemm": GemmCosts(), "pe_math": MathCosts(), "pe_tcm": TcmCosts()}
+_STANDARD: dict[str, Any] = {
+    "pe_gemm": GemmCosts(),
+    "pe_math": MathCosts(),
+    "pe_tcm": TcmCosts(),
+    "tiling": TileOrder(),
+}
 _ENGINES = {"gemm": ("pe_gemm", "product"), "math": ("pe_math", "elements")}
 _REQUEST = ("pe_fetch_store.overhead", 1)  # to the TCM
 
@@ -45,6 +55,15 @@ class Costs:
         """A function of so many elements on the element-wise engine."""
         return self.work("math", (function, count, bits))
 
+    def plan(self, m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """The order of m x k x n tiles, and what each token reads, as `TileOrder` says it."""
+        if "tiling" not in self._dropins:
+            standard = _STANDARD["tiling"]
+            return (order := standard.order(m, k, n)), standard.reads(order)
+        from kernbench.components import ports
+
+        return ports.plan(self._make("tiling"), (m, k, n))
+
     def read(self, nbytes: int) -> Terms:
         """Bytes out of TCM."""
         return self._find("pe_tcm", "read", nbytes)
@@ -72,11 +91,17 @@ class Costs:
     def _ask(self, part: str, method: str, given: tuple[Any, ...]) -> Mapping[str, float]:
         if part not in self._dropins:
             return getattr(_STANDARD[part], method)(*given)
-        from kernbench.components import dropin, ports
-        from kernbench.machine.families import FAMILIES
+        from kernbench.components import ports
 
+        return ports.ask(self._make(part), method, given)
+
+    def _make(self, part: str) -> Any:
+        """The drop-in of a part."""
         if part not in self._parts:
+            from kernbench.components import dropin
+            from kernbench.machine.families import FAMILIES
+
             own = self._dropins[part]
             standard = FAMILIES[self._family].parts()[part]
             self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, standard)
-        return ports.ask(self._parts[part], method, given)
+        return self._parts[part]

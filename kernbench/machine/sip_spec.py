@@ -16,6 +16,7 @@ from kernbench.components.fabric import IoNoc, Noc, PcieEp, Switch, Ucie
 from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
 from kernbench.components.part import Section
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
+from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, PE_BYTES, PES
 from kernbench.spec.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.spec.model import Model
@@ -197,6 +198,7 @@ class PartNames(Model):
     pe_tcm: str = "pe_tcm"
     pe_mmu: str = "pe_mmu"
     pe_ipcq: str = "pe_ipcq"
+    tiling: str = "tiling"
 
 
 class SipSpec(Model):
@@ -231,6 +233,7 @@ class SipSpec(Model):
     pe_tcm: PeTcm
     pe_mmu: PeMmu
     pe_ipcq: PeIpcq
+    tiling: Tiling
 
     @model_validator(mode="after")
     def _addresses_reach(self) -> SipSpec:

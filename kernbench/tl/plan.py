@@ -14,8 +14,9 @@ import numpy as np
 
 from kernbench.dtypes import bits, itemsize
 from kernbench.program.ops import NONE, Op
+from kernbench.program.program import ZERO
 from kernbench.tl.stages import Stages
-from kernbench.tl.tiling import grid_elements, grid_index, grid_starts, plan_gemm
+from kernbench.tl.tiling import STANDARD, grid_elements, grid_index, grid_starts, plan_gemm
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
@@ -29,21 +30,25 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
     gemm = note.kind == "gemm"
     tile_m, tile_k, tile_n = note.tile
     depth = tensors[0].shape[1] if gemm else 1
-    m, n, k, last = plan_gemm(prod(note.shape[:-1]), depth, note.shape[-1], tile_m, tile_k if gemm else 1, tile_n)
+    cuts = (prod(note.shape[:-1]), depth, note.shape[-1], tile_m, tile_k if gemm else 1, tile_n)
+    m, n, k, last, reads = plan_gemm(*cuts, costs.plan if gemm else STANDARD)
     tokens = np.arange(len(last))
     ends = np.flatnonzero(last)
     output_elements = grid_elements(m, n)
     stages = Stages(len(tokens))
 
     fetch_bytes = np.zeros(len(tokens), np.int64)
-    for tensor, grid in zip(tensors, ((m, k), (k, n)) if gemm else ((m, n), (m, n)), strict=False):
+    streamed = [reads[:, i] for i, tensor in enumerate(tensors) if tensor.streamed]
+    if streamed:  # all tokens of a plan begin at one server: those that read nothing pass it in no time
+        _add_jobs(stages, tokens[~np.any(streamed, axis=0)], low.tag("kept", "control"), place.dma_read, ZERO)
+    for i, (tensor, grid) in enumerate(zip(tensors, ((m, k), (k, n)) if gemm else ((m, n), (m, n)), strict=False)):
         tile_bytes = grid_elements(*grid) * itemsize(tensor.dtype)
         tiles = grid_index(*grid)
         fetch_bytes += tile_bytes[tiles]
         if tensor.streamed:
             low.pe.translate(tensor.addr, tensor.nbytes)  # a tile may miss the end of what is there, the whole does not
             va = tensor.addr + grid_starts(*grid, tensor.transposed) * itemsize(tensor.dtype)
-            _add_moves(stages, low, tokens, tiles, va, tile_bytes, write=False)
+            _add_moves(stages, low, tokens[reads[:, i]], tiles[reads[:, i]], va, tile_bytes, write=False)
     _add_jobs(stages, tokens, low.fetch_tag, place.tcm_read, low.durations(costs.fetch, fetch_bytes))
 
     widest = max(bits(tensor.dtype) for tensor in tensors)
@@ -74,7 +79,7 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
     return stages.lay_out()
 
 
-def _add_jobs(stages: Stages, tokens: np.ndarray, tag: int, server: int, durations: np.ndarray) -> None:
+def _add_jobs(stages: Stages, tokens: np.ndarray, tag: int, server: int, durations: int | np.ndarray) -> None:
     stages.add(tokens, tag, Op.EXEC, server, durations, NONE)
 
 

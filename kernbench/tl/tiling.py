@@ -1,14 +1,17 @@
 """How a matrix product is cut into tiles, and in which order they go through the pipeline.
 
-One token a tile of products, in order m, n, k with k innermost, so that an output tile's sum stays where it is until its
-last k tile. Tiles at the edges have their true, smaller sizes.
+One token a tile of products, in the order of the machine's `tiling`: the standard one is m, n, k with k innermost, so that an
+output tile's sum stays where it is until its last k tile. Tiles at the edges have their true, smaller sizes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
+from kernbench.machine.costs import Costs
 
 
 class Axis(NamedTuple):
@@ -27,6 +30,12 @@ class GemmTiles(NamedTuple):
     n: Axis
     k: Axis
     last: np.ndarray  # bool[token] the last of its output tile
+    reads: np.ndarray  # bool[token, 2] whether it reads its tile of the first and of the second operand
+
+
+# The order of (m, k, n) tiles, and what each token reads: `TileOrder.order` and `TileOrder.reads`.
+Plan = Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
+STANDARD: Plan = Costs("sip", {}).plan
 
 
 def tile_count(dim: int, tile: int) -> int:
@@ -41,13 +50,17 @@ def tile_sizes(dim: int, tile: int) -> np.ndarray:
     return sizes
 
 
-def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int) -> GemmTiles:
-    """The tokens of an (m, k) times (k, n) product."""
-    cuts = ((m, tile_m), (n, tile_n), (k, tile_k))
+def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int, plan: Plan = STANDARD) -> GemmTiles:
+    """The tokens of an (m, k) times (k, n) product; `plan` orders their tiles."""
+    cuts = ((m, tile_m), (k, tile_k), (n, tile_n))
     sizes = [tile_sizes(*cut) for cut in cuts]
-    indices = np.indices([len(size) for size in sizes], np.int64).reshape(3, -1)
-    axes = [Axis(*cut, size, index) for cut, size, index in zip(cuts, sizes, indices, strict=True)]
-    return GemmTiles(*axes, last=indices[2] == len(sizes[2]) - 1)
+    order, reads = plan(*(len(size) for size in sizes))
+    along_m, along_k, along_n = (Axis(*cut, size, index) for cut, size, index in zip(cuts, sizes, order.T, strict=True))
+    output = grid_index(along_m, along_n)
+    _, from_end = np.unique(output[::-1], return_index=True)
+    last = np.zeros(len(order), np.bool_)
+    last[len(order) - 1 - from_end] = True
+    return GemmTiles(along_m, along_n, along_k, last, reads)
 
 
 def grid_index(rows: Axis, columns: Axis) -> np.ndarray:

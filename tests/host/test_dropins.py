@@ -22,6 +22,7 @@ FIELDS = {
         {"hbm.pin_gbs": (8, 64), "hbm.refresh_ns": (0, 2000), "hbm.row_ns": (0, 9), "hbm.activate_ns": (0, 99)},
     ),
     "parts.noc": ("pipelined_router", {"noc.stages": (1, 9), "noc.width_bytes": (16, 256)}),
+    "parts.tiling": ("weight_stationary", {}),
 }
 
 
@@ -59,10 +60,24 @@ def test_all_modes_agree(fields, bench):
     assert bounds.lower_ns <= hybrid.latency_ns <= hybrid.makespan_ns <= bounds.upper_ns
 
 
-@pytest.mark.parametrize("part", sorted(FIELDS))
+@pytest.mark.parametrize("part", ["parts.hbm", "parts.noc", "parts.pe_gemm"])
 def test_every_shipped_drop_in_is_slower_than_what_it_stands_in_for(part):
     found = run("matmul-composite", "tiny", parameters=SIZES["matmul-composite"], overrides={part: FIELDS[part][0]})
     assert found.pe_exec_ns > kernel_ns("matmul-composite")
+
+
+@pytest.mark.parametrize(("variant", "tiles_read"), [("ref_ref", 12 + 4), ("load_ref", 4)])
+def test_weight_stationary_plans_read_each_tile_of_weights_once(variant, tiles_read):
+    """96 x 128 by 128 x 64 in tiles of 32, 64, 32: 12 tokens, of which each reads its tile of A, and 4 tiles of B."""
+    given_ = {"parameters": {"M": 96, "K": 128, "N": 64, "variant": variant, "sips": 1, "cubes": 1, "pes": 1}}
+    found = run("matmul-composite", "tiny", verify=True, overrides={"parts.tiling": "weight_stationary"}, **given_)
+    assert found.verified
+    log = found.op_log()
+    reads = log.filter((log["op_name"] == "dma_read") & (log["bytes"] == 4096))
+    assert len(reads) == tiles_read
+    assert len(log.filter(log["op_name"] == "kept")) == (0 if variant == "ref_ref" else 12 - 4)
+    flit = run("matmul-composite", "tiny", mode="flit", overrides={"parts.tiling": "weight_stationary"}, **given_)
+    assert flit.op_log().equals(log)
 
 
 def test_useful_work_is_counted_on_any_engine():
