@@ -9,7 +9,7 @@ that does not depend on when rows were written, so a recorded and a live run hav
 | start_fs, end_fs | int64, from the start of the run; queueing is before the start |
 | component | the part that did it: the server of a job, the holder of a transfer's channel, else the part of the thread |
 | op_kind, op_name | "memory", "gemm", "math" or "control", and what it was |
-| params | JSON of the note of the row, or of its plan; "" without |
+| params | JSON: what it was done with (`oplog.params`), for a stage with which tile (`oplog.tiles`); "" without |
 | dependencies | rows of this table: the one before in the same thread or tile |
 | thread | which thread asked for it |
 | bytes | payload of a transfer, 0 else |
@@ -23,15 +23,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.program.notes import plain
+from kernbench.oplog.params import ThreadParams
+from kernbench.oplog.tiles import Stage, describe_stages
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
+    from kernbench.oplog.params import Params
     from kernbench.program.program import Program
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> pl.DataFrame:
@@ -48,6 +50,7 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
     kinds = np.array([kind for _, kind in program.tags], object)
     threads = np.array([*(thread.name for thread in program.threads), ""], object)[thread[row]]
     is_move = op[:, 0] == Op.MOVE
+    params = _params(program)
     return pl.DataFrame(
         {
             "start_fs": start_fs[row],
@@ -55,14 +58,13 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
             "component": _components(program, op, threads),
             "op_kind": kinds[tags].tolist(),
             "op_name": names[tags].tolist(),
-            "params": _params(program, row, plan[row]),
-            "dependencies": [[] if at < 0 else [at] for at in place[before[row]].tolist()],
+            "params": [params.get(at, "") for at in row.tolist()],
+            "dependencies": place[before[row]],
             "thread": threads.tolist(),
             "bytes": np.where(is_move, op[:, 2], 0),
             "issue_fs": issue_fs[row],
         },
-        schema_overrides={"dependencies": pl.List(pl.Int64)},
-    )
+    ).with_columns(pl.concat_list(pl.col("dependencies").replace(NONE, None)).list.drop_nulls())
 
 
 def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,21 +96,32 @@ def _components(program: Program, op: np.ndarray, threads: np.ndarray) -> list[s
     return [name or thread.partition("/")[0] for name, thread in zip(names, threads, strict=True)]
 
 
-def _params(program: Program, row: np.ndarray, plan: np.ndarray) -> list[str]:
-    noted = {thread.find_row(at): note for thread in program.threads for at, note in thread.notes.items()}
-    plans: list[str | None] = [None] * len(program.plan_notes)
+def _params(program: Program) -> dict[int, str]:
+    """JSON of the parameters of each op-table row that has any."""
+    found: dict[int, str] = {}
+    plans: dict[int, Params] = {}
+    for thread in program.threads:
+        known = ThreadParams()
+        for at, note in sorted(thread.notes.items()):
+            row = thread.find_row(at)
+            params = known.describe(note)
+            found[row] = _encode(params)
+            if program.op[row, 0] == Op.PIPE:
+                plans[int(program.op[row, 1])] = params
+    for plan, params in plans.items():
+        rows, stages = _list_stages(program, plan)
+        if params["op"] == "composite":
+            found.update(zip(rows, map(_encode, describe_stages(params, stages)), strict=True))
+        else:
+            found.update(dict.fromkeys(rows, _encode(params)))
+    return found
 
-    def of_plan(number: int) -> str:
-        text = plans[number]
-        if text is None:
-            text = plans[number] = _json(program.plan_notes[number])
-        return text
 
-    return [
-        of_plan(p) if p >= 0 else _json(noted[r]) if r in noted else ""
-        for r, p in zip(row.tolist(), plan.tolist(), strict=True)
-    ]
-
-
-def _json(note: Mapping[str, object] | Sequence[object]) -> str:
-    return json.dumps(plain(note), separators=(",", ":"))
+def _list_stages(program: Program, plan: int) -> tuple[range, list[list[Stage]]]:
+    """The op-table rows of a plan, and its stages token by token."""
+    tokens = slice(program.plan_start[plan], program.plan_start[plan + 1])
+    starts, ends = program.token_start[tokens].tolist(), program.token_end[tokens].tolist()
+    rows = range(starts[0], ends[-1])
+    tags, nbytes = program.op_tag[rows.start : rows.stop].tolist(), program.op[rows.start : rows.stop, 2].tolist()
+    stages = [Stage(program.tags[tag][0], program.tags[tag][1], size) for tag, size in zip(tags, nbytes, strict=True)]
+    return rows, [stages[start - starts[0] : end - starts[0]] for start, end in zip(starts, ends, strict=True)]

@@ -108,7 +108,7 @@ class Store(Note):
 
 @dataclass(slots=True, eq=False)
 class Dot(Note):
-    """`inputs[0] @ inputs[1]` became value `out`; products are summed in `acc_dtype`."""
+    """`inputs[0] @ inputs[1]` became value `out`, in TCM at `addr`; products are summed in `acc_dtype`."""
 
     op: ClassVar[str] = "dot"
     inputs: tuple[Operand, Operand]
@@ -116,11 +116,15 @@ class Dot(Note):
     shape: Shape
     dtype: str
     acc_dtype: str
+    addr: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class Math(Note):
-    """`function` of the inputs, broadcast as numpy does, became value `out`; `axis` is that of a reduction or softmax."""
+    """`function` of the inputs, broadcast as numpy does, became value `out`, in TCM at `addr`.
+
+    `axis` is that of a reduction or softmax.
+    """
 
     op: ClassVar[str] = "math"
     function: str
@@ -129,6 +133,7 @@ class Math(Note):
     shape: Shape
     dtype: str
     axis: int | None = None
+    addr: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -186,6 +191,7 @@ class Composite(Note):
     acc_dtype: str
     epilogue: tuple[Epilogue, ...]
     tile: tuple[int, int, int]
+    addr: int = 0  # in TCM, of value `out`
 
     @property
     def tensors(self) -> tuple[Operand, ...]:

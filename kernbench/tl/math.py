@@ -130,7 +130,7 @@ class MathPrimitives(ContextCore):
         kind, work = find_job(function, axis, *map(_KIND, inputs))
         value = self._begin()
         out = self._result(value, kind)
-        note = Math(function, tuple(map(_OPERAND, inputs)), value, kind.shape, kind.dtype, axis)
+        note = Math(function, tuple(map(_OPERAND, inputs)), value, kind.shape, kind.dtype, axis, out.addr)
         self._runner.compute(note, work, inputs, out)
         return out
 

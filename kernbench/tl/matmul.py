@@ -29,7 +29,7 @@ class MatmulPrimitives(ContextCore):
         kind, acc_dtype, work = find_product(a.kind, b.kind)
         value = self._begin()
         out = self._result(value, kind)
-        note = Dot((a.operand, b.operand), value, kind.shape, kind.dtype, acc_dtype)
+        note = Dot((a.operand, b.operand), value, kind.shape, kind.dtype, acc_dtype, out.addr)
         self._runner.compute(note, work, (a, b), out)
         return out
 
@@ -61,7 +61,8 @@ class MatmulPrimitives(ContextCore):
         value = self._begin()
         out = None if out_va else self._result(value, kind_of(shape, dtype))
         operands = tuple(x.operand for x in inputs)
-        note = Composite(op, math_op, operands, value if out else None, out_va, shape, dtype, acc_dtype, steps, tile)
+        made = (value, out.addr) if out else (None, 0)
+        note = Composite(op, math_op, operands, made[0], out_va, shape, dtype, acc_dtype, steps, tile, made[1])
         completion = CompletionHandle(note, inputs, out)
         self._runner.composite(completion)
         self._pending[completion] = None

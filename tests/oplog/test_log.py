@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -68,12 +69,26 @@ def test_the_stages_of_a_tile_follow_their_pipe(log: pl.DataFrame) -> None:
     assert log.row(first["dependencies"][0], named=True)["op_name"] == "composite"
 
 
-def test_params_are_the_notes_as_json(log: pl.DataFrame) -> None:
-    assert json.loads(log.filter(pl.col("op_name") == "dma_read")["params"][0])["op"] == "load"
-    gemm = json.loads(log.filter(pl.col("op_name") == "gemm")["params"][0])
-    assert (gemm["op"], gemm["shape"], gemm["dtype"]) == ("composite", [32, 32], "f16")
-    mapped = log.filter(pl.col("op_name") == "launch")["params"].to_list()
-    assert set(mapped) == {""}
+def of(log: pl.DataFrame, op_name: str) -> list[dict[str, Any]]:
+    """The parameters of operations of a name."""
+    return [json.loads(text or "{}") for text in log.filter(pl.col("op_name") == op_name)["params"]]
+
+
+def test_params_say_what_it_was_done_with(log: pl.DataFrame) -> None:
+    load, tile = of(log, "dma_read")
+    loaded = {"value": 1, "space": "hbm", "address": 0x1_0000_0000, "shape": [32, 64], "dtype": "f16"}
+    assert load == {"op": "load", **loaded, "nbytes": 4096}
+    streamed = {"space": "hbm", "address": 0x1_0000_1000, "shape": [64, 32], "dtype": "f16"}
+    assert tile == {"op": "composite", "tile": [0, 0, 0], "operand": 1, **streamed, "nbytes": 4096}
+    (gemm,) = of(log, "gemm")
+    assert [(x["space"], x["shape"], x["dtype"]) for x in gemm["inputs"]] == [
+        ("tcm", [32, 64], "f16"),
+        ("tcm", [64, 32], "f16"),
+    ]
+    (whole,) = of(log, "composite")
+    assert whole["inputs"] == [loaded, streamed]
+    assert (whole["out"]["address"], whole["tile"], whole["acc_dtype"]) == (0x1_0000_2000, [32, 64, 32], "f32")
+    assert of(log, "launch")[0] == {}
 
 
 def test_commands_are_logged_where_they_act(log: pl.DataFrame) -> None:

@@ -1,0 +1,49 @@
+"""The rows of an op log one by one, as typed records of seven fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class OpRecord:
+    """One operation. Times are femtoseconds from the start of the run."""
+
+    start_fs: int
+    end_fs: int
+    component: str
+    op_kind: str  # "memory", "gemm", "math", or "control" for commands
+    op_name: str
+    params: Mapping[str, Any]  # see `oplog.params` and `oplog.tiles`; empty for commands
+    dependencies: tuple[int, ...]  # places in the log
+
+
+FIELDS = tuple(OpRecord.__annotations__)
+
+
+def read_records(log: pl.DataFrame | str | Path) -> list[OpRecord]:
+    """The records of an op log, or of its parquet file, in its order. Errors: InputError for what is no op log."""
+    import polars as pl
+
+    try:
+        table = log if isinstance(log, pl.DataFrame) else pl.read_parquet(log)
+        rows = table.select(FIELDS).rows()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"no op log can be read from {_name(log)}: {error}") from error
+    return [
+        OpRecord(start, end, component, kind, name, json.loads(params or "{}"), tuple(after))
+        for start, end, component, kind, name, params, after in rows
+    ]
+
+
+def _name(log: pl.DataFrame | str | Path) -> str:
+    return str(log) if isinstance(log, (str, Path)) else "this table"
