@@ -54,4 +54,5 @@ def test_plain_is_ready_for_json():
             {"epilogue": {"op": "scale", "scope": "kernel", "operand": 2}},
         ],
         "tile": [32, 64, 32],
+        "addr": 0,
     }

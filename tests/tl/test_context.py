@@ -88,7 +88,7 @@ def test_without_a_runner_commands_are_collected():
     load, dot, math, store, composite, wait = (note for note in made if note.op != "cycles")
     assert dict(load) == {"op": "load", "out": 1, "va": BASE, "shape": (4, 8), "dtype": "f16"}
     assert dict(dot) == {
-        "op": "dot", "inputs": (1, View(1)), "out": 2, "shape": (4, 4), "dtype": "f16", "acc_dtype": "f32"
+        "op": "dot", "inputs": (1, View(1)), "out": 2, "shape": (4, 4), "dtype": "f16", "acc_dtype": "f32", "addr": 16
     }  # fmt: skip
     assert math.inputs == (2, Constant((), "f16", 2))
     assert dict(store) == {"op": "store", "inputs": (3,), "va": BASE, "shape": (4, 4), "dtype": "f16"}
