@@ -21,7 +21,8 @@ def test_ranks_meet_and_the_last_acts_for_all() -> None:
 
     def worker(rank: int) -> None:
         for turn in range(2):
-            got.append((turn, rank, launcher.meet("sum", rank, lambda brought: sum(brought.values()))))
+            total = launcher.meet("sum", rank, lambda brought: sum(brought.values()))
+            got.append((turn, rank, total))
 
     launcher.spawn(worker, (), 4)
     assert sorted(got) == [(turn, rank, 6) for turn in range(2) for rank in range(4)]
@@ -138,5 +139,7 @@ def test_meeting_outside_of_ranks() -> None:
 
 def test_spawning_in_a_rank() -> None:
     launcher = Launcher()
-    with pytest.raises(InputError, match=r"^rank 0: spawn was called by a rank; spawn all ranks from the bench's own f"):
+    with pytest.raises(
+        InputError, match=r"^rank 0: spawn was called by a rank; spawn all ranks from the bench's own f"
+    ):
         launcher.spawn(lambda rank: launcher.spawn(print, (), 2), (), 2)

@@ -1,0 +1,496 @@
+"""`torch.distributed`: right numbers on every PE for every layout, lower bounds that hold, sentences for what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernbench import DPPolicy, RunResult, bench, run
+from kernbench.errors import DeadlockError, InputError, KernBenchError, KernelError, RunError
+
+HERE = "tests/host/test_distributed.py"
+ONE = DPPolicy(num_cubes=1, num_pes=1)
+ROWS = DPPolicy(cube="row_wise", num_pes=1)
+LAYOUTS = {
+    "one": ONE,
+    "copies": DPPolicy(),
+    "copies in a cube": DPPolicy(cube="row_wise"),
+    "copies over cubes": DPPolicy(pe="column_wise"),
+    "split": DPPolicy(cube="row_wise", pe="column_wise"),
+    "tiles": DPPolicy(cube="tiled_row_major", pe="tiled_column_major"),
+}
+ALL_REDUCES = ("lrab_hierarchical_allreduce", "ring", "rhd", "tree")
+
+
+def spawn(worker: Callable[..., object], sips: int = 2, *, init: bool = True, ranks: int = 0, **given) -> RunResult:
+    """A run whose ranks call `worker(rank, torch)`; `given` are settings of the group or topology fields (with __)."""
+    settings = {name: value for name, value in given.items() if "__" not in name and name not in ("verify", "live")}
+    overrides = {name.replace("__", "."): value for name, value in given.items() if "__" in name}
+
+    @bench("spawned", "For a test")
+    def spawned(torch) -> None:
+        if init:
+            torch.distributed.init_process_group(backend="ahbm", **settings)
+        torch.multiprocessing.spawn(worker, args=(torch,), nprocs=ranks or sips)
+
+    overrides |= {"sips.count": sips}
+    return run(spawned, "tiny", overrides=overrides, verify=given.get("verify", False), live=given.get("live", False))
+
+
+def refusal(worker: Callable[..., object], kind: type[KernBenchError] = InputError, **given) -> str:
+    """The sentence of a run that fails."""
+    with pytest.raises(kind) as error:
+        spawn(worker, **given)
+    return str(error.value)
+
+
+def right(result: RunResult) -> bool:
+    return (result.verified, result.mismatches) == (True, ())
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("algorithm", ALL_REDUCES)
+@pytest.mark.parametrize("sips", [1, 3])
+def test_all_reduce_is_the_sum_over_ranks_whatever_the_layout(layout: str, algorithm: str, sips: int) -> None:
+    tensors = []
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.randn((6, 700), "f32", LAYOUTS[layout], name=f"t{rank}")
+        tensors.append(tensor)
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, lambda: sum(t.initial() for t in tensors), 1e-4, every_copy=True)
+
+    result = spawn(worker, sips, algorithm=algorithm, verify=True)
+    assert right(result)
+    (found,) = result.collectives
+    assert (found["collective"], found["world_size"], found["participants"]) == ("all_reduce", sips, sips)
+    assert found["latency_ns"] >= found["bound_ns"]
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "min", "max"])
+@pytest.mark.parametrize("algorithm", ALL_REDUCES)
+def test_parts_of_cubes_are_terms_where_one_pe_a_cube_holds_them(algorithm: str, op: str) -> None:
+    tensors = []
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.randn((2, 3000), "f32", ROWS, name=f"t{rank}")
+        tensors.append(tensor)
+        torch.distributed.all_reduce(tensor, op)
+        reduce = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max}[op]
+        torch.expect(
+            tensor, lambda: np.broadcast_to(reduce([t.initial() for t in tensors], axis=(0, 1)), (2, 3000)), 1e-4
+        )
+
+    result = spawn(worker, 3, algorithm=algorithm, verify=True)
+    assert right(result)
+    assert result.collectives[0]["participants"] == 6
+    assert result.collectives[0]["bytes_per_pe"] == 12_000
+    assert result.collectives[0]["times_bound"] >= 1
+
+
+def test_such_a_tensor_may_be_summed_over_ranks_alone() -> None:
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full((2, 30), rank + 1, dp=ROWS)
+        torch.distributed.all_reduce(tensor, over="ranks")
+        torch.expect(tensor, np.full((2, 30), 3))
+
+    assert right(spawn(worker, verify=True))
+
+
+@pytest.mark.parametrize(
+    ("topology", "grid"), [("ring_1d", (6, 1)), ("torus_2d", (2, 3)), ("torus_2d", (3, 2)), ("mesh_2d_no_wrap", (2, 3))]
+)
+@pytest.mark.parametrize("root", ["centre", "corner"])
+@pytest.mark.parametrize("kind", ["tcm", "sram", "hbm"])
+def test_the_hierarchy_on_every_topology(topology: str, grid: tuple[int, int], root: str, kind: str) -> None:
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full((2, 5000), rank + 1, dp=ROWS)
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.full((2, 5000), 42))
+
+    fields = {"sips__topology": topology, "sips__w": grid[0], "sips__h": grid[1]}
+    result = spawn(worker, 6, buffer_kind=kind, root=root, verify=True, **fields)
+    assert right(result)
+    assert (result.collectives[0]["sip_topology"], result.collectives[0]["buffer_kind"]) == (topology, kind)
+    assert result.collectives[0]["times_bound"] >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sips", [1, 2, 5])
+def test_the_other_collectives(layout: str, sips: int) -> None:
+    shape, dp = (6, 500), LAYOUTS[layout]
+    given: dict[int, dict[str, list]] = {}
+
+    def worker(rank: int, torch) -> None:
+        dist = torch.distributed
+
+        def make(name: str, count: int = 1) -> list:
+            made = [torch.randn(shape, "f32", dp, name=f"{name}{rank}.{i}") for i in range(count)]
+            given.setdefault(rank, {})[name] = made
+            return made
+
+        def expect(tensor, reference: Callable[[], np.ndarray]) -> None:
+            torch.expect(tensor, reference, 1e-4, every_copy=True)
+
+        (gathered,), out = make("all_gather"), [torch.empty(shape, "f32", dp) for _ in range(sips)]
+        dist.all_gather(out, gathered)
+        for r in range(sips):
+            expect(out[r], lambda r=r: given[r]["all_gather"][0].initial())
+        terms, (summed,) = make("reduce_scatter", sips), [torch.empty(shape, "f32", dp)]
+        dist.reduce_scatter(summed, terms)
+        expect(summed, lambda: sum(given[r]["reduce_scatter"][rank].initial() for r in range(sips)))
+        sent, came = make("all_to_all", sips), [torch.empty(shape, "f32", dp) for _ in range(sips)]
+        dist.all_to_all(came, sent)
+        for r in range(sips):
+            expect(came[r], lambda r=r: given[r]["all_to_all"][rank].initial())
+        (cast,), root = make("broadcast"), sips - 1
+        dist.broadcast(cast, root)
+        expect(cast, lambda: given[root]["broadcast"][0].initial())
+        (reduced,) = make("reduce")
+        dist.reduce(reduced, sips // 2, "max")
+        if rank == sips // 2:
+            expect(reduced, lambda: np.max([given[r]["reduce"][0].initial() for r in range(sips)], axis=0))
+        else:
+            expect(reduced, reduced.initial)
+        dist.barrier()
+
+    result = spawn(worker, sips, verify=True)
+    assert right(result)
+    names = ["all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "barrier"]
+    assert [one["collective"] for one in result.collectives] == names
+    assert all(one["latency_ns"] >= one["bound_ns"] for one in result.collectives)
+
+
+def test_live_kernels_give_the_same_numbers_and_times() -> None:
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full((2, 3000), rank + 1, dp=ROWS)
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.full((2, 3000), 6))
+
+    recorded, live = (spawn(worker, live=live, verify=True) for live in (False, True))
+    assert right(recorded)
+    assert right(live)
+    assert recorded.collectives == live.collectives
+
+
+def test_a_rank_may_read_and_go_on() -> None:
+    def worker(rank: int, torch) -> None:
+        torch.distributed.init_process_group("ahbm", rank=rank, world_size=2)
+        assert (torch.distributed.get_rank(), torch.ahbm.current_device()) == (rank, rank)
+        tensor = torch.ones(8)
+        for turn in range(1, 3):
+            torch.distributed.all_reduce(tensor, op=torch.distributed.ReduceOp.SUM)
+            assert (tensor.numpy() == 2**turn).all()
+        torch.distributed.barrier()
+        torch.distributed.destroy_process_group()
+
+    spawn(worker, init=False)
+
+
+def test_a_barrier_holds_back_who_is_early() -> None:
+    def slow(cycles: int, *, tl) -> None:
+        tl.cycles(cycles)
+
+    def worker(rank: int, torch) -> None:
+        torch.launch("slow", slow, 5000 if rank else 0)
+        torch.distributed.barrier()
+        torch.launch("after", slow, 1)
+
+    launches = spawn(worker).op_log().filter(op_name="dispatch")
+    after = launches.filter(launches["thread"].str.contains("after"))["start_fs"]
+    assert after.min() >= 5000 * 1_000_000
+
+
+def test_a_kernel_that_is_launched_has_the_neighbours_of_the_group() -> None:
+    def swap(ptr: int, *, tl) -> None:
+        tl.send("global_E", tl.load(ptr, 8))
+        tl.store(ptr, tl.recv("global_W", 8))
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full(8, rank, dp=ONE)
+        torch.launch("swap", swap, tensor)
+        torch.expect(tensor, np.full(8, (rank - 1) % 3))
+
+    assert right(spawn(worker, 3, verify=True))
+
+
+def test_telling_neighbours_takes_time() -> None:
+    log = spawn(lambda rank, torch: torch.ones(8)).op_log()
+    assert log.filter(op_name="ipcq_install").height
+
+
+def test_the_contract_alone_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "benches" / "ccl").mkdir(parents=True)
+    (tmp_path / "benches" / "ccl" / "mine.py").write_text(
+        "SIP_TOPO_RING, SIP_TOPO_TORUS, SIP_TOPO_MESH = 0, 1, 2\n"
+        "TOPO_NAME_TO_KIND = {'ring_1d': SIP_TOPO_RING}\n"
+        "def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4):\n"
+        "    return n_elem, cube_w, cube_h, world_size\n"
+        "def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, rank, kind, sip_w, sip_h, *, tl):\n"
+        "    if tl.program_id(0) == 0:\n"
+        "        cube = tl.program_id(1)\n"
+        "        told = [n_elem, cube_w, cube_h, world_size, rank, kind, sip_w, sip_h]\n"
+        "        for i, value in enumerate(told):\n"
+        "            tl.store(t_ptr + 2 * (cube * n_elem + i), tl.full(1, value))\n"
+    )
+    (tmp_path / "ccl.yaml").write_text("defaults: {algorithm: own}\nalgorithms:\n  own: {module: mine}\n")
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.zeros((2, 8), dp=ROWS)
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.tile([8, 2, 1, 2, rank, 0, 2, 1], (2, 1)))
+
+    assert right(spawn(worker, verify=True))
+
+
+# What cannot be
+
+
+def nothing(rank: int, torch) -> None:
+    pass
+
+
+def test_other_backends_are_refused_by_name() -> None:
+    def worker(rank: int, torch) -> None:
+        torch.distributed.init_process_group("nccl")
+
+    assert refusal(worker, init=False) == "rank 0: torch.distributed has no backend 'nccl'; known: ahbm"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda torch: torch.distributed.send(torch.ones(8), 1),
+            "torch.distributed has no 'send': ranks talk through collectives; kernels talk to neighbours with tl.send and "
+            "tl.recv",
+        ),
+        (
+            lambda torch: torch.distributed.new_group([0]),
+            "torch.distributed has no 'new_group': there is one process group, of all ranks",
+        ),
+        (
+            lambda torch: torch.multiprocessing.Queue(),
+            "torch.multiprocessing has no 'Queue': ranks are greenlets of one process; use spawn(fn, args, nprocs)",
+        ),
+        (
+            lambda torch: torch.cuda.set_device(0),
+            "torch has no 'cuda': the devices are SIPs; use torch.ahbm or torch.accelerator",
+        ),
+        (
+            lambda torch: torch.ahbm.set_devices(0),
+            "torch.ahbm has no 'set_devices'; did you mean 'set_device'? Known: current_device, device_count, is_available, "
+            "set_device, synchronize",
+        ),
+        (
+            lambda torch: torch.accelerator.set_device_index(2),
+            "there is no device 2; this run has devices 0 to 1",
+        ),
+        (
+            lambda torch: torch.distributed.all_reduce(torch.ones(8), async_op=True),
+            "all_reduce got async_op=True; a launch is never waited for: leave it out",
+        ),
+        (
+            lambda torch: torch.distributed.all_reduce(torch.ones(8), group=3),
+            "all_reduce got group=3; there is one process group, of all ranks: leave it out",
+        ),
+        (
+            lambda torch: torch.distributed.all_reduce(torch.ones(8), "avg"),
+            "all_reduce got op='avg'; known: max, min, prod, sum",
+        ),
+        (
+            lambda torch: torch.distributed.all_reduce(np.ones(2)),
+            "all_reduce got array([1., 1.]); give tensors of this run",
+        ),
+        (lambda torch: torch.distributed.broadcast(torch.ones(8), 2), "broadcast got rank 2; ranks are 0 to 1"),
+        (
+            lambda torch: torch.distributed.all_gather([torch.ones(8)], torch.ones(8)),
+            "all_gather got a list of 1 tensors; give 2, one for each rank",
+        ),
+        (
+            lambda torch: torch.distributed.init_process_group("ahbm", n_slots=2),
+            "init_process_group got other settings than in the rank before; give all ranks the same",
+        ),
+        (
+            lambda torch: torch.distributed.init_process_group("ahbm", rank=1),
+            "init_process_group got rank=1 in rank 0; leave it out",
+        ),
+        (
+            lambda torch: torch.distributed.init_process_group("ahbm", init_method="tcp://x"),
+            "init_process_group got init_method='tcp://x'; ranks are in one process: leave it out",
+        ),
+    ],
+)
+def test_calls_that_are_refused(call: Callable, sentence: str) -> None:
+    assert refusal(lambda rank, torch: call(torch)) == f"rank 0: {sentence}"
+
+
+def test_what_is_missing_answers_hasattr() -> None:
+    def worker(rank: int, torch) -> None:
+        assert not hasattr(torch, "cuda")
+        assert not hasattr(torch.distributed, "isend")
+        assert hasattr(torch.distributed, "all_reduce")
+        assert torch.distributed.get_backend() == "ahbm"
+        torch.ones(8)
+
+    spawn(worker)
+
+
+def test_no_process_group() -> None:
+    def worker(rank: int, torch) -> None:
+        assert not torch.distributed.is_initialized()
+        torch.distributed.get_world_size()
+
+    assert refusal(worker, RunError, init=False) == (
+        "rank 0: get_world_size needs a process group; call torch.distributed.init_process_group(backend='ahbm') before it"
+    )
+
+
+def test_wrong_world_sizes() -> None:
+    assert refusal(nothing, ranks=3) == "spawn got nprocs=3, but this run has 2 SIPs; give 1 to 2"
+    assert refusal(nothing, ranks=1) == (
+        "spawn got nprocs=1, but the process group has a world size of 2; spawn with nprocs=2"
+    )
+
+    def late(rank: int, torch) -> None:
+        torch.distributed.init_process_group("ahbm")
+
+    assert refusal(late, ranks=1, init=False) == (
+        "rank 0: 1 ranks call init_process_group, but benches/ccl/ccl.yaml and the topology make the world size 2; "
+        "spawn with nprocs=2"
+    )
+
+    def given(rank: int, torch) -> None:
+        torch.distributed.init_process_group("ahbm", world_size=4)
+
+    assert refusal(given, init=False) == (
+        "rank 0: init_process_group got world_size=4, but benches/ccl/ccl.yaml and the topology make it 2; "
+        "leave it out, or change defaults.world_size or sips.count"
+    )
+
+
+def test_fewer_ranks_than_sips(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text("defaults: {world_size: 2}\n")
+
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full(8, rank + 1, dp=ONE)
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.full(8, 3))
+
+    assert right(spawn(worker, 4, ranks=2, config=tmp_path / "two.yaml", verify=True))
+
+
+def test_tensors_that_are_not_alike() -> None:
+    def shapes(rank: int, torch) -> None:
+        torch.distributed.all_reduce(torch.ones(8 + rank, name=f"t{rank}"))
+
+    assert refusal(shapes) == (
+        "rank 1: all_reduce got 't0' with shape (8,) in rank 0 and 't1' with shape (9,) in rank 1; make them alike"
+    )
+
+    def ops(rank: int, torch) -> None:
+        torch.distributed.all_reduce(torch.ones(8), "max" if rank else "sum")
+
+    assert refusal(ops) == (
+        "rank 1: all_reduce got 'sum', 'ranks' in rank 0 and 'max', 'ranks' in rank 1; give all ranks the same"
+    )
+
+    def device(rank: int, torch) -> None:
+        torch.ahbm.set_device(0)
+        torch.distributed.all_reduce(torch.ones(8, name="t"))
+
+    assert refusal(device) == (
+        "rank 1: all_reduce got tensor 't' of SIP 0 in rank 1, whose SIP is 1; "
+        "call torch.ahbm.set_device(1) before making it"
+    )
+
+
+def test_parts_that_are_no_terms() -> None:
+    def uneven(rank: int, torch) -> None:
+        torch.distributed.all_reduce(torch.ones((3, 8), dp=ROWS, name="t"))
+
+    assert refusal(uneven) == (
+        "rank 1: all_reduce over cubes got tensor 't', whose parts have 8 to 16 elements; "
+        "make its size a multiple of the number of parts"
+    )
+
+    def copies(rank: int, torch) -> None:
+        torch.distributed.all_reduce(torch.ones(8, name="t"), over="cubes")
+
+    assert refusal(copies) == (
+        "rank 1: all_reduce over cubes got tensor 't', of which every cube holds a copy; "
+        "split it over the cubes with DPPolicy(cube='row_wise'), or reduce over ranks"
+    )
+
+
+def test_a_slot_that_holds_nothing() -> None:
+    def worker(rank: int, torch) -> None:
+        torch.distributed.all_reduce(torch.ones(8, "f32"))
+
+    assert refusal(worker, slot_size=2) == (
+        "rank 1: benches/ccl/ccl.yaml: slots of 2 bytes hold no element of f32; raise slot_size"
+    )
+
+
+def kernel_refusal(kernel: Callable[..., None], kind: type[KernBenchError] = KernelError) -> str:
+    def worker(rank: int, torch) -> None:
+        torch.launch("k", kernel, torch.ones(4096, dp=ONE))
+
+    return refusal(worker, kind)
+
+
+def test_kernels_that_send_where_they_cannot() -> None:
+    def north(ptr: int, *, tl) -> None:
+        tl.send("N", tl.load(ptr, 8))
+
+    def up(ptr: int, *, tl) -> None:
+        tl.send("up", tl.load(ptr, 8))
+
+    def large(ptr: int, *, tl) -> None:
+        tl.send("global_E", tl.load(ptr, 4096))
+
+    assert kernel_refusal(north) == (
+        "rank 0: kernel k on sip0.cube0.pe0: tl.send got the direction 'N', where sip0.cube0.pe0 has no neighbour, "
+        f"at {HERE}:{north.__code__.co_firstlineno + 1}; it has one at E, global_E, global_W, intra_S"
+    )
+    assert kernel_refusal(up).startswith("rank 0: kernel k on sip0.cube0.pe0: tl.send got the direction 'up', at ")
+    assert kernel_refusal(large) == (
+        "rank 0: kernel k on sip0.cube0.pe0: tl.send got 8192 bytes for 'global_E', whose slots have 4096, "
+        f"at {HERE}:{large.__code__.co_firstlineno + 1}; send it in pieces, or give the process group larger slots"
+    )
+
+
+def test_a_receive_that_nobody_sends_to_names_both_ends() -> None:
+    def lonely(ptr: int, *, tl) -> None:
+        tl.recv("global_E", 8)
+
+    sentence = kernel_refusal(lonely, DeadlockError)
+    assert sentence.count("waits for") == 2  # the two kernels, and nobody who waits for them
+    assert (
+        "sip0.cube0.pe0.pe_cpu/k waits for messages from sip1.cube0.pe0 (its global_W) at sip0.cube0.pe0 (its global_E)"
+        in sentence
+    )
+
+
+def test_a_rank_that_raises_releases_the_others() -> None:
+    released = []
+
+    def worker(rank: int, torch) -> None:
+        try:
+            if rank == 1:
+                raise ValueError("boom")
+            torch.distributed.barrier()
+        finally:
+            released.append(rank)
+
+    line = worker.__code__.co_firstlineno + 3
+    assert refusal(worker, RunError) == f"rank 1 of 'worker' raised ValueError: boom, at {HERE}:{line}"
+    assert sorted(released) == [0, 1]
