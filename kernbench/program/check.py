@@ -56,8 +56,7 @@ def check_rows(program: Program, first: int = 0) -> None:
         raise ProgramError(
             f"row {row} ({Op(kind).name}): {_NAMES[what]} is {value}; it must be in [{_LOW[what]}, {high[what]})"
         )
-    for plan in range(bisect_left(program.plan_rows, first), len(program.plan_rows)):
-        _check_plan(program, plan)
+    _check_plans(program, bisect_left(program.plan_rows, first))
     program.checked_rows = program.row_count
 
 
@@ -73,19 +72,30 @@ def _ends(program: Program) -> np.ndarray:
     return ends
 
 
-def _check_plan(program: Program, plan: int) -> None:
-    tokens = slice(*program.plan_start[plan : plan + 2])
+def _check_plans(program: Program, first: int) -> None:
+    """Check the plans from `first` on, all at once: collectives bring a plan a message."""
+    plan_start = program.plan_start[first:]
+    tokens = slice(plan_start[0], plan_start[-1])
     start, end = program.token_start[tokens], program.token_end[tokens]
-    if not len(start):
-        raise ProgramError(f"plan {plan} has no tokens; do not pipe nothing")
-    if (end <= start).any():
-        raise ProgramError(f"plan {plan} has a token without stages")
-    rows = program.op[start[0] : end[-1]]
-    if not np.isin(rows[:, 0], STAGE_OPS).all():
-        raise ProgramError(f"plan {plan} has a stage that is neither EXEC nor MOVE")
-    if (np.where(rows[:, 0] == Op.EXEC, rows[:, 3], np.maximum(rows[:, 4], rows[:, 6])) != NONE).any():
-        raise ProgramError(f"plan {plan} has a stage with a counter; tokens count by their plan")
+    plan_of = np.repeat(np.arange(first, first + len(plan_start) - 1), np.diff(plan_start))  # by token
+    _refuse(
+        np.diff(plan_start) == 0, np.arange(first, first + len(plan_start) - 1), "has no tokens; do not pipe nothing"
+    )
+    _refuse(end <= start, plan_of, "has a token without stages")
+    stages = end - start
+    rows = program.op[np.repeat(start - np.cumsum(stages) + stages, stages) + np.arange(stages.sum())]
+    plan_of_row = np.repeat(plan_of, stages)
+    _refuse(~np.isin(rows[:, 0], STAGE_OPS), plan_of_row, "has a stage that is neither EXEC nor MOVE")
+    counters = np.where(rows[:, 0] == Op.EXEC, rows[:, 3], np.maximum(rows[:, 4], rows[:, 6]))
+    _refuse(counters != NONE, plan_of_row, "has a stage with a counter; tokens count by their plan")
     heads = program.op[start]
     servers = np.where(heads[:, 0] == Op.EXEC, heads[:, 1], heads[:, 5])
-    if (servers != servers[0]).any() or servers[0] == NONE:
-        raise ProgramError(f"plan {plan} has tokens that do not all begin on one server")
+    first_of_plan = np.repeat(plan_start[:-1] - plan_start[0], np.diff(plan_start))
+    apart = (servers != servers[first_of_plan]) | (servers == NONE)
+    _refuse(apart, plan_of, "has tokens that do not all begin on one server")
+
+
+def _refuse(wrong: np.ndarray, plan: np.ndarray, problem: str) -> None:
+    """Errors: ProgramError for the first that is wrong, bool[n], with its plan, int64[n]."""
+    if wrong.any():
+        raise ProgramError(f"plan {plan[np.argmax(wrong)]} {problem}")

@@ -158,6 +158,9 @@ class Program:
         self._token_end = Column()
         self._duration_fs = Column()
         self._dirty: list[Thread] = []  # threads with pending rows
+        self._singles: list[int] = []  # rows of pending plans of one token, flat
+        self._single_tags: list[int] = []
+        self._single_stages: list[int] = []  # of each
 
     def on(self, machine: Machine) -> Program:
         """This program on a machine that differs in figures alone: the same rows, other durations.
@@ -212,6 +215,7 @@ class Program:
         A token walks its own stages in order. All tokens of a plan begin on the same server, which serves them in order.
         A token whose next stage is on the server it holds keeps it. Counters of stage rows are NONE.
         """
+        self._flush_singles()
         at = self._append(rows, tags, NONE)
         offsets = at + np.asarray(token_start, np.int64)
         self._token_start.append(offsets[:-1])
@@ -221,8 +225,17 @@ class Program:
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
+    def token(self, rows: tuple[int, ...], tags: tuple[int, ...], note: Mapping[str, Any]) -> int:
+        """A plan of one token, its stages written out flat: cheaper than `plan`, and in the op table with the next flush."""
+        self._singles += rows
+        self._single_tags += tags
+        self._single_stages.append(len(tags))
+        self.plan_notes.append(note)
+        return len(self.plan_notes) - 1
+
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
+        self._flush_singles()
         chunks = []
         self._dirty.sort(key=attrgetter("id"))
         for thread in self._dirty:
@@ -234,6 +247,20 @@ class Program:
             thread._tags.clear()
         self._dirty.clear()
         return chunks
+
+    def _flush_singles(self) -> None:
+        """Move pending plans of one token into the tables."""
+        if self._singles:
+            at = self._append(np.array(self._singles, np.int64).reshape(-1, ROW_WIDTH), self._single_tags, NONE)
+            end = at + np.cumsum(self._single_stages)
+            start = end - self._single_stages
+            first = self._token_start.append(start)
+            self._token_end.append(end)
+            self._plan_start.append(np.arange(first, first + len(start)) + 1)
+            self.plan_rows += start.tolist()
+            self._singles.clear()
+            self._single_tags.clear()
+            self._single_stages.clear()
 
     def _append(self, rows: np.ndarray, tags: np.ndarray | list[int], owner: int) -> int:
         self._op_tag.append(tags)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import GE, NONE, Op
 from kernbench.tl.errors import fail
 from kernbench.tl.watch import choose
 
@@ -21,24 +19,28 @@ if TYPE_CHECKING:
     from kernbench.tl.pe import PeContext
     from kernbench.tl.watch import Pause
 
+_EXEC, _MOVE, _WAIT, _PIPE = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT), int(Op.PIPE)  # plain ints: see `lower`
+
+Rows = tuple[tuple[int, ...], tuple[int, ...]]  # flat rows, and a tag each
+
 
 class Exchange:
-    """The messages of one kernel. `pause` is for receives from anywhere; see `watch`."""
+    """The messages of one kernel. `schedule` are the rows of the PE's scheduler; `pause` is for receives from anywhere."""
 
-    def __init__(self, pe: PeContext, pause: Pause | None) -> None:
+    def __init__(self, pe: PeContext, schedule: Rows, pause: Pause | None) -> None:
         program = pe.program
-        self._pe, self._thread, self._pause = pe, pe.thread, pause
-        self._send_tag, self._move_tag = program.tag("send", "memory"), program.tag("message", "memory")
-        self._write_tag, self._read_tag = program.tag("slot_write", "memory"), program.tag("slot_read", "memory")
-        self._arrival_tag, self._credit_tag = program.tag("recv", "control"), program.tag("credit", "control")
-        self._queue_tag = program.tag("ipcq", "control")
+        self._pe, self._thread, self._schedule, self._pause = pe, pe.thread, schedule, pause
+        self._send_tag, self._credit_tag = program.tag("send", "memory"), program.tag("credit", "control")
+        self._tags = program.tag("ipcq"), program.tag("message", "memory"), program.tag("slot_write", "memory")
+        self._arrival_tag, self._read_tag = program.tag("recv", "control"), program.tag("slot_read", "memory")
         self._overhead, self._lead = program.duration(("pe_ipcq.overhead", 1)), program.duration(("pe_dma.overhead", 1))
         self._read = program.counter(f"the reading of a slot of {pe.path}")
+        self._outward: dict[str, Queue] = {}
+        self._inward: dict[str, Queue] = {}
 
     def send(self, note: Send, nbytes: int) -> None:
         """Wait for a slot and start the message. Errors: KernelError for one that no slot holds."""
-        queue = self._ports("send", note.direction).outward(note.direction)
-        slots = queue.ring.n_slots
+        queue = self._outward.get(note.direction) or self._find_outward(note.direction)
         if nbytes > queue.ring.slot_bytes:
             fail(
                 f"tl.send got {nbytes} bytes for {note.direction!r}, whose slots have {queue.ring.slot_bytes}",
@@ -47,51 +49,61 @@ class Exchange:
         note.queue, note.index = queue.name, queue.sent
         queue.sent += 1
         _agree("send", queue, note.index, nbytes)
-        if note.index >= slots:
-            self._thread.wait(queue.credited, note.index - slots + 1, tag=self._credit_tag)
+        place = self._pe.place
         stages = (
-            (Op.EXEC, self._pe.place.ipcq_server, self._overhead, NONE, 0, 0, 0, 0),
-            (Op.MOVE, queue.route, nbytes, 0, NONE, self._pe.place.dma_write, NONE, self._lead),
-            (Op.EXEC, queue.write, self._pe.program.duration(*queue.write_terms(nbytes)), NONE, 0, 0, 0, 0),
+            *(_EXEC, place.ipcq_server, self._overhead, NONE, 0, 0, 0, 0),
+            *(_MOVE, queue.route, nbytes, 0, NONE, place.dma_write, NONE, self._lead),
+            *(_EXEC, queue.write, queue.write_duration(nbytes), NONE, 0, 0, 0, 0),
         )
-        tags = np.array([self._queue_tag, self._move_tag, self._write_tag], np.int32)
-        plan = self._pe.program.plan(np.array(stages, np.int64), np.array([0, 3]), tags, note)
-        self._thread.note(self._thread.pipe(plan, queue.arrived, self._send_tag), note)
+        rows, tags = self._schedule
+        freed = note.index + 1 - queue.ring.n_slots
+        if freed > 0:
+            rows, tags = (*rows, _WAIT, queue.credited, GE, freed, 0, 0, 0, 0), (*tags, self._credit_tag)
+        plan = self._pe.program.token(stages, self._tags, note)
+        rows = (*rows, _PIPE, plan, queue.arrived, 0, 0, 0, 0, 0)
+        self._thread.extend(rows, (*tags, self._send_tag), len(tags), note)
 
     def post(self, note: Recv) -> None:
         """Settle which message a receive will take."""
+        self._thread.extend(*self._schedule)
         if note.direction is None:
             note.direction = choose(self._ports("recv", None), self._thread, self._pause)
-        queue = self._ports("recv", note.direction).inward(note.direction)
+        queue = self._find_queue(note)
         note.queue, note.index = queue.name, queue.received
         queue.received += 1
 
-    def arrive(self, note: Recv) -> int:
-        """Wait until a message is there; answers the row."""
-        queue = self._queue(note)
-        return self._thread.wait(queue.arrived, note.index + 1, tag=self._arrival_tag)
+    def arrive(self, note: Recv) -> None:
+        """Wait until a message is there."""
+        self._thread.wait(self._find_queue(note).arrived, note.index + 1)
 
-    def take(self, note: Recv, nbytes: int, arrived: int) -> None:
-        """Read the slot and give it back; `arrived` is the row of the wait."""
-        queue = self._queue(note)
+    def take(self, note: Recv, nbytes: int) -> None:
+        """Wait until a message is there, read its slot and give that back."""
+        queue = self._find_queue(note)
         _agree("recv", queue, note.index, nbytes)
-        row = arrived
+        rows, tags = (_WAIT, queue.arrived, GE, note.index + 1, 0, 0, 0, 0), (self._arrival_tag,)
         if note.consume:
-            duration = self._pe.program.duration(*queue.read_terms(nbytes))
-            row = self._thread.exec(queue.read, duration, self._read, self._read_tag)
-            self._thread.wait(self._read, 1, take=1)
-        self._thread.note(row, note)
+            read = (_EXEC, queue.read, queue.read_duration(nbytes), self._read, 0, 0, 0, 0)
+            rows, tags = (*rows, *read, _WAIT, self._read, GE, 1, 1, 0, 0, 0), (*tags, self._read_tag, 0)
         for _ in range(queue.give_back(note.index)):
-            self._thread.move(queue.home, 0, arrive=queue.credited, lead=queue.credit)
+            rows = (*rows, _MOVE, queue.home, 0, 0, NONE, NONE, queue.credited, queue.credit)
+            tags = (*tags, 0)
+        self._thread.extend(rows, tags, int(note.consume), note)
 
     def find_slot(self, note: Recv) -> tuple[str, int]:
         """The memory and the address of the slot of a message."""
-        queue = self._queue(note)
+        queue = self._find_queue(note)
         return queue.ring.tier, queue.address(note.index)
 
-    def _queue(self, note: Recv) -> Queue:
+    def _find_queue(self, note: Recv) -> Queue:
         assert note.direction is not None
-        return self._ports("recv", note.direction).inward(note.direction)
+        found = self._inward.get(note.direction)
+        if found is None:
+            found = self._inward[note.direction] = self._ports("recv", note.direction).inward(note.direction)
+        return found
+
+    def _find_outward(self, direction: str) -> Queue:
+        found = self._outward[direction] = self._ports("send", direction).outward(direction)
+        return found
 
     def _ports(self, primitive: str, direction: str | None) -> Ports:
         ports = self._pe.ports

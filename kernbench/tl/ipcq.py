@@ -71,7 +71,8 @@ class Queue:
     """One queue between two PEs, and how many messages kernels have put in and taken out so far."""
 
     __slots__ = (
-        "_costs",
+        "_durations",
+        "_program",
         "_returned",
         "_taken",
         "arrived",
@@ -99,7 +100,8 @@ class Queue:
         self.name = f"{time}{_path(source)}:{direction}"
         self.source, self.target = f"{_path(source)} (its {direction})", f"{_path(target)} (its {ring.opposite})"
         self.ring = ring
-        self._costs = machine.costs
+        self._program = program
+        self._durations: dict[tuple[int, bool], int] = {}  # by bytes, and whether they are written
         self.first_address = address
         self.sent = self.received = 0
         self.sizes: dict[int, int] = {}  # bytes of messages of which only one end has spoken, by number
@@ -116,16 +118,26 @@ class Queue:
         """Where the slot of a message is in its memory."""
         return self.first_address + index % self.ring.n_slots * self.ring.slot_bytes
 
-    def write_terms(self, nbytes: int) -> Terms:
-        """What writing a slot takes, as amounts of figures."""
-        return self._costs.write(nbytes) if self.ring.tier == "tcm" else _bank_terms(self.ring.tier, nbytes)
+    def write_duration(self, nbytes: int) -> int:
+        """What writing a slot takes, as a duration of the program."""
+        return self._durations.get((nbytes, True)) or self._find_duration(nbytes, write=True)
 
-    def read_terms(self, nbytes: int) -> Terms:
-        """What reading a slot takes, as amounts of figures."""
-        return self._costs.read(nbytes) if self.ring.tier == "tcm" else _bank_terms(self.ring.tier, nbytes)
+    def read_duration(self, nbytes: int) -> int:
+        """What reading a slot takes, as a duration of the program."""
+        return self._durations.get((nbytes, False)) or self._find_duration(nbytes, write=False)
+
+    def _find_duration(self, nbytes: int, *, write: bool) -> int:
+        tier, costs = self.ring.tier, self._program.machine.costs
+        port = costs.write if write else costs.read
+        terms = port(nbytes) if tier == "tcm" else _bank_terms(tier, nbytes)
+        found = self._durations[nbytes, write] = self._program.duration(*terms)
+        return found
 
     def give_back(self, index: int) -> int:
         """How many slots become free in order when a message is taken."""
+        if index == self._returned and not self._taken:
+            self._returned += 1
+            return 1
         self._taken.add(index)
         before = self._returned
         while self._returned in self._taken:

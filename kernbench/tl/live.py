@@ -61,9 +61,8 @@ class LiveLowering(Lowering):
         self._mailbox.put(note.queue, note.index, self._array(source))
 
     def _learn(self, note: Recv) -> None:
-        if not note.shape:
-            self._catch_up()
-            note.shape, note.dtype = self._mailbox.look(note.queue, note.index)
+        self._catch_up()
+        note.shape, note.dtype = self._mailbox.look(note.queue, note.index)
 
     def _deliver(self, note: Recv, out: TensorHandle) -> None:
         self._catch_up()

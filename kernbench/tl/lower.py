@@ -7,18 +7,16 @@ kernel may make a million calls.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from kernbench.dtypes import itemsize
 from kernbench.program.notes import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.tl.access import Access
 from kernbench.tl.core import Work
 from kernbench.tl.errors import fail
-from kernbench.tl.exchange import Exchange
+from kernbench.tl.exchange import Exchange, Rows
 from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.kind import kind_of
 from kernbench.tl.plan import build_plan
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from kernbench.tl.watch import Pause
 
 _EXEC, _MOVE, _WAIT = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)  # plain ints: an enum's attribute costs a lookup
-
-Rows = tuple[tuple[int, ...], tuple[int, ...]]  # flat rows, and a tag each
 
 
 class Lowering:
@@ -56,9 +52,9 @@ class Lowering:
         self._composites = 0
         self._duration = program.duration
         self._calls: dict[Work, Rows] = {}
-        self._exchange = Exchange(pe, pause)
         schedule = program.duration(("pe_scheduler.overhead", 1))
         self._schedule = self._job(place.scheduler_server, schedule, program.tag("schedule", "control"))
+        self._exchange = Exchange(pe, self._schedule, pause)
 
     def delay(self, cycles: int, /) -> None:
         """The PE's CPU is busy."""
@@ -95,20 +91,19 @@ class Lowering:
 
     def send(self, note: Send, source: TensorHandle, /) -> None:
         """Scheduler, a free slot, then the DMA goes on with the message alone."""
-        self.thread.extend(*self._schedule)
-        self._exchange.send(note, source.nbytes)
+        self._exchange.send(note, source.kind.nbytes)
 
     def post(self, note: Recv, /) -> None:
         """Scheduler, and which message it is."""
-        self.thread.extend(*self._schedule)
         self._exchange.post(note)
 
     def receive(self, note: Recv, /) -> TensorHandle:
         """The arrival, the slot, and the copy if one is asked for."""
-        arrived = self._exchange.arrive(note)
-        self._learn(note)
-        nbytes = prod(note.shape) * itemsize(note.dtype)
-        self._exchange.take(note, nbytes, arrived)
+        if not note.shape:
+            self._exchange.arrive(note)
+            self._learn(note)
+        nbytes = kind_of(note.shape, note.dtype).nbytes
+        self._exchange.take(note, nbytes)
         out = self._received(note)
         self._deliver(note, out)
         if note.out_tcm is not None:
@@ -118,10 +113,9 @@ class Lowering:
             self._transfer(note.out_va, nbytes, ((), ()), None, write=True)
         return out
 
-    def _learn(self, note: Recv) -> None:
+    def _learn(self, note: Recv) -> None:  # noqa: ARG002
         """Find out the shape of a message that is there, where the kernel has not said it."""
-        if not note.shape:
-            fail("tl.recv got no shape, but recorded kernels do not see the message", "give its shape, or run it live")
+        fail("tl.recv got no shape, but recorded kernels do not see the message", "give its shape, or run it live")
 
     def _received(self, note: Recv) -> TensorHandle:
         if note.out_va is not None:

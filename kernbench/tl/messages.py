@@ -16,6 +16,7 @@ from kernbench.tl.core import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
 from kernbench.tl.ipcq import DIRECTIONS
+from kernbench.tl.kind import as_kind, kind_of
 from kernbench.tl.shapes import as_shape
 
 SPACES = ("tcm", "sram", "hbm")
@@ -117,9 +118,9 @@ class MessagePrimitives(ContextCore):
 
     def _recv_note(self, primitive: str, dir: str | None, shape: int | Sequence[int], dtype: str) -> Recv:
         direction = None if dir is None else self._direction(primitive, dir)
-        itemsize(dtype)
+        known = as_kind(primitive, shape, dtype).shape if shape != () else kind_of((), dtype).shape
         self._value_count += 1
-        return Recv(self._value_count, direction, as_shape(primitive, shape) if shape != () else (), dtype)
+        return Recv(self._value_count, direction, known, dtype)
 
     def _receive_now(self, note: Recv) -> TensorHandle:
         self._dispatch()
