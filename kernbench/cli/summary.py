@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+MOST_COLLECTIVES = 6
 
 
 def summary_table(summary: Mapping[str, Any]) -> Table:
@@ -34,6 +37,7 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         lines.append(("", f"≤ {summary['upper_ns']:,.3f} ns", "if everything were done one after the other"))
         lines.append(("analysis", f"{summary['wall_s']:.2f} s", "wall time; no events"))
         return lines
+    lines += _collectives(summary.get("collectives", ()))
     if summary["achieved_tflops"]:
         lines.append(("achieved", f"{summary['achieved_tflops']:,.3f} TFLOPS", "useful flops over kernel time"))
     if summary["achieved_gbs"]:
@@ -41,8 +45,27 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if summary["bottleneck"]:
         busiest = f"{summary['bottleneck']}, most of all {summary['bottleneck_part']}"
         lines.append(("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", busiest))
+    if summary["unmapped_lookups"]:
+        remark = "no tensor holds these addresses, so they were taken as physical ones"
+        lines.append(("unmapped", f"{summary['unmapped_lookups']:,} look-ups", remark))
     lines.append(("simulation", f"{summary['wall_s']:.2f} s", _effort(summary)))
     lines.append(("numbers", *_verification(summary)))
+    return lines
+
+
+def _collectives(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    """A line for each of the first collectives: its time, on what, and how far from its lower bound."""
+    lines = []
+    for one in found[:MOST_COLLECTIVES]:
+        slots = f"slots in {one['buffer_kind']}"
+        remark = (
+            f"{one['algorithm']} on {one['sip_topology']}, {one['participants']} x {one['bytes_per_pe']:,} B, {slots}"
+        )
+        if one["times_bound"]:
+            remark += f"; at least {one['bound_ns']:,.1f} ns, {one['times_bound']:.2f} times that"
+        lines.append((one["collective"], f"{one['latency_ns']:,.3f} ns", remark))
+    if len(found) > MOST_COLLECTIVES:
+        lines.append(("", f"{len(found) - MOST_COLLECTIVES} more", "collectives; --json tells of all"))
     return lines
 
 

@@ -4,7 +4,8 @@
 at every access. `pa`, physical: nobody is told and nothing is looked up; a kernel's pointers are physical addresses of its
 own copies. `la`, logical: a tensor is a segment, and an address is a segment with an offset in it. Nobody is told when
 it is made: a launch brings the table of its own tensors' segments, which is looked up at every access, so launches are
-longer and a kernel sees no other tensor. In all three an address that names no tensor is a physical one.
+longer and a kernel sees no other tensor. In all three an address that names no tensor is a physical one; where tensors are
+mapped, such look-ups are counted, because a kernel that runs past its tensor looks the same.
 """
 
 from __future__ import annotations
@@ -41,6 +42,24 @@ class Map(Protocol):
     def translate_many(self, va: np.ndarray, nbytes: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
 
 
+class Noticing:
+    """Memories that count how many addresses they are asked for: those that no tensor maps."""
+
+    def __init__(self, locator: Locator) -> None:
+        self._locator = locator
+        self.count = 0
+
+    def find(self, pa: int) -> Segment | None:
+        """As `Locator.find`."""
+        self.count += 1
+        return self._locator.find(pa)
+
+    def find_many(self, pa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `Locator.find_many`."""
+        self.count += len(pa)
+        return self._locator.find_many(pa)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
     """A tensor in memory, and where each PE finds its parts."""
@@ -62,6 +81,7 @@ class AddressModel(ABC):
 
     def __init__(self, machine: Machine, sip: int) -> None:
         self._locator = Locator(machine.places)
+        self.unmapped = Noticing(self._locator)
         self._sip = f"sip{sip}"
 
     @abstractmethod
@@ -78,6 +98,10 @@ class AddressModel(ABC):
 
     def install(self, message: MmuMap) -> None:  # noqa: B027 - nobody is told, unless a model says otherwise
         """Let PEs know what a message tells them."""
+
+    def quiet(self, seen: Map) -> Map:
+        """The same map for who looks at numbers, which is no access."""
+        return seen.before(self._locator) if isinstance(seen, PageMap) else seen
 
     def carried(self, tensors: Sequence[Placed]) -> Targets:  # noqa: ARG002
         """What a launch with these tensors has to bring to each PE."""
@@ -101,7 +125,7 @@ class VirtualAddresses(AddressModel):
             int(figures["mmu.va_base"]), int(figures["mmu.va_bytes"]), int(figures["mmu.page_bytes"])
         )
         self._maps: dict[tuple[int, int], PageMap] = {}
-        self._unmapped = PageMap(self._locator)
+        self._unmapped = PageMap(self.unmapped)
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
         """The first page of a free range."""
@@ -177,7 +201,7 @@ class LogicalAddresses(AddressModel):
     def __init__(self, machine: Machine, sip: int) -> None:
         super().__init__(machine, sip)
         self._segments = Allocator(LOGICAL, 1 << _SEGMENT_BITS + _OFFSET_BITS, 1 << _OFFSET_BITS)
-        self._unmapped = PageMap(self._locator)
+        self._unmapped = PageMap(self.unmapped)
         self._latest: Targets = {}
         self._maps: dict[int, PageMap] = {}  # of the latest launch, by what PEs were told
 

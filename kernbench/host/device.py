@@ -89,6 +89,11 @@ class Device:
         self._unmap(sip)
         self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
 
+    @property
+    def unmapped_lookups(self) -> int:
+        """How many addresses kernels looked up that no tensor maps, in a model where tensors are mapped."""
+        return sum(home.addresses.unmapped.count for home in self._sips)
+
     def map_of(self, sip: int, cube: int, pe: int) -> Map:
         """How a PE finds memory now, in a launch without tensors."""
         return self._sips[sip].addresses.map_of(cube, pe, {})

@@ -82,7 +82,7 @@ class PeRun:
 
     def _context(self, thread: Thread, place: PePlace, seen: Map) -> PeContext:
         kernels = self._kernels
-        window = kernels.memory.open_window(thread, seen)
+        window = kernels.memory.open_window(thread, self._addresses.quiet(seen))
         return PeContext(
             program=kernels.program,
             thread=thread,

@@ -1,7 +1,7 @@
 """Virtual to physical: the page maps of the PEs of one machine.
 
-An address no region covers is taken as a physical one: that is a signal, not an error, unless it names no memory of the
-machine. But an access that runs out of what is mapped, or into it, is an error: no kernel means that.
+An address no region covers is taken as a physical one: that is a signal, which a run counts, and not an error, unless it
+names no memory of the machine. But an access that runs out of what is mapped, or into it, is an error: no kernel means that.
 
 Maps are immutable: installing gives a new one, so a launch that was recorded keeps the map it ran under. A map is a list
 of chunks, mostly one a tensor, and PEs that were told the same share them: telling a PE of a tensor costs a list.
@@ -49,6 +49,10 @@ class PageMap:
             merged[key] = overlay(Regions.joined(touched), later)
         new = (merged[key],) if len(merged[key]) else ()
         return PageMap(self._memories, (*self._chunks[:first], *new, *self._chunks[end:]))
+
+    def before(self, memories: Memories) -> PageMap:
+        """The same map with these memories behind it."""
+        return PageMap(memories, self._chunks)
 
     def translate(self, va: int, nbytes: int) -> list[Segment]:
         """The pieces of physical memory behind a virtual range, in its order.

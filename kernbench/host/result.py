@@ -55,6 +55,7 @@ class RunResult:
     upper_ns: float | None = None
     binding: str | None = None
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
+    unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_figures`
 
     @property

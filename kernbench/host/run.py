@@ -84,6 +84,7 @@ def run_bench(
         mismatches=mismatches,
         device=driven,
         launches=tuple(torch.launches),
+        unmapped_lookups=driven.unmapped_lookups,
         collectives=tuple(collectives),
         **figures,
     )

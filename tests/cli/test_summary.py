@@ -17,6 +17,7 @@ SUMMARY: dict[str, Any] = {
     "bottleneck": "dma_read",
     "bottleneck_part": "sip0.cube0.pe0.pe_dma.read",
     "bottleneck_utilisation": 0.875,
+    "unmapped_lookups": 0,
     "events": 12345,
     "flit_hops": 678,
     "wall_s": 0.1234,
@@ -47,6 +48,30 @@ def test_every_figure_has_its_unit_and_its_clock() -> None:
 def test_what_did_not_happen_has_no_line() -> None:
     lines = shown(achieved_tflops=None, achieved_gbs=0.0, bottleneck=None)
     assert [line.split()[0] for line in lines] == ["latency", "kernel", "simulation", "numbers"]
+
+
+def test_addresses_that_no_tensor_maps_are_told() -> None:
+    assert shown(unmapped_lookups=1280)[-3] == (
+        "unmapped 1,280 look-ups no tensor holds these addresses, so they were taken as physical ones"
+    )
+
+
+def test_collectives_beside_their_bounds() -> None:
+    one = {
+        "collective": "all_reduce",
+        "algorithm": "ring",
+        "sip_topology": "torus_2d",
+        "participants": 96,
+        "bytes_per_pe": 65536,
+        "buffer_kind": "tcm",
+        "latency_ns": 2000.0,
+        "bound_ns": 1600.0,
+        "times_bound": 1.25,
+    }
+    told = "all_reduce 2,000.000 ns ring on torus_2d, 96 x 65,536 B, slots in tcm"
+    assert shown(collectives=[one])[2] == f"{told}; at least 1,600.0 ns, 1.25 times that"
+    assert shown(collectives=[{**one, "bound_ns": None, "times_bound": None}])[2] == told
+    assert shown(collectives=[one] * 9)[8] == "3 more collectives; --json tells of all"
 
 
 def test_the_numbers_are_right_or_wrong() -> None:

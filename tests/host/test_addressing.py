@@ -40,6 +40,7 @@ def test_one_kernel_does_in_all_models(make: Make, model: str, live: bool) -> No
     x, y = torch.randn((8, 8), "f32", SPLIT), torch.zeros((8, 8), "f32", SPLIT)
     torch.launch("double", double, x, y, 8 * 8 * 4 // 4)
     assert np.allclose(y.numpy(), 2 * x.initial())
+    assert torch.driven.unmapped_lookups == 0
 
 
 def through_a_pipeline(pair: tuple[int, int], c: int, tl: Any) -> None:
@@ -179,6 +180,7 @@ def test_physical_addresses_reach_any_memory_in_all_models(make: Make, model: st
     issue(torch, "out", copy, far.pa, buffer.data_ptr())
     issue(torch, "back", copy, buffer.data_ptr(), near.pa)
     assert (y.numpy()[0] == x.initial()[3]).all()
+    assert driven.unmapped_lookups == (0 if model == "pa" else 4)
     assert driven.machine.places.memory_of(buffer.data_ptr())[:2] == (driven.machine.places.sram(0, 1), buffer.offset)
 
 
