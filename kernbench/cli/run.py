@@ -36,7 +36,13 @@ from kernbench.errors import InputError, RunError
     "--explain", is_flag=True, help="Say where the time went: critical path, utilisation, queueing, roofline."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--out", type=click.Path(path_type=Path), help="Keep the op log and the result in this directory.")
+@click.option(
+    "--out",
+    "--output",
+    "out",
+    type=click.Path(path_type=Path),
+    help="Keep the op log and the result in this directory.",
+)
 def command(
     bench: str,
     topology: str,
