@@ -5,7 +5,7 @@ Standard parts answer by their rows, others by their drop-ins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FLOP = "flop"  # a figure of 0 fs: with it products on another engine than the standard one are counted
 
 Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
+Plan = Callable[[int, int, int], "tuple[np.ndarray, np.ndarray]"]  # what `Costs.plan` is
 
 _STANDARD: dict[str, Any] = {
     "pe_gemm": GemmCosts(),
@@ -29,6 +30,13 @@ _STANDARD: dict[str, Any] = {
 }
 _ENGINES = {"gemm": ("pe_gemm", "product"), "math": ("pe_math", "elements")}
 _REQUEST = ("pe_fetch_store.overhead", 1)  # to the TCM
+
+
+def plan_tiles(m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """What `Costs.plan` answers on a machine with the standard tile-plan generator."""
+    tiling = TileOrder()
+    order = tiling.order(m, k, n)
+    return order, tiling.reads(order)
 
 
 class Costs:
@@ -58,8 +66,7 @@ class Costs:
     def plan(self, m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """The order of m x k x n tiles, and what each token reads, as `TileOrder` says it."""
         if "tiling" not in self._dropins:
-            standard = _STANDARD["tiling"]
-            return (order := standard.order(m, k, n)), standard.reads(order)
+            return plan_tiles(m, k, n)
         from kernbench.components import ports
 
         return ports.plan(self._make("tiling"), (m, k, n))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.machine.costs import plan_tiles
 from kernbench.oplog.params import ThreadParams
 from kernbench.oplog.tiles import Stage, describe_stages
 from kernbench.program.ops import NONE, Op
@@ -110,8 +111,9 @@ def _params(program: Program) -> dict[int, str]:
                 plans[int(program.op[row, 1])] = params
     for plan, params in plans.items():
         rows, stages = _list_stages(program, plan)
+        tile_plan = program.machine.costs.plan if params.get("kind") == "gemm" else plan_tiles
         if params["op"] == "composite":
-            found.update(zip(rows, map(_encode, describe_stages(params, stages)), strict=True))
+            found.update(zip(rows, map(_encode, describe_stages(params, stages, tile_plan)), strict=True))
         else:
             found.update(dict.fromkeys(rows, _encode(params)))
     return found

@@ -1,17 +1,18 @@
 """The parameters of the stages of a composite: which tile, which part of which operand.
 
-They follow from those of the composite: tokens take the tiles in the order m, n, k with k innermost, and read the tiles of
-their streamed operands in turn, each in one transfer or, where it straddles memories, in several.
+They follow from those of the composite: tokens take the tiles in the order of the machine's tile plan, and read the tiles of
+their streamed operands in turn, each in one transfer or, where it straddles memories, in several. What an earlier token has
+read for a later one stays where it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 from math import prod
 from typing import NamedTuple
 
 from kernbench.dtypes import itemsize
+from kernbench.machine.costs import Plan, plan_tiles
 from kernbench.oplog.params import Params
 
 SCOPES = ("k_tile", "output_tile", "kernel")  # of epilogue steps, in the order in which a token meets them
@@ -51,23 +52,31 @@ class _Tile:
         return {"space": "tcm", "shape": self.shape, "dtype": self.dtype}
 
 
-def describe_stages(composite: Params, tokens: Sequence[Sequence[Stage]]) -> Iterator[Params]:
-    """The parameters of each stage of each token of a composite, whose own parameters are given."""
+def describe_stages(composite: Params, tokens: Sequence[Sequence[Stage]], plan: Plan = plan_tiles) -> Iterator[Params]:
+    """The parameters of each stage of each token of a composite, whose own parameters are given; `plan` orders its tiles."""
     rows, columns = _matrix(composite["out"]["shape"])
     gemm = composite["kind"] == "gemm"
     depth = composite["inputs"][0]["shape"][1] if gemm else 1
     tile_m, tile_k, tile_n = composite["tile"]
     steps = [step for scope in SCOPES for step in composite["epilogue"] if step["scope"] == scope]
     operands = composite["inputs"][: len(composite["inputs"]) - sum(step["operand"] is not None for step in steps)]
-    places = product(_cut(rows, tile_m), _cut(columns, tile_n), _cut(depth, tile_k if gemm else 1))
-    for token, (m, n, k) in zip(tokens, places, strict=True):
+    cuts = _cut(rows, tile_m), _cut(depth, tile_k if gemm else 1), _cut(columns, tile_n)
+    order, reads = plan(*map(len, cuts))
+    for token, place, read in zip(tokens, order.tolist(), reads.tolist(), strict=True):
+        m, k, n = (cut[at] for cut, at in zip(cuts, place, strict=True))
         grids = ((m, k), (k, n)) if gemm else ((m, n), (m, n))
-        tiles = [_tile(operand, *grid) for operand, grid in zip(operands, grids, strict=False)]
+        tiles = [_tile(*of) for of in zip(operands, *zip(*grids, strict=True), read, strict=False)]
         out = _tile(composite["out"], m, n)
         index = {"op": composite["op"], "tile": [m[0], k[0], n[0]]}
         works = iter([_describe_work(composite, tiles, out), *(_describe_step(step, composite, out) for step in steps)])
         for stage in token:
-            yield {**index, **(_describe_move(stage, tiles, out) if stage.kind == "memory" else next(works))}
+            yield {**index, **_describe_stage(stage, tiles, out, works)}
+
+
+def _describe_stage(stage: Stage, tiles: Sequence[_Tile], out: _Tile, works: Iterator[Params]) -> Params:
+    if stage.kind == "control":  # nothing to read
+        return {}
+    return _describe_move(stage, tiles, out) if stage.kind == "memory" else next(works)
 
 
 def _describe_move(stage: Stage, tiles: Sequence[_Tile], out: _Tile) -> Params:
@@ -91,8 +100,10 @@ def _describe_step(step: Params, composite: Params, out: _Tile) -> Params:
     return {"function": step["op"], "scope": step["scope"], "shape": shape}
 
 
-def _tile(of: Params, row: tuple[int, int, int], column: tuple[int, int, int]) -> _Tile:
-    return _Tile(of, (row[1], column[1]), [row[2], column[2]])
+def _tile(of: Params, row: tuple[int, int, int], column: tuple[int, int, int], read: bool = True) -> _Tile:
+    tile = _Tile(of, (row[1], column[1]), [row[2], column[2]])
+    tile.left *= read
+    return tile
 
 
 def _cut(size: int, tile: int) -> list[tuple[int, int, int]]:

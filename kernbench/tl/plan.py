@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.dtypes import bits, itemsize
+from kernbench.machine.costs import plan_tiles
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import ZERO
 from kernbench.tl.stages import Stages
-from kernbench.tl.tiling import STANDARD, grid_elements, grid_index, grid_starts, plan_gemm
+from kernbench.tl.tiling import grid_elements, grid_index, grid_starts, plan_gemm
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
@@ -31,7 +32,7 @@ def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray,
     tile_m, tile_k, tile_n = note.tile
     depth = tensors[0].shape[1] if gemm else 1
     cuts = (prod(note.shape[:-1]), depth, note.shape[-1], tile_m, tile_k if gemm else 1, tile_n)
-    m, n, k, last, reads = plan_gemm(*cuts, costs.plan if gemm else STANDARD)
+    m, n, k, last, reads = plan_gemm(*cuts, costs.plan if gemm else plan_tiles)
     tokens = np.arange(len(last))
     ends = np.flatnonzero(last)
     output_elements = grid_elements(m, n)

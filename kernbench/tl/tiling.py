@@ -6,12 +6,11 @@ output tile's sum stays where it is until its last k tile. Tiles at the edges ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.machine.costs import Costs
+from kernbench.machine.costs import Plan, plan_tiles
 
 
 class Axis(NamedTuple):
@@ -33,11 +32,6 @@ class GemmTiles(NamedTuple):
     reads: np.ndarray  # bool[token, 2] whether it reads its tile of the first and of the second operand
 
 
-# The order of (m, k, n) tiles, and what each token reads: `TileOrder.order` and `TileOrder.reads`.
-Plan = Callable[[int, int, int], tuple[np.ndarray, np.ndarray]]
-STANDARD: Plan = Costs("sip", {}).plan
-
-
 def tile_count(dim: int, tile: int) -> int:
     """How many tiles a dimension takes, at least 1."""
     return max(1, -(-dim // tile))
@@ -50,7 +44,7 @@ def tile_sizes(dim: int, tile: int) -> np.ndarray:
     return sizes
 
 
-def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int, plan: Plan = STANDARD) -> GemmTiles:
+def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int, plan: Plan = plan_tiles) -> GemmTiles:
     """The tokens of an (m, k) times (k, n) product; `plan` orders their tiles."""
     cuts = ((m, tile_m), (k, tile_k), (n, tile_n))
     sizes = [tile_sizes(*cut) for cut in cuts]

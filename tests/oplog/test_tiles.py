@@ -65,6 +65,23 @@ def test_what_was_loaded_is_not_read_and_what_is_transposed_lies_the_other_way()
     ]
 
 
+def test_what_an_earlier_token_read_is_not_read_again() -> None:
+    def columns_first(m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        order = np.array([[i, p, j] for j in range(n) for p in range(k) for i in range(m)])
+        return order, np.array([[True, i == 0] for i, _, _ in order])
+
+    both = [READ._replace(nbytes=16), READ._replace(nbytes=16), FETCH, GEMM, STORE]
+    kept = [READ._replace(nbytes=16), FETCH, GEMM, STORE]
+    alone = [Stage("kept", "control", 0), FETCH, GEMM, STORE]
+    params = composite(4, 4, 2, (2, 4, 2))
+    found = list(describe_stages(params, [both, kept], columns_first))
+    assert [(p["operand"], p["address"]) for p in found if "operand" in p] == [(0, 0), (1, 10_000), (0, 16)]
+    params["inputs"][0]["value"] = 1
+    found = list(describe_stages(params, [both[1:], alone], columns_first))
+    assert [(p["operand"], p["address"]) for p in found if "operand" in p] == [(1, 10_000)]
+    assert found[4] == {"op": "composite", "tile": [1, 0, 0]}
+
+
 def test_steps_come_scope_by_scope() -> None:
     steps = [{"op": op, "scope": scope, "operand": None} for op, scope in (("relu", "kernel"), ("scale", "k_tile"))]
     token = [FETCH, GEMM, Stage("scale", "math", 0)]
