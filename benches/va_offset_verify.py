@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernbench import DPPolicy, InputError, bench, part_of
-from kernbench.dtypes import itemsize, numpy_dtype
+from kernbench.dtypes import canonical, is_float, itemsize, numpy_dtype
 
 EXACT = {
     "f32": 1 << 24,
@@ -58,7 +58,7 @@ def check_sip(torch, sip, rows, columns, offset, policy, dtype):
 def distinct(n, sip, dtype):
     """Whole numbers that the type has exactly, over and over in an odd period: what is off by a power of two shows too."""
     kind = numpy_dtype(dtype)
-    period = EXACT[dtype] + 1 if dtype in EXACT else np.iinfo(kind).max
+    period = EXACT[canonical(dtype)] + 1 if is_float(dtype) else np.iinfo(kind).max
     return ((np.arange(n) + sip) % period).astype(kind)
 
 

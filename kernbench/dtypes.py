@@ -24,6 +24,7 @@ BITS = {
     "u16": 16,
     "u8": 8,
 }
+ALIASES = {"fp8": "f8e4m3"}  # what is meant where only the width is said
 _NUMPY = {"f": "float", "i": "int", "u": "uint"}
 _ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 
@@ -32,8 +33,16 @@ def bits(dtype: str) -> int:
     """How many bits an element has. Errors: InputError for an unknown name, listing the known ones."""
     found = BITS.get(dtype)
     if found is None:
+        found = BITS.get(ALIASES.get(dtype, ""))
+    if found is None:
         raise InputError(f"unknown dtype {dtype!r}{suggest(str(dtype), BITS)}")
     return found
+
+
+def canonical(dtype: str) -> str:
+    """The short name that another name stands for. Errors: InputError for an unknown name, listing the known ones."""
+    bits(dtype)
+    return ALIASES.get(dtype, dtype)
 
 
 def itemsize(dtype: str) -> int:
@@ -44,7 +53,7 @@ def itemsize(dtype: str) -> int:
 @cache
 def numpy_dtype(dtype: str) -> np.dtype:
     """The numpy type of a name. Errors: InputError for an unknown name, listing the known ones."""
-    bits(dtype)
+    dtype = canonical(dtype)
     if dtype in _ML_DTYPES:
         import ml_dtypes
 

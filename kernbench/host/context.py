@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kernbench.dtypes import bits, name_of, numpy_dtype
+from kernbench.dtypes import canonical, name_of, numpy_dtype
 from kernbench.errors import InputError
 from kernbench.host.accelerators import Accelerator, Ahbm, Multiprocessing
 from kernbench.host.buffer import Buffer
@@ -328,8 +328,7 @@ def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def _as_dtype(dtype: str) -> str:
-    bits(dtype)
-    return dtype
+    return canonical(dtype)
 
 
 def _tensors_in(args: tuple[Any, ...]) -> Iterator[Tensor]:

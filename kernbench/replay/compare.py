@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kernbench.dtypes import canonical
 from kernbench.errors import InputError
 
 TOLERANCE = {"f32": 1e-4, "f16": 2e-3, "bf16": 1.6e-2, "f8e4m3": 0.13, "f8e5m2": 0.26}
@@ -25,7 +26,7 @@ def find_mismatch(
             f"the reference of tensor {name!r} has shape {tuple(expected.shape)}, the tensor has {tuple(got.shape)}; "
             "give a reference of the tensor's shape"
         )
-    limit = TOLERANCE.get(dtype, 0.0) if tolerance is None else tolerance
+    limit = TOLERANCE.get(canonical(dtype), 0.0) if tolerance is None else tolerance
     a, b = got.astype(np.float64), np.asarray(expected).astype(np.float64)
     with np.errstate(invalid="ignore"):
         near = np.isfinite(b) & (np.abs(a - b) <= limit * np.maximum(1, np.abs(b)))

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from kernbench.dtypes import bits, is_float
+from kernbench.dtypes import bits, canonical, is_float
 
 
 @cache
@@ -16,6 +16,7 @@ def promote(a: str, b: str) -> str:
     f16 with bf16 gives f32, the two fp8 give f16, a signed with an unsigned integer of its size the next signed one
     (at most i32, which wraps). Errors: InputError for an unknown dtype.
     """
+    a, b = canonical(a), canonical(b)
     if is_float(a) != is_float(b):
         return a if is_float(a) else b
     if a == b or bits(a) > bits(b):
