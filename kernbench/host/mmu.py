@@ -28,11 +28,11 @@ class PageMap:
 
     __slots__ = ("_all", "_chunks", "_firsts", "_lasts", "_latest", "_memories")
 
-    def __init__(self, memories: Memories, chunks: tuple[Regions, ...] = ()) -> None:
+    def __init__(self, memories: Memories) -> None:
         self._memories = memories
-        self._chunks = chunks  # by rising address, none reaching into another
-        self._firsts = [chunk.starts[0] for chunk in chunks]
-        self._lasts = [chunk.rows[-1][1] for chunk in chunks]
+        self._chunks: list[Regions] = []  # by rising address, none reaching into another
+        self._firsts: list[int] = []  # where each begins
+        self._lasts: list[int] = []  # where it ends
         self._all: Regions | None = None
         self._latest: Row = (1, 0, ABSENT, 0)  # the region found last; kernels mostly go on where they are
 
@@ -47,12 +47,18 @@ class PageMap:
         key = (id(later), *map(id, touched))
         if key not in merged:
             merged[key] = overlay(Regions.joined(touched), later)
-        new = (merged[key],) if len(merged[key]) else ()
-        return PageMap(self._memories, (*self._chunks[:first], *new, *self._chunks[end:]))
+        new = [merged[key]] if len(merged[key]) else []
+        page_map = PageMap(self._memories)
+        page_map._chunks = [*self._chunks[:first], *new, *self._chunks[end:]]
+        page_map._firsts = [*self._firsts[:first], *(chunk.starts[0] for chunk in new), *self._firsts[end:]]
+        page_map._lasts = [*self._lasts[:first], *(chunk.rows[-1][1] for chunk in new), *self._lasts[end:]]
+        return page_map
 
     def before(self, memories: Memories) -> PageMap:
         """The same map with these memories behind it."""
-        return PageMap(memories, self._chunks)
+        page_map = PageMap(memories)
+        page_map._chunks, page_map._firsts, page_map._lasts = self._chunks, self._firsts, self._lasts
+        return page_map
 
     def translate(self, va: int, nbytes: int) -> list[Segment]:
         """The pieces of physical memory behind a virtual range, in its order.
