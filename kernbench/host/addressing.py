@@ -19,7 +19,7 @@ from kernbench.errors import OutOfMemoryError
 from kernbench.host.allocator import Allocator
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
 from kernbench.host.mmu import Merged, PageMap
-from kernbench.host.pointer import Extent, PhysicalMap, Pointer
+from kernbench.host.pointer import Extent, PhysicalMap, Pointer, ranges
 from kernbench.host.regions import Regions
 from kernbench.machine.locator import Locator, Segment
 
@@ -162,13 +162,13 @@ class PhysicalAddresses(AddressModel):
 
     def __init__(self, machine: Machine, sip: int) -> None:
         super().__init__(machine, sip)
-        self._live: dict[int, tuple[Shard, ...]] = {}  # by the address of the tensor
+        self._live: dict[int, np.ndarray] = {}  # by the address of the tensor: the ranges of its shards
         self._map: PhysicalMap | None = None
         self._pointers: dict[int, Pointer] = {}  # by what PEs would be told
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
         """The first shard's own."""
-        self._live[shards[0].pa] = tuple(shards)
+        self._live[shards[0].pa] = ranges(shards)
         self._map = None
         return shards[0].pa
 
@@ -181,7 +181,7 @@ class PhysicalAddresses(AddressModel):
     def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PhysicalMap:  # noqa: ARG002
         """All PEs see the same."""
         if self._map is None:
-            self._map = PhysicalMap(self._locator, (shard for shards in self._live.values() for shard in shards))
+            self._map = PhysicalMap(self._locator, self._live.values())
         return self._map
 
     def argument(self, tensor: Placed, cube: int, pe: int) -> Pointer:

@@ -73,13 +73,21 @@ class Pointer(int):
         return Pointer(self._extent, self._offset - int(other))
 
 
+def ranges(shards: Iterable[Shard]) -> np.ndarray:
+    """int64[shard, 2] first and end address of each."""
+    return np.array([(shard.pa, shard.pa + shard.nbytes) for shard in shards], np.int64).reshape(-1, 2)
+
+
 class PhysicalMap:
-    """Physical addresses as they are; no access may cross the end of a shard."""
+    """Physical addresses as they are; no access may cross the end of a shard.
+
+    `tensors` has the shards of each: see `ranges`.
+    """
 
     __slots__ = ("_ends", "_memories", "_starts")
 
-    def __init__(self, memories: Memories, shards: Iterable[Shard]) -> None:
-        found = np.array([(shard.pa, shard.pa + shard.nbytes) for shard in shards], np.int64).reshape(-1, 2)
+    def __init__(self, memories: Memories, tensors: Iterable[np.ndarray]) -> None:
+        found = np.concatenate([np.zeros((0, 2), np.int64), *tensors])
         found = found[np.argsort(found[:, 0])]
         self._memories = memories
         self._starts, self._ends = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])

@@ -9,7 +9,7 @@ import pytest
 
 from kernbench.errors import AddressError
 from kernbench.host.messages import MapEntry, Shard
-from kernbench.host.pointer import Extent, PhysicalMap, Pointer
+from kernbench.host.pointer import Extent, PhysicalMap, Pointer, ranges
 from kernbench.machine.locator import ABSENT
 
 from .test_mmu import Memories
@@ -48,7 +48,7 @@ def test_bytes_that_the_tensor_lacks(offset: int) -> None:
 
 
 def physical() -> PhysicalMap:
-    return PhysicalMap(Memories(1000), [Shard(0, 0, 0, 500, 100), Shard(0, 0, 0, 300, 50)])
+    return PhysicalMap(Memories(1000), [ranges([Shard(0, 0, 0, 500, 100)]), ranges([Shard(0, 0, 0, 300, 50)])])
 
 
 def test_accesses_in_one_shard_or_in_none_pass() -> None:
