@@ -29,6 +29,14 @@ def test_the_page_about_the_host(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.splitlines()[0].endswith("True")
 
 
+@pytest.mark.slow
+def test_the_page_about_collectives(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert load_file(block("docs/collectives.md", tmp_path))[0].name == "sum-all"
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in printed[:2]] == [["all_reduce", "lrab_hierarchical_allreduce"]] * 2
+    assert printed[2] == "True"
+
+
 def test_the_page_about_benches(tmp_path: Path) -> None:
     assert run(block("benches/README.md", tmp_path), "tiny", verify=True).verified is True
 
