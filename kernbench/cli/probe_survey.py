@@ -42,14 +42,17 @@ def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Pa
     """Probe a machine by its catalogue. Errors: RunError if an invariant fails, when all is shown and kept."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import saying
     from kernbench.machine import load_machine
+    from kernbench.traffic.catalogue import TITLES
     from kernbench.traffic.survey import run_survey
 
     if out is not None:
         check_directory(out)
     machine = load_machine(topology, overrides)
     announce_compiling()
-    survey = run_survey(machine, mode)
+    with saying() as say:
+        survey = run_survey(machine, mode, lambda case: say(f"{TITLES[case.family]}: {case.name}"))
     files = _keep(survey, overrides, out)
     if as_json:
         click.echo(json.dumps({**survey.to_dict(), "overrides": overrides, "files": files}))

@@ -28,3 +28,15 @@ def progress() -> Iterator[Callable[[int, int, int], None] | None]:
             bar.update(task, visible=True, completed=served, total=max(known, served), description=text)
 
         yield show
+
+
+@contextmanager
+def saying() -> Iterator[Callable[[str], None]]:
+    """Takes what is being done now and shows it on stderr, and takes it away at the end; silent where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update

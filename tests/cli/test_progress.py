@@ -5,8 +5,14 @@ import pty
 import subprocess
 import sys
 
-from kernbench.cli.progress import progress
+from kernbench.cli.progress import progress, saying
 
+SAYING = """
+from kernbench.cli.progress import saying
+with saying() as say:
+    say("the third case")
+print(True)
+"""
 SCRIPT = """
 from kernbench.cli.progress import progress
 with progress() as tell:
@@ -16,11 +22,11 @@ print(tell is None)
 """
 
 
-def output_on_a_terminal(told: bool) -> tuple[str, str]:
+def output_on_a_terminal(script: str) -> tuple[str, str]:
     """What a process writes on a terminal that is its stderr, and on stdout."""
     ours, theirs = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(told=told)],
+        [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
@@ -38,14 +44,14 @@ def output_on_a_terminal(told: bool) -> tuple[str, str]:
 
 
 def test_a_terminal_sees_how_far_a_run_has_come():
-    shown, silent = output_on_a_terminal(told=True)
+    shown, silent = output_on_a_terminal(SCRIPT.format(told=True))
     assert silent == "False"
     assert "250 flits served, 7 ns simulated" in shown
     assert "25 %" in shown
 
 
 def test_a_run_that_tells_nothing_shows_nothing():
-    shown, _ = output_on_a_terminal(told=False)
+    shown, _ = output_on_a_terminal(SCRIPT.format(told=False))
     assert "served" not in shown
 
 
@@ -53,3 +59,15 @@ def test_elsewhere_there_is_silence(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     with progress() as tell:
         assert tell is None
+
+
+def test_a_terminal_sees_what_is_being_done():
+    shown, _ = output_on_a_terminal(SAYING)
+    assert "the third case" in shown
+
+
+def test_elsewhere_nothing_is_said(monkeypatch, capfd):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with saying() as say:
+        say("the third case")
+    assert capfd.readouterr() == ("", "")
