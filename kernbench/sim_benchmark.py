@@ -1,0 +1,177 @@
+"""Simulated time in pytest: the fixture `sim_benchmark`, a pytest plugin that comes with KernBench.
+
+A test runs a bench and its simulated latency is recorded through pytest-benchmark, which sees a clock that stands still but
+for the simulation; so its tables, `--benchmark-save` and `--benchmark-compare` work as ever. Beside that stands a gate: the
+latency must be the one kept in `simulated/<test file>.json` beside the test file, to the femtosecond, in either direction.
+pytest-benchmark's own comparison knows whole per cents, one direction, only tests that it has seen, and is off under xdist;
+the gate needs nothing but the test itself. `--sim-update` keeps the latencies of the tests that run, wherever they ran.
+
+pytest imports this module at every start, so it imports nothing else of KernBench until it is used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = "simulated"
+FLAG = "--sim-update"
+PROPERTY = "sim_latency_fs"  # of a test's report: travels from xdist's workers to where files are written
+NS_PER_S, FS_PER_NS = 1e9, 1_000_000
+
+
+class SimulatedClock:
+    """A timer (seconds) that moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+_clock = pytest.StashKey[SimulatedClock]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--sim-update`."""
+    group = parser.getgroup("kernbench")
+    group.addoption(FLAG, action="store_true", help="keep the simulated latencies of this run as those to expect")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where files are written, listen to what was measured."""
+    if config.getoption(FLAG) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Keeper(config.rootpath), "kernbench-sim-keeper")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Give pytest-benchmark the simulated clock, before it makes its own fixture."""
+    if "sim_benchmark" in getattr(item, "fixturenames", ()):
+        clock = item.stash[_clock] = SimulatedClock()
+        given = item.get_closest_marker("benchmark")
+        options = {**(given.kwargs if given else {}), "timer": clock}
+        item.add_marker(pytest.mark.benchmark(**options), append=False)
+
+
+class SimBenchmark:
+    """The fixture; call it once a test."""
+
+    def __init__(self, item: pytest.Item, benchmark: Any) -> None:
+        self._item = item
+        self._benchmark = benchmark
+
+    def __call__(self, bench: Any, topology: Any = "sip_2x4x4", **options: Any) -> Any:
+        """Run a bench as `kernbench.run` does, record its latency, hold it against the kept one; returns the result.
+
+        Errors: as `kernbench.run`; the test fails if the latency is another than the kept one, or if none is kept.
+        """
+        from kernbench import run
+
+        def simulate() -> tuple[float, Any]:
+            result = run(bench, topology, **options)
+            return result.latency_ns, result
+
+        return self._measure(simulate)
+
+    def record(self, measure: Callable[[], float]) -> float:
+        """The same for a time that the test works out by itself: `measure` returns it in ns."""
+
+        def simulate() -> tuple[float, float]:
+            found_ns = float(measure())
+            return found_ns, found_ns
+
+        return self._measure(simulate)
+
+    def _measure(self, simulate: Callable[[], tuple[float, Any]]) -> Any:
+        clock = self._item.stash[_clock]
+        found_ns = 0.0
+
+        def run_once() -> Any:
+            nonlocal found_ns
+            found_ns, result = simulate()
+            clock.now_s += found_ns / NS_PER_S
+            return result
+
+        clock.now_s = 0.0
+        result = self._benchmark.pedantic(run_once, rounds=1, iterations=1)
+        latency_fs = round(found_ns * FS_PER_NS)
+        self._benchmark.extra_info["latency_fs"] = latency_fs
+        self._item.user_properties.append((PROPERTY, latency_fs))
+        if not self._item.config.getoption(FLAG):
+            _check(self._item, latency_fs)
+        return result
+
+
+@pytest.fixture
+def sim_benchmark(request: pytest.FixtureRequest, benchmark: Any) -> SimBenchmark:
+    """Run a bench and record its simulated latency: `sim_benchmark("matmul-composite", "tiny", parameters={"M": 64})`."""
+    return SimBenchmark(request.node, benchmark)
+
+
+def _check(item: pytest.Item, latency_fs: int) -> None:
+    file, test = _place(item.nodeid, item.config.rootpath)
+    kept = _read(file).get(test)
+    shown = file.relative_to(item.config.rootpath) if file.is_relative_to(item.config.rootpath) else file
+    if kept is None:
+        pytest.fail(
+            f"{test} has no simulated latency in {shown} yet; keep {_ns(latency_fs)} with pytest {FLAG}", pytrace=False
+        )
+    if latency_fs != kept:
+        moved = f"{(latency_fs - kept) / kept:+.3%}" if kept else "from nothing"
+        pytest.fail(
+            f"{test} takes {_ns(latency_fs)} of simulated time, {moved} against the {_ns(kept)} in {shown}; "
+            f"if it should, keep it with pytest {FLAG}",
+            pytrace=False,
+        )
+
+
+class _Keeper:
+    """Writes what the tests of a run measured, at its end."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found: dict[Path, dict[str, int]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in the latency of a test that passed, from this process or another."""
+        if report.when == "call" and report.passed:
+            for latency_fs in _latencies(report):
+                file, test = _place(report.nodeid, self._root)
+                self._found.setdefault(file, {})[test] = latency_fs
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Write the files; tests that did not run keep what they have."""
+        for file, found in self._found.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({**_read(file), **found}, indent=2, sort_keys=True)
+            file.write_text(text + "\n", encoding="utf-8")
+            terminalreporter.write_line(f"{len(found)} simulated latencies kept in {file}")
+
+
+def _latencies(report: pytest.TestReport) -> Iterator[int]:
+    return (int(value) for name, value in report.user_properties if name == PROPERTY)  # type: ignore[call-overload]
+
+
+def _place(nodeid: str, root: Path) -> tuple[Path, str]:
+    """The file in which a test's latency is kept, and its name there."""
+    path, _, test = nodeid.partition("::")
+    module = root / path
+    return module.parent / FOLDER / f"{module.stem}.json", test
+
+
+def _read(file: Path) -> dict[str, int]:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+
+
+def _ns(fs: int) -> str:
+    whole, rest = divmod(fs, FS_PER_NS)
+    return f"{whole:,}.{rest:06d}".rstrip("0").rstrip(".") + " ns"

@@ -1,0 +1,130 @@
+"""The pytest plugin from outside: what a user's tests see of it, alone, with pytest-benchmark's comparison, under xdist."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TESTS = """
+import pytest
+from kernbench.errors import InputError
+
+@pytest.mark.benchmark(group="gemm")
+def test_gemm(sim_benchmark):
+    result = sim_benchmark("gemm-single-pe", "tiny", overrides={"noc.gbs": NOC})
+    assert result.latency_ns > 0
+
+@pytest.mark.parametrize("ns", [1.5, 2.0])
+def test_own(sim_benchmark, ns):
+    assert sim_benchmark.record(lambda: ns) == ns
+
+def test_without(): pass
+"""
+
+
+class Project:
+    """A directory with a test file, in which pytest is run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.write(256)
+        (path / "pytest.ini").write_text("[pytest]\n")
+
+    def write(self, noc: float) -> None:
+        (self.path / "test_latency.py").write_text(TESTS.replace("NOC", str(noc)))
+
+    def pytest(self, *arguments: str) -> tuple[int, str]:
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "kernbench.sim_benchmark",
+            "-p",
+            "no:cacheprovider",
+            *arguments,
+        ]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+        done = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    @property
+    def kept(self) -> dict[str, int]:
+        return json.loads((self.path / "simulated" / "test_latency.json").read_text())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_test_without_a_kept_latency_fails_until_it_is_kept(project: Project) -> None:
+    code, said = project.pytest("-q")
+    assert code == 1
+    assert (
+        "test_own[1.5] has no simulated latency in simulated/test_latency.json yet; keep 1.5 ns with pytest --sim-update"
+    ) in said
+    code, said = project.pytest("-q", "--sim-update")
+    assert (code, sorted(project.kept)) == (0, ["test_gemm", "test_own[1.5]", "test_own[2.0]"])
+    assert "3 simulated latencies kept in" in said
+    assert project.pytest("-q")[0] == 0
+    assert "has no" not in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_any_change_fails_in_either_direction(project: Project, workers: str) -> None:
+    alone = ("-q", "-n", workers)
+    assert project.pytest(*alone, "--sim-update")[0] == 0
+    first = project.kept
+    assert project.pytest(*alone)[0] == 0
+    for noc, sign in ((255, "+"), (257, "-")):
+        project.write(noc)
+        code, said = project.pytest(*alone)
+        assert code == 1
+        assert f"ns of simulated time, {sign}0." in said
+        assert "ns in simulated/test_latency.json; if it should, keep it with pytest --sim-update" in said
+        assert "1 failed, 3 passed" in said
+    assert project.pytest(*alone, "--sim-update", "-k", "gemm")[0] == 0
+    assert project.kept["test_gemm"] < first["test_gemm"]
+    assert project.kept["test_own[1.5]"] == first["test_own[1.5]"] == 1_500_000
+
+
+@pytest.mark.slow
+def test_what_is_saved_and_compared_is_simulated_time(project: Project) -> None:
+    assert project.pytest("-q", "--sim-update", "--benchmark-save=before")[0] == 0
+    saved = json.loads(next(project.path.glob(".benchmarks/*/*_before.json")).read_text())
+    times = {run["name"]: (run["group"], run["stats"]["mean"], run["stats"]["rounds"]) for run in saved["benchmarks"]}
+    assert times["test_own[1.5]"] == (None, 1.5e-9, 1)
+    assert times["test_gemm"][0] == "gemm"
+    assert round(times["test_gemm"][1] * 1e15) == project.kept["test_gemm"]
+    code, _ = project.pytest("-q", "--benchmark-compare=0001", "--benchmark-compare-fail=mean:1%")
+    assert code == 0
+    project.write(64)
+    code, said = project.pytest("-q", "--sim-update", "--benchmark-compare=0001", "--benchmark-compare-fail=mean:1%")
+    assert code == 1
+    assert "Performance has regressed" in said
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_is_a_test_that_fails_and_keeps_nothing(project: Project) -> None:
+    project.write(0)
+    code, said = project.pytest("-q", "--sim-update", "-k", "gemm")
+    assert code == 1
+    assert "InputError: override noc.gbs: got 0" in said
+    assert not (project.path / "simulated").exists()
+
+
+@pytest.mark.slow
+def test_pytest_benchmark_may_be_disabled(project: Project) -> None:
+    assert project.pytest("-q", "--sim-update")[0] == 0
+    assert project.pytest("-q", "--benchmark-disable")[0] == 0
+    project.write(100)
+    assert project.pytest("-q", "--benchmark-disable")[0] == 1
