@@ -44,6 +44,51 @@ def _seconds(n: int, live: bool) -> tuple[float, float]:
     return perf_counter() - begun, result.device.session.wall_s
 
 
+BLOCKS, BLOCK_CALLS = 1000, 13
+
+
+@bench("perf-blocks", "One kernel that attends to one block of keys and values after the other")
+def blocks(torch, *, n=BLOCKS):
+    """Loads, products, math with tensors and numbers, reductions, a store: what kernels are made of."""
+    x = torch.randn((128, 64), dp=DPPolicy(num_cubes=1, num_pes=1), name="x")
+    torch.launch("blocks", attend, x, n)
+
+
+def attend(x, n, tl):
+    """The kernel: 13 calls a block."""
+    size = (16, 16)
+    q, weighted, total = tl.load(x, size), tl.zeros(size), tl.zeros((16, 1))
+    for i in range(n):
+        k, v = tl.load(x + 512 * (i % 16), size), tl.load(x + 512 * (i % 16), size)
+        scores = tl.dot(q, tl.trans(k)) * 0.125
+        weights = tl.exp(scores - tl.max(scores, 1))
+        total = total + tl.sum(weights, 1)
+        weighted = tl.fma(weighted, 0.5, tl.dot(weights, v))
+        tl.store(x, weighted)
+
+
+def us_a_recorded_call() -> float:
+    """Microseconds of Python for a call of a realistic kernel, from the call to its rows in the loop's memory."""
+    return (_blocks(BLOCKS) - _blocks(10)) / (BLOCKS - 10) / BLOCK_CALLS * 1e6
+
+
+def _blocks(n: int) -> float:
+    begun = perf_counter()
+    result = run_bench(blocks, parameters={"n": n}, overrides={"pe.scratch_bytes": "15 MiB"})
+    return perf_counter() - begun - result.device.session.wall_s
+
+
+def us_a_message() -> float:
+    """Microseconds of Python for a message between two PEs: its send and its receive."""
+    return (_messages(2000) - _messages(10)) / 1990 * 1e6
+
+
+def _messages(n: int) -> float:
+    begun = perf_counter()
+    result = run_bench("pe-to-pe", parameters={"nbytes": 64, "messages": n, "keep": False})
+    return perf_counter() - begun - result.device.session.wall_s
+
+
 def us_an_ask() -> float:
     """Microseconds from an ask to the next: two rows written by hand, no kernel, no data."""
     machine = load_machine("sip_2x4x4")
@@ -97,3 +142,14 @@ def test_a_call(figures: Figures) -> None:
     figures.ratio("SimPy timeout over recorded tl.load", simpy / quick)
     figures.ratio("SimPy timeout over live tl.load", simpy / live)
     figures.ratio("SimPy timeout over ask to ask", simpy / ask)
+
+
+def test_recording(figures: Figures) -> None:
+    """What recording costs for a realistic kernel, and for messages."""
+    for warm in (us_a_recorded_call, us_a_message):
+        warm()
+    simpy, call, message = figures.side_by_side(simpy_us, us_a_recorded_call, us_a_message)
+    figures.show("a call of a realistic kernel, recorded and loaded", call, "µs", "< 3")
+    figures.show("a message, sent and received", message, "µs", "< 12")
+    figures.ratio("SimPy timeout over a recorded call", simpy / call)
+    figures.ratio("SimPy timeout over a recorded message", simpy / message)
