@@ -56,7 +56,9 @@ def check_rows(program: Program, first: int = 0) -> None:
         raise ProgramError(
             f"row {row} ({Op(kind).name}): {_NAMES[what]} is {value}; it must be in [{_LOW[what]}, {high[what]})"
         )
-    _check_plans(program, bisect_left(program.plan_rows, first))
+    plan = bisect_left(program.plan_rows, first)
+    if plan < len(program.plan_rows):
+        _check_plans(program, plan)
     program.checked_rows = program.row_count
 
 
