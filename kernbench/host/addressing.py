@@ -22,6 +22,7 @@ from kernbench.host.mmu import Merged, PageMap
 from kernbench.host.pointer import Extent, PhysicalMap, Pointer, ranges
 from kernbench.host.regions import Regions
 from kernbench.machine.locator import Locator, Segment
+from kernbench.machine.places import sip_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +83,7 @@ class AddressModel(ABC):
     def __init__(self, machine: Machine, sip: int) -> None:
         self._locator = Locator(machine.places)
         self.unmapped = Noticing(self._locator)
-        self._sip = f"sip{sip}"
+        self._sip = sip_path(sip)
 
     @abstractmethod
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernbench.machine.places import pe_path
+
 if TYPE_CHECKING:
     from kernbench.host.device import Device
     from kernbench.host.messages import Shard
@@ -34,7 +36,7 @@ class Buffer:
 
     def __repr__(self) -> str:
         shard = self.shard
-        return f"Buffer({self.nbytes} bytes at {shard.pa:#x}, sip{shard.sip}.cube{shard.cube}.pe{shard.pe})"
+        return f"Buffer({self.nbytes} bytes at {shard.pa:#x}, {pe_path(shard.sip, shard.cube, shard.pe)})"
 
     def __del__(self) -> None:
         self._device.free(self.shard)

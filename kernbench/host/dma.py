@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kernbench.errors import AddressError
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.locator import Locator
+from kernbench.machine.places import pe_path
 
 if TYPE_CHECKING:
     from kernbench.host.messages import PeDma
@@ -23,7 +24,7 @@ def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) 
     found = Locator(machine.places).find(shard.pa)
     if found is None or shard.nbytes > found[2]:
         raise AddressError(
-            f"PeDma of sip{message.sip}.cube{message.cube}.pe{message.pe}: {shard.nbytes} bytes at {shard.pa:#x} do not lie "
+            f"PeDma of {pe_path(message.sip, message.cube, message.pe)}: {shard.nbytes} bytes at {shard.pa:#x} do not lie "
             "in one memory of the machine; give the physical address of a shard"
         )
     node, offset, _ = found

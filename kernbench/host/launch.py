@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from kernbench.errors import KernBenchError
 from kernbench.host.messages import KernelLaunch, Response, Targets
 from kernbench.host.stream import Command, Stream
+from kernbench.machine.places import sip_path
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Launch:
 
     def __repr__(self) -> str:
         message = self.message
-        targets = f"sip{message.sip}, {len(message.target_cubes)} cubes x {len(message.target_pe)} PEs"
+        targets = f"{sip_path(message.sip)}, {len(message.target_cubes)} cubes x {len(message.target_pe)} PEs"
         return f"Launch({message.kernel_ref!r} on {targets}, at {self.place}, response={self.response})"
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kernbench.errors import InputError, KernBenchError
+from kernbench.machine.places import pe_path, sip_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class KernelLaunch:
             _check_shard(shard, f"{what}: tensor {arg.name!r}")
             if shard.sip != self.sip:
                 raise InputError(
-                    f"{what} on sip{self.sip} got tensor {arg.name!r}, which is on sip{shard.sip}; "
+                    f"{what} on {sip_path(self.sip)} got tensor {arg.name!r}, which is on {sip_path(shard.sip)}; "
                     f"make the tensor and launch under the same torch.device(...)"
                 )
 
@@ -113,7 +114,7 @@ class PeDma:
     write: bool = False
 
     def __post_init__(self) -> None:
-        _check_shard(self.shard, f"PeDma of sip{self.sip}.cube{self.cube}.pe{self.pe}")
+        _check_shard(self.shard, f"PeDma of {pe_path(self.sip, self.cube, self.pe)}")
 
 
 @dataclass(frozen=True, slots=True)

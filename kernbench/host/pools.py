@@ -12,6 +12,7 @@ from kernbench.errors import InputError, OutOfMemoryError, suggest
 from kernbench.host.allocator import Allocator
 from kernbench.host.messages import Shard
 from kernbench.machine.address import Kind, decode
+from kernbench.machine.places import cube_path, pe_path
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -73,5 +74,4 @@ class Pools:
         return found
 
     def _owner(self, kind: Kind, cube: int, pe: int) -> str:
-        at = f"sip{self._sip}.cube{cube}"
-        return at if kind == Kind.SRAM else f"{at}.pe{pe}"
+        return cube_path(self._sip, cube) if kind == Kind.SRAM else pe_path(self._sip, cube, pe)

@@ -10,6 +10,7 @@ from kernbench.host.addressing import MODELS, AddressModel, Placed
 from kernbench.host.layout import Layout
 from kernbench.host.policy import Block, DPPolicy, split
 from kernbench.host.pools import Pools
+from kernbench.machine.places import sip_path
 
 if TYPE_CHECKING:
     from kernbench.host.messages import Shard
@@ -22,7 +23,7 @@ class Sip:
     def __init__(self, machine: Machine, index: int) -> None:
         self.machine = machine
         self.index = index
-        self.name = f"sip{index}"
+        self.name = sip_path(index)
         self.pools = Pools(machine, index)
         self.addresses: AddressModel = MODELS[machine.places.shape.address_model](machine, index)
         self._tensors: dict[int, Placed] = {}  # by the address at which they begin

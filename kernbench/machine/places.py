@@ -16,9 +16,19 @@ _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
 
 
-def pe_path(sip: int, cube: int, pe: int) -> str:
+def sip_path(sip: int | None) -> str:
+    """The path of a SIP; a coordinate that a message lacks stands there as None."""
+    return f"sip{sip}"
+
+
+def cube_path(sip: int | None, cube: int | None) -> str:
+    """The path of a cube."""
+    return f"{sip_path(sip)}.cube{cube}"
+
+
+def pe_path(sip: int | None, cube: int | None, pe: int | None) -> str:
     """The path of a PE, which `Places.find_pe` reads."""
-    return f"sip{sip}.cube{cube}.pe{pe}"
+    return f"{cube_path(sip, cube)}.pe{pe}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +110,39 @@ class Places:
 
     def pcie_ep(self, sip: int) -> int:
         """The node where the host meets a SIP."""
-        return self._node(f"sip{sip}.io0.pcie_ep")
+        return self._node(f"{sip_path(sip)}.io0.pcie_ep")
 
     def io_cpu(self, sip: int) -> int:
         """The node of a SIP's IO_CPU."""
-        return self._node(f"sip{sip}.io0.io_cpu")
+        return self._node(f"{sip_path(sip)}.io0.io_cpu")
 
     def m_cpu(self, sip: int, cube: int) -> int:
         """The node of a cube's M_CPU."""
-        return self._node(f"sip{sip}.cube{cube}.m_cpu")
+        return self._node(f"{cube_path(sip, cube)}.m_cpu")
+
+    def io_noc(self, sip: int) -> int:
+        """The node of the network of a SIP's IO chiplet."""
+        return self._node(f"{sip_path(sip)}.io0.io_noc")
+
+    def io_ucie(self, sip: int, column: int) -> int:
+        """The node of the IO chiplet's port above a column of cubes."""
+        return self._node(f"{sip_path(sip)}.io0.io_ucie{column}")
+
+    def ucie(self, sip: int, cube: int, side: str) -> int:
+        """The node of a cube's die-to-die port; `side` is "N", "S", "E" or "W"."""
+        return self._node(f"{cube_path(sip, cube)}.ucie_{side}")
+
+    def router(self, sip: int, cube: int, name: str) -> int:
+        """The node of a router of a cube's mesh, such as "r0c1"."""
+        return self._node(f"{cube_path(sip, cube)}.{name}")
 
     def sram(self, sip: int, cube: int) -> int:
         """The node of a cube's SRAM."""
-        return self._node(f"sip{sip}.cube{cube}.sram")
+        return self._node(f"{cube_path(sip, cube)}.sram")
 
     def hbm(self, sip: int, cube: int, pe: int) -> int:
         """The node of the controller of a PE's HBM slice."""
-        return self._node(f"sip{sip}.cube{cube}.hbm_ctrl.pe{pe}")
+        return self._node(f"{cube_path(sip, cube)}.hbm_ctrl.pe{pe}")
 
     def tcm(self, sip: int, cube: int, pe: int) -> int:
         """The node of a PE's TCM."""
@@ -188,7 +214,7 @@ class Places:
             sip,
             cube,
             pe,
-            router=self._nodes[f"sip{sip}.cube{cube}.{self.shape.pe_routers[pe]}"],
+            router=self.router(sip, cube, self.shape.pe_routers[pe]),
             **{part: self._nodes[at + part] for part in PE_PARTS},
             **{f"{part}_server": self._servers[at + part] for part in ONE_SERVER},
             **{f"{part}_{way}": self._servers[f"{at}{part}.{way}"] for part in READ_WRITE for way in ("read", "write")},

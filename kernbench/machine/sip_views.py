@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.machine.intents import EdgeKind
-from kernbench.machine.places import PE_PARTS, pe_path
+from kernbench.machine.places import PE_PARTS, pe_path, sip_path
 from kernbench.machine.sip_cube import PART_PITCH_MM
 from kernbench.machine.view import Area, Box, View, Wire, find_wires, point
 from kernbench.units import FS_PER_NS, format_bytes
@@ -27,7 +27,7 @@ def system_view(machine: Machine) -> View:
     areas: list[Area] = []
     for sip, nodes in enumerate(_nodes_by_sip(machine)):
         dies = list(_dies(machine, sip, nodes))
-        areas.append(_around(f"sip{sip}", "sip", dies, _sip_remarks(machine)))
+        areas.append(_around(sip_path(sip), "sip", dies, _sip_remarks(machine)))
         areas += dies
     nodes = [places.switch(), *(places.pcie_ep(sip) for sip in range(places.sip_count))]
     return View(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from kernbench.errors import InputError, suggest
 from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.places import pe_path
 from kernbench.tl.credit import credit_terms
 from kernbench.tl.watch import Watcher
 
@@ -270,4 +271,4 @@ def _bank_terms(tier: str, nbytes: int) -> Terms:
 
 
 def _path(where: Where) -> str:
-    return "sip{}.cube{}.pe{}".format(*where)
+    return pe_path(*where)

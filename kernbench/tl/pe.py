@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from kernbench.machine.places import pe_path
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -57,4 +59,4 @@ class PeContext:
     @property
     def path(self) -> str:
         """Where this PE is, for messages: `sip0.cube3.pe5`."""
-        return f"sip{self.place.sip}.cube{self.place.cube}.pe{self.place.pe}"
+        return pe_path(self.place.sip, self.place.cube, self.place.pe)
