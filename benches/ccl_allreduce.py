@@ -17,15 +17,14 @@ DEFAULT_BYTES = 4096
 
 def tray(n_sips, sip_topology, sips_w, sips_h, **_):
     """The fields of the topology that the parameters set; 0 and "" leave it as it is."""
-    if n_sips < 0:
-        raise InputError(f"ccl-allreduce got n_sips={n_sips}; give 1 or more, or 0 for those of the topology")
-    if (sips_w or sips_h or sip_topology) and not n_sips:
-        raise InputError("ccl-allreduce got a SIP topology without n_sips; give both")
-    if not n_sips:
-        return {}
-    topology = sip_topology or "ring_1d"
-    w, h = find_grid(n_sips, topology, sips_w, sips_h)
-    return {"sips.count": n_sips, "sips.topology": topology, "sips.w": w, "sips.h": h}
+    if min(n_sips, sips_w, sips_h) < 0:
+        raise InputError(f"ccl-allreduce got n_sips={n_sips}, sips_w={sips_w}, sips_h={sips_h}; none is below 0")
+    if n_sips:
+        topology = sip_topology or "ring_1d"
+        w, h = find_grid(n_sips, topology, sips_w, sips_h)
+        return {"sips.count": n_sips, "sips.topology": topology, "sips.w": w, "sips.h": h}
+    given = {"sips.topology": sip_topology, "sips.w": sips_w, "sips.h": sips_h}
+    return {field: value for field, value in given.items() if value}
 
 
 def worker(rank, torch, cubes, elements, dtype):

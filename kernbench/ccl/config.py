@@ -176,6 +176,13 @@ def find_file() -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
+def list_files() -> list[Path]:
+    """Every file that a collective may depend on: the `ccl.yaml` that counts and all algorithm modules."""
+    settings = find_file()
+    modules = [path for folder in library.folders(FOLDER) for path in sorted(folder.glob("*.py"))]
+    return [*([settings] if settings else []), *modules]
+
+
 def load_config(file: str | Path | None = None, settings: Mapping[str, object] | None = None) -> Config:
     """Read `ccl.yaml` (or another file) and set things over it: those of `Settings`, which go before every entry.
 

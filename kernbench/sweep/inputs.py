@@ -80,7 +80,7 @@ def read_inputs(grid: Grid) -> Inputs:
     if bench is None or spec is None or problems:
         raise InputError("\n".join(problems))
     digests = {
-        f"bench {grid.bench}": hashlib.sha256(Path(bench.file).read_bytes()).hexdigest(),
+        f"bench {grid.bench}": _bench_digest(Path(bench.file).read_bytes()),
         f"topology {grid.topology}": hashlib.sha256(spec.model_dump_json().encode()).hexdigest(),
         "KernBench": code_digest(),
     }
@@ -127,6 +127,17 @@ def kernbench_version() -> str:
         return version("kernbench")
     except PackageNotFoundError:
         return "0"
+
+
+def _bench_digest(source: bytes) -> str:
+    """The digest of a bench's source, and of the algorithms and settings of collectives if it may use them."""
+    digest = hashlib.sha256(source)
+    if b"distributed" in source:
+        from kernbench.ccl.config import list_files
+
+        for path in list_files():
+            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.ccl.config import load_config
+from kernbench.ccl.config import list_files, load_config
 from kernbench.errors import InputError
 
 
@@ -67,6 +67,14 @@ def test_the_working_directory_goes_first_then_its_benches(own: Path) -> None:
     assert load_config().queues().n_slots == 3
     other = write(own / "other.yaml", "defaults: {n_slots: 5}\n")
     assert load_config(other).queues().n_slots == 5
+
+
+def test_what_a_collective_may_depend_on(own: Path) -> None:
+    mine = write(own / "benches" / "ccl" / "mine.py", "")
+    settings = write(own / "ccl.yaml", "{}\n")
+    found = list_files()
+    assert found[:2] == [settings, mine]
+    assert "ring_allreduce.py" in {path.name for path in found[2:]}
 
 
 def test_entries_go_before_defaults_and_settings_before_both(own: Path) -> None:
