@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.report.captions import find_caption
-from kernbench.report.svg import Point, Svg, text_width
+from kernbench.report.sheet import MARGIN
+from kernbench.report.svg import Svg, text_width
 from kernbench.report.symbols import AREAS, QUIET, RING, STROKES, Stroke, Symbol
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.machine.view import View
+    from kernbench.report.sheet import Sheet
 
 SIZE, ROW, GAP, SAMPLE = 11.0, 24.0, 28.0, 26.0
 BAR_PX = 160.0  # of the scale, at most
@@ -20,45 +21,36 @@ _ZONE = "no routers: HBM stands here"
 _Entry = tuple[str, "Symbol | Stroke | str"]  # what is said, of which sample (an area by its kind)
 
 
-def legend_height(machine: Machine, view: View, symbols: Sequence[Symbol], width: float) -> float:
+def legend_height(machine: Machine, sheet: Sheet) -> float:
     """How much room it takes, in pixels."""
-    return 20 + ROW * (1 + len(_rows(_entries(machine, view, symbols), width)))
+    return 20 + ROW * (1 + len(_rows(_entries(machine, sheet), sheet.width)))
 
 
-def draw_legend(
-    svg: Svg,
-    machine: Machine,
-    view: View,
-    symbols: Sequence[Symbol],
-    at: Point,
-    width: float,
-    px_per_mm: float,
-    bandwidths: bool,
-) -> None:
-    """Draw it from its upper left corner."""
-    x, y = at
-    last = y
+def draw_legend(svg: Svg, machine: Machine, sheet: Sheet, bandwidths: bool) -> None:
+    """Draw it beneath a sheet; `bandwidths`: whether links say theirs."""
+    x, y = MARGIN, sheet.bottom
     said = ["numbers on links: GB/s each way"] if bandwidths else []
-    if view.areas:
-        _draw_scale(svg, x, y, px_per_mm)
+    if sheet.view.areas:
+        _draw_scale(svg, x, y, sheet.px_per_mm)
         said.append("everything stands where routing measures it")
+        y += ROW
     else:
-        y -= ROW
         said.append("all links are alike, whatever their length here")
-    for n, row in enumerate(_rows(_entries(machine, view, symbols), width)):
-        left, middle = x, y + 40 + ROW * n
+    for row in _rows(_entries(machine, sheet), sheet.width):
+        y += ROW
+        left = x
         for text, sample in row:
-            _draw_sample(svg, left, middle, sample)
-            svg.text(left + SAMPLE + 8, middle, text, SIZE, anchor="start")
+            _draw_sample(svg, left, y - 8, sample)
+            svg.text(left + SAMPLE + 8, y - 8, text, SIZE, anchor="start")
             left += _width(text)
-        last = middle
-    svg.text(x, last + ROW + 4, "; ".join(said), SIZE, anchor="start", fill=QUIET)
+    svg.text(x, y + ROW - 4, "; ".join(said), SIZE, anchor="start", fill=QUIET)
 
 
-def _entries(machine: Machine, view: View, symbols: Sequence[Symbol]) -> list[_Entry]:
+def _entries(machine: Machine, sheet: Sheet) -> list[_Entry]:
     """Each kind of box, line and area once, in the order of appearance; with its figures where the boxes do not say them."""
+    view = sheet.view
     found: dict[str, Symbol | Stroke | str] = {}
-    for box, symbol in zip(view.boxes, symbols, strict=True):
+    for box, symbol in zip(view.boxes, sheet.symbols, strict=True):
         caption = () if view.name == "pe" else find_caption(machine, box.kind)
         found.setdefault(": ".join((symbol.title, ", ".join(caption))) if caption else symbol.title, symbol)
     for kind in sorted({wire.kind for wire in view.wires}):

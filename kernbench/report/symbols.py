@@ -10,6 +10,7 @@ from typing import NamedTuple
 from kernbench.machine.intents import EdgeKind
 
 INK, QUIET = "#222222", "#666666"
+LABEL = 10.0  # px, of texts beside what they name
 
 
 class Symbol(NamedTuple):

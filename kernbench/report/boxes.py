@@ -1,0 +1,65 @@
+"""The parts of a diagram: a symbol at its place, with its name in it or beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.report.captions import find_caption
+from kernbench.report.rectangles import Plane, Rectangle
+from kernbench.report.svg import Svg, text_width
+from kernbench.report.symbols import LABEL, QUIET
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.machine.view import Box, View
+    from kernbench.report.sheet import Sheet
+
+LEADING = 1.25  # of lines of text
+
+
+def draw_box(svg: Svg, machine: Machine, sheet: Sheet, plane: Plane, i: int) -> None:
+    """One box; a label beside it takes its place in the plane."""
+    box, symbol, (x, y) = sheet.view.boxes[i], sheet.symbols[i], sheet.at[i]
+    caption = find_caption(machine, box.kind)
+    tip = ", ".join((box.name, *caption))
+    if symbol.round:
+        svg.circle(x, y, symbol.width / 2, symbol.fill, symbol.edge, line=1.5, tip=tip)
+    else:
+        where = sheet.box(i)
+        svg.rect(where.left, where.top, symbol.width, symbol.height, symbol.fill, symbol.edge, radius=3, tip=tip)
+    lines = _lines(sheet.view, box, caption)
+    height = LEADING * symbol.size * len(lines)
+    if max(text_width(line, symbol.size) for line in lines) <= symbol.width - 2 and height <= symbol.height:
+        for n, line in enumerate(lines):
+            at = y + (n - (len(lines) - 1) / 2) * LEADING * symbol.size
+            bold = n == 0 and (len(lines) > 1 or sheet.view.name == "pe")
+            svg.text(x, at, line, symbol.size, fill=symbol.text, bold=bold)
+    elif box.label:
+        _label_beside(svg, plane, sheet.box(i), box.label)
+
+
+def _lines(view: View, box: Box, caption: tuple[str, ...]) -> tuple[str, ...]:
+    if view.name == "pe":
+        return (box.label, *caption)
+    if view.name == "cube" and box.kind == "ucie":
+        return ("UCIe", box.label.removeprefix("ucie_"))
+    return (box.label,)
+
+
+def _label_beside(svg: Svg, plane: Plane, box: Rectangle, label: str) -> None:
+    width, height = text_width(label, LABEL), LABEL
+    x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2
+    right, left = box.right + 3 + width / 2, box.left - 3 - width / 2
+    below, above = box.bottom + 2 + height / 2, box.top - 2 - height / 2
+    places = [
+        (right, below),
+        (left, below),
+        (right, above),
+        (left, above),
+        (x, below),
+        (x, above),
+        (right, y),
+        (left, y),
+    ]
+    chosen = plane.place([Rectangle.around(*place, width, height) for place in places])
+    svg.text(*places[chosen], label, LABEL, fill=QUIET)

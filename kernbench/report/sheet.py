@@ -1,0 +1,94 @@
+"""A view in pixels: how large, and what stands where.
+
+The scale is that of the view, larger for small machines, and such that what is said of a package fits under it. Symbols have
+sizes of their own, so a picture may be a little wider than the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernbench.report.rectangles import Rectangle
+from kernbench.report.svg import Point
+from kernbench.report.symbols import Symbol, find_symbol
+
+if TYPE_CHECKING:
+    from kernbench.machine.view import Box, View
+
+PX_PER_MM = {"system": 7.0, "sip": 16.0, "cube": 72.0, "pe": 900.0}  # so that boxes of neighbours do not touch
+NETWORK_PX_PER_MM = 112.0  # of a machine whose boxes are all there is
+LEAST_PX = 860.0  # of the longer side of what is drawn
+LEAST_SIP_PX = 300.0  # of a package, for what is said of it
+LEAST_WIDTH = 560.0  # of a picture, for its legend
+MARGIN, HEAD = 48.0, 84.0
+RING = 40.0  # px around a network, for links that close rings
+BENEATH = 42.0  # px to what is written beneath
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A view in pixels."""
+
+    view: View
+    px_per_mm: float
+    symbols: tuple[Symbol, ...]  # of each box, with its size
+    at: tuple[Point, ...]  # of each box
+    areas: tuple[Rectangle, ...]
+    width: float  # between the margins
+    bottom: float  # where the legend begins
+
+    def box(self, i: int) -> Rectangle:
+        """What a box covers."""
+        return Rectangle.around(*self.at[i], self.symbols[i].width, self.symbols[i].height)
+
+
+def lay_out(view: View) -> Sheet:
+    """Find a place for everything."""
+    scale = _scale(view)
+    left, top, _, _ = _extent_mm(view)
+    symbols = tuple(_sized(view, box, scale) for box in view.boxes)
+    points = [((box.x_mm - left) * scale, (box.y_mm - top) * scale) for box in view.boxes]
+    over = max([0.0, *(symbol.width / 2 - x for symbol, (x, _) in zip(symbols, points, strict=True))])
+    above = max([0.0, *(symbol.height / 2 - y for symbol, (_, y) in zip(symbols, points, strict=True))])
+    ring = RING if any(wire.wraps for wire in view.wires) else 0.0
+    origin = (MARGIN + over + ring, HEAD + above + ring)
+
+    def place(x_mm: float, y_mm: float) -> Point:
+        return origin[0] + (x_mm - left) * scale, origin[1] + (y_mm - top) * scale
+
+    at = tuple(place(box.x_mm, box.y_mm) for box in view.boxes)
+    areas = tuple(
+        Rectangle(*place(area.left_mm, area.top_mm), *place(area.right_mm, area.bottom_mm)) for area in view.areas
+    )
+    ends = [Rectangle.around(*point, symbol.width, symbol.height) for point, symbol in zip(at, symbols, strict=True)]
+    most = max(rectangle.right for rectangle in (*areas, *ends)) + ring
+    lowest = max(rectangle.bottom for rectangle in (*areas, *ends)) + ring
+    return Sheet(view, scale, symbols, at, areas, max(most - MARGIN, LEAST_WIDTH), lowest + BENEATH)
+
+
+def _sized(view: View, box: Box, scale: float) -> Symbol:
+    symbol = find_symbol(view.name, box.kind)
+    if box.width_mm:
+        return symbol._replace(width=box.width_mm * scale, height=box.height_mm * scale)
+    return symbol
+
+
+def _scale(view: View) -> float:
+    if not view.areas:
+        return NETWORK_PX_PER_MM
+    left, top, right, bottom = _extent_mm(view)
+    packages = [area.right_mm - area.left_mm for area in view.areas if area.kind == "sip"]
+    return max(
+        PX_PER_MM[view.name],
+        LEAST_PX / max(right - left, bottom - top),
+        LEAST_SIP_PX / min(packages, default=LEAST_SIP_PX),
+    )
+
+
+def _extent_mm(view: View) -> tuple[float, float, float, float]:
+    xs = [x for box in view.boxes for x in (box.x_mm - box.width_mm / 2, box.x_mm + box.width_mm / 2)]
+    ys = [y for box in view.boxes for y in (box.y_mm - box.height_mm / 2, box.y_mm + box.height_mm / 2)]
+    xs += [x for area in view.areas for x in (area.left_mm, area.right_mm)]
+    ys += [y for area in view.areas for y in (area.top_mm, area.bottom_mm)]
+    return min(xs), min(ys), max(xs), max(ys)
