@@ -63,15 +63,19 @@ def check_rows(program: Program, first: int = 0) -> None:
 
 
 def _ends(program: Program) -> np.ndarray:
-    """int64[kind of operand] the end of its range."""
-    ends = _HIGH.copy()
-    ends[_DURATION] = len(program.durations)
-    ends[_SERVER] = ends[_ANY_SERVER] = len(program.machine.server_slots)
-    ends[_COUNTER] = ends[_ANY_COUNTER] = len(program.counter_labels)
-    ends[_ROUTE] = len(program.machine.routing.tables().start) - 1
-    ends[_PLAN] = len(program.plan_notes)
-    ends[_BYTES] = FLITS_MOST * program.machine.flit_bytes + 1
-    return ends
+    """int64[kind of operand] the end of its range; kept until something grows, because a live kernel brings few rows a time."""
+    routes = program.machine.routing.tables().start
+    known = (len(program.durations), len(program.counter_labels), len(routes), len(program.plan_notes))
+    if program.checked_sizes != known:
+        ends = program.checked_ends = _HIGH.copy()
+        ends[_DURATION] = len(program.durations)
+        ends[_SERVER] = ends[_ANY_SERVER] = len(program.machine.server_slots)
+        ends[_COUNTER] = ends[_ANY_COUNTER] = len(program.counter_labels)
+        ends[_ROUTE] = len(routes) - 1
+        ends[_PLAN] = len(program.plan_notes)
+        ends[_BYTES] = FLITS_MOST * program.machine.flit_bytes + 1
+        program.checked_sizes = known
+    return program.checked_ends
 
 
 def _check_plans(program: Program, first: int) -> None:

@@ -149,6 +149,8 @@ class Program:
         self._durations: list[tuple[tuple[str, float], ...]] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
         self.checked_rows = 0  # of the op table: known to be legal
+        self.checked_sizes: tuple[int, ...] = ()  # of the tables that rows name, when `checked_ends` was found
+        self.checked_ends = np.zeros(0, np.int64)  # where the range of each kind of operand ends
         self._op = Column(width=ROW_WIDTH)
         self._op_tag = Column(np.int32)
         self._op_thread = Column()

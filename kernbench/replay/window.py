@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 
@@ -21,12 +22,19 @@ class Window:
         self._store = store
         self._translate = translate
 
+    def over(self, store: MemoryStore) -> Window:
+        """The same view of another store."""
+        return Window(store, self._translate)
+
     def read(self, va: int, shape: tuple[int, ...], dtype: str, /) -> np.ndarray:
         """The elements at an address, row-major; a copy."""
         kind = numpy_dtype(dtype)
+        pieces = self._translate(va, prod(shape) * kind.itemsize)
+        if len(pieces) == 1:
+            return self._store.read(*pieces[0]).copy().view(kind).reshape(shape)
         out = np.empty(shape, kind)
         data, at = out.reshape(-1).view(np.uint8), 0
-        for space, address, size in self._translate(va, out.nbytes):
+        for space, address, size in pieces:
             data[at : at + size] = self._store.read(space, address, size)
             at += size
         return out

@@ -36,12 +36,18 @@ def active() -> TLContext:
     return context
 
 
+def exchange_active(context: TLContext | None) -> TLContext | None:
+    """Make a context the active one; answers the former, to be put back."""
+    former = _active.context
+    _active.context = context
+    return former
+
+
 @contextmanager
 def activate(context: TLContext) -> Iterator[None]:
     """Make a context the active one within the block."""
-    former = _active.context
-    _active.context = context
+    former = exchange_active(context)
     try:
         yield
     finally:
-        _active.context = former
+        exchange_active(former)

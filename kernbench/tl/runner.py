@@ -13,7 +13,7 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, KernBenchError, KernelError
-from kernbench.tl.active import activate
+from kernbench.tl.active import activate, exchange_active
 from kernbench.tl.context import TLContext
 from kernbench.tl.errors import raising_line
 from kernbench.tl.live import LiveLowering
@@ -57,8 +57,11 @@ class SteppedKernel:
         """Run the kernel on; returns whether it has asked for more. Errors: KernelError as `record_kernel`."""
         self.now_fs = now_fs
         self._greenlet.parent = self._current()
-        with activate(self._context):
+        former = exchange_active(self._context)
+        try:
             self._greenlet.switch()
+        finally:
+            exchange_active(former)
         return not self._greenlet.dead
 
 
