@@ -7,8 +7,9 @@ goes by, so what the host puts there arrives by an `ask` of the host's thread, a
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -81,8 +82,31 @@ class DeviceMemory:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
         return layout.gather(self._store, self._locate, copy)
 
+    def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
+        """The operands of a note as they were when it took them. All that has run is computed once more to see them."""
+        found: list[np.ndarray] = []
+        again = DeviceMemory(self._session, live=False)
+        again._deposits = self._deposits
+        again._windows = {thread: window.over(again._store) for thread, window in self._windows.items()}
+        again._replay = Replay(self._session.program, lambda thread: _Watcher(again._performer(thread), wanted, found))
+        again._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
+        return found
+
     def _performer(self, thread: int) -> Performer:
         return Numbers(self._windows[thread], self.mailbox) if thread in self._windows else _Depositor(self)
+
+
+class _Watcher:
+    """Keeps the operands of one note before it is performed."""
+
+    def __init__(self, performer: Performer, wanted: Mapping[str, Any], found: list[np.ndarray]) -> None:
+        self._performer, self._wanted, self._found = performer, wanted, found
+
+    def perform(self, note: Note, /) -> None:
+        """Perform a note."""
+        if note is self._wanted and isinstance(self._performer, Numbers):
+            self._found += [np.array(array) for array in self._performer.look(note)]
+        self._performer.perform(note)
 
 
 class _Depositor:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
 
     from kernbench.host.device import Device
@@ -93,6 +94,17 @@ class RunResult:
         from kernbench.oplog.record import read_records
 
         return read_records(self.op_log())
+
+    def snapshots(self, row: int) -> list[np.ndarray]:
+        """The operands of a row of the op log as they were when it took them, in the order of its `inputs`.
+
+        They are computed when asked for. Errors: InputError for a row without operands, or in mode analytic.
+        """
+        from kernbench.host.snapshots import find_snapshots
+
+        if self.binding is not None:
+            raise InputError("analytic mode computes no numbers; use mode hybrid")
+        return find_snapshots(self.device, row)
 
     def write(self, out: str | Path, *, explain: bool = False) -> dict[str, str]:
         """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.

@@ -29,6 +29,9 @@ from kernbench.oplog.tiles import Stage, describe_stages
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     import polars as pl
 
     from kernbench.oplog.params import Params
@@ -42,8 +45,7 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
     import polars as pl
 
     thread, before, plan = _owners(program)
-    row = np.flatnonzero((program.op_tag != 0) & (end_fs >= 0))
-    row = row[np.lexsort((row, plan[row], thread[row], end_fs[row], start_fs[row]))]
+    row = _order(program, start_fs, end_fs, thread, plan)
     place = np.full(program.row_count + 1, NONE, np.int64)
     place[row] = np.arange(len(row))
     op, tags = program.op[row], program.op_tag[row]
@@ -66,6 +68,29 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
             "issue_fs": issue_fs[row],
         },
     ).with_columns(pl.concat_list(pl.col("dependencies").replace(NONE, None)).list.drop_nulls())
+
+
+def order_rows(program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
+    """int64[row of the log] the row of the op table. Times are int64[row] of the op table; -1: never."""
+    thread, _, plan = _owners(program)
+    return _order(program, start_fs, end_fs, thread, plan)
+
+
+def find_note(program: Program, row: int) -> Mapping[str, Any] | None:
+    """The note of a row of the op table; of a stage that of its plan, None for a command."""
+    plan = np.searchsorted(program.plan_rows, row, side="right") - 1
+    owner = int(program.op_thread[row])
+    if owner == NONE:
+        return program.plan_notes[plan]
+    thread = program.threads[owner]
+    return next((note for at, note in thread.notes.items() if thread.find_row(at) == row), None)
+
+
+def _order(
+    program: Program, start_fs: np.ndarray, end_fs: np.ndarray, thread: np.ndarray, plan: np.ndarray
+) -> np.ndarray:
+    row = np.flatnonzero((program.op_tag != 0) & (end_fs >= 0))
+    return row[np.lexsort((row, plan[row], thread[row], end_fs[row], start_fs[row]))]
 
 
 def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -35,6 +35,10 @@ class Numbers:
         self.mailbox = Mailbox() if mailbox is None else mailbox
         self.values: dict[int, np.ndarray] = {}
 
+    def look(self, note: Note, /) -> list[np.ndarray]:
+        """The operands of a note as they are now; none of a note without any."""
+        return [self._array(operand) for operand in note["inputs"]] if "inputs" in note else []
+
     def perform(self, note: Note, /) -> None:
         """Compute a note. Errors: RunError for a note of a kind that computes nothing."""
         match note:
