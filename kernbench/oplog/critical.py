@@ -130,6 +130,8 @@ class _Path:
             spent[WIRES] = max(
                 0, spent[WIRES] - (whole_fs - length)
             )  # an arrival does not wait for the acknowledgement
+            hidden_fs = sum(spent.values()) - length  # an overhead holds up the first flit alone
+            spent[OVERHEADS] -= max(0, min(hidden_fs, spent[OVERHEADS]))
         else:
             spent[WIRES] = length - sum(spent.values())
         return _fitted(spent, length, CONTENTION)

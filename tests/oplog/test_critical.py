@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -20,8 +21,8 @@ NS = 10**6
 class Rig:
     """A program on the tiny machine, and a PE of it."""
 
-    def __init__(self) -> None:
-        self.machine: Machine = load_machine("tiny")
+    def __init__(self, fields: Mapping[str, object] | None = None) -> None:
+        self.machine: Machine = load_machine("tiny", fields)
         self.program = Program(self.machine)
         self.place = self.machine.places.pe(0, 0, 0)
         self.tag = self.program.tag("work", "math")
@@ -126,6 +127,18 @@ def test_what_links_are_shared_for_is_contention(rig: Rig) -> None:
     rig.thread("last").wait(done, 2)
     (piece,) = rig.path()
     assert piece.spent_fs["contention"] > 10 * NS
+
+
+def test_overheads_that_later_flits_do_not_feel_take_no_time() -> None:
+    rig = Rig({"hbm.channel_gbs": 4})
+    place, done = rig.place, rig.program.counter("done")
+    route = rig.machine.routing.route(place.dma, rig.machine.places.hbm(0, 1, 0), Intent.PE_DMA, RouteKind.READ)
+    thread = rig.thread("a")
+    thread.move(route, 4096, done=done)
+    thread.wait(done, 1)
+    (piece,) = rig.path()
+    assert "overheads on the way" not in piece.spent_fs  # 16 ns at the ports, while the memory is at work
+    assert sum(piece.spent_fs.values()) == piece.end_fs
 
 
 def test_an_arrival_does_not_wait_for_the_acknowledgement(rig: Rig) -> None:
