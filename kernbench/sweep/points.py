@@ -78,6 +78,11 @@ class Points(Sequence[Point]):
         """Some of them, by position or by a mask."""
         return Points(self.setting, self.design, self.design_keys, self._index[which])
 
+    def count_machines(self) -> int:
+        """How many different machines they run on."""
+        columns = [i for i, name in enumerate(self.design.names) if name.startswith(TOPOLOGY)]
+        return len(np.unique(self.choices[:, columns], axis=0)) if columns else min(len(self), 1)
+
     def first_with_each_value(self) -> dict[str, list[tuple[Value, Point]]]:
         """By axis, each value that a point sets, with the first such point."""
         found: dict[str, list[tuple[Value, Point]]] = {}
