@@ -101,6 +101,29 @@ def test_a_longer_gemm_takes_longer() -> None:
     assert len(set(times)) == 3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("sip_topology", ["ring_1d", "torus_2d", "mesh_2d_no_wrap"])
+@pytest.mark.parametrize("bytes_per_pe", [256, 16384])
+def test_slots_in_tcm_are_the_fastest_and_the_centre_beats_the_corner(sip_topology: str, bytes_per_pe: int) -> None:
+    def took(**given: object) -> float:
+        six = {"n_sips": 6, "sip_topology": sip_topology, "bytes_per_pe": bytes_per_pe}
+        (found,) = run("ccl-allreduce", parameters={**six, **given}).collectives
+        assert found["latency_ns"] >= found["bound_ns"]
+        assert (found["participants"], found["bytes_per_pe"]) == (96, bytes_per_pe)
+        return found["latency_ns"]
+
+    in_tcm = took()
+    assert in_tcm <= min(took(buffer_kind="sram"), took(buffer_kind="hbm"))
+    assert in_tcm < took(root="corner")
+
+
+def test_six_sips_are_two_by_three() -> None:
+    machine = run("ccl-allreduce", "tiny", parameters={"n_sips": 6, "sip_topology": "torus_2d"}).device.machine
+    assert (machine.places.sip_count, machine.places.sip_w, machine.places.sip_h) == (6, 2, 3)
+    over = run("ccl-allreduce", "tiny", parameters={"n_sips": 6}, overrides={"sips.count": 3, "sips.w": 3, "sips.h": 1})
+    assert over.device.machine.places.sip_count == 3  # what the user sets himself goes before the parameters
+
+
 KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
 
 
@@ -153,6 +176,34 @@ KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
         ),
         ("gemm-single-pe", {"K": 0}, "gemm-single-pe got M=128, K=0, N=128; each must be 1 or more"),
         ("vector-add", {"n": 0}, "vector-add got n=0; it must be 1 or more"),
+        (
+            "ccl-allreduce",
+            {"bytes_per_pe": 3},
+            "ccl-allreduce got bytes_per_pe=3; give a multiple of 2, the size of f16",
+        ),
+        (
+            "ccl-allreduce",
+            {"n_sips": 6, "sip_topology": "torus_2d", "sips_w": 2, "sips_h": 2},
+            "6 SIPs do not make a grid of 2 x 2; give sips_w and sips_h whose product is 6",
+        ),
+        (
+            "ccl-allreduce",
+            {"n_sips": 5, "sip_topology": "torus_2d"},
+            "5 SIPs make no grid of two rows or more for topology 'torus_2d'; "
+            "give sips_w and sips_h, another number of SIPs, or ring_1d",
+        ),
+        ("ccl-allreduce", {"n_sips": -1}, "ccl-allreduce got n_sips=-1, sips_w=0, sips_h=0; none is below 0"),
+        (
+            "ccl-allreduce",
+            {"buffer_kind": "l2"},
+            "the settings of collectives: buffer_kind: got 'l2', expected 'tcm', 'sram' or 'hbm'",
+        ),
+        (
+            "transformer-block",
+            {"heads": 3},
+            "transformer-block got hidden=128, heads=3, mlp=256 for 1 ranks of 2 PEs a cube; make heads and mlp multiples of "
+            "1, the heads of a rank a divisor of 2 and hidden a multiple of 2",
+        ),
         (
             "qkv-gemm",
             {"heads": 0},
