@@ -44,7 +44,7 @@ def expand(spec: SipSpec, name: str, digest: str) -> Machine:
             cube_w=spec.sip.cubes.w,
             cube_h=spec.sip.cubes.h,
             pes_per_cube=spec.cube.pes,
-            pe_routers=tuple(spec.cube.pe_routers[: spec.cube.pes]),
+            pe_routers=spec.cube.grid.pe_routers[: spec.cube.pes],
             slice_bytes=spec.hbm.slice_bytes,
             sram_bytes=spec.sram.bytes,
             tcm_bytes=spec.pe_tcm.bytes,
@@ -80,10 +80,10 @@ def _sip(spec: SipSpec) -> Builder:
                 ports[row, col, side] = shift + cube.names.index(f"ucie_{side}")
     for row in range(cubes.h - 1):
         for col in range(cubes.w):
-            _join(sip, spec, ports[row, col, "S"], ports[row + 1, col, "N"], len(spec.cube.ucie.N))
+            _join(sip, spec, ports[row, col, "S"], ports[row + 1, col, "N"], len(spec.cube.grid.sides["N"]))
     for row in range(cubes.h):
         for col in range(cubes.w - 1):
-            _join(sip, spec, ports[row, col, "E"], ports[row, col + 1, "W"], len(spec.cube.ucie.E))
+            _join(sip, spec, ports[row, col, "E"], ports[row, col + 1, "W"], len(spec.cube.grid.sides["E"]))
     _io_chiplet(sip, spec, [ports[0, col, "N"] for col in range(cubes.w)])
     return sip
 
@@ -105,9 +105,9 @@ def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
         left = column * (spec.cube.width_mm + spec.sip.gap_mm)
         at = (left + spec.cube.width_mm / 2, height)
         port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *spec.ucie.passing())
-        for i, router in enumerate(spec.cube.ucie.N):
+        for i, router in enumerate(spec.cube.grid.sides["N"]):
             conn_at = (left + sip_cube.router_at(spec, router)[0], height * 0.75)
             conn = sip.node(f"io0.io_ucie{column}.conn{i}", "conn", conn_at)
             sip.link(noc, conn, EdgeKind.IO, spec.ucie.gbs)
             sip.link(conn, port, EdgeKind.IO, spec.ucie.gbs, penalty=IO_PENALTY)
-        _join(sip, spec, port, cube_port, len(spec.cube.ucie.N))
+        _join(sip, spec, port, cube_port, len(spec.cube.grid.sides["N"]))

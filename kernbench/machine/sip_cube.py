@@ -40,15 +40,14 @@ _CHAINING = (
 def router_at(spec: SipSpec, name: str) -> tuple[float, float]:
     """Where a router stands in its cube, in mm."""
     row, col = parse_router(name)
-    (x, y), (dx, dy) = spec.cube.origin_mm, spec.cube.pitch_mm
-    return x + dx * col, y + dy * row
+    return spec.cube.grid.x_mm[col], spec.cube.grid.y_mm[row]
 
 
 def build(spec: SipSpec) -> Builder:
     """The cube at the origin; names are within the cube."""
     cube = Builder()
     routers = {
-        name: cube.node(name, "router", router_at(spec, name), *spec.noc.passing()) for name in spec.cube.routers()
+        name: cube.node(name, "router", router_at(spec, name), *spec.noc.passing()) for name in spec.cube.grid.routers()
     }
     _mesh(cube, spec, routers)
     m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *spec.m_cpu.passing())
@@ -59,9 +58,9 @@ def build(spec: SipSpec) -> Builder:
     cube.memory(
         sram, stripes=1, gbs=spec.sram.gbs, quantum_bytes=1, turn_fs=0, overhead_fs=round(spec.sram.overhead_fs)
     )
-    for side, names in spec.cube.ucie:
+    for side, names in spec.cube.grid.sides.items():
         _port(cube, spec, side, [routers[name] for name in names])
-    for pe, name in enumerate(spec.cube.pe_routers[: spec.cube.pes]):
+    for pe, name in enumerate(spec.cube.grid.pe_routers[: spec.cube.pes]):
         _slice(cube, spec, pe, routers[name])
         _pe(cube, spec, pe, routers[name])
     return cube

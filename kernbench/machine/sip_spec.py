@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -18,9 +20,12 @@ from kernbench.components.part import Section
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
 from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, PE_BYTES, PES
+from kernbench.machine.sip_mesh import Grid, make_grid
 from kernbench.spec.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.spec.model import Model
 
+_GIVEN = ("rows", "cols", "origin_mm", "pitch_mm", "hole", "pe_routers", "ucie")  # fields of a mesh router by router
+_MADE = ("max_gap_mm", "hbm_mm", "connections")  # besides pe_mm
 _ROUTER = re.compile(r"r(\d+)c(\d+)")
 
 
@@ -107,42 +112,83 @@ class Sides(Model):
 
 
 class Cube(Section):
-    """A cube: a mesh of routers with a hole, and where the rest is attached."""
+    """A cube: a mesh of routers with a hole, and where the rest is attached.
+
+    The mesh is given router by router, or made from where the PEs stand (see `sip_mesh`).
+    """
 
     width_mm: Mm
     height_mm: Mm
-    rows: Annotated[Count, Field(le=64)]
-    cols: Annotated[Count, Field(le=64)]
-    origin_mm: Position
-    pitch_mm: Position
-    hole: list[Router]
     pes: Count
-    pe_routers: list[Router]
     m_cpu_mm: Position
     sram_mm: Position
-    ucie: Sides
+    # given
+    rows: Annotated[Count, Field(le=64)] | None = None
+    cols: Annotated[Count, Field(le=64)] | None = None
+    origin_mm: Position | None = None
+    pitch_mm: Position | None = None
+    hole: list[Router] | None = None
+    pe_routers: list[Router] | None = None
+    ucie: Sides | None = None
+    # or made
+    pe_mm: list[Position] | None = Field(default=None, min_length=1, max_length=256)
+    max_gap_mm: Annotated[Mm, Field(ge=0.1)] | None = None
+    hbm_mm: tuple[Mm, Mm, Mm, Mm] | None = None
+    connections: Count | None = None
 
     @model_validator(mode="after")
-    def _routers_exist(self) -> Cube:
-        there = set(self.routers())
-        for field, names in (("pe_routers", self.pe_routers), *((f"ucie.{side}", n) for side, n in self.ucie)):
-            for name in names:
-                if name not in there:
-                    raise ValueError(
-                        f"{field} names {name!r}, which is outside {self.rows} x {self.cols} or in the hole"
-                    )
-            if len(set(names)) < len(names):
-                raise ValueError(f"{field} names a router twice: {', '.join(names)}")
-        if self.pes > len(self.pe_routers):
-            raise ValueError(f"pes is {self.pes} but pe_routers names {len(self.pe_routers)}; name more routers")
-        if len(self.ucie.N) != len(self.ucie.S) or len(self.ucie.W) != len(self.ucie.E):
-            raise ValueError("opposite sides of ucie differ in connections; name as many routers on either side")
+    def _mesh_is_given_or_made(self) -> Cube:
+        if self.pe_mm is None:
+            self._have(_GIVEN, _MADE, "pe_mm")
+            there = set(self.grid.routers())
+            for field, names in (("pe_routers", self.grid.pe_routers), *self._sides()):
+                self._check_routers(field, names, there)
+            if len(self.grid.sides["N"]) != len(self.grid.sides["S"]) or len(self.grid.sides["W"]) != len(
+                self.grid.sides["E"]
+            ):
+                raise ValueError("opposite sides of ucie differ in connections; name as many routers on either side")
+        else:
+            self._have(("max_gap_mm", "connections"), _GIVEN, "rows and the like")
+            if max(len(self.grid.x_mm), len(self.grid.y_mm)) > 64:
+                raise ValueError(f"max_gap_mm {self.max_gap_mm:g} takes more than 64 rows or columns; make it larger")
+        if self.pes > len(self.grid.pe_routers):
+            named = "pe_routers names" if self.pe_mm is None else "pe_mm places"
+            more = "name more routers" if self.pe_mm is None else "place more"
+            raise ValueError(f"pes is {self.pes} but {named} {len(self.grid.pe_routers)}; {more}")
         return self
 
-    def routers(self) -> list[str]:
-        """The names of all routers, row by row."""
-        names = (f"r{row}c{col}" for row in range(self.rows) for col in range(self.cols))
-        return [name for name in names if name not in self.hole]
+    @cached_property
+    def grid(self) -> Grid:
+        """The routers. Errors: ValueError for places that do not fit."""
+        if self.pe_mm is not None:
+            return make_grid(self.pe_mm, self.max_gap_mm or 1.0, self.hbm_mm, self.connections or 1)
+        (x, y), (dx, dy) = self.origin_mm or (0, 0), self.pitch_mm or (0, 0)
+        return Grid(
+            tuple(x + dx * col for col in range(self.cols or 0)),
+            tuple(y + dy * row for row in range(self.rows or 0)),
+            frozenset(self.hole or ()),
+            tuple(self.pe_routers or ()),
+            {side: tuple(names) for side, names in self.ucie or ()},
+        )
+
+    def _have(self, needed: Iterable[str], unused: Iterable[str], other: str) -> None:
+        missing = [name for name in needed if getattr(self, name) is None]
+        if missing:
+            raise ValueError(f"{', '.join(missing)} missing; give {'it' if len(missing) == 1 else 'them'}, or {other}")
+        surplus = [name for name in unused if getattr(self, name) is not None]
+        if surplus:
+            raise ValueError(f"got {', '.join(surplus)} beside {', '.join(needed)}; a mesh is given or made from pe_mm")
+
+    def _sides(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for side, names in self.grid.sides.items():
+            yield f"ucie.{side}", names
+
+    def _check_routers(self, field: str, names: Sequence[str], there: set[str]) -> None:
+        for name in names:
+            if name not in there:
+                raise ValueError(f"{field} names {name!r}, which is outside {self.rows} x {self.cols} or in the hole")
+        if len(set(names)) < len(names):
+            raise ValueError(f"{field} names a router twice: {', '.join(names)}")
 
 
 class Pe(Section):
