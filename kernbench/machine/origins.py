@@ -48,7 +48,7 @@ _RATES = {  # figures that are a time for each of what is done at a rate, and ho
     **{f"pe_gemm.flop_{bits}": (f"pe_gemm.tflops_f{bits}", 1000) for bits in (8, 16, 32)},
     **{f"pe_math.element_{bits}": (f"pe_math.elements_f{bits}", 1) for bits in (8, 16, 32)},
 }
-_TIMES = ("overhead_ns", "turn_ns", "tlb_ns")
+_TIMES = ("overhead_ns", "turn_ns", "tlb_ns", "sram_ns", "hbm_ns")
 _RATED = frozenset({*_LINKS.values(), *_CHANNELS.values(), *(field for field, _ in _RATES.values())})
 
 

@@ -26,7 +26,7 @@ def test_how_many_of_everything(machine):
     }  # fmt: skip
     assert Counter(machine.server_kind) == {
         "cpu": 256 + 32 + 4, "scheduler": 256, "dma_read": 256, "dma_write": 256, "fetch_store": 256, "gemm": 256,
-        "math": 256, "tcm_read": 256, "tcm_write": 256,
+        "math": 256, "tcm_read": 256, "tcm_write": 256, "ipcq": 256, "ipcq_read": 256, "ipcq_write": 256,
     }  # fmt: skip
     assert len(machine.terminals) == 256 + 32
     assert len(machine.station_name) == machine.edge_count + 256 * 8 + 32
