@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -214,8 +214,8 @@ def _zone(machine: Machine, nodes: list[int]) -> Iterable[Area]:
     empty = [(x, y) for x, y in product(xs, ys) if (x, y) not in at]
     if not empty:
         return
-    dx, dy = (_pitch(places) / 2 for places in (xs, ys))
-    cells = [Area("", "hbm_zone", x - dx, y - dy, x + dx, y + dy) for x, y in empty]
+    across, down = _cells(xs), _cells(ys)
+    cells = [Area("", "hbm_zone", across[x][0], down[y][0], across[x][1], down[y][1]) for x, y in empty]
     whole = _around("HBM exclusion zone", "hbm_zone", cells, _hbm_remarks(machine, machine.places.pes_per_cube))
     wide, high = len({x for x, _ in empty}), len({y for _, y in empty})
     yield from [whole] if wide * high == len(empty) and _solid(whole, cells) else cells
@@ -227,5 +227,8 @@ def _solid(whole: Area, cells: list[Area]) -> bool:
     return abs((whole.right_mm - whole.left_mm) * (whole.bottom_mm - whole.top_mm) - sum(sizes)) < 1e-6
 
 
-def _pitch(places: list[float]) -> float:
-    return (places[-1] - places[0]) / max(1, len(places) - 1)
+def _cells(places: list[float]) -> dict[float, tuple[float, float]]:
+    """For each of some rising coordinates from where to where it is the nearest; at the ends as far out as in."""
+    middles = [(a + b) / 2 for a, b in pairwise(places)] or places
+    edges = [2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]]
+    return dict(zip(places, pairwise(edges), strict=False))
