@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernbench.errors import InputError
@@ -9,6 +11,7 @@ from kernbench.machine import EdgeKind, Machine, load_machine
 from kernbench.machine.families import FAMILIES
 from kernbench.machine.view import View
 from kernbench.machine.views import VIEWS, find_view, list_views
+from tests.machine.test_sip_mesh import made
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +106,15 @@ def test_a_ragged_hole_is_shown_cell_by_cell() -> None:
     machine = load_machine("sip_2x4x4", {"cube.hole": ["r2c2", "r2c3", "r3c2"]})
     zones = [area for area in find_view(machine, "cube").areas if area.kind == "hbm_zone"]
     assert [(area.label, area.left_mm, area.top_mm - 7) for area in zones] == [("", 6, 5), ("", 6, 7.5), ("", 9, 5)]
+
+
+def test_a_zone_reaches_half_way_to_the_routers_around_it(tmp_path: Path) -> None:
+    machine = load_machine(made(tmp_path), {"cube.max_gap_mm": 2})
+    zone = find_view(machine, "cube").areas[-1]
+    xs = [
+        float(machine.node_x_mm[machine.find_node(f"sip0.cube0.{name}")]) for name in ("r3c2", "r2c3", "r2c6", "r3c7")
+    ]
+    assert (zone.left_mm, zone.right_mm) == ((xs[0] + xs[1]) / 2, (xs[2] + xs[3]) / 2)
 
 
 def test_no_hole_no_zone() -> None:
