@@ -40,6 +40,10 @@ class Distributed(Namespace):
     title: ClassVar[str] = "torch.distributed"
     refused: ClassVar = {
         **dict.fromkeys(("send", "recv", "isend", "irecv", "batch_isend_irecv", "P2POp", "gather", "scatter"), _P2P),
+        **dict.fromkeys(
+            ("all_gather_into_tensor", "reduce_scatter_tensor", "all_to_all_single"),
+            "use all_gather, reduce_scatter or all_to_all, with a list of tensors, one for each rank",
+        ),
         **dict.fromkeys(("new_group", "split_group", "group", "GroupMember", "new_subgroups"), _GROUPS),
         **dict.fromkeys(
             ("all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list"), _OBJECTS

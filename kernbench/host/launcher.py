@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -43,12 +44,17 @@ class _Meeting:
     came: dict[int, Any] = field(default_factory=dict)  # by rank: what it brought
 
 
+class _OtherMeetingError(InputError):
+    """A rank came to another collective than the ranks that wait."""
+
+
 class Launcher:
     """Spawns ranks, and lets them meet."""
 
     def __init__(self) -> None:
         self._ranks: list[Rank] = []
         self._meeting: _Meeting | None = None
+        self._releasing = False
 
     @property
     def spawned(self) -> int:
@@ -91,12 +97,14 @@ class Launcher:
         rank = self.current
         if rank is None:
             raise InputError(f"{what} was called outside of a rank; call it in a worker of torch.multiprocessing.spawn")
+        if self._releasing:
+            raise _exit()
         meeting = self._meeting
         if meeting is None:
             meeting = self._meeting = _Meeting(what)
         elif meeting.what != what:
             other = next(iter(meeting.came))
-            raise InputError(
+            raise _OtherMeetingError(
                 f"it calls {what}, at {caller()}, while rank {other} waits in {self._ranks[other].waits}; "
                 "let all ranks call the same collectives in the same order"
             )
@@ -118,6 +126,8 @@ class Launcher:
             self._wait(rank, "a look at the machine", looks=True)
 
     def _wait(self, rank: Rank, what: str, *, looks: bool) -> None:
+        if self._releasing:
+            raise _exit()
         rank.waits, rank.looks = what, looks
         parent = rank.greenlet.parent
         assert parent is not None
@@ -139,13 +149,17 @@ class Launcher:
     def _resume(self, rank: Rank, fn: Callable[..., object]) -> None:
         try:
             rank.greenlet.switch()
-        except KernBenchError as error:
-            raise type(error)(f"rank {rank.index}: {error}") from error
         except (Exception, SystemExit) as error:
+            first: BaseException = error
+            if isinstance(error, _OtherMeetingError) and error.__context__ is not None:
+                first = error.__context__  # on its way out of an error the rank came to where nobody is
+            if isinstance(first, KernBenchError):
+                kind = InputError if isinstance(first, _OtherMeetingError) else type(first)
+                raise kind(f"rank {rank.index}: {first}") from first
             raise RunError(
-                f"rank {rank.index} of {getattr(fn, '__name__', 'the worker')!r} raised {type(error).__name__}: {error}, "
-                f"at {_raising_line(error)}"
-            ) from error
+                f"rank {rank.index} of {getattr(fn, '__name__', 'the worker')!r} raised {type(first).__name__}: {first}, "
+                f"at {_raising_line(first)}"
+            ) from first
         rank.ended = rank.greenlet.dead
 
     def _check_ended(self) -> None:
@@ -158,17 +172,20 @@ class Launcher:
             )
 
     def _release(self) -> None:
-        """End every rank that has not; what they raise while they end is of no interest any more."""
-        from greenlet import GreenletExit
-
-        ranks = self._ranks
-        for rank in ranks:
+        """End every rank that has not. Their `finally` blocks run but meet nobody, and what they raise is of no interest."""
+        self._releasing, self._meeting = True, None
+        for rank in self._ranks:
             if not rank.greenlet.dead and rank.greenlet:
-                try:
-                    rank.greenlet.throw(GreenletExit)
-                except Exception:
-                    continue
-        self._ranks, self._meeting = [], None
+                with suppress(Exception):
+                    rank.greenlet.throw(_exit())
+        self._ranks, self._releasing = [], False
+
+
+def _exit() -> BaseException:
+    """What ends a greenlet."""
+    from greenlet import GreenletExit
+
+    return GreenletExit()
 
 
 def caller() -> str:

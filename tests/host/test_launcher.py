@@ -92,6 +92,23 @@ def test_the_first_error_is_reported_and_every_other_rank_is_released() -> None:
     launcher.spawn(lambda rank: None, (), 2)  # and others may follow
 
 
+def test_a_rank_on_its_way_out_meets_nobody() -> None:
+    launcher, after = Launcher(), []
+
+    def worker(rank: int) -> None:
+        try:
+            if rank:
+                raise ValueError("boom")
+            launcher.meet("all_reduce", None, lambda _: None)
+        finally:
+            launcher.meet("barrier", None, lambda _: after.append("met"))
+            after.append(rank)
+
+    with pytest.raises(RunError, match="^rank 1 of 'worker' raised ValueError: boom, at "):
+        launcher.spawn(worker, (), 2)
+    assert after == []
+
+
 def test_an_error_worded_for_the_user_keeps_its_kind() -> None:
     def worker(rank: int) -> None:
         raise InputError("no such thing; give another")
