@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
     from kernbench.sweep.run import sweep
+    from kernbench.tl.active import run_kernel
+    from kernbench.tl.context import TLContext
 
 __all__ = [
     "AddressError",
@@ -45,6 +47,7 @@ __all__ = [
     "RowParallelLinear",
     "RunError",
     "RunResult",
+    "TLContext",
     "UnreachableError",
     "VocabParallelEmbedding",
     "bench",
@@ -55,6 +58,7 @@ __all__ = [
     "part_of",
     "reduce_from_tp_region",
     "run",
+    "run_kernel",
     "scatter_to_tp_region",
     "sweep",
     "tile_grid",
@@ -84,12 +88,14 @@ _HOMES = {
         )
     },
     "RunResult": ("kernbench.host.result", "RunResult"),
+    "TLContext": ("kernbench.tl.context", "TLContext"),
     "bench": ("kernbench.host.bench", "bench"),
     "list_benches": ("kernbench.host.bench", "list_benches"),
     "load_machine": ("kernbench.machine", "load_machine"),
     "part_of": ("kernbench.host.policy", "part_of"),
     "tile_grid": ("kernbench.host.policy", "tile_grid"),
     "run": ("kernbench.host.run", "run_bench"),
+    "run_kernel": ("kernbench.tl.active", "run_kernel"),
     "sweep": ("kernbench.sweep", "sweep"),
 }
 

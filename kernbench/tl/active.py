@@ -6,9 +6,9 @@ Live kernels take turns in one thread, so whoever resumes a kernel sets its cont
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernbench.tl.errors import NoContextError, fail
 
@@ -41,6 +41,15 @@ def exchange_active(context: TLContext | None) -> TLContext | None:
     former = _active.context
     _active.context = context
     return former
+
+
+def run_kernel(fn: Callable[..., Any], tl: TLContext, *args: Any, **kwargs: Any) -> Any:
+    """Run `fn(*args, tl=tl, **kwargs)` with its context as the active one; afterwards the former one is that again.
+
+    With a context that has no runner, `tl.commands` then lists what the kernel asks for.
+    """
+    with activate(tl):
+        return fn(*args, tl=tl, **kwargs)
 
 
 @contextmanager

@@ -34,11 +34,11 @@ def kind_of(shape: Shape, dtype: str) -> Kind:
 
 def as_kind(primitive: str, shape: int | Sequence[int], dtype: str) -> Kind:
     """The kind that a kernel means. Errors: KernelError for a shape, InputError for a dtype that cannot be."""
-    if type(shape) is not tuple:
+    if type(shape) is not tuple and type(shape) is not int:
         shape = as_shape(primitive, shape)
     return _as_kind(primitive, shape, dtype)
 
 
 @cache
-def _as_kind(primitive: str, shape: tuple[int, ...], dtype: str) -> Kind:
+def _as_kind(primitive: str, shape: int | tuple[int, ...], dtype: str) -> Kind:
     return kind_of(as_shape(primitive, shape), dtype)

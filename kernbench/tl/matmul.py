@@ -55,8 +55,7 @@ class MatmulPrimitives(ContextCore):
         pair = (a,) if b is None else (a, b)
         inputs = (*pair, *[self._epilogue_operand(x, shape, dtype) for x in extra])
         tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
-        acc_dtype = acc_dtype or accumulator(dtype)
-        bits(acc_dtype)
+        acc_dtype = _as_accumulator(acc_dtype, dtype)
         out_va = self._address("composite", out_ptr) or None
         value = self._begin()
         out = None if out_va else self._result(value, kind_of(shape, dtype))
@@ -97,6 +96,18 @@ def find_product(a: Kind, b: Kind) -> tuple[Kind, str, Work]:
 def accumulator(dtype: str) -> str:
     """The type in which products of a type are summed unless the kernel says otherwise."""
     return "f32" if is_float(dtype) else "i32"
+
+
+def _as_accumulator(acc_dtype: str | None, dtype: str) -> str:
+    """The type in which a composite sums. Errors: KernelError for one of the other sort, InputError for an unknown one."""
+    if acc_dtype is None:
+        return accumulator(dtype)
+    if is_float(acc_dtype) != is_float(dtype):
+        fail(
+            f"tl.composite got acc_dtype={acc_dtype!r} for a result of {dtype}",
+            f"give a {'floating-point' if is_float(dtype) else 'whole-number'} type, such as {accumulator(dtype)!r}",
+        )
+    return acc_dtype
 
 
 def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str | None) -> tuple[Shape, str]:

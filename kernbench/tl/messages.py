@@ -43,7 +43,10 @@ class MessagePrimitives(ContextCore):
         """
         direction = self._direction("send", dir)
         if src is None:
-            src = self._source(src_addr, _elements("send", nbytes, shape, dtype), dtype, space)
+            if src_addr is None:
+                fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
+            address = self._address("send", src_addr)
+            src = self._source(address, _elements("send", nbytes, shape, dtype), dtype, space)
         elif src_addr is not None or nbytes is not None or shape is not None:
             fail("tl.send got a tensor and an address", "give one of them; a tensor knows its shape")
         else:
@@ -143,11 +146,8 @@ class MessagePrimitives(ContextCore):
             fail(f"tl.{primitive} got the space {space!r}", suggest(space, SPACES)[2:])
         return space
 
-    def _source(self, src_addr: int | None, shape: Shape, dtype: str, space: str) -> TensorHandle:
+    def _source(self, address: int, shape: Shape, dtype: str, space: str) -> TensorHandle:
         """What lies at an address."""
-        if src_addr is None:
-            fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
-        address = self._address("send", src_addr)
         if self._space("send", space) != "tcm":
             return reference_handle(Ref(address, shape, dtype))
         nbytes = prod(shape) * itemsize(dtype)

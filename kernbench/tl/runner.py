@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: str | None = None) -> None:
     """Run `fn(*args, tl=...)` to its end, appending its rows to the PE's thread.
 
-    Errors: KernelError naming the kernel, the PE and the kernel's line; the exception it raised is its cause.
+    Errors: KernelError naming the kernel, the PE and the kernel's line; the exception it raised is its cause. Of what `tl`
+    itself raised it is of the same class, so it is a ValueError for an epilogue and a RuntimeError for scratch that is full.
     """
     context = _make_context(pe, Lowering(pe))
     with activate(context):
@@ -92,7 +93,7 @@ def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], na
         fn(*args, tl=context)
         context._finish()
     except KernelError as error:  # it names its line
-        raise KernelError(f"{kernel}: {error}") from error
+        raise type(error)(f"{kernel}: {error}") from error
     except KernBenchError as error:
         raise KernelError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
     except (Exception, SystemExit) as error:

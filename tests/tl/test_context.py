@@ -2,6 +2,7 @@ import pytest
 
 from kernbench.errors import InputError, KernelError
 from kernbench.program.notes import Constant, Ref, View
+from kernbench.tl.active import run_kernel
 from kernbench.tl.context import TLContext
 from tests.tl.rig import BASE, commands
 
@@ -97,6 +98,48 @@ def test_without_a_runner_commands_are_collected():
     assert wait.composite is composite
 
 
+def test_messages_without_a_runner_are_collected():
+    def kernel(*, tl):
+        x = tl.recv("W", (4, 8))
+        assert (x.shape, x.data) == ((4, 8), None)
+        tl.send("E", x + 1)
+        future = tl.recv_async("N", 4)
+        assert tl.wait(future) is future.out
+        tl.recv(shape=2)
+        tl.recv_no_consume("S", 2)
+        tl.recv("W", 2, dst_addr=64, dst_space="tcm")
+
+    made = commands(kernel, dispatch_cycles=1)
+    assert [note.op for note in made if note.op != "cycles"] == [
+        *("recv_async", "recv", "math", "send", "recv_async", "recv", "recv_async", "recv", "recv_async", "recv"),
+        *("recv_async", "recv"),
+    ]
+    assert len([note for note in made if note.op == "cycles"]) == 8
+    received = [note for note in made if note.op == "recv"]
+    assert [note.direction for note in received] == ["W", "N", None, "S", "W"]
+    assert [note.consume for note in received] == [True, True, True, False, True]
+    assert received[-1].out_tcm == 64
+
+
+def test_run_kernel_sets_the_context_for_a_while():
+    tl = TLContext(0, 1, scratch_base=16)
+    other = TLContext(0, 1, scratch_base=16)
+
+    def inner(x, *, tl, more):
+        return x + more
+
+    def outer(*, tl):
+        x = tl.zeros(4)
+        run_kernel(inner, other, x, more=1.0)
+        return x * 2
+
+    run_kernel(outer, tl)
+    assert [note.function for note in tl.commands if note.op == "math"] == ["mul"]
+    assert [note.function for note in other.commands if note.op == "math"] == ["add"]
+    with pytest.raises(RuntimeError, match="outside a kernel"):
+        tl.zeros(4) + 1
+
+
 def test_handles_without_a_runner_have_no_data():
     def kernel(*, tl):
         x = tl.load(BASE, (2,))
@@ -147,6 +190,18 @@ def test_constants_can_be_stored():
         (lambda tl: tl.full("ab", 1), "tl.full got the shape ('a', 'b'); give an int or a tuple of ints"),
         (lambda tl: tl.arange(4, 4), "tl.arange got 4 and 4; give two ints, the second one greater"),
         (lambda tl: tl.trans(tl.zeros(4)), "tl.trans got TensorHandle((4,), f16, tcm:0x0); give a tensor of two dimensions or more"),  # noqa: E501
+        (lambda tl: tl.send("E", 3), "tl.send got 3; give a tensor, such as one from tl.load"),
+        (lambda tl: tl.send("e", tl.zeros(4)), "tl.send got the direction 'e'; known: E, N, S, W, global_E, global_N, global_S, global_W, intra_E, intra_N, intra_S, intra_W"),  # noqa: E501
+        (lambda tl: tl.send("E"), "tl.send got neither a tensor nor an address; give src, or src_addr with shape or nbytes"),
+        (lambda tl: tl.send("E", src_addr=64), "tl.send got nbytes=None of f16; give a shape, or a multiple of 2"),
+        (lambda tl: tl.send("E", tl.zeros(4), shape=4), "tl.send got a tensor and an address; give one of them; a tensor knows its shape"),  # noqa: E501
+        (lambda tl: tl.send("E", src_addr=64, nbytes=3), "tl.send got nbytes=3 of f16; give a shape, or a multiple of 2"),
+        (lambda tl: tl.send("E", src_addr=64, nbytes=4, shape=4), "tl.send got nbytes=4 and shape (4,) of f16; give one of them"),  # noqa: E501
+        (lambda tl: tl.send("E", src_addr=64, shape=4), "tl.send got the TCM address 0x40, where this kernel holds no 8 bytes of one tensor; give the tensor itself, or an address inside of one"),  # noqa: E501
+        (lambda tl: tl.send("E", src_addr=64, shape=4, space="dram"), "tl.send got the space 'dram'; did you mean 'sram'? Known: hbm, sram, tcm"),  # noqa: E501
+        (lambda tl: tl.recv("E", 4, space="hbn"), "tl.recv got the space 'hbn'; did you mean 'hbm'? Known: hbm, sram, tcm"),
+        (lambda tl: tl.recv("E", 4, dst_addr=64), "tl.recv got dst_addr=64 and dst_space=None; give both, or neither"),
+        (lambda tl: tl.recv_async(None, 4), "tl.recv_async got no direction; give one of N, S, E, W, intra_N, intra_S, intra_E, intra_W, global_N, global_S, global_E, global_W"),  # noqa: E501
         (lambda tl: tl.cycles(-1), "tl.cycles got -1; give a whole number of cycles, 0 or more"),
         (lambda tl: tl.wait(3), "tl.wait got 3; give what tl.composite or tl.recv_async returned, or nothing to wait for all composites"),  # noqa: E501
         (lambda tl: tl.store(BASE, 3), "tl.store got 3; give a tensor, such as one from tl.load"),

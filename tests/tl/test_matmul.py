@@ -89,3 +89,12 @@ def test_an_epilogue_is_refused_at_once(step, sentence):
 )  # fmt: skip
 def test_composites_are_refused(call, sentence):
     assert refused(call) == sentence
+
+
+def test_sums_are_of_the_result_s_sort():
+    assert refused(lambda tl, x, w: tl.composite("gemm", x, w, acc_dtype="i32")) == (
+        "tl.composite got acc_dtype='i32' for a result of f16; give a floating-point type, such as 'f32'"
+    )
+    assert refused(lambda tl, x, w: tl.composite("math", tl.zeros((4, 4), "i8"), math_op="abs", acc_dtype="f16")) == (
+        "tl.composite got acc_dtype='f16' for a result of i8; give a whole-number type, such as 'i32'"
+    )

@@ -358,3 +358,17 @@ def test_programs_of_two_runs_are_equal():
         rig.program.flush()
     assert isinstance(first.program, Program)
     assert first.program.op.tolist() == second.program.op.tolist()
+
+
+def test_what_tl_refuses_keeps_its_class():
+    def bad_epilogue(*, tl):
+        tl.composite("gemm", tl.zeros((4, 4)), tl.zeros((4, 4)), epilogue=[{"op": "gelu"}])
+
+    def full_scratch(*, tl):
+        for _ in range(2):
+            tl.zeros((1024, 512)) + 1
+
+    with pytest.raises(ValueError, match="the epilogue op 'gelu'"):
+        Rig().record(bad_epilogue)
+    with pytest.raises(RuntimeError, match="scratch memory is full"):
+        Rig().record(full_scratch)
