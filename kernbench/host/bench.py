@@ -20,6 +20,7 @@ from kernbench.source import execute
 
 Scalar = int | float | str | bool
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ATTRIBUTE = "__bench__"
 _loading: list[Bench] = []  # what the file being loaded has registered so far
 _loaded: dict[tuple[Path, int, int], tuple[Bench, ...]] = {}  # by file, mtime and size
@@ -62,7 +63,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 def bench(
     name: str,
-    description: str,
+    description: str = "",
     *,
     live: bool = False,
     fields: Callable[..., Mapping[str, object]] | None = None,
@@ -71,14 +72,21 @@ def bench(
 
     `fields(**parameters)` gives the topology fields that parameters set, by dotted path, for benches that shape their machine.
 
-    Errors: InputError for a name that is not kebab-case, or a parameter without a default of type int, float, str or bool.
+    Errors: InputError for a name that is not kebab-case, for no description, for a function that does not take the context, or
+    a parameter without a default of type int, float, str or bool.
     """
+    if callable(name):
+        raise InputError(f"{_place(name, _file(name))}: @bench has no name; write @bench('a-name', 'what it does')")
 
     def register(function: Function) -> Function:
-        file = Path(inspect.getsourcefile(function) or "<unknown>")
-        if not _KEBAB.fullmatch(name):
+        file = _file(function)
+        if not isinstance(name, str) or not _KEBAB.fullmatch(name):
             raise InputError(
                 f"{_place(function, file)}: bench name {name!r} is not kebab-case; write it as 'vector-add'"
+            )
+        if not description.strip():
+            raise InputError(
+                f"{_place(function, file)}: bench {name!r} has no description; write @bench({name!r}, 'what it does')"
             )
         found = Bench(name, description, _parameters(function, name, file), file, function, live, fields)
         _loading.append(found)
@@ -89,14 +97,18 @@ def bench(
 
 
 def _parameters(function: Callable[..., object], name: str, file: Path) -> dict[str, Scalar]:
-    given = list(inspect.signature(function).parameters.values())[1:]
-    for parameter in given:
+    given = list(inspect.signature(function).parameters.values())
+    if not given or given[0].kind not in _POSITIONAL:
+        raise InputError(
+            f"{_place(function, file)}: the function of bench {name!r} does not take the context; write it as run(torch, ...)"
+        )
+    for parameter in given[1:]:
         if not isinstance(parameter.default, Scalar):
             raise InputError(
                 f"{_place(function, file)}: parameter {parameter.name!r} of bench {name!r} has no plain default; "
                 f"give it one, such as {parameter.name}=512"
             )
-    return {parameter.name: parameter.default for parameter in given}
+    return {parameter.name: parameter.default for parameter in given[1:]}
 
 
 def list_benches() -> list[Bench]:
@@ -227,6 +239,10 @@ def _typed(b: Bench, name: str, value: object) -> Scalar:
         raise InputError(
             f"parameter {name!r} of bench {b.name!r} is {kind.__name__}, as its default {b.parameters[name]!r}; got {value!r}"
         ) from None
+
+
+def _file(function: Callable[..., object]) -> Path:
+    return Path(inspect.getsourcefile(function) or "<unknown>")
 
 
 def _place(function: Callable[..., object], file: Path) -> str:

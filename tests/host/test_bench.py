@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from inspect import currentframe
 from pathlib import Path
 
 import pytest
 
+from kernbench import library
 from kernbench.errors import InputError
 from kernbench.host.bench import bench, find_bench, list_benches, load_file, typed_parameters
 from kernbench.library import show_path
@@ -34,23 +36,26 @@ def put(folder: Path, file: str, name: str) -> Path:
 
 
 def test_shipped_benches_are_listed_by_name() -> None:
-    assert [b.name for b in list_benches()] == ["gemm-single-pe", "matmul-composite", "qkv-gemm", "vector-add"]
-    assert find_bench(0).name == find_bench("0").name == "gemm-single-pe"
+    names = [b.name for b in list_benches()]
+    assert names == sorted(names)
+    assert {"gemm-single-pe", "matmul-composite", "qkv-gemm", "vector-add"} <= set(names)
+    assert find_bench(0).name == find_bench("0").name == names[0]
     assert find_bench("gemm-single-pe").to_dict() == {
         "name": "gemm-single-pe",
         "description": "A GEMM on one PE: load, dot, store",
         "parameters": {"M": 128, "K": 128, "N": 128, "dtype": "f16"},
-        "file": str(find_bench(0).file),
+        "file": str(library.shipped() / "benches" / "gemm_single_pe.py"),
         "live": False,
     }
 
 
 def test_a_local_bench_is_found_and_hides_a_shipped_one(folder: Path) -> None:
+    shipped = len(list_benches())
     put(folder, "mine.py", "mine")
     put(folder, "other.py", "vector-add")
     assert find_bench("mine").file == folder / "mine.py"
     assert find_bench("vector-add").file == folder / "other.py"
-    assert len(list_benches()) == 5
+    assert len(list_benches()) == shipped + 1
 
 
 def test_by_path_and_by_path_and_name(folder: Path) -> None:
@@ -121,15 +126,13 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_unknown_names_and_indices() -> None:
+    names = [b.name for b in list_benches()]
     with pytest.raises(InputError) as error:
         find_bench("vektor-add")
-    assert str(error.value) == (
-        "unknown bench 'vektor-add'; did you mean 'vector-add'? Known: gemm-single-pe, matmul-composite, qkv-gemm, "
-        "vector-add"
-    )
+    assert str(error.value) == f"unknown bench 'vektor-add'; did you mean 'vector-add'? Known: {', '.join(names)}"
     with pytest.raises(InputError) as error:
-        find_bench(9)
-    assert str(error.value) == "there is no bench 9; `kernbench list` shows 0 to 3"
+        find_bench(99)
+    assert str(error.value) == f"there is no bench 99; `kernbench list` shows 0 to {len(names) - 1}"
     with pytest.raises(InputError) as error:
         find_bench(put)
     assert str(error.value) == "'put' is no bench; decorate it with @bench(name, description)"
@@ -146,6 +149,46 @@ def test_a_name_that_is_not_kebab_case_and_a_parameter_without_default() -> None
     assert str(error.value) == (
         f"{here}: parameter 'M' of bench 'mine' has no plain default; give it one, such as M=512"
     )
+
+
+@pytest.mark.parametrize(
+    ("decorator", "signature", "said"),
+    [
+        ("@bench", "torch", "benches/odd.py:3: @bench has no name; write @bench('a-name', 'what it does')"),
+        (
+            '@bench("odd")',
+            "torch",
+            "benches/odd.py:3: bench 'odd' has no description; write @bench('odd', 'what it does')",
+        ),
+        (
+            '@bench("odd", " ")',
+            "torch",
+            "benches/odd.py:3: bench 'odd' has no description; write @bench('odd', 'what it does')",
+        ),
+        ('@bench(3, "What")', "torch", "benches/odd.py:3: bench name 3 is not kebab-case; write it as 'vector-add'"),
+        (
+            '@bench("odd", "What")',
+            "",
+            "benches/odd.py:3: the function of bench 'odd' does not take the context; write it as run(torch, ...)",
+        ),
+        (
+            '@bench("odd", "What")',
+            "*, M=3",
+            "benches/odd.py:3: the function of bench 'odd' does not take the context; write it as run(torch, ...)",
+        ),
+    ],
+)
+def test_what_is_no_registration(folder: Path, decorator: str, signature: str, said: str) -> None:
+    (folder / "odd.py").write_text(f"from kernbench import bench\n\n{decorator}\ndef run({signature}):\n    pass\n")
+    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+        list_benches()
+
+
+def test_one_name_twice_in_one_file(folder: Path) -> None:
+    (folder / "twice.py").write_text(FILE.format(name="one") + FILE.format(name="one"))
+    said = r"^bench 'one' is registered twice, at benches/twice.py:4 and benches/twice.py:10; rename one$"
+    with pytest.raises(InputError, match=said):
+        list_benches()
 
 
 def test_parameters_are_read_as_the_type_of_their_default(folder: Path) -> None:
