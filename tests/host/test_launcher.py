@@ -104,7 +104,7 @@ def test_a_rank_on_its_way_out_meets_nobody() -> None:
             launcher.meet("barrier", None, lambda _: after.append("met"))
             after.append(rank)
 
-    with pytest.raises(RunError, match="^rank 1 of 'worker' raised ValueError: boom, at "):
+    with pytest.raises(RunError, match=r"^rank 1 of 'worker' raised ValueError: boom, at "):
         launcher.spawn(worker, (), 2)
     assert after == []
 
