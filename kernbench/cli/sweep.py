@@ -17,8 +17,11 @@ from kernbench.errors import RunError
 from kernbench.sweep.row import OK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    import polars
+
+    from kernbench.sweep.grid import Objective
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
     from kernbench.sweep.row import Row
@@ -41,12 +44,20 @@ MOST_SHOWN = 3  # failed points named one by one
     help="Who runs the points: this computer's own workers, a Dask cluster of processes here, or the one at an address.",
 )
 @click.option("--retry", is_flag=True, help="Run the points that failed before once more.")
-@click.option("--dry-run", is_flag=True, help="Check the grid and say what would run.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first point that fails.")
+@click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 def command(
-    grid: str, out: Path | None, workers: int | None, retry: bool, dry_run: bool, as_json: bool, scheduler: str
+    grid: str,
+    out: Path | None,
+    workers: int | None,
+    scheduler: str,
+    retry: bool,
+    fail_fast: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> int:
-    """Run a bench at every point of GRID; keep a table and a plot.
+    """Run a bench at every point of GRID; keep a table, and say what is best, what nothing beats and what matters.
 
     GRID is a YAML file, or the name of one in sweeps/. Finished points are kept as they finish: stop when you like, run
     the same command again and only the missing points run.
@@ -59,25 +70,31 @@ def command(
         check_directory(out)
     plan = plan_sweep(grid, out, retry=retry)
     if dry_run:
-        _show_plan(plan, as_json)
+        from kernbench.cli.dry_run import show_plan
+
+        show_plan(plan, workers, as_json=as_json)
         return 0
     _announce(plan)
     try:
         with _progress(plan) as on_point:
-            result = run_plan(plan, workers, on_point, scheduler=scheduler)
+            result = run_plan(plan, workers, on_point, fail_fast=fail_fast, scheduler=scheduler)
         _show(result, as_json)
     except KeyboardInterrupt:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
     if result.failed:
-        raise RunError(f"{result.failed} of {len(plan.points)} points failed; the column error of the table says why")
+        raise RunError(f"{result.failed} of {len(result.table)} points failed; the column error of the table says why")
     return 0
 
 
 def _announce(plan: Plan) -> None:
     grid, total, missing = plan.grid, len(plan.points), len(plan.missing)
-    kept = f", {total - missing} already in {plan.directory}" if total > missing else ""
-    click.echo(f"{grid.name}: {grid.bench} on {grid.topology}, {grid.mode} mode: {total} points{kept}", err=True)
+    searched = plan.most_points - total
+    kept = f", {total - missing} already in {plan.directory}" if total > missing and not searched else ""
+    count = f"up to {plan.most_points} points, {grid.batch} at a time" if searched else f"{total} points{kept}"
+    click.echo(f"{grid.name}: {grid.bench} on {grid.topology}, {grid.mode} mode: {count}", err=True)
+    if grid.method in ("random", "sobol", "latin") and total < grid.samples:
+        click.echo(f"{grid.samples} samples asked for, {total} different points found", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
         click.echo(f"{changed} changed since the last run here: {missing} points run anew", err=True)
@@ -85,15 +102,6 @@ def _announce(plan: Plan) -> None:
         from kernbench.cli.compiling import announce_compiling
 
         announce_compiling()
-
-
-def _show_plan(plan: Plan, as_json: bool) -> None:
-    machines = len({tuple(point.overrides.items()) for point in plan.points})
-    counts = {"points": len(plan.points), "missing": len(plan.missing), "machines": machines}
-    if as_json:
-        click.echo(json.dumps({"sweep": plan.grid.name, **counts, "out": str(plan.directory)}))
-        return
-    click.echo(f"{counts['points']} points on {machines} machines; {counts['missing']} are not in {plan.directory} yet")
 
 
 @contextmanager
@@ -116,12 +124,17 @@ def _progress(plan: Plan) -> Iterator[OnPoint]:
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("points", total=len(plan.missing))
+        task = progress.add_task("points", total=_to_run(plan))
         yield lambda _point, _row: progress.advance(task)
 
 
+def _to_run(plan: Plan) -> int:
+    """How many points will run, at most: which of those that a search asks for are there already turns out later."""
+    return plan.most_points - len(plan.points) + len(plan.missing)
+
+
 def _line_writer(plan: Plan) -> OnPoint:
-    total = len(plan.missing)
+    total = _to_run(plan)
     every = -(-total // MOST_LINES)
     done = 0
 
@@ -143,31 +156,45 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
 
 
 def _show(result: SweepResult, as_json: bool) -> None:
-    from kernbench.report.pareto import plot_pareto
-    from kernbench.report.plot import plot_latency
-    from kernbench.report.table import best_points, rank_points
+    from kernbench.report.answers import choose_objectives, write_answers
+    from kernbench.report.table import rank_points
 
     plan, table = result.plan, result.table
-    title = plan.grid.description or f"{plan.grid.bench} on {plan.grid.topology}"
-    plots = plot_latency(table, plan.directory / "latency", title) + plot_pareto(
-        table, plan.directory / "pareto", title
-    )
-    ranked, _ = rank_points(table)
+    objectives = choose_objectives(plan.grid, table)
+    files = {"table": result.table_path, **write_answers(plan.grid, table, plan.directory)}
     if as_json:
-        click.echo(json.dumps(_summary(result, plots, ranked.head(1).to_dicts())))
+        best = rank_points(table, objectives[0]).head(1).to_dicts()
+        click.echo(json.dumps(_summary(result, objectives, files, best)))
         return
     for row in table.filter(table["status"] != OK).head(MOST_SHOWN).to_dicts():
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
-    if len(ranked):
-        from kernbench.cli.screen import show
-
-        show(best_points(table))
+    _show_answers(table, objectives)
     click.echo(f"{len(plan.missing)} points ran in {result.wall_s:.1f} s")
-    for path in (result.table_path, *plots):
+    for path in files.values():
         click.echo(f"wrote {path}")
 
 
-def _summary(result: SweepResult, plots: list[Path], best: list[dict[str, Any]]) -> dict[str, Any]:
+def _show_answers(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
+    from kernbench.cli.screen import show
+    from kernbench.report.sensitivity import find_sensitivities
+    from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table
+
+    if not len(rank_points(table, objectives[0])):
+        return
+    show(best_points(table, objectives))
+    if len(objectives) > 1:
+        show(front_points(table, objectives))
+    found = find_sensitivities(table, objectives)
+    if found:
+        show(sensitivity_table(found))
+
+
+def _summary(
+    result: SweepResult, objectives: Sequence[Objective], files: Mapping[str, Path], best: list[dict[str, Any]]
+) -> dict[str, Any]:
+    from kernbench.report.sensitivity import find_sensitivities
+    from kernbench.sweep.front import pareto_front
+
     plan = result.plan
     return {
         "sweep": plan.grid.name,
@@ -179,6 +206,20 @@ def _summary(result: SweepResult, plots: list[Path], best: list[dict[str, Any]])
         "failed": result.failed,
         "changed": list(plan.changed),
         "wall_s": result.wall_s,
+        "objectives": [str(objective) for objective in objectives],
         "best": best[0] if best else None,
-        "files": {"table": str(result.table_path), "plots": [str(path) for path in plots]},
+        "front": pareto_front(result.table, objectives)["key"].to_list(),
+        "sensitivity": [
+            {
+                "objective": one.objective.column,
+                "parameter": one.axis.column,
+                "best": one.best,
+                "worst": one.worst,
+                "spread": one.spread,
+                "share": one.share,
+                "slope": one.slope,
+            }
+            for one in find_sensitivities(result.table, objectives)
+        ],
+        "files": {name: str(path) for name, path in files.items()},
     }

@@ -1,79 +1,85 @@
-"""The Pareto plot of a sweep: latency against what the machine costs, and the designs that nothing beats in both.
-
-It is drawn where the table itself says what a cost is: one paid-for figure of the machine varies (a bandwidth, a rate, a
-size), something else varies too (the first such axis gives the points their colours), and all points do the same work.
-"""
+"""The Pareto plot of a sweep: two objectives against each other, and the designs that nothing beats in both."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.report import style
-from kernbench.report.swept import Swept, find_swept
-from kernbench.sweep.row import OK
+from kernbench.report.swept import Swept, find_swept, title_of
+from kernbench.sweep.front import answerable, pareto_front
+from kernbench.sweep.grid import Objective
 
 if TYPE_CHECKING:
     import polars
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def pareto_front(table: polars.DataFrame, cost: str, objective: str = "latency_ns") -> polars.DataFrame:
-    """The rows that no other beats: by rising cost, each with a lower objective than all that are cheaper."""
-    import polars
+def plot_pareto(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
+    """Draw the second objective across and the first upwards, as `stem`.svg and `stem`.png; returns their paths.
 
-    ordered = table.sort(cost, objective, maintain_order=True)
-    best_before = polars.col(objective).cum_min().shift(1)
-    return ordered.filter(best_before.is_null() | (polars.col(objective) < best_before))
-
-
-def find_cost(table: polars.DataFrame) -> Swept | None:
-    """The axis that is the cost of a design, if the table has exactly one and a choice beside it."""
-    swept = find_swept(table)
-    costs = [axis for axis in swept if axis.paid_for]
-    same_work = all(axis.of_topology or not axis.numeric for axis in swept)
-    return costs[0] if len(costs) == 1 and len(swept) > 1 and same_work else None
-
-
-def plot_pareto(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
-    """Draw `stem`.svg and `stem`.png; returns their paths, none where there is no cost to plot against.
-
-    The bytes depend on the table and the title alone. Errors: InputError if the directory cannot be written.
+    There are none where there are not two objectives. The bytes depend on what is given alone. Errors: InputError if the
+    directory cannot be written.
     """
-    import polars
-
-    done = table.filter(polars.col("status") == OK)
-    cost = find_cost(done)
-    if cost is None:
+    done = answerable(table).drop_nulls([objective.column for objective in objectives])
+    if len(objectives) < 2 or done.is_empty():
         return style.discard(stem)
     with style.look():
-        return style.save(_draw(done, cost, title), stem)
+        return style.save(_draw(done, objectives[:2], title), stem)
 
 
-def _draw(done: polars.DataFrame, cost: Swept, title: str) -> Figure:
-    import polars
+def _draw(done: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
-    front = pareto_front(done, cost.column)
-    unit, nanoseconds = style.time_unit(float(done["latency_ns"].max()))  # pyright: ignore[reportArgumentType]
-    latencies = (done["latency_ns"] / nanoseconds).to_list()
-    choice = next(axis for axis in find_swept(done) if axis.column != cost.column)
-    if len(choice.values) <= style.MOST_LINES:
-        shown = {str(value): done.filter(polars.col(choice.column) == value) for value in choice.values}
-    else:
-        shown = {"designs": done}
-    for i, (name, colour) in enumerate(zip(shown, style.colours(len(shown), ordered=False), strict=True)):
-        marker = style.MARKERS[i % len(style.MARKERS)]
-        points = shown[name]
-        axes.plot(points[cost.column], points["latency_ns"] / nanoseconds, marker, color=colour, label=name)
-    heights = front["latency_ns"] / nanoseconds
-    axes.plot(front[cost.column], heights, drawstyle="steps-post", color=style.INK, zorder=1, label="Pareto front")
-    style.scale(axes, "x", cost.values, ticks=True)
-    style.scale(axes, "y", latencies, ticks=False)
-    axes.set_xlabel(cost.title)
-    axes.set_ylabel(f"latency ({unit})")
-    axes.legend(title=choice.title, alignment="left")
+    up, across = objectives
+    unit = style.Unit(up.column, done[up.column].to_list())
+    _draw_points(axes, done, up, across, unit)
+    front = pareto_front(done, objectives).sort(across.column, descending=not across.least)
+    heights = [value / unit.size for value in front[up.column]]
+    axes.plot(
+        front[across.column].to_list(),
+        heights,
+        drawstyle="steps-post",
+        marker="o",
+        markersize=9,
+        markerfacecolor="none",
+        color=style.INK,
+        linewidth=1.2,
+        label="Pareto front",
+    )
+    values = sorted(set(done[across.column].to_list()))
+    style.scale(axes, "x", values, ticks=True)
+    style.scale(axes, "y", [value / unit.size for value in done[up.column]], ticks=False)
+    axes.set_xlabel(f"{title_of(across.column)}, {_better(across)}")
+    axes.set_ylabel(f"{unit.title}, {_better(up)}")
+    choice = _choice(done, across)
+    figure.legend(title=choice.title if choice else None, loc="outside right center", alignment="left")
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
+
+
+def _draw_points(axes: Axes, done: polars.DataFrame, up: Objective, across: Objective, unit: style.Unit) -> None:
+    choice = _choice(done, across)
+    shown = {"designs": done}
+    if choice:
+        shown = {style.shown(value): done.filter(done[choice.column] == value) for value in choice.values}
+    ordered = choice is not None and choice.numeric
+    for i, (name, colour) in enumerate(zip(shown, style.colours(len(shown), ordered=ordered), strict=True)):
+        heights = [value / unit.size for value in shown[name][up.column]]
+        marker = style.MARKERS[i % len(style.MARKERS)]
+        small = 5 if len(done) < 300 else 3
+        axes.plot(shown[name][across.column].to_list(), heights, marker, color=colour, markersize=small, label=name)
+
+
+def _choice(done: polars.DataFrame, across: Objective) -> Swept | None:
+    """The axis that gives points their colours: the first that is not drawn already and has few values."""
+    axes = (axis for axis in find_swept(done) if axis.column != across.column)
+    return next((axis for axis in axes if len(axis.values) <= style.MOST_LINES), None)
+
+
+def _better(objective: Objective) -> str:
+    return "less is better" if objective.least else "more is better"

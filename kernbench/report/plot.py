@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.report import style
 from kernbench.report.swept import Swept, find_swept, short_name
-from kernbench.sweep.row import OK
+from kernbench.sweep.front import answerable
 
 if TYPE_CHECKING:
     import polars
@@ -49,9 +49,7 @@ def plot_latency(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
 
     The bytes depend on the table and the title alone. Errors: InputError if the directory cannot be written.
     """
-    import polars
-
-    done = table.filter(polars.col("status") == OK)
+    done = answerable(table)
     layout = choose_layout(done)
     if layout is None:
         return style.discard(stem)
@@ -73,7 +71,7 @@ def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
         shown = done
         if layout.panel:
             shown = done.filter(polars.col(layout.panel.column) == value)
-            axes.set_title(f"{short_name(layout.panel.column)} = {_shown(value)}")
+            axes.set_title(f"{short_name(layout.panel.column)} = {style.shown(value)}")
         _draw_lines(axes, shown, layout, nanoseconds)
     for i in range(len(panels), grid.size):
         grid.flat[i].remove()
@@ -102,7 +100,7 @@ def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds
             linestyle="-" if layout.across.numeric else "",
             marker=style.MARKERS[i % len(style.MARKERS)],
             markersize=5,
-            label=_shown(value),
+            label=style.shown(value),
         )
 
 
@@ -111,7 +109,7 @@ def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, un
     if layout.across.numeric:
         style.scale(axes, "x", layout.across.values, ticks=True)
     else:
-        axes.set_xticks(range(len(layout.across.values)), [_shown(value) for value in layout.across.values])
+        axes.set_xticks(range(len(layout.across.values)), [style.shown(value) for value in layout.across.values])
     style.scale(axes, "y", (done["latency_ns"] / nanoseconds).to_list(), ticks=False)
     figure.supxlabel(layout.across.title, fontsize="medium")
     figure.supylabel(f"latency ({unit})", fontsize="medium")
@@ -125,7 +123,3 @@ def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, un
 
 def _place(across: Swept, value: Any) -> float:
     return value if across.numeric else across.values.index(value)
-
-
-def _shown(value: object) -> str:
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -114,3 +114,19 @@ def time_unit(longest_ns: float) -> tuple[str, float]:
         if longest_ns >= 10 * nanoseconds:
             return unit, nanoseconds
     return "ns", 1.0
+
+
+class Unit:
+    """In which unit a column is shown: times in one that suits them, all else as it is."""
+
+    def __init__(self, column: str, values: Sequence[float]) -> None:
+        self.size = 1.0
+        self.title = column
+        if column.endswith("_ns"):
+            unit, self.size = time_unit(max(values))
+            self.title = f"{column.removesuffix('_ns').replace('_', ' ')} ({unit})"
+
+
+def shown(value: object) -> str:
+    """A value as it stands beside a tick or in a legend."""
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -6,7 +6,9 @@ alone, long after its grid file has changed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.point import TOPOLOGY
@@ -42,14 +44,40 @@ class Swept:
     @property
     def unit(self) -> str | None:
         """The unit of a figure of the machine; the parameters of a bench have none."""
-        words = self.column.rpartition(".")[2].split("_") if self.of_topology else ()
-        return next((UNITS[word] for word in words if word in UNITS), None)
+        return unit_of(self.column) if self.of_topology else None
 
     @property
     def title(self) -> str:
         """Its name with its unit, and what changes with it."""
         together = f" (with {', '.join(map(short_name, self.companions))})" if self.companions else ""
-        return f"{short_name(self.column)}{f' ({self.unit})' if self.unit else ''}{together}"
+        return f"{title_of(self.column)}{together}"
+
+
+def unit_of(column: str) -> str | None:
+    """The unit that a word of a column's name says."""
+    words = column.rpartition(".")[2].split("_")
+    return next((UNITS[word] for word in words if word in UNITS), None)
+
+
+def title_of(column: str) -> str:
+    """A column's name, with its unit where it is a figure of the machine."""
+    unit = unit_of(column) if column.startswith(TOPOLOGY) else None
+    return f"{short_name(column)} ({unit})" if unit else short_name(column)
+
+
+def find_cost(table: polars.DataFrame) -> Swept | None:
+    """The axis that is the cost of a design: the one figure of the machine that is paid for, beside another choice.
+
+    None where there are more, or where the work differs from point to point.
+    """
+    swept = find_swept(table)
+    costs = [axis for axis in swept if axis.paid_for]
+    return costs[0] if len(costs) == 1 and len(swept) > 1 and same_work(swept) else None
+
+
+def same_work(swept: Sequence[Swept]) -> bool:
+    """Whether all points do the same work, as far as a table tells: no number of the bench varies."""
+    return all(axis.of_topology or not axis.numeric for axis in swept)
 
 
 def short_name(column: str) -> str:
@@ -60,8 +88,8 @@ def short_name(column: str) -> str:
 def find_swept(table: polars.DataFrame) -> list[Swept]:
     """The axes of a table, in the order of its columns; of columns that change together the first stands for all."""
     axes: list[tuple[str, list[str]]] = []
-    for column in table.columns:
-        if column in COLUMNS or table[column].n_unique() < 2:
+    for column in takewhile(lambda column: column not in COLUMNS, table.columns):  # after the results stand derived ones
+        if table[column].n_unique() < 2:
             continue
         twin = next((axis for axis in axes if _change_together(table, axis[0], column)), None)
         if twin:

@@ -1,60 +1,113 @@
-"""The best points of a sweep, as a table on the terminal."""
+"""What a sweep found, as tables on the terminal: the best points, the Pareto front, what moves the objectives."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from kernbench.report.swept import find_swept
-from kernbench.sweep.row import OK
+from kernbench.report.sensitivity import Sensitivity
+from kernbench.report.swept import find_swept, short_name
+from kernbench.sweep.front import answerable, pareto_front
+from kernbench.sweep.grid import Objective
+from kernbench.sweep.row import COLUMNS
 
 if TYPE_CHECKING:
     import polars
     from rich.table import Table
 
 
-def rank_points(table: polars.DataFrame) -> tuple[polars.DataFrame, str]:
-    """The finished points, best first, and what they were ranked by.
-
-    Points that do the same work are ranked by latency; where the work differs from point to point (a numeric bench
-    parameter varies), by what they achieve.
-    """
-    import polars
-
-    done = table.filter(polars.col("status") == OK)
-    same_work = all(axis.of_topology or not axis.numeric for axis in find_swept(table))
-    if same_work or done["achieved_tflops"].null_count() or not done["achieved_tflops"].max():
-        return done.sort("latency_ns", maintain_order=True), "latency"
-    return done.sort("achieved_tflops", descending=True, maintain_order=True), "achieved TFLOPS"
+def rank_points(table: polars.DataFrame, objective: Objective) -> polars.DataFrame:
+    """The finished and feasible points, best first."""
+    done = answerable(table)
+    known = done.filter(done[objective.column].is_not_null())
+    return known.sort(objective.column, descending=not objective.least, maintain_order=True)
 
 
-def best_points(table: polars.DataFrame, most: int = 10) -> Table:
-    """The best `most` points: what varies, latency, what was achieved and what limited it."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Table:
+    """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
+    ranked = rank_points(table, objectives[0])
+    title = f"best {min(most, len(ranked))} of {len(table)} points by {objectives[0].column}"
+    return _points(table, ranked.head(most), objectives, title)
 
-    ranked, by = rank_points(table)
-    varying = [column for axis in find_swept(table) for column in (axis.column, *axis.companions)]
-    title = f"best {min(most, len(ranked))} of {len(table)} points by {by}"
-    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for column in varying:
-        shown.add_column(column.replace(".", ".\n"), justify="right", overflow="fold")
-    for heading in ("latency ns", "TFLOPS", "busy"):
+
+def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> Table:
+    """The Pareto front, or of a long one its first `most` points."""
+    front = pareto_front(table, objectives)
+    wanted = ", ".join(map(str, objectives))
+    title = f"Pareto front of {wanted}: {len(front)} of {len(table)} points"
+    if len(front) > most:
+        title += f", {most} shown"
+    return _points(table, front.head(most), objectives, title)
+
+
+def sensitivity_table(found: Sequence[Sensitivity]) -> Table:
+    """Which parameter moves which objective how much."""
+    shown = _empty("what moves the objectives, each parameter averaged over all others")
+    for heading in ("objective", "parameter", "best at", "worst at"):
+        shown.add_column(heading, overflow="fold")
+    for heading in ("between them", "of variance", "1 % more gives"):
         shown.add_column(heading, justify="right")
-    shown.add_column("bottleneck", overflow="fold")
-    for row in ranked.head(most).iter_rows(named=True):
-        shown.add_row(
-            *(_figure(row[column]) for column in varying),
-            f"{row['latency_ns']:,.1f}",
-            _optional(row["achieved_tflops"], ".3f"),
-            _optional(row["bottleneck_utilisation"], ".0%"),
-            row["bottleneck"] or "",
-        )
+    for one in found:
+        shown.add_row(*sensitivity_cells(one))
     return shown
 
 
-def _figure(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
+    """A sensitivity as texts, as in `sensitivity_table`."""
+    return (
+        one.objective.column,
+        short_name(one.axis.column) + "".join(f", {short_name(name)}" for name in one.axis.companions),
+        figure(one.best),
+        figure(one.worst),
+        "" if one.spread is None else f"{one.spread:.1%}",
+        f"{one.share:.1%}",
+        "" if one.slope is None else f"{one.slope:+.2f} %",
+    )
 
 
-def _optional(value: float | None, shape: str) -> str:
-    return "" if value is None else format(value, shape)
+def shown_columns(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+    """The columns of a table of points: what varies, the objectives with their shares of the baseline, the latency."""
+    varying = [column for axis in find_swept(table) for column in (axis.column, *axis.companions)]
+    wanted = [objective.column for objective in objectives]
+    versus = [name for name in table.columns if name.removesuffix("_vs_baseline") in wanted and name not in wanted]
+    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns"]))
+
+
+def figure(value: object) -> str:
+    """A value of any column as a text."""
+    if value is None:
+        return ""
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Table:
+    shown = _empty(title)
+    columns = shown_columns(table, objectives)
+    for column in columns:
+        numeric = table[column].dtype.is_numeric()
+        name = _heading(column) if column in COLUMNS else column.replace(".", ".\n")
+        shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    shown.add_column("busy", justify="right")
+    shown.add_column("bottleneck", overflow="fold")
+    for row in rows.iter_rows(named=True):
+        busy = row["bottleneck_utilisation"]
+        cells = (_cell(column, row[column]) for column in columns)
+        shown.add_row(*cells, "" if busy is None else f"{busy:.0%}", row["bottleneck"] or "")
+    return shown
+
+
+def _cell(column: str, value: Any) -> str:
+    if value is not None and column.endswith("_ns") and column in COLUMNS:
+        return f"{value:,.1f}"
+    return figure(value)
+
+
+def _heading(column: str) -> str:
+    return column.replace("_ns", " ns").replace("achieved_", "").replace("_", " ")
+
+
+def _empty(title: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)

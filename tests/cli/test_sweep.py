@@ -10,6 +10,7 @@ import yaml
 
 from kernbench.cli.main import main
 from kernbench.errors import RunError
+from kernbench.sweep.estimate import Trial
 from tests.sweep import fakes
 
 
@@ -28,8 +29,15 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("kernbench.host.run.run_bench", run_bench)
     monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
-    monkeypatch.setattr("kernbench.report.style.save", lambda figure, stem: [stem.with_suffix(".svg")])
+    monkeypatch.setattr("kernbench.report.style.save", save)
     return ran
+
+
+def save(figure: object, stem: Path) -> list[Path]:
+    """A plot that takes no time."""
+    path = stem.with_suffix(".svg")
+    path.write_text("<svg></svg>", encoding="utf-8")
+    return [path]
 
 
 def write_grid(directory: Path, **parameters: object) -> str:
@@ -54,8 +62,9 @@ def test_a_sweep_shows_its_best_points_and_where_the_files_are(
         "2/2  M=1  1.0 ns",
     ]
     lines = printed.out.splitlines()
-    assert lines[0] == "best 2 of 2 points by achieved TFLOPS"
-    assert lines[-2:] == [f"wrote {out / 'table.parquet'}", f"wrote {out / 'latency.svg'}"]
+    assert lines[0] == "best 2 of 2 points by achieved_tflops"
+    names = ["table.parquet", "latency.svg", "pareto.parquet", "report.md", "report.html"]
+    assert lines[-5:] == [f"wrote {out / name}" for name in names]
 
 
 def test_what_is_there_does_not_run_again(
@@ -75,6 +84,7 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     printed = json.loads(capsys.readouterr().out)
     best = printed.pop("best")
     assert printed.pop("wall_s") > 0
+    assert len(printed.pop("front")) == 2
     assert (best["M"], best["latency_ns"], best["status"]) == (2, 2.0, "ok")
     assert printed == {
         "sweep": "toy",
@@ -85,7 +95,15 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "ran": 2,
         "failed": 0,
         "changed": [],
-        "files": {"table": str(out / "table.parquet"), "plots": [str(out / "latency.svg")]},
+        "objectives": ["max achieved_tflops"],
+        "sensitivity": [],
+        "files": {
+            "table": str(out / "table.parquet"),
+            "lines (svg)": str(out / "latency.svg"),
+            "front": str(out / "pareto.parquet"),
+            "report": str(out / "report.md"),
+            "page": str(out / "report.html"),
+        },
     }
 
 
@@ -125,19 +143,55 @@ def test_changed_inputs_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"bench {bench} changed since the last run here: 2 points run anew\n" in capsys.readouterr().err
 
 
-def test_a_dry_run_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_runs: list[int]) -> None:
-    grid, out = write_grid(tmp_path, M=[1, 2], **{"topology.hbm.channels": [4, 8]}), tmp_path / "out"
+@pytest.fixture
+def guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is tried for an estimate."""
+    monkeypatch.setattr("kernbench.sweep.estimate._try", lambda points, patience_s: Trial(2.0, 0.5, 300_000_000))
+
+
+def test_a_dry_run_runs_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_runs: list[int], guess: None
+) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 2], **{"topology.hbm.channel_gbs": [4, 8]}), tmp_path / "out"
     assert run(grid, "--out", out, "--dry-run") == 0
-    assert capsys.readouterr().out == f"4 points on 2 machines; 4 are not in {out} yet\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "4 points, 2 programs, 2 machines",
+        f"4 of the points are not in {out} yet",
+        "about 5.0 s and 300 MB in this process, from a few points tried just now",
+    ]
     assert run(grid, "--out", out, "--dry-run", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {
         "sweep": "toy",
         "points": 4,
         "missing": 4,
+        "programs": 2,
         "machines": 2,
+        "workers": 1,
+        "seconds": 5.0,
+        "peak_bytes": 300_000_000,
         "out": str(out),
     }
     assert (fake_runs, out.exists()) == ([], False)
+
+
+def test_a_dry_run_of_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
+    run(grid, "--out", out)
+    capsys.readouterr()
+    run(grid, "--out", out, "--dry-run")
+    assert capsys.readouterr().out.splitlines()[1:] == [f"0 of the points are not in {out} yet", "nothing to run"]
+
+
+def test_fail_fast_stops_at_the_first_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fake_runs: list[int]
+) -> None:
+    out = tmp_path / "out"
+    assert run(write_grid(tmp_path, M=[1, 13, 2]), "--out", out, "--fail-fast") == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "error: stopped at the first point that failed, M=13: thirteen brings bad luck"
+    )
+    assert fake_runs[:2] == [1, 13]
+    assert polars.read_parquet(out / "table.parquet")["status"].to_list()[:2] == ["ok", "error"]
 
 
 def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

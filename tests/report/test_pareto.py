@@ -2,18 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import polars
 import pytest
 
-from kernbench.report.pareto import find_cost, pareto_front, plot_pareto
+from kernbench.report.pareto import plot_pareto
+from kernbench.report.swept import find_cost
+from kernbench.sweep.grid import Objective
 from tests.report.tables import table
 
 BANDWIDTH = "topology__hbm__channel_gbs"
-
-
-def test_the_front_holds_what_nothing_beats() -> None:
-    points = polars.DataFrame({"cost": [1, 1, 2, 3, 4, 4], "latency_ns": [9.0, 8.0, 8.0, 5.0, 5.0, 2.0]})
-    assert pareto_front(points, "cost").rows() == [(1, 8.0), (3, 5.0), (4, 2.0)]
+LATENCY, COST = Objective("latency_ns"), Objective("topology.hbm.channel_gbs")
 
 
 def test_a_cost_is_one_paid_for_figure_beside_a_choice() -> None:
@@ -27,7 +24,9 @@ def test_a_cost_is_one_paid_for_figure_beside_a_choice() -> None:
 
 
 @pytest.mark.slow
-def test_a_plot_is_drawn_where_there_is_a_cost(tmp_path: Path) -> None:
+def test_a_plot_is_drawn_where_there_are_two_objectives(tmp_path: Path) -> None:
     given = table(lambda gbs, variant: len(variant) * 900 / gbs, **{BANDWIDTH: [8, 16]}, variant=["a", "bb"])
-    assert plot_pareto(given, tmp_path / "pareto", "t") == [tmp_path / "pareto.svg", tmp_path / "pareto.png"]
-    assert plot_pareto(table(lambda *_: 1.0, M=[1, 2]), tmp_path / "none", "t") == []
+    drawn = plot_pareto(given, [LATENCY, COST], tmp_path / "pareto", "t")
+    assert drawn == [tmp_path / "pareto.svg", tmp_path / "pareto.png"]
+    assert plot_pareto(given, [LATENCY], tmp_path / "pareto", "t") == []
+    assert list(tmp_path.iterdir()) == []

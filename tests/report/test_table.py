@@ -1,42 +1,45 @@
 from __future__ import annotations
 
-from rich.console import Console
+import pytest
 
-from kernbench.report.table import best_points, rank_points
+from kernbench.report.sensitivity import find_sensitivities
+from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table
+from kernbench.sweep.grid import Objective
 from tests.report.tables import table
 
+LATENCY, TFLOPS = Objective("latency_ns"), Objective("achieved_tflops", least=False)
 
-def shown(*arguments: object) -> list[list[str]]:
-    console = Console(width=120)
+
+def shown(made: object) -> list[str]:
+    from rich.console import Console
+
+    console = Console(width=200)
     with console.capture() as captured:
-        console.print(best_points(*arguments))  # type: ignore[arg-type]
-    return [line.split() for line in captured.get().splitlines() if line.strip()]
+        console.print(made)
+    return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def test_the_same_work_is_ranked_by_latency() -> None:
-    ranked, by = rank_points(table(lambda gbs: 800 / gbs, topology__ucie__gbs=[8, 32, 16]))
-    assert by == "latency"
-    assert ranked["topology.ucie.gbs"].to_list() == [32, 16, 8]
+def test_points_are_ranked_by_the_objective_without_those_that_failed() -> None:
+    given = table(lambda m: None if m == 2 else 10.0 * m, M=[3, 2, 1])
+    assert rank_points(given, LATENCY)["M"].to_list() == [1, 3]
+    assert rank_points(given, Objective("M", least=False))["M"].to_list() == [3, 1]
 
 
-def test_different_work_is_ranked_by_what_is_achieved() -> None:
-    ranked, by = rank_points(table(lambda m: float(m), M=[64, 32]))
-    assert by == "achieved TFLOPS"
-    assert ranked["M"].to_list() == [32, 64]
+def test_the_best_points_show_what_varies_and_what_limits() -> None:
+    lines = shown(best_points(table(lambda m: 1000.0 * m, M=[2, 1]), [LATENCY], most=1))
+    assert lines[0] == "best 1 of 2 points by latency_ns"
+    assert lines[2].split() == ["M", "latency", "ns", "busy", "bottleneck"]
+    assert lines[4].split() == ["1", "1,000.0", "80%", "sip0.cube0.hbm_ctrl.pe0"]
 
 
-def test_failed_points_are_not_ranked() -> None:
-    ranked, _ = rank_points(table(lambda m: None if m == 2 else 1.0, M=[1, 2, 3]))
-    assert ranked["M"].to_list() == [1, 3]
+def test_a_long_front_is_cut_and_says_so() -> None:
+    given = table(lambda m: 10.0 / m, M=[1, 2, 3, 4])
+    lines = shown(front_points(given, [LATENCY, Objective("M")], most=2))
+    assert " ".join(lines[:2]) == "Pareto front of min latency_ns, min M: 4 of 4 points, 2 shown"
+    assert [line.split()[0] for line in lines if "80%" in line] == ["4", "3"]
 
 
-def test_the_table_shows_what_varies_and_what_came_out() -> None:
-    lines = shown(table(lambda gbs, _: 800.5 / gbs, topology__ucie__gbs=[8, 0.5], variant=["a"]), 1)
-    assert lines[0] == ["best", "1", "of", "2", "points", "by", "latency"]
-    assert (lines[1], lines[2]) == (["topology."], ["ucie."])
-    assert lines[3] == ["gbs", "latency", "ns", "TFLOPS", "busy", "bottleneck"]
-    assert lines[5] == ["8", "100.1", "9.994", "80%", "sip0.cube0.hbm_ctrl.pe0"]
-
-
-def test_a_table_of_failures_is_empty() -> None:
-    assert shown(table(lambda m: None, M=[1, 2]))[0] == ["best", "0", "of", "2", "points", "by", "latency"]
+@pytest.mark.slow
+def test_sensitivities_are_shown_in_words() -> None:
+    lines = shown(sensitivity_table(find_sensitivities(table(lambda m: 100.0 / m, M=[1, 2]), [LATENCY])))
+    assert lines[4].split() == ["latency_ns", "M", "2", "1", "100.0%", "100.0%", "-1.00", "%"]

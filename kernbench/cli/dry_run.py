@@ -1,0 +1,54 @@
+"""`kernbench sweep --dry-run`: what would run, for how long and in how much memory."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from kernbench.sweep.estimate import Estimate
+    from kernbench.sweep.plan import Plan
+
+UNITS = (("h", 3600.0), ("min", 60.0))
+
+
+def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
+    """Print what a sweep would do; nothing of what is tried for it is kept."""
+    from kernbench.sweep.estimate import count_programs, estimate
+
+    guess = estimate(plan, workers)
+    machines = plan.points.count_machines()
+    programs = count_programs(plan.points)
+    counts = {"points": plan.most_points, "programs": programs, "machines": machines, "missing": guess.points}
+    if as_json:
+        figures = {"workers": guess.workers, "seconds": guess.seconds, "peak_bytes": guess.peak_bytes}
+        click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
+        return
+    upto = "up to " if plan.most_points > len(plan.points) else ""
+    click.echo(f"{upto}{_many(plan.most_points, 'point')}, {_many(programs, 'program')}, {_many(machines, 'machine')}")
+    click.echo(f"{upto}{guess.points} of the points are not in {plan.directory} yet")
+    click.echo(_effort(guess))
+
+
+def _effort(guess: Estimate) -> str:
+    from kernbench.sweep.estimate import PATIENCE_S
+
+    if guess.took_too_long:
+        return f"a few of them took more than {PATIENCE_S:.0f} s, so there is no estimate"
+    if guess.seconds is None or guess.peak_bytes is None:
+        return "nothing to run"
+    where = "this process" if guess.workers == 1 else f"{guess.workers} workers"
+    return f"about {_time(guess.seconds)} and {guess.peak_bytes / 1e6:,.0f} MB in {where}, from a few points tried just now"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,89 @@
+"""Which parameter moves an objective, and how much.
+
+For each value of an axis the objective is averaged over everything else. `spread` is by how much the averages differ,
+`share` how much of all variance they explain (the first-order Sobol' index; on a whole grid they add up to 1 but for what
+parameters do together), `slope` how much a hundredth more of a numeric parameter changes the objective, in hundredths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.report.swept import Swept, find_swept
+from kernbench.sweep.front import answerable
+from kernbench.sweep.grid import Objective
+
+if TYPE_CHECKING:
+    import polars
+
+MOST_VALUES = 12  # of a numeric axis; more, as when they are drawn, are taken together in BINS of equally many points
+BINS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How one axis moves one objective. `best` and `worst` are values of the axis, or `low … high` of a bin."""
+
+    axis: Swept
+    objective: Objective
+    best: Any
+    worst: Any
+    spread: (
+        float | None
+    )  # the worst average over the best (or the reverse for a maximum) - 1; None if they are not positive
+    share: float  # of the variance, 0 … 1
+    slope: float | None  # d ln objective / d ln parameter; None for what is not numeric and positive
+
+
+def find_sensitivities(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[Sensitivity]:
+    """For each objective every axis that moves it, the one that explains most first."""
+    done = answerable(table)
+    found: list[Sensitivity] = []
+    for objective in objectives:
+        rows = done.filter(done[objective.column].is_not_null())
+        axes = [axis for axis in find_swept(rows) if axis.column != objective.column]
+        ranked = sorted((_sensitivity(rows, axis, objective) for axis in axes), key=lambda one: -one.share)
+        found += [one for one in ranked if one.best != one.worst]
+    return found
+
+
+def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective) -> Sensitivity:
+    outcome = rows[objective.column].to_numpy().astype(float)
+    labels, which = _groups(rows, axis)
+    counts = np.bincount(which, minlength=len(labels))
+    means = np.bincount(which, outcome, len(labels)) / counts
+    total = outcome.var()
+    between = (counts * (means - outcome.mean()) ** 2).sum() / len(outcome)
+    low, high = int(means.argmin()), int(means.argmax())
+    best, worst = (low, high) if objective.least else (high, low)
+    return Sensitivity(
+        axis,
+        objective,
+        labels[best],
+        labels[worst],
+        means[high] / means[low] - 1 if means[low] > 0 else None,
+        between / total if total > 0 else 0.0,
+        _slope(rows, axis, outcome),
+    )
+
+
+def _groups(rows: polars.DataFrame, axis: Swept) -> tuple[list[Any], np.ndarray]:
+    """The labels of an axis's values or bins, and int64[row] which of them a row has."""
+    if not axis.numeric or len(axis.values) <= MOST_VALUES:
+        places = {value: i for i, value in enumerate(axis.values)}
+        return list(axis.values), np.array([places[value] for value in rows[axis.column]])
+    values = rows[axis.column].to_numpy().astype(float)
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
+    which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    present, which = np.unique(which, return_inverse=True)
+    return [f"{edges[i]:.4g} … {edges[i + 1]:.4g}" for i in present], which
+
+
+def _slope(rows: polars.DataFrame, axis: Swept, outcome: np.ndarray) -> float | None:
+    if not axis.numeric or min(axis.values) <= 0 or outcome.min() <= 0:
+        return None
+    return float(np.polyfit(np.log(rows[axis.column].to_numpy().astype(float)), np.log(outcome), 1)[0])

@@ -1,0 +1,131 @@
+"""How long a sweep will take and how much memory, from a few of its points, run for the purpose.
+
+A few structures are tried in a process of their own, whose memory is then theirs alone: for each, one point, then some more
+that share what the first one made. Nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kernbench.engine.warmth import must_compile
+from kernbench.sweep.batch import group_points
+from kernbench.sweep.execute import MANY_BOUNDS, Crew, execute
+from kernbench.sweep.plan import Plan
+from kernbench.sweep.points import Points
+from kernbench.sweep.store import Store
+
+TRIED = 3  # structures
+PATIENCE_S = 30.0  # for all of them
+COMPILING_S = 150.0  # more, where the loops are compiled first
+ALONE = "import sys; from kernbench.sweep.estimate import answer; answer(sys.argv[1])"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What was measured: seconds for the first point of a structure, for each further one, and the process's peak."""
+
+    first_s: float
+    more_s: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a sweep will take. Without a trial (nothing is missing, or `PATIENCE_S` was too short) figures are None.
+
+    programs: structures among the points that are missing, each compiled and recorded once, whatever figures differ.
+    """
+
+    points: int
+    programs: int
+    workers: int
+    trial: Trial | None
+    took_too_long: bool = False
+
+    @property
+    def seconds(self) -> float | None:
+        """Of wall time, on all workers."""
+        if self.trial is None:
+            return None
+        return (self.programs * self.trial.first_s + (self.points - self.programs) * self.trial.more_s) / self.workers
+
+    @property
+    def peak_bytes(self) -> int | None:
+        """Of all workers together."""
+        return None if self.trial is None else self.workers * self.trial.peak_bytes
+
+
+def count_programs(points: Points) -> int:
+    """How many structures points have: those that differ in figures of the topology alone share one."""
+    return len(group_points(points))
+
+
+def estimate(plan: Plan, workers: int | None = None) -> Estimate:
+    """Try some points of a plan. Errors: InputError for fewer than one worker."""
+    missing = plan.missing
+    groups = group_points(missing)
+    count = Crew(workers).count(len(missing))
+    more = plan.most_points - len(plan.points)  # a search has not asked for all its points yet
+    total, programs = len(missing) + more, len(groups) + more
+    if not groups:
+        return Estimate(total, programs, count, None)
+    picked = sorted({round(share * (len(groups) - 1)) for share in np.linspace(0, 1, TRIED)})
+    trials: list[Trial] = []
+    started = time.monotonic()
+    for i in picked:
+        left_s = PATIENCE_S - (time.monotonic() - started) + (COMPILING_S if must_compile() else 0)
+        try:
+            trials.append(_try(groups[i], left_s))
+        except subprocess.TimeoutExpired:
+            break
+    if not trials:
+        return Estimate(total, programs, count, None, took_too_long=True)
+    return Estimate(total, programs, count, _average(trials))
+
+
+def answer(path: str) -> None:
+    """Try the points that are pickled in a file, in this process, and print seconds and bytes."""
+    points: Points = pickle.loads(Path(path).read_bytes())
+    _run(points[:1])  # imports and, where need be, compiles
+    first = _run(points[:1])
+    rest = _run(points) if len(points) > 1 else first
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    print(first, rest / len(points), peak)
+
+
+def _run(points: Points) -> float:
+    with tempfile.TemporaryDirectory() as directory:
+        started = time.perf_counter()
+        execute(points, Store(Path(directory)), Crew(1), lambda _point, _row: None)
+        return time.perf_counter() - started
+
+
+def _try(group: Points, patience_s: float) -> Trial:
+    many = 2 * MANY_BOUNDS if group.setting.mode == "analytic" else 3
+    picked = np.unique(np.linspace(0, len(group) - 1, min(many, len(group))).astype(int))
+    with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
+        file.write(pickle.dumps(group.take(picked)))
+        file.flush()
+        done = subprocess.run(
+            [sys.executable, "-c", ALONE, file.name], capture_output=True, text=True, timeout=patience_s, check=True
+        )
+    first, rest, peak = done.stdout.split()[-3:]
+    return Trial(float(first), min(float(first), float(rest)), int(peak))
+
+
+def _average(trials: Sequence[Trial]) -> Trial:
+    first = sum(trial.first_s for trial in trials) / len(trials)
+    more = sum(trial.more_s for trial in trials) / len(trials)
+    return Trial(first, more, max(trial.peak_bytes for trial in trials))

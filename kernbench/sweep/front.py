@@ -1,0 +1,52 @@
+"""Which points nothing beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.sweep.asked import FEASIBLE
+from kernbench.sweep.grid import Objective
+from kernbench.sweep.row import OK
+
+if TYPE_CHECKING:
+    import polars
+
+
+def undominated(costs: np.ndarray) -> np.ndarray:
+    """bool[point]: of float64[point, objective], less being better, the points that no other equals or betters throughout.
+
+    Points that are equal in all objectives stand or fall together. A point with a nan is never one of them.
+    """
+    mask = np.zeros(len(costs), dtype=bool)
+    known = np.flatnonzero(~np.isnan(costs).any(axis=1))
+    order = known[np.lexsort(costs[known].T[::-1])]  # who comes later never dominates who came before
+    front = np.empty((0, costs.shape[1]))
+    for point in order.tolist():
+        cost = costs[point]
+        at_most = (front <= cost).all(axis=1)
+        if not (at_most & (front < cost).any(axis=1)).any():
+            mask[point] = True
+            if not at_most.any():
+                front = np.vstack([front, cost])
+    return mask
+
+
+def pareto_front(table: polars.DataFrame, objectives: Sequence[Objective]) -> polars.DataFrame:
+    """The rows that no other beats, best in the first objective first; of finished and feasible points only."""
+    import polars
+
+    done = answerable(table)
+    signs = [1.0 if objective.least else -1.0 for objective in objectives]
+    columns = [done[objective.column].cast(polars.Float64).to_numpy() for objective in objectives]
+    costs = np.column_stack([sign * column for sign, column in zip(signs, columns, strict=True)])
+    front = done.filter(polars.Series(undominated(costs)))
+    return front.sort(objectives[0].column, descending=not objectives[0].least, maintain_order=True)
+
+
+def answerable(table: polars.DataFrame) -> polars.DataFrame:
+    """The rows that may be an answer: of points that finished and keep the conditions on their results."""
+    done = table.filter(table["status"] == OK)
+    return done.filter(done[FEASIBLE]) if FEASIBLE in done.columns else done

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars
+import pytest
+
+from kernbench.report.answers import choose_objectives, write_answers
+from kernbench.sweep.grid import Objective, load_grid
+from tests.report.tables import table
+
+GRID = {"bench": "toy", "name": "mine", "description": "A <question> & more"}
+BANDWIDTH = "topology__hbm__channel_gbs"
+
+
+def test_a_grid_that_asks_nothing_wants_the_least_latency() -> None:
+    grid = load_grid(GRID)
+    assert choose_objectives(grid, table(lambda v: 1.0, variant=["a", "b"])) == (Objective("latency_ns"),)
+    paid = table(lambda g, v: 1.0, **{BANDWIDTH: [8, 16]}, variant=["a", "b"])
+    assert choose_objectives(grid, paid) == (Objective("latency_ns"), Objective("topology.hbm.channel_gbs"))
+    work = table(lambda m: 1.0, M=[1, 2])
+    assert choose_objectives(grid, work) == (Objective("achieved_tflops", least=False),)
+
+
+@pytest.mark.slow
+def test_all_answers_are_written_and_the_same_for_the_same_table(tmp_path: Path) -> None:
+    grid = load_grid({**GRID, "objectives": ["min latency_ns", "max achieved_tflops"]})
+    given = table(lambda m, v: None if m == 3 else 10.0 * m + len(v), M=[1, 2, 3], variant=["a|b", "</script>"])
+    paths = write_answers(grid, given, tmp_path)
+    assert sorted({path.stem for path in paths.values()}) == ["heatmap", "latency", "parallel", "pareto", "report"]
+    front = polars.read_parquet(paths["front"])
+    assert front["latency_ns"].to_list() == [13.0]
+    before = {name: path.read_bytes() for name, path in paths.items()}
+    assert {name: path.read_bytes() for name, path in write_answers(grid, given, tmp_path).items()} == before
+
+
+@pytest.mark.slow
+def test_the_report_says_what_was_found(tmp_path: Path) -> None:
+    given = table(lambda m, v: None if m == 3 else 10.0 * m + len(v), M=[1, 2, 3], variant=["a|b", "cc"])
+    report = write_answers(load_grid(GRID), given, tmp_path)["report"].read_text(encoding="utf-8")
+    lines = report.splitlines()
+    assert lines[0] == "# A <question> & more"
+    assert lines[2] == "toy on sip_2x4x4, hybrid mode, method grid: 6 points, 2 of which failed."
+    assert "* max achieved_tflops: 83.3333 at M = 1, variant = cc" in lines
+    assert "| 1 | a\\|b | 76.9231 | 13 | sip0.cube0.hbm_ctrl.pe0 |" in lines
+    assert lines[lines.index("## Points that failed") + 4] == "| 3 | a\\|b | no |"
+
+
+@pytest.mark.slow
+def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
+    given = table(lambda m, v: 10.0 * m + len(v), M=[1, 2], variant=["</script>", "cc"])
+    page = write_answers(load_grid(GRID), given, tmp_path)["page"].read_text(encoding="utf-8")
+    assert not re.search(r'(src|href)="(?!#|data:)', page)
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    data = json.loads(re.findall(r'type="application/json">(.*?)</script>', page, re.S)[0])
+    assert data["columns"][:2] == ["M", "variant"]
+    assert sorted(row[0] for row in data["rows"]) == [1, 1, 2, 2]
+    assert data["front"] == [True, False, False, False]
+    assert "A &lt;question&gt; &amp; more" in page

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from kernbench.report.sensitivity import find_sensitivities
+from kernbench.sweep.grid import Objective
+from tests.report.tables import table
+
+LATENCY = Objective("latency_ns")
+
+
+def test_a_whole_grid_is_split_into_what_each_axis_does() -> None:
+    given = table(
+        lambda m, kind, idle: 10.0 * m + (30 if kind == "b" else 0), M=[1, 2, 3], kind=["a", "b"], idle=[7, 8]
+    )
+    m, kind = sorted(find_sensitivities(given, [LATENCY]), key=lambda one: one.axis.column)
+    assert (kind.best, kind.worst, m.best, m.worst) == (1, 3, "a", "b") or (m.best, m.worst) == (1, 3)
+    assert m.share + kind.share == pytest.approx(1)
+
+
+def test_the_axis_that_explains_most_comes_first() -> None:
+    given = table(lambda m, n: 100.0 * m + n, N=[1, 2], M=[1, 2])
+    found = find_sensitivities(table(lambda n, m: 100.0 * m + n, N=[1, 2], M=[1, 2]), [LATENCY])
+    assert [one.axis.column for one in found] == ["M", "N"]
+    assert len(find_sensitivities(given, [LATENCY])) == 2
+
+
+def test_spread_and_slope() -> None:
+    (one,) = find_sensitivities(table(lambda gbs: 800 / gbs, gbs=[1, 2, 4]), [LATENCY])
+    assert (one.best, one.worst) == (4, 1)
+    assert one.spread == pytest.approx(3)
+    assert one.slope == pytest.approx(-1)
+    assert one.share == pytest.approx(1)
+
+
+def test_of_a_maximum_the_best_is_the_most() -> None:
+    (one,) = find_sensitivities(table(lambda m: 10.0 * m, M=[1, 2]), [Objective("achieved_tflops", least=False)])
+    assert (one.best, one.worst) == (1, 2)
+
+
+def test_many_drawn_values_are_taken_together() -> None:
+    (one,) = find_sensitivities(table(lambda m: 10.0 * m, M=list(range(1, 101))), [LATENCY])
+    assert (one.best, one.worst) == ("1 … 13.38", "87.62 … 100")
+
+
+def test_what_moves_nothing_is_left_out() -> None:
+    assert find_sensitivities(table(lambda m: 5.0, M=[1, 2]), [LATENCY]) == []
