@@ -89,9 +89,10 @@ def command(
                 device=device,
                 on_progress=on_progress,
             )
-    summary = {**result.to_dict(), "files": {} if out is None else result.write(out, explain=explain)}
-    if explain:
-        summary["explain"] = result.explain().to_dict()
+    explanation = result.explain() if explain else None
+    summary = {**result.to_dict(), "files": {} if out is None else result.write(out, explanation)}
+    if explanation is not None:
+        summary["explain"] = explanation.to_dict()
     if as_json:
         click.echo(json.dumps(summary))
     else:

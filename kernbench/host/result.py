@@ -106,15 +106,15 @@ class RunResult:
             raise InputError("analytic mode computes no numbers; use mode hybrid")
         return find_snapshots(self.device, row)
 
-    def write(self, out: str | Path, *, explain: bool = False) -> dict[str, str]:
+    def write(self, out: str | Path, explanation: Explanation | None = None) -> dict[str, str]:
         """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
 
-        With `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
+        With what `explain` answered also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
         Errors: RunError if the disk refuses; InputError in mode analytic.
         """
         from kernbench.host.files import write_files
 
-        return write_files(self, Path(out), self.explain() if explain else None)
+        return write_files(self, Path(out), explanation)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""
