@@ -129,7 +129,7 @@ def test_unknown_names_and_indices() -> None:
     names = [b.name for b in list_benches()]
     with pytest.raises(InputError) as error:
         find_bench("vektor-add")
-    assert str(error.value) == f"unknown bench 'vektor-add'; did you mean 'vector-add'? Known: {', '.join(names)}"
+    assert str(error.value).startswith("unknown bench 'vektor-add'; did you mean 'vector-add'? Known: " + names[0])
     with pytest.raises(InputError) as error:
         find_bench(99)
     assert str(error.value) == f"there is no bench 99; `kernbench list` shows 0 to {len(names) - 1}"
