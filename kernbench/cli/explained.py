@@ -36,7 +36,7 @@ def show_explanation(found: Mapping[str, Any]) -> None:
     _title(f"critical path: {whole:,.3f} ns, the latency")
     rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
     _show(rows, PATH)
-    _title("utilisation while kernels ran, the busiest of each class")
+    _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     _show(found["utilisation"], USAGE)
     _title("queueing against service, summed over operations")
     _show(found["queueing"], QUEUEING)

@@ -111,6 +111,7 @@ class Explanation:
             "makespan_ns": self.makespan_ns,
             "critical_path_ns": self.path_ns,
             "critical_path": self.spent_ns,
+            "window_ns": self.window_fs / FS_PER_NS,
             "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
             "roofline": None if self.roofline is None else self.roofline.to_dict(),

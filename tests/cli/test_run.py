@@ -116,7 +116,7 @@ def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert run("--explain", "--out", "out") == 0
     lines = capsys.readouterr().out.splitlines()
     titles = [
-        line for line in lines if line.startswith(("critical path: ", "utilisation while", "queueing", "roofline"))
+        line for line in lines if line.startswith(("critical path: ", "utilisation over ", "queueing", "roofline"))
     ]
     assert len(titles) == 4
     assert lines[lines.index("roofline") + 1].startswith("bound by memory: 1 PE needs 4.000 ns for this at least, by slices of HBM; kernels took ")
