@@ -11,7 +11,7 @@ as a step's flits pass within a step's time. The last flit may be smaller than t
 from __future__ import annotations
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.state import (
     FLIT_BYTES,
     MAX_STEPS,
@@ -32,7 +32,7 @@ from kernels_jit.state import (
 )
 
 
-@jit
+@inner
 def part_fs(nbytes, quantum, full_fs, flit_bytes):
     """Service of a flit: a partial one pays for its bytes, rounded up to the station's quantum; the result rounded up."""
     if nbytes >= flit_bytes:
@@ -41,13 +41,13 @@ def part_fs(nbytes, quantum, full_fs, flit_bytes):
     return (padded * full_fs + flit_bytes - 1) // flit_bytes
 
 
-@jit
+@inner
 def service_fs(m, station, nbytes):
     """Service of a flit of some bytes at a station."""
     return part_fs(nbytes, m[station + STATION_QUANTUM], m[station + STATION_FULL_FS], m[FLIT_BYTES])
 
 
-@jit
+@inner
 def occupy(m, station, end, busy, flits, sign):
     """Put down (sign 1) or take back (sign -1) what a passage leaves at a station; 0 leaves no trace."""
     if sign != 0:
@@ -56,7 +56,7 @@ def occupy(m, station, end, busy, flits, sign):
         m[station + STATION_FREE_FS] = end if sign > 0 else 0
 
 
-@jit
+@inner
 def has_form(m, first, end, flits, last_bytes):
     """Whether the closed form holds: no memory in the middle of the route, no last flit that overtakes others."""
     at = m[STEPS] + first * STEP_COLUMNS
@@ -72,7 +72,7 @@ def has_form(m, first, end, flits, last_bytes):
     return True
 
 
-@jit
+@inner
 def fly(m, first, end, flits, last_bytes, stripe, start, sign):
     """When the last flit of a transfer lands that stands before step `first` at `start` and meets nobody up to `end`.
 
@@ -136,7 +136,7 @@ def fly(m, first, end, flits, last_bytes, stripe, start, sign):
     return last
 
 
-@jit
+@inner
 def _first(m, lines, n, stair):
     """The first flit's time."""
     top = stair
@@ -145,7 +145,7 @@ def _first(m, lines, n, stair):
     return top
 
 
-@jit
+@inner
 def _at(m, lines, slopes, n, stair, tilt, rise, width, i):
     """The time of flit i."""
     top = codes.NONE if stair == codes.NONE else stair + i // width * rise + i % width * tilt
@@ -154,7 +154,7 @@ def _at(m, lines, slopes, n, stair, tilt, rise, width, i):
     return top
 
 
-@jit
+@inner
 def _leave_source(m, station, stripes, stripe, flits, start, service, final, sign):
     """All flits stand before a striped memory together: each channel serves its share back to back."""
     if sign == 0:
@@ -168,7 +168,7 @@ def _leave_source(m, station, stripes, stripe, flits, start, service, final, sig
         occupy(m, station + (stripe + j) % stripes * STATION_COLUMNS, start + busy, busy, count, sign)
 
 
-@jit
+@inner
 def _land_striped(m, station, stripes, stripe, flits, service, final, n, last, sign):
     """Flits come one by one to a striped memory; answers when the last of its channels is done."""
     landed = codes.NONE
@@ -190,7 +190,7 @@ def _land_striped(m, station, stripes, stripe, flits, service, final, n, last, s
     return landed
 
 
-@jit
+@inner
 def _served(m, n, count, service, first, i):
     """When a channel has served flit i of lines of arrivals, the last of `count` of which `first` is the first."""
     lines = m[TERMS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.alone import fly, has_form
 from kernels_jit.heap import push_bound, schedule
 from kernels_jit.jobs import free_job
@@ -73,7 +73,7 @@ from kernels_jit.state import (
 _NONE = codes.NONE
 
 
-@jit
+@inner
 def take_off(m, op, times, job, now):
     """Begin the transfer of a job's MOVE row: its flits enter the network, or a bare header is on its way."""
     row = m[job + JOB_ROW]
@@ -114,7 +114,7 @@ def take_off(m, op, times, job, now):
         enter(m, op, flight)
 
 
-@jit
+@inner
 def enter(m, op, flight):
     """All of a flight's flits stand before its first station since its start; it cannot land before it would alone."""
     first, end = m[flight + FLIGHT_FIRST], m[flight + FLIGHT_END]
@@ -129,7 +129,7 @@ def enter(m, op, flight):
         push_bound(m, max(alone, start + 1), flight)
 
 
-@jit
+@inner
 def set_hops(m, flight):
     """Note for each station of a flight's route which port comes after it."""
     hop = flight + FLIGHT_HOPS
@@ -144,7 +144,7 @@ def set_hops(m, flight):
         hop += HOP_COLUMNS
 
 
-@jit
+@inner
 def renew_hops(m, start, rows):
     """Note new ports for the flights of a block that are in the network: ports have moved."""
     for flight in range(start, start + rows * m[start + FLIGHT_SIZE], m[start + FLIGHT_SIZE]):
@@ -152,14 +152,14 @@ def renew_hops(m, start, rows):
             set_hops(m, flight)
 
 
-@jit
+@inner
 def awaited(m, op, job):
     """Whether anything can follow from the completion of a job's transfer."""
     row = m[job + JOB_ROW]
     return op[row, 4] != _NONE or op[row, 5] != _NONE or op[row, 6] != _NONE or m[job + JOB_PLAN] != _NONE
 
 
-@jit
+@inner
 def claim(m, op, flight, start):
     """Enter a flight's stations as in use; answers whether it has them to itself. Whoever had one alone no longer does.
 
@@ -184,7 +184,7 @@ def claim(m, op, flight, start):
     return free
 
 
-@jit
+@inner
 def let_go(m, flight):
     """Take back what a flight claims; if it had its route to itself, nobody has now."""
     alone = m[flight + FLIGHT_ALONE] == 1
@@ -195,26 +195,26 @@ def let_go(m, flight):
     m[flight + FLIGHT_CLAIMS] = 0
 
 
-@jit
+@inner
 def first_step(m, flight):
     """Where the steps of a flight's route begin."""
     return m[STEPS] + m[flight + FLIGHT_FIRST] * STEP_COLUMNS
 
 
-@jit
+@inner
 def end_step(m, flight):
     """Where the steps of a flight's route end."""
     return m[STEPS] + m[flight + FLIGHT_END] * STEP_COLUMNS
 
 
-@jit
+@inner
 def mark_alone(m, flight, who):
     """Note at every station of a flight's route who has it alone: the flight, or NONE."""
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
         m[m[at + STEP_STATION] + STATION_ALONE] = who
 
 
-@jit
+@inner
 def join(m, op, flight):
     """Turn a flight done in closed form back into flits.
 
@@ -230,7 +230,7 @@ def join(m, op, flight):
     enter(m, op, flight)
 
 
-@jit
+@inner
 def land(m, op, times, flight, time):
     """All bytes of a flight will be at the destination at `time`: put down the events that follow.
 
@@ -253,7 +253,7 @@ def land(m, op, times, flight, time):
     schedule(m, done, (codes.DONE << codes.KIND_SHIFT) | owner, stamp, flight)
 
 
-@jit
+@inner
 def forget(m, flight):
     """Return a flight's row and its claims on stations; answers its job."""
     if m[flight + FLIGHT_CLAIMS] == 1:

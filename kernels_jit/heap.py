@@ -5,11 +5,11 @@ A row an entry, so that one cache line holds two events; the payload in the last
 
 from __future__ import annotations
 
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.state import BOUND_N, BOUNDS, HEAP, HEAP_N
 
 
-@jit
+@inner
 def schedule(m, time, key, index, data):
     """Add a pending event; the caller has made sure of room."""
     base, n = m[HEAP], m[HEAP_N]
@@ -26,7 +26,7 @@ def schedule(m, time, key, index, data):
     m[at], m[at + 1], m[at + 2], m[at + 3] = time, key, index, data
 
 
-@jit
+@inner
 def drop_event(m):
     """Remove the first event; the caller has read it."""
     base, last = m[HEAP], m[HEAP_N] - 1
@@ -51,7 +51,7 @@ def drop_event(m):
     m[at], m[at + 1], m[at + 2], m[at + 3] = time, key, index, data
 
 
-@jit
+@inner
 def _before(m, time, key, index, at):
     t = m[at]
     if time != t:
@@ -59,7 +59,7 @@ def _before(m, time, key, index, at):
     return key < m[at + 1] or (key == m[at + 1] and index < m[at + 2])
 
 
-@jit
+@inner
 def push_bound(m, time, flight):
     """Remember that a flight cannot land before a time."""
     base, n = m[BOUNDS], m[BOUND_N]
@@ -73,7 +73,7 @@ def push_bound(m, time, flight):
     m[base + 2 * n], m[base + 2 * n + 1] = time, flight
 
 
-@jit
+@inner
 def pop_bound(m):
     """The flight with the smallest bound, removed."""
     base, last = m[BOUNDS], m[BOUND_N] - 1

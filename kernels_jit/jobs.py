@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.state import (
     JOB_END,
     JOB_FREE,
@@ -16,7 +16,7 @@ from kernels_jit.state import (
 )
 
 
-@jit
+@inner
 def new_job(m, row, end, owner, plan):
     """A job for rows [row, end); the caller has made sure of room."""
     job = m[JOB_FREE]
@@ -28,7 +28,7 @@ def new_job(m, row, end, owner, plan):
     return job
 
 
-@jit
+@inner
 def free_job(m, job):
     """Return a job's row to the pool."""
     m[job + JOB_NEXT] = m[JOB_FREE]

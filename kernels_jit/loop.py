@@ -9,10 +9,11 @@ figures, stands in docs/engine.md.
 from __future__ import annotations
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner, jit
 from kernels_jit.flights import forget
 from kernels_jit.heap import drop_event, pop_bound, push_bound
-from kernels_jit.network import advance, bound_of, earliest
+from kernels_jit.network import FULL, SERVED_ALL, advance, bound_of, earliest, put_stopped
+from kernels_jit.queues import enlarge
 from kernels_jit.servers import add, finish
 from kernels_jit.state import (
     BOUND_N,
@@ -56,16 +57,19 @@ def run(m, op, times, pool, most_events):
         if bound_fs <= event_fs:
             if bound_fs == NEVER and earliest(m, NEVER) == NEVER:
                 return codes.IDLE, pool
-            pool, reached = advance(m, op, times, bound_fs, pool, stop)
-            if reached:
+            why = advance(m, op, times, bound_fs, pool, stop)
+            if why == SERVED_ALL:
                 renew_bounds(m, bound_fs)
+            elif why == FULL:
+                pool = enlarge(pool)
+                put_stopped(m, pool)
             continue
         status = do_event(m, op, times)
         if status != codes.IDLE:
             return status, pool
 
 
-@jit
+@inner
 def do_event(m, op, times):
     """Do the earliest event; answers the status of the thread it woke, if any."""
     at = m[HEAP]
@@ -87,7 +91,7 @@ def do_event(m, op, times):
     return codes.IDLE
 
 
-@jit
+@inner
 def renew_bounds(m, horizon):
     """Flights whose bound the network has passed have landed, or get a later bound."""
     while m[BOUND_N] > 0 and m[m[BOUNDS]] <= horizon:

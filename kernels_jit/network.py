@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.alone import fly, part_fs, service_fs
 from kernels_jit.flights import land
-from kernels_jit.queues import enlarge, has_block, inject, leave_block, note_arrival, owner_of, put, take_block
+from kernels_jit.queues import has_block, inject, leave_block, note_arrival, owner_of, put, take_block
 from kernels_jit.state import (
     AT_BIT,
     AT_WORD,
@@ -42,6 +42,8 @@ from kernels_jit.state import (
     FLIT_BYTES,
     FLIT_MASK,
     FLIT_SHIFT,
+    GROUP_FS,
+    GROUP_SHIFT,
     HOP_COLUMNS,
     HOP_ENDS,
     HOP_FLAGS,
@@ -95,37 +97,43 @@ from kernels_jit.state import (
     STOP_FS,
     STOP_PORT,
     STOP_STEP,
+    SWEEP_FS,
     WINDOW_FS,
     WORD_FS,
     WORDS,
 )
 
 _NONE = codes.NONE
-SERVED_ALL, GATHERED, FULL = 0, 1, 2  # why `serve` stopped
+SERVED_ALL, GATHERED, FULL, STOPPED = 0, 1, 2, 3  # why `serve` or `advance` came back
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.zeros(64, np.int64)
 for _i in range(64):
     _BIT[((1 << _i) * int(_DE_BRUIJN) & (1 << 64) - 1) >> 58] = _i
 
 
-@jit
+@inner
 def lowest_bit(word):
     """The number of the lowest bit set in an int64 that is not zero."""
     return _BIT[(np.uint64(word & -word) * _DE_BRUIJN) >> np.uint64(58)]
 
 
-@jit
+@inner
 def earliest(m, before):
     """When the next service is due, if that is before a time; else any time that is not before it."""
-    best = NEVER
-    for word in range(m[WORDS]):
-        if m[m[WORD_FS] + word] < min(best, before):
-            m[m[WORD_FS] + word] = word_earliest(m, word)
-            best = min(best, m[m[WORD_FS] + word])
+    best, words, word_fs, group_fs = NEVER, m[WORDS], m[WORD_FS], m[GROUP_FS]
+    for group in range((words - 1 >> GROUP_SHIFT) + 1):
+        if m[group_fs + group] < min(best, before):
+            low = NEVER
+            for word in range(group << GROUP_SHIFT, min(words, group + 1 << GROUP_SHIFT)):
+                if m[word_fs + word] < min(best, before):
+                    m[word_fs + word] = word_earliest(m, word)
+                    best = min(best, m[word_fs + word])
+                low = min(low, m[word_fs + word])
+            m[group_fs + group] = low
     return best
 
 
-@jit
+@inner
 def word_earliest(m, word):
     """When the next service is due at the stations of a word of `PENDING`, or NEVER."""
     best = NEVER
@@ -136,55 +144,71 @@ def word_earliest(m, word):
     return best
 
 
-@jit
+@inner
 def advance(m, op, times, horizon, pool, stop):
-    """Begin every service due before the horizon, or until `stop` events are done; answers the pool and which it was."""
+    """Begin every service due before the horizon, or until `stop` events are done, or the pool is full.
+
+    Answers SERVED_ALL, STOPPED or FULL. Called again after FULL, when there is room, it goes on where it was.
+    """
     while True:
-        begin = earliest(m, horizon)
-        if begin >= horizon:
-            return pool, True
-        if m[EVENTS] >= stop:
-            return pool, False
-        pool = sweep(m, op, times, min(horizon, begin + m[WINDOW_FS]), pool)
+        if m[SWEEP_FS] == _NONE:
+            begin = earliest(m, horizon)
+            if begin >= horizon:
+                return SERVED_ALL
+            if m[EVENTS] >= stop:
+                return STOPPED
+            m[SWEEP_FS] = min(horizon, begin + m[WINDOW_FS])
+            m[AT_WORD], m[AT_BIT], m[LANDED_N] = 0, 0, 0
+        if not sweep(m, op, times, m[SWEEP_FS], pool):
+            return FULL
+        m[SWEEP_FS] = _NONE
 
 
-@jit
+@inner
 def sweep(m, op, times, horizon, pool):
-    """Visit the stations once, in order; each begins all services due before the horizon. Answers the pool."""
-    m[AT_WORD], m[AT_BIT], m[LANDED_N] = 0, 0, 0
+    """Visit the stations once, in order; each begins all services due before the horizon. Answers whether that is done."""
     while True:
         why = serve(m, pool, horizon)
+        if why == FULL:
+            return False
         if why == SERVED_ALL:
             break
-        if why == GATHERED:
-            flight, step = m[STOP_FLIGHT], m[STOP_STEP]
-            inject(m, flight, step, m[flight + FLIGHT_LATEST_FS] + m[m[STEPS] + step * STEP_COLUMNS + STEP_OVERHEAD_FS])
-        else:
-            port = m[STOP_PORT]
-            pool = enlarge(pool)
-            if put(m, pool, port, m[STOP_ENTRY], m[STOP_FS]):
-                note_arrival(m, m[port + PORT_STATION], m[STOP_FS])
+        flight, step = m[STOP_FLIGHT], m[STOP_STEP]
+        inject(m, flight, step, m[flight + FLIGHT_LATEST_FS] + m[m[STEPS] + step * STEP_COLUMNS + STEP_OVERHEAD_FS])
     for k in range(m[LANDED_N]):
         flight = m[m[LANDED] + k]
         land(m, op, times, flight, m[flight + FLIGHT_LATEST_FS])
-    return pool
+    return True
 
 
-@jit
+@inner
+def put_stopped(m, pool):
+    """Put the flit that found the pool full where it was to go."""
+    port = m[STOP_PORT]
+    if put(m, pool, port, m[STOP_ENTRY], m[STOP_FS]):
+        note_arrival(m, m[port + PORT_STATION], m[STOP_FS])
+
+
+@inner
 def serve(m, pool, horizon):
     """Visit the stations in order, from where the last visit was interrupted; answers why this one stopped.
 
     SERVED_ALL; GATHERED: all flits of STOP_FLIGHT have come together before STOP_STEP, where they wait for one another;
     FULL: the pool has no block left for STOP_ENTRY at STOP_PORT. Flights that came to their end are in `LANDED`.
 
-    No array is bound anew in here (a pool replaced in the loop costs reference counts at every flit): hence the stops.
+    Whatever needs arrays made or flights moved is done outside: hence the stops.
     """
-    pending, station_at, words_fs = m[PENDING], m[STATION_AT], m[WORD_FS]
+    pending, station_at, word_fs, group_fs = m[PENDING], m[STATION_AT], m[WORD_FS], m[GROUP_FS]
     steps, flit_bytes, slack = m[STEPS], m[FLIT_BYTES], m[SLACK_FS]
     limit = horizon + slack
-    skip = m[AT_BIT]
-    for word in range(m[AT_WORD], m[WORDS]):
-        if m[words_fs + word] >= horizon:
+    skip, word, words = m[AT_BIT], m[AT_WORD] - 1, m[WORDS]
+    while word + 1 < words:
+        word += 1
+        if m[group_fs + (word >> GROUP_SHIFT)] >= horizon:
+            word |= (1 << GROUP_SHIFT) - 1
+            skip = 0
+            continue
+        if m[word_fs + word] >= horizon:
             skip = 0
             continue
         todo = m[pending + word] & -(np.int64(1) << skip)
@@ -326,7 +350,7 @@ def serve(m, pool, horizon):
     return SERVED_ALL
 
 
-@jit
+@inner
 def stripes_at(m, hop):
     """How many stripes the station of a hop has beside it, itself included."""
     flight = m[hop + HOP_FLIGHT]
@@ -334,7 +358,7 @@ def stripes_at(m, hop):
     return m[m[STEPS] + step * STEP_COLUMNS + STEP_STRIPES]
 
 
-@jit
+@inner
 def turned(m, station, flight):
     """What a memory channel pays for changing direction, if this flit makes it change."""
     direction = m[m[ROUTES] + m[flight + FLIGHT_ROUTE] * ROUTE_COLUMNS + ROUTE_DIRECTION]
@@ -343,7 +367,7 @@ def turned(m, station, flight):
     return m[station + STATION_TURN_FS] if before == 1 - direction else 0
 
 
-@jit
+@inner
 def bound_of(m, flight, horizon):
     """A time before which a flight cannot land, all services due before the horizon having begun.
 
@@ -377,13 +401,13 @@ def bound_of(m, flight, horizon):
     return max(fly(m, gather, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], released, 0), released)
 
 
-@jit
+@inner
 def station_of(m, step):
     """The station of a step, of a striped one the first."""
     return m[m[STEPS] + step * STEP_COLUMNS + STEP_STATION]
 
 
-@jit
+@inner
 def left_at_source(m, flight, base):
     """How many flits of a flight its source station still has to serve, at least: 1 where they are striped."""
     if m[m[STEPS] + base * STEP_COLUMNS + STEP_STRIPES] > 1:

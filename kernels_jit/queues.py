@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner, jit
 from kernels_jit.state import (
     BLOCK,
     FLIGHT_ARRIVED,
@@ -23,6 +23,8 @@ from kernels_jit.state import (
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
     FLIT_SHIFT,
+    GROUP_FS,
+    GROUP_SHIFT,
     HOP_COLUMNS,
     HOP_OWNER,
     NEVER,
@@ -53,7 +55,7 @@ from kernels_jit.state import (
 _NONE = codes.NONE
 
 
-@jit
+@inner
 def comes_first(m, a, b):
     """Whether of two packed flits that come to a station at one instant the first is served first."""
     if a >> FLIT_SHIFT == b >> FLIT_SHIFT:
@@ -61,24 +63,24 @@ def comes_first(m, a, b):
     return owner_of(m, a) < owner_of(m, b)
 
 
-@jit
+@inner
 def owner_of(m, entry):
     """The owner of a packed flit's flight."""
     return m[(entry >> FLIT_SHIFT) * HOP_COLUMNS + HOP_OWNER]
 
 
-@jit
+@inner
 def note_arrival(m, station, time):
     """A flit will be at a station at a time: the station has work."""
     if time < m[station + STATION_HEAD_FS]:
         m[station + STATION_HEAD_FS] = time
     rank = m[station + STATION_RANK]
     m[m[PENDING] + (rank >> 6)] |= np.int64(1) << (rank & 63)
-    word_fs = m[WORD_FS] + (rank >> 6)
-    m[word_fs] = min(m[word_fs], time)
+    word_fs, group_fs = m[WORD_FS] + (rank >> 6), m[GROUP_FS] + (rank >> 6 + GROUP_SHIFT)
+    m[word_fs], m[group_fs] = min(m[word_fs], time), min(m[group_fs], time)
 
 
-@jit
+@inner
 def inject(m, flight, step, time):
     """All flits of a flight stand before step `step` (of all routes' steps) from `time` on."""
     at = m[STEPS] + step * STEP_COLUMNS
@@ -99,7 +101,7 @@ def inject(m, flight, step, time):
         note_arrival(m, station, time)
 
 
-@jit
+@inner
 def _insert_source(m, station, source, time, entry):
     """Put a source entry where (time, owner) says; nearly always that is the end."""
     m[source + SOURCE_FS], m[source + SOURCE_ENTRY], m[source + SOURCE_NEXT] = time, entry, _NONE
@@ -123,14 +125,14 @@ def _insert_source(m, station, source, time, entry):
     m[at + SOURCE_NEXT] = source
 
 
-@jit
+@inner
 def _source_first(m, a, b):
     if m[a + SOURCE_FS] != m[b + SOURCE_FS]:
         return m[a + SOURCE_FS] < m[b + SOURCE_FS]
     return comes_first(m, m[a + SOURCE_ENTRY], m[b + SOURCE_ENTRY])
 
 
-@jit
+@inner
 def put(m, pool, port, entry, arrival):
     """Put a flit where (arrival, owner, flit) says into a port's queue, which has a slot; answers whether it is first.
 
@@ -160,23 +162,23 @@ def put(m, pool, port, entry, arrival):
     return True
 
 
-@jit
+@inner
 def _in_order(m, time, entry, later_time, later):
     return time < later_time or (time == later_time and comes_first(m, entry, later))
 
 
-@jit
+@inner
 def _put_first(m, port, entry, arrival):
     m[port + PORT_FS], m[port + PORT_ENTRY], m[port + PORT_OWNER] = arrival, entry, owner_of(m, entry)
 
 
-@jit
+@inner
 def has_block(m, pool):
     """Whether a queue can be given a block."""
     return m[POOL_FREE] != codes.NONE or m[POOL_N] < pool.shape[0]
 
 
-@jit
+@inner
 def take_block(m, pool, port):
     """Give a port's queue a block more, at its end; answers its first slot."""
     tail, block = m[port + PORT_TAIL], m[POOL_FREE]
@@ -193,7 +195,7 @@ def take_block(m, pool, port):
     return block + 1
 
 
-@jit
+@inner
 def leave_block(m, pool, port):
     """Return the block of which a port's queue has just left the last flit, and go on to the next."""
     head = m[port + PORT_HEAD]
@@ -206,7 +208,7 @@ def leave_block(m, pool, port):
     m[POOL_FREE] = block
 
 
-@jit
+@inner
 def slot_before(pool, slot):
     """The slot of the flit before one that is not the first."""
     return slot - 1 if slot & (BLOCK - 1) != 1 else pool[slot - 1, 0] + BLOCK - 1
@@ -216,5 +218,6 @@ def slot_before(pool, slot):
 def enlarge(pool):
     """A pool with twice the room."""
     more = np.empty((2 * pool.shape[0], 2), np.int64)
-    more[: pool.shape[0]] = pool
+    for slot in range(pool.shape[0]):  # a slice would compile numpy's words for shapes that do not match
+        more[slot, 0], more[slot, 1] = pool[slot, 0], pool[slot, 1]
     return more

@@ -7,7 +7,7 @@ queue is a single entry of its first server's queue that hands out one token aft
 from __future__ import annotations
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.flights import take_off
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job, new_job
@@ -52,14 +52,14 @@ from kernels_jit.state import (
 _NONE = codes.NONE
 
 
-@jit
+@inner
 def server_of(m, op, row):
     """The server a stage occupies, or NONE."""
     number = op[row, 1] if op[row, 0] == codes.EXEC else op[row, 5]
     return _NONE if number == _NONE else m[SERVERS] + number * SERVER_COLUMNS
 
 
-@jit
+@inner
 def begin(m, op, times, job, now):
     """The job has its slot: start its row."""
     row = m[job + JOB_ROW]
@@ -71,7 +71,7 @@ def begin(m, op, times, job, now):
         take_off(m, op, times, job, now)
 
 
-@jit
+@inner
 def request(m, op, times, job, now):
     """The job asks for its row's server: served at once if a slot is free and nobody queues, else it joins the queue."""
     row = m[job + JOB_ROW]
@@ -84,7 +84,7 @@ def request(m, op, times, job, now):
     admit(m, op, times, server, now)
 
 
-@jit
+@inner
 def enqueue(m, server, job):
     """Append to the server's queue."""
     if m[server + SERVER_FIRST] == _NONE:
@@ -94,7 +94,7 @@ def enqueue(m, server, job):
     m[server + SERVER_LAST] = job
 
 
-@jit
+@inner
 def admit(m, op, times, server, now):
     """Give free slots to the head of the queue."""
     while m[server + SERVER_USED] < m[server + SERVER_SLOTS] and m[server + SERVER_FIRST] != _NONE:
@@ -109,7 +109,7 @@ def admit(m, op, times, server, now):
         begin(m, op, times, job, now)
 
 
-@jit
+@inner
 def next_token(m, times, server, queued):
     """Hand out one token of a queued plan; the plan leaves the queue with its last."""
     number, token = m[queued + JOB_PLAN], m[queued + JOB_TOKEN]
@@ -127,7 +127,7 @@ def next_token(m, times, server, queued):
     return job
 
 
-@jit
+@inner
 def start_plan(m, op, times, row, owner, now):
     """Queue all tokens of a PIPE row's plan on the server on which they begin; answers how many rows they have."""
     plan = m[PLANS] + op[row, 1] * PLAN_COLUMNS
@@ -145,7 +145,7 @@ def start_plan(m, op, times, row, owner, now):
     return m[m[TOKENS] + (end - 1) * TOKEN_COLUMNS + TOKEN_END] - first
 
 
-@jit
+@inner
 def finish(m, op, times, job, now):
     """The job's row is complete: go on to the token's next stage, or count what was waited for."""
     row = m[job + JOB_ROW]
@@ -177,7 +177,7 @@ def finish(m, op, times, job, now):
         add(m, op, counter, 1, now)
 
 
-@jit
+@inner
 def release(m, op, times, server, now):
     """Give a slot back and serve whoever queues for it."""
     if server != _NONE:
@@ -186,7 +186,7 @@ def release(m, op, times, server, now):
         admit(m, op, times, server, now)
 
 
-@jit
+@inner
 def add(m, op, number, amount, now):
     """Add to a counter and wake every thread whose condition now holds; each looks again when its turn comes."""
     counter = m[COUNTERS] + number * COUNTER_COLUMNS
@@ -205,7 +205,7 @@ def add(m, op, number, amount, now):
     m[counter + COUNTER_WAITER] = kept
 
 
-@jit
+@inner
 def met(m, op, row):
     """Whether a WAIT row's condition holds."""
     value = m[m[COUNTERS] + op[row, 1] * COUNTER_COLUMNS + COUNTER_VALUE]

@@ -38,16 +38,19 @@ MARGIN = 17  # free rows a pool must have before an event or op is begun
 THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
 SLACK_FS = 30  # how far beyond the horizon a station may serve what came before it
+SWEEP_FS = 51  # horizon of a sweep that was interrupted, or NONE
 # Why a sweep stopped: see `network.serve`.
-AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_FS, STOP_STATION = range(20, 29)
+AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_FS = range(20, 28)
 # Where tables stand.
 HEAP, BOUNDS, LANDED, TERMS = 32, 33, 34, 35
 THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
-STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORTS, WORD_FS = 42, 43, 44, 45, 46, 47, 48, 49
+STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORTS, WORD_FS, GROUP_FS = 42, 43, 44, 45, 46, 47, 48, 49, 50
 HEADER = 64
 
 # `PENDING` has a bit for every station with flits, by rank, 64 a word; `WORD_FS` when the next
-# service of each word is due, or before.
+# service of each word is due, or before; `GROUP_FS` the same of every 64 words, so that a large machine is searched as fast
+# as a small one.
+GROUP_SHIFT = 6
 
 # Columns. `HEAP` is rows of (time, key, index, payload), `BOUNDS` a heap of (time, flight): no flight lands before that.
 HEAP_COLUMNS, BOUND_COLUMNS = 4, 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernels_jit import codes
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import new_job
 from kernels_jit.servers import add, met, request, start_plan
@@ -34,7 +34,7 @@ from kernels_jit.state import (
 )
 
 
-@jit
+@inner
 def short(m):
     """The pool that may not last for one more event or op, as a status; IDLE if there is room in all."""
     margin = m[MARGIN]
@@ -47,7 +47,7 @@ def short(m):
     return codes.IDLE
 
 
-@jit
+@inner
 def run_thread(m, op, times, number, now):
     """Do a thread's rows until it waits, asks or ends. Answers IDLE, ASKED, or the pool to enlarge before going on."""
     thread = m[THREADS] + number * THREAD_COLUMNS

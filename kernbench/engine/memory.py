@@ -39,7 +39,7 @@ class Memory:
         header[at.HYBRID] = int(hybrid)
         header[at.FLIT_BYTES] = machine.flit_bytes
         header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
-        header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE]] = codes.NONE
+        header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE, at.SWEEP_FS]] = codes.NONE
         header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
         flit_fs = int(np.median(machine.stations.fs_per_flit))
         self._cap_fs = _SWEEP_FLITS * flit_fs
@@ -96,6 +96,7 @@ class Memory:
         self._fit(at.PENDING, int(self.words[at.WORDS]))
         self._fit(at.STATION_AT, 64 * int(self.words[at.WORDS]))
         self.write(at.WORD_FS, np.full(int(self.words[at.WORDS]), NEVER, np.int64))
+        self.write(at.GROUP_FS, np.full((int(self.words[at.WORDS]) >> at.GROUP_SHIFT) + 1, NEVER, np.int64))
 
     def _lay_servers(self, machine: Machine) -> None:
         rows = np.zeros((len(machine.server_slots), at.SERVER_COLUMNS), np.int64)
@@ -201,6 +202,7 @@ class Memory:
         np.bitwise_or.at(pending, ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
         self.write(at.PENDING, pending.view(np.int64))
         self.write(at.WORD_FS, np.zeros(len(pending), np.int64))
+        self.write(at.GROUP_FS, np.zeros((len(pending) >> at.GROUP_SHIFT) + 1, np.int64))
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
 
