@@ -1,0 +1,157 @@
+"""`kernbench compare`: what moved between two sweeps or two runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernbench.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    import polars
+    from rich.table import Table
+
+    from kernbench.sweep.comparison import Comparison
+
+MOST_SHOWN = 20
+
+
+@click.command("compare")
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option(
+    "--threshold",
+    "thresholds",
+    multiple=True,
+    metavar="[COLUMN=]SHARE",
+    help="How much a figure may move, up or down: 2% of latency_ns, or achieved_tflops=0.5%. May be repeated.",
+)
+@click.option("--worse", is_flag=True, help="Only what gets worse is over a threshold.")
+@click.option("--column", "columns", multiple=True, help="Compare this column too. May be repeated.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+def command(
+    a: Path, b: Path, thresholds: tuple[str, ...], worse: bool, columns: tuple[str, ...], as_json: bool
+) -> None:
+    """Show what moved from A to B: two sweeps, or two runs kept with --out, point by point.
+
+    Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there.
+    """
+    from kernbench.sweep.comparison import compare
+
+    limits = dict(map(_read_threshold, thresholds))
+    found = compare(a, b, [*columns, *limits])
+    over = found.over(limits, worse_only=worse) if limits else found.pairs.clear()
+    if as_json:
+        click.echo(json.dumps(_summary(found, over)))
+    else:
+        _show(found)
+    problems = _problems(found, over, limits)
+    if limits and problems:
+        raise RunError("; ".join(problems))
+
+
+def _read_threshold(text: str) -> tuple[str, float]:
+    column, _, share = text.rpartition("=")
+    try:
+        limit = float(share.removesuffix("%")) / (100 if share.endswith("%") else 1)
+    except ValueError:
+        limit = -1.0
+    if not 0 <= limit < float("inf"):
+        raise InputError(f"--threshold takes a share such as 2% or latency_ns=0.02, and got {text!r}")
+    return column or "latency_ns", limit
+
+
+def _problems(found: Comparison, over: polars.DataFrame, limits: dict[str, float]) -> Iterable[str]:
+    allowed = ", ".join(
+        f"{column} {limit:.6%}".rstrip("%").rstrip("0").rstrip(".") + "%" for column, limit in limits.items()
+    )
+    problems = []
+    if len(over):
+        problems.append(f"{len(over)} of {len(found.pairs)} points moved by more than allowed ({allowed}) or failed")
+    if len(found.only_a):
+        problems.append(f"{len(found.only_a)} points of {found.a.name} are not in {found.b.name}")
+    return problems
+
+
+def _show(found: Comparison) -> None:
+    a, b = found.a, found.b
+    click.echo(f"A: {a.name}, {len(a.table)} points")
+    click.echo(f"B: {b.name}, {len(b.table)} points, {len(found.pairs)} of them in both")
+    for name, rows, other in (("A", found.only_a, "B"), ("B", found.only_b, "A")):
+        if len(rows):
+            click.echo(f"{len(rows)} points of {name} are not in {other}")
+    for line in _settings(found):
+        click.echo(line)
+    moved = found.moved()
+    if len(moved):
+        from kernbench.cli.screen import show
+
+        show(_table(found, moved))
+    for column in found.columns:
+        click.echo(_sentence(found, column))
+
+
+def _settings(found: Comparison) -> Iterable[str]:
+    """What is set differently in two runs."""
+    if not (found.a.is_run and found.b.is_run):
+        return
+    ours, theirs = (side.table.select(side.parameters).row(0, named=True) for side in (found.a, found.b))
+    for name in dict.fromkeys([*ours, *theirs]):
+        if ours.get(name) != theirs.get(name):
+            yield f"{name}: {ours.get(name, 'as it stands')} in A, {theirs.get(name, 'as it stands')} in B"
+
+
+def _sentence(found: Comparison, column: str) -> str:
+    from kernbench.sweep.comparison import CHANGE
+
+    changes = found.pairs[column + CHANGE].drop_nulls()
+    moved = changes.filter(changes != 0)
+    if not len(moved):
+        return f"{column}: none of {len(changes)} moved"
+    return f"{column}: {len(moved)} of {len(changes)} moved, by {moved.min():+.3%} to {moved.max():+.3%}"
+
+
+def _table(found: Comparison, moved: polars.DataFrame) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from kernbench.report.table import figure
+    from kernbench.sweep.comparison import CHANGE
+
+    title = f"{len(moved)} points moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
+    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for name in found.parameters:
+        shown.add_column(name.replace(".", ".\n"), justify="right", overflow="fold")
+    for column in found.columns:
+        for heading in (f"{column} A", "B", "change"):
+            shown.add_column(heading, justify="right")
+    shown.add_column("status")
+    for row in moved.head(MOST_SHOWN).iter_rows(named=True):
+        cells = [figure(row[name]) for name in found.parameters]
+        for column in found.columns:
+            change = row[column + CHANGE]
+            cells += [
+                figure(row[f"{column}_a"]),
+                figure(row[f"{column}_b"]),
+                "" if change is None else f"{change:+.3%}",
+            ]
+        before, after = row["status_a"], row["status_b"]
+        shown.add_row(*cells, before if before == after else f"{before} → {after}")
+    return shown
+
+
+def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
+    return {
+        "a": found.a.name,
+        "b": found.b.name,
+        "points": len(found.pairs),
+        "only_a": len(found.only_a),
+        "only_b": len(found.only_b),
+        "columns": list(found.columns),
+        "moved": found.moved().to_dicts(),
+        "over": over.to_dicts(),
+    }

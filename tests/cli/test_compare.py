@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from kernbench.cli.main import main
+from tests.report.tables import table
+
+
+def keep(directory: Path, made: polars.DataFrame) -> str:
+    directory.mkdir(parents=True)
+    made.write_parquet(directory / "table.parquet")
+    return str(directory)
+
+
+@pytest.fixture
+def sweeps(tmp_path: Path) -> tuple[str, str]:
+    """Two sweeps of M and N, of which M = 2 is 5 % slower in B, and 3 % faster with N = 8."""
+    factors = {(2, 7): 1.05, (2, 8): 0.97}
+    axes = {"M": [1, 2], "N": [7, 8]}
+    before = keep(tmp_path / "a", table(lambda m, n: 100.0 * m, **axes))
+    return before, keep(tmp_path / "b", table(lambda m, n: 100.0 * m * factors.get((m, n), 1), **axes))
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def test_what_moved_is_shown(sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *sweeps]) == 0
+    lines = printed(capsys)
+    assert lines[:3] == [f"A: {sweeps[0]}, 4 points", f"B: {sweeps[1]}, 4 points, 4 of them in both", "2 points moved"]
+    assert [line.split()[:5] for line in lines if line.strip()[:1] == "2" and "ok" in line] == [
+        ["2", "7", "200", "210", "+5.000%"],
+        ["2", "8", "200", "194", "-3.000%"],
+    ]
+    assert lines[-2] == "latency_ns: 2 of 4 moved, by -3.000% to +5.000%"
+
+
+def test_a_sweep_equals_itself(sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", sweeps[0], sweeps[0], "--threshold", "0"]) == 0
+    assert printed(capsys)[2:] == ["latency_ns: none of 4 moved", "pe_exec_ns: none of 4 moved"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--threshold", "5.1%"], 0),
+        (["--threshold", "4%"], 1),
+        (["--threshold", "0.04"], 1),
+        (["--threshold", "latency_ns=6%", "--threshold", "achieved_tflops=1%"], 1),
+        (["--threshold", "achieved_tflops=6%"], 0),
+    ],
+)
+def test_a_threshold_counts_either_way(sweeps: tuple[str, str], options: list[str], code: int) -> None:
+    assert main(["compare", *sweeps, *options]) == code
+
+
+def test_only_what_is_worse_counts_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = keep(tmp_path / "a", table(lambda m: 100.0, M=[1]))
+    fast = keep(tmp_path / "b", table(lambda m: 90.0, M=[1]))
+    given = ["--threshold", "1%", "--threshold", "achieved_tflops=1%"]
+    assert main(["compare", slow, fast, *given]) == 1
+    assert main(["compare", slow, fast, *given, "--worse"]) == 0
+    assert main(["compare", fast, slow, *given, "--worse"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "error: 1 of 1 points moved by more than allowed (latency_ns 1%, achieved_tflops 1%) or failed"
+    )
+
+
+def test_points_that_fail_or_are_gone_are_over_any_threshold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = keep(tmp_path / "a", table(lambda m: 1.0, M=[1, 2, 3]))
+    b = keep(tmp_path / "b", table(lambda m: None if m == 1 else 1.0, M=[1, 2, 4]))
+    assert main(["compare", a, b, "--threshold", "50%"]) == 1
+    out, err = capsys.readouterr()
+    assert "1 points of A are not in B" in out
+    assert "ok → error" in out
+    assert err.splitlines() == [
+        f"error: 1 of 2 points moved by more than allowed (latency_ns 50%) or failed; 1 points of {a} are not in {b}"
+    ]
+    assert main(["compare", a, b]) == 0
+
+
+def test_json_is_one_object(sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *sweeps, "--json", "--threshold", "4%"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["points"], found["only_a"], len(found["moved"]), len(found["over"])) == (4, 0, 2, 1)
+    assert found["over"][0]["latency_ns_change"] == pytest.approx(0.05)
+
+
+def run_result(directory: Path, latency_ns: float, **more: Any) -> str:
+    directory.mkdir()
+    result = {
+        "bench": "toy",
+        "parameters": {"M": 1},
+        "overrides": {},
+        "latency_ns": latency_ns,
+        "pe_exec_ns": 1.0,
+        **more,
+    }
+    (directory / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    return str(directory)
+
+
+def test_runs_are_compared_whatever_is_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = run_result(tmp_path / "a", 100.0)
+    b = run_result(tmp_path / "b", 80.0, overrides={"hbm.channel_gbs": "64"})
+    assert main(["compare", a, b]) == 0
+    lines = printed(capsys)
+    assert lines[2] == "topology.hbm.channel_gbs: as it stands in A, 64 in B"
+    assert lines[-2:] == ["latency_ns: 1 of 1 moved, by -20.000% to -20.000%", "pe_exec_ns: none of 1 moved"]
+
+
+def test_parameters_of_other_types_are_the_same_points(tmp_path: Path) -> None:
+    a = keep(tmp_path / "a", table(lambda m: 1.0, M=[1, 2]))
+    b = keep(tmp_path / "b", table(lambda m: 1.0, M=[1.0, 2.0, 2.5]))
+    assert main(["compare", a, b, "--threshold", "0"]) == 0
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert main(["compare", *map(str, arguments)]) == 2
+    return capsys.readouterr().err.strip()
+
+
+def test_what_cannot_be_compared_is_refused(
+    tmp_path: Path, sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = tmp_path / "none"
+    assert refusal(capsys, none, none) == (
+        f"error: {none} is neither a sweep nor a run: it has no table.parquet and no result.json"
+    )
+    other = keep(tmp_path / "other", table(lambda k: 1.0, K=[1, 2]))
+    assert refusal(capsys, sweeps[0], other) == (
+        f"error: {sweeps[0]} varies 'M', which {other} does not have: which points are the same?"
+    )
+    assert refusal(capsys, *sweeps, "--threshold", "fast") == (
+        "error: --threshold takes a share such as 2% or latency_ns=0.02, and got 'fast'"
+    )
+    assert refusal(capsys, *sweeps, "--threshold", "latency=1%").startswith(
+        f"error: {sweeps[0]} has no figures 'latency'; did you mean 'latency_ns'?"
+    )
+    (tmp_path / "x.json").write_text("{}", encoding="utf-8")
+    assert refusal(capsys, tmp_path / "x.json", sweeps[0]) == (
+        f"error: {tmp_path / 'x.json'} is not the table of a sweep nor the figures of a run ('overrides')"
+    )
