@@ -53,6 +53,14 @@ def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = Non
     return check_topology(library.find("topology", topology), dict(overrides or {})).spec
 
 
+def content_digest(topology: str | Path, overrides: Mapping[str, object] | None = None) -> str:
+    """The digest of all that a topology says: its fields, its sheets and the texts of drop-ins. Errors: as `load_machine`."""
+    from kernbench.machine.topology import check_topology
+
+    found = check_topology(library.find("topology", topology), dict(overrides or {}))
+    return hashlib.sha256(found.content.encode()).hexdigest()
+
+
 def field_names(topology: str | Path, overrides: Mapping[str, object] | None = None) -> list[str]:
     """The dotted paths that overrides of a topology may set, where `overrides` may choose the sheets of its parts.
 
@@ -68,8 +76,7 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     from kernbench.machine.topology import check_topology
 
     found = check_topology(path, overrides)
-    own = [f"{part} {found.dropins[part].sha256}" for part in sorted(found.dropins)]
-    text = "\n".join([path.stem, _sources(), found.spec.model_dump_json(), *own])
+    text = "\n".join([path.stem, _sources(), found.content])
     machine = found.family.expand(found.spec, path.stem, hashlib.sha256(text.encode()).hexdigest())
     searched = {folder.resolve() for folder in library.folders("models")}
     outside = (
@@ -78,12 +85,17 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     return replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)))
 
 
+def model_files() -> list[Path]:
+    """Every sheet and drop-in that has a name, in a fixed order."""
+    files = sorted(file for folder in library.folders("models") for file in folder.glob("*.*"))
+    return [file for file in files if file.suffix in (".yaml", ".py")]
+
+
 def _key(path: Path, overrides: Mapping[str, object]) -> str:
     """Of all that is known to be read: the topology, the overrides, every sheet and drop-in that has a name."""
     digest = hashlib.sha256(_sources().encode())
     digest.update(json.dumps([path.stem, sorted(overrides.items())], default=repr).encode())
-    models = sorted(file for folder in library.folders("models") for file in folder.glob("*.*"))
-    for file in (path, *(file for file in models if file.suffix in (".yaml", ".py"))):
+    for file in (path, *model_files()):
         text = file.read_bytes()
         digest.update(f"{file} {len(text)}\n".encode())
         digest.update(text)

@@ -24,6 +24,12 @@ class Topology:
     dropins: Mapping[str, DropIn]  # by part
     sheets: tuple[Path, ...]
 
+    @property
+    def content(self) -> str:
+        """A text that changes with everything the machine follows from, but for our own sources."""
+        own = [f"{part} {self.dropins[part].sha256}" for part in sorted(self.dropins)]
+        return "\n".join([self.spec.model_dump_json(), *own])
+
 
 @dataclass(frozen=True, slots=True)
 class _Read:

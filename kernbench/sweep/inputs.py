@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError, suggest
+from kernbench.library import is_path
 from kernbench.sweep.axis import Value
 from kernbench.sweep.design import Design
 from kernbench.sweep.grid import Grid
 from kernbench.sweep.point import TOPOLOGY, Point
 from kernbench.sweep.points import Points, Setting, make_points
 from kernbench.sweep.row import COLUMNS, STAMP
+from kernbench.sweep.work import AUTO
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
@@ -73,15 +75,17 @@ def read_inputs(grid: Grid) -> Inputs:
     if bench is not None:
         problems += _bench_problems(grid, bench)
     spec = _find(grid, "topology", _load_spec, problems)
-    if grid.mode not in MODES:
-        problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, MODES)}")
+    if grid.mode not in (*MODES, AUTO):
+        problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, (*MODES, AUTO))}")
+    if grid.mode == AUTO and grid.method == "optimise":
+        problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
     if bench is not None and spec is not None:
         problems += _question_problems(grid, {*bench.parameters, *dict(_scalar_fields(spec))})
     if bench is None or spec is None or problems:
         raise InputError("\n".join(problems))
     digests = {
         f"bench {grid.bench}": _bench_digest(Path(bench.file).read_bytes()),
-        f"topology {grid.topology}": hashlib.sha256(spec.model_dump_json().encode()).hexdigest(),
+        f"topology {grid.topology}": _topology_digest(grid),
         "KernBench": code_digest(),
     }
     shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
@@ -137,6 +141,18 @@ def _bench_digest(source: bytes) -> str:
 
         for path in list_files():
             digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _topology_digest(grid: Grid) -> str:
+    """The digest of the topology; where points choose the sheets of parts, of all that they may choose from."""
+    from kernbench.machine.load import content_digest, model_files
+
+    digest = hashlib.sha256(content_digest(grid.topology).encode())
+    chosen = [str(value) for axis in grid.axes if axis.name.startswith(f"{TOPOLOGY}parts.") for value in axis.values]
+    by_path = [file for value in chosen if is_path(value) for file in (Path(value), Path(value).with_suffix(".py"))]
+    for file in [*model_files(), *sorted({file for file in by_path if file.is_file()})] if chosen else ():
+        digest.update(f"{file.name} ".encode() + file.read_bytes())
     return digest.hexdigest()
 
 

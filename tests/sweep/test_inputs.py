@@ -134,3 +134,24 @@ def test_a_parameter_named_like_a_result_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         points({"bench": str(path), "topology": "tiny"})
     assert str(caught.value) == "grid: the bench's parameter 'events' has the name of a result column; rename it"
+
+
+@pytest.mark.parametrize("name", ["own", "./models/own.yaml"])
+def test_the_key_follows_the_sheets_and_classes_that_points_choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sheet, text = Path("models/own.yaml"), Path("models/own.py")
+    sheet.parent.mkdir()
+    sheet.write_text("kind: pe_gemm\ndescription: d\nparameters:\n  cycles: {value: 5, source: s}\n")
+    text.write_text(
+        "from typing import ClassVar\nfrom kernbench.components.part import Part\nclass Own(Part):\n"
+        '    kind: ClassVar[str] = "pe_gemm"\n    cycles: int\n    def product(self, m, k, n, bits):\n        return {"cycles": 1}\n'
+    )
+    grid = fakes.toy_grid(tmp_path, **{"topology.parts.pe_gemm": name, "topology.pe_gemm.cycles": [5, 6]})
+    keys = [point.key for point in points(grid)]
+    text.write_text(text.read_text() + "#\n")
+    keys += [point.key for point in points(grid)]
+    sheet.write_text(sheet.read_text().replace("5", "4"))
+    keys += [point.key for point in points(grid)]
+    assert len(set(keys)) == 6
