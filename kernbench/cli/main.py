@@ -25,7 +25,8 @@ COMMANDS = {
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
     "diagram": "Draw a machine to scale: one SVG a view.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
-    "sweep": "Run a bench at every point of a grid; keep a table and a plot.",
+    "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
+    "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
 CANCELLED = 130  # what a shell reports of a process that Ctrl-C ended
 
