@@ -146,7 +146,8 @@ def test_the_key_follows_the_sheets_and_classes_that_points_choose(
     sheet.write_text("kind: pe_gemm\ndescription: d\nparameters:\n  cycles: {value: 5, source: s}\n")
     text.write_text(
         "from typing import ClassVar\nfrom kernbench.components.part import Part\nclass Own(Part):\n"
-        '    kind: ClassVar[str] = "pe_gemm"\n    cycles: int\n    def product(self, m, k, n, bits):\n        return {"cycles": 1}\n'
+        '    kind: ClassVar[str] = "pe_gemm"\n    cycles: int\n'
+        '    def product(self, m, k, n, bits):\n        return {"cycles": 1}\n'
     )
     grid = fakes.toy_grid(tmp_path, **{"topology.parts.pe_gemm": name, "topology.pe_gemm.cycles": [5, 6]})
     keys = [point.key for point in points(grid)]
