@@ -93,6 +93,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
         """The same elements with the last two dimensions swapped."""
         if not isinstance(x, TensorHandle) or len(x.shape) < 2:
             fail(f"tl.trans got {x!r}", "give a tensor of two dimensions or more")
+        self._check_ended("trans", x)
         return x.swap()
 
     # Memory

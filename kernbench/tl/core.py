@@ -115,6 +115,11 @@ class ContextCore:
         except TypeError:
             fail(f"tl.{primitive} got the pointer {ptr!r}", "give an address, such as a tensor argument of the kernel")
 
+    def _check_ended(self, primitive: str, x: TensorHandle) -> None:
+        """Refuse the result of a composite that is still under way."""
+        if x.streamed and x.space == "tcm":
+            fail(f"tl.{primitive} got {x!r}, the result of a composite under way", "wait for it with tl.wait")
+
     def _check_source(self, primitive: str, x: TensorHandle) -> None:
         self._check_tensor(primitive, x)
         if isinstance(x.operand, int) and x.space == "tcm" and not x.addr:
@@ -124,6 +129,7 @@ class ContextCore:
         if not isinstance(x, TensorHandle):
             fail(f"tl.{primitive} got {x!r}", "give a tensor, such as one from tl.load")
         if x.streamed:
+            self._check_ended(primitive, x)
             fail(
                 f"tl.{primitive} got {x!r}, which is not in TCM", "load it with tl.load or stream it with tl.composite"
             )

@@ -34,7 +34,6 @@ class LiveLowering(Lowering):
             raise RunError(f"a live kernel on {pe.path} was given no memory; run it recorded")
         self._memory = pe.memory
         self._pause = pause
-        self._results: dict[int, np.ndarray] = {}  # of composites, by value: views may have been made before
         self._run_rows = pe.thread.row_count  # rows that have run
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
@@ -75,24 +74,23 @@ class LiveLowering(Lowering):
         super().wait(completion)
         self._catch_up()
         result = numerics.compute(completion.note, [self._array(x) for x in completion.inputs])
-        if completion.out is not None and completion.note.out is not None:
-            completion.out._data = self._results[completion.note.out] = result
+        if completion.out is not None:
+            completion.out._data = result
         if completion.note.out_va is not None:
             self._memory.write(completion.note.out_va, result)
 
     def read_data(self, handle: TensorHandle, /) -> np.ndarray:
         """The numbers of a handle. Errors: KernelError for one that is not in TCM yet."""
-        if handle.streamed and handle._data is None:
+        if handle.streamed and handle.space == "hbm" and handle._data is None:
             fail(f"the kernel reads the data of {handle!r}, which is not in TCM", "load it with tl.load")
         return self._array(handle)
 
     def _array(self, handle: TensorHandle) -> np.ndarray:
         if handle._data is not None:
             return handle._data
-        try:
-            return numerics.resolve(handle.operand, self._results, self._read)
-        except KeyError:
-            fail(f"the kernel uses {handle!r} before its composite has ended", "wait for it with tl.wait")
+        if isinstance(handle.operand, int):
+            fail(f"the kernel reads the data of {handle!r} before its composite has ended", "wait for it with tl.wait")
+        return numerics.resolve(handle.operand, {}, self._read)
 
     def _read(self, ref: Ref) -> np.ndarray:
         return self._memory.read(ref.va, ref.shape, ref.dtype)

@@ -53,6 +53,8 @@ class MatmulPrimitives(ContextCore):
         steps, extra = read_epilogue(epilogue, op, 1 if b is None else 2)
         shape, dtype = _result_type(op, a, b, math_op)
         pair = (a,) if b is None else (a, b)
+        for x in pair:
+            self._check_ended("composite", x)
         inputs = (*pair, *[self._epilogue_operand(x, shape, dtype) for x in extra])
         tile = self._runner.tile if tile_shape is None else _as_tile(tile_shape)
         acc_dtype = _as_accumulator(acc_dtype, dtype)
@@ -63,6 +65,8 @@ class MatmulPrimitives(ContextCore):
         made = (value, out.addr) if out else (None, 0)
         note = Composite(op, math_op, operands, made[0], out_va, shape, dtype, acc_dtype, steps, tile, made[1])
         completion = CompletionHandle(note, inputs, out)
+        if out is not None:
+            out.streamed = True  # until it has been waited for
         self._runner.composite(completion)
         self._pending[completion] = None
         return completion
@@ -72,6 +76,8 @@ class MatmulPrimitives(ContextCore):
             if completion in self._pending:
                 self._runner.wait(completion)
                 del self._pending[completion]
+                if completion.out is not None:
+                    completion.out.streamed = False
 
     def _epilogue_operand(self, x: Any, shape: Shape, dtype: str) -> TensorHandle:
         if isinstance(x, NUMBERS):

@@ -101,7 +101,7 @@ class MessagePrimitives(ContextCore):
         return future
 
     def _check_message(self, src: TensorHandle) -> None:
-        if not isinstance(src, TensorHandle) or not src.streamed:
+        if not isinstance(src, TensorHandle) or not src.streamed or src.space != "hbm":
             self._check_source("send", src)
 
     def _fetch(self, src: TensorHandle) -> TensorHandle:
@@ -158,7 +158,9 @@ class MessagePrimitives(ContextCore):
                 f"tl.send got the TCM address {address:#x}, where this kernel holds no {nbytes} bytes of one tensor",
                 "give the tensor itself, or an address inside of one",
             )
-        return self._resident[found[0]].cut(address - found[0], shape, dtype)
+        holder = self._resident[found[0]]
+        self._check_ended("send", holder)
+        return holder.cut(address - found[0], shape, dtype)
 
 
 def _elements(primitive: str, nbytes: int | None, shape: int | Sequence[int] | None, dtype: str) -> Shape:

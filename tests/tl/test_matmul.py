@@ -98,3 +98,33 @@ def test_sums_are_of_the_result_s_sort():
     assert refused(lambda tl, x, w: tl.composite("math", tl.zeros((4, 4), "i8"), math_op="abs", acc_dtype="f16")) == (
         "tl.composite got acc_dtype='f16' for a result of i8; give a whole-number type, such as 'i32'"
     )
+
+
+@pytest.mark.parametrize(
+    ("use", "primitive"),
+    [
+        (lambda tl, x: tl.store(BASE, x), "store"),
+        (lambda tl, x: x + 1, "add"),
+        (lambda tl, x: tl.exp(x), "exp"),
+        (lambda tl, x: tl.trans(x), "trans"),
+        (lambda tl, x: tl.dot(x, x), "dot"),
+        (lambda tl, x: tl.composite("gemm", x, x), "composite"),
+        (lambda tl, x: tl.send("E", x), "send"),
+        (lambda tl, x: tl.send("E", src_addr=x.addr, shape=4), "send"),
+        (lambda tl, x: tl.release(x), "release"),
+    ],
+)
+def test_a_composite_s_result_is_there_after_the_wait(use, primitive):
+    def kernel(*, tl, waits):
+        done = tl.composite("gemm", tl.zeros((4, 4)), tl.zeros((4, 4)))
+        if waits:
+            tl.wait(done)
+        use(tl, done.out)
+
+    commands(lambda *, tl: kernel(tl=tl, waits=True))
+    with pytest.raises(KernelError) as caught:
+        commands(lambda *, tl: kernel(tl=tl, waits=False))
+    assert str(caught.value).startswith(
+        f"tl.{primitive} got TensorHandle((4, 4), f16, tcm:0x10), the result of a composite under way, at "
+    )
+    assert str(caught.value).endswith("; wait for it with tl.wait")
