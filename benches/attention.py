@@ -141,7 +141,7 @@ def split_count(pairs, programs):
 # On the host
 
 
-@bench("attention-prefill", "Causal attention over whole prompts, grouped queries, tiled with an online softmax")
+@bench("attention-prefill", "Causal attention over whole prompts, grouped queries, online softmax")
 def run_prefill(
     torch,
     *,
@@ -179,7 +179,7 @@ def run_prefill(
             torch.expect(o, reference(q, k, v, pairs, tokens, group, causal))
 
 
-@bench("attention-decode", "Attention of one new token a user over its context, grouped queries, context cut among PEs")
+@bench("attention-decode", "Attention of one new token a user, grouped queries, the context cut among PEs")
 def run_decode(torch, *, users=16, context=1024, heads=32, kv_heads=8, head_dim=128, block=128, dtype="f16"):
     """`block` keys at a time."""
     check("attention-decode", heads, kv_heads, dtype, users=users, context=context, head_dim=head_dim, block=block)

@@ -29,7 +29,7 @@ def project(x_ptr, w_ptr, bias_ptr, out_ptr, tokens, hidden, columns, dtype, str
     tl.wait(tl.composite("gemm", x, weight, out_ptr + tokens * first * size, epilogue=epilogue))
 
 
-@bench("gpt3-qkv", "The Q, K and V projections of a layer of GPT-3 175B, one tensor-parallel share of its heads")
+@bench("gpt3-qkv", "Q, K and V of a layer of GPT-3 175B, a tensor-parallel share of its heads")
 def run(torch, *, tokens=32, share=8, hidden=12288, heads=96, head_dim=128, stream=False, dtype="f16"):
     """`share`: among how many machines the heads are shared; this one has heads / share of them."""
     sizes = {"tokens": tokens, "share": share, "hidden": hidden, "heads": heads, "head_dim": head_dim}

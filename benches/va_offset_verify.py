@@ -33,9 +33,7 @@ def rotate(x_ptr, y_ptr, n, offset, dtype, tl):
         first += count
 
 
-@bench(
-    "va-offset-verify", "Every PE reads at an offset from its own part: do virtual addresses lead to the right bytes?"
-)
+@bench("va-offset-verify", "Every PE reads at an offset from its own part: do addresses lead right?")
 def run(torch, *, rows=512, columns=256, offset=12345, cube="row_wise", pe="column_wise", dtype="i32"):
     """x has `rows` x `columns` elements, laid out over cubes and PEs as `cube` and `pe` say; `offset` may be negative."""
     if min(rows, columns) < 1:
