@@ -1,8 +1,9 @@
 import pytest
 
 from kernbench.errors import InputError, KernelError
+from kernbench.machine import load_machine
 from kernbench.program.notes import Constant, Ref, View
-from kernbench.tl.active import run_kernel
+from kernbench.tl.active import activate, run_kernel
 from kernbench.tl.context import TLContext
 from tests.tl.rig import BASE, commands
 
@@ -220,6 +221,46 @@ def test_a_result_without_an_address_cannot_be_stored():
     assert refused(lambda tl: tl.store(BASE, tl.zeros(4) + 1), scratch_base=0) == (
         "tl.store got TensorHandle((4,), f16, tcm:0x0), a result without an address; give the context a scratch_base"
     )
+
+
+def test_a_result_without_an_address_cannot_be_sent():
+    assert refused(lambda tl: tl.send("E", tl.zeros(4) + 1), scratch_base=0) == (
+        "tl.send got TensorHandle((4,), f16, tcm:0x0), a result without an address; give the context a scratch_base"
+    )
+    loaded = commands(lambda *, tl: tl.send("E", tl.load(BASE, 4)), scratch_base=0)
+    assert [note.op for note in loaded] == ["load", "send"]
+
+
+def test_a_new_context_has_issued_nothing():
+    tl = TLContext(0, 1)
+    tl.ref(BASE, 4), tl.arange(0, 4), tl.zeros(4), tl.full(4, 1), tl.trans(tl.zeros((2, 3)))
+    assert tl.commands == []
+
+
+def test_dispatch_cycles_by_default():
+    tl = TLContext(0, 1)
+    tl.cycles(3)
+    assert [note.cycles for note in tl.commands] == [1, 3]
+    assert load_machine("sip_2x4x4").figures["pe_cpu.dispatch_cycles"] == 0
+
+
+def test_results_are_aligned():
+    def kernel(*, tl):
+        x = [tl.zeros(n, "u8") + tl.zeros(n, "u8") for n in (1, 16, 17, 3)]
+        assert [y.addr - x[0].addr for y in x] == [0, 16, 32, 64]
+        assert {y.space for y in x} == {"tcm"}
+        assert x[0].addr % 16 == 0
+
+    commands(kernel, scratch_base=1 << 20)
+
+
+def test_scratch_is_a_mebibyte_by_default():
+    tl = TLContext(0, 1, scratch_base=16)
+    with activate(tl):
+        for _ in range(4):
+            tl.zeros((512, 256)) + 1  # 256 KiB each
+        with pytest.raises(RuntimeError, match="16 bytes were asked for and 0 of 1048576 are free"):
+            tl.zeros(8) + 1
 
 
 def test_an_unknown_dtype_is_refused():

@@ -32,6 +32,16 @@ def test_defaults():
     assert (note.out, note.out_va) == (1, None)
 
 
+def test_dot_takes_matrices_in_tcm():
+    assert refused(lambda tl, x, w: tl.dot(x, x)) == (
+        "tl.dot got shapes (4, 8) and (4, 8), which do not multiply; give (M, K) and (K, N)"
+    )
+    assert refused(lambda tl, x, w: tl.dot(x, w)) == (
+        "tl.dot got TensorHandle((8, 4), f16, hbm:0x100000000), which is not in TCM; "
+        "load it with tl.load or stream it with tl.composite"
+    )
+
+
 def test_integers_are_summed_in_i32():
     made = commands(lambda *, tl: tl.dot(tl.zeros((4, 8), "i8"), tl.zeros((8, 4), "i8")))
     assert (made[-1].dtype, made[-1].acc_dtype) == ("i8", "i32")
