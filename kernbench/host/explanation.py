@@ -133,7 +133,7 @@ def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
     busy_fs, window_fs = measure.busy(session, launches)
     return Explanation(
         makespan_ns=session.now_fs / FS_PER_NS,
-        path=tuple(find_critical_path(session.program, times, row, since_fs)),
+        path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session, launches),
         parts=list_parts(session.machine),

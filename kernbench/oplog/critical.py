@@ -3,15 +3,17 @@
 It begins at a row, such as the last to end, and goes from cause to cause (see `causes`) back to a start. Its pieces follow
 each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "io_cpu". A transfer is split
 by what it would have taken alone (`machine.passage`): the classes of links and memory channels that it passed, the overheads
-of the parts between, the wires; and what was asked of the issuer before. What it took beyond that is "contention", in flight,
-for links and memories with others. Queueing for an engine or a DMA channel is never on the path: there it is the one who was
-served that counts.
+of the parts between, the wires; and what was asked of the issuer before. What it took beyond that is contention, in flight,
+for links and memories with others; it is said to be at the class of the busiest station on the way. Queueing for an engine
+or a DMA channel is never on the path: there it is the one who was served that counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from kernbench.machine.passage import find_passage
 from kernbench.oplog.causes import Causes, Times
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 CONTENTION, WIRES, OVERHEADS, CLOCK, UNKNOWN = (
-    "contention",
+    "contention at ",
     "wires",
     "overheads on the way",
     "waiting for a time",
@@ -41,22 +43,28 @@ class Piece(NamedTuple):
     spent_fs: dict[str, int]  # by class of part; sums to its length
 
 
-def find_critical_path(program: Program, times: Times, row: int | None = None, since_fs: int = 0) -> list[Piece]:
-    """The pieces that led to the end of a row, by default the last of the run, from some time on; in order of time."""
+def find_critical_path(
+    program: Program, times: Times, station_busy_fs: np.ndarray, row: int | None = None, since_fs: int = 0
+) -> list[Piece]:
+    """The pieces that led to the end of a row, by default the last of the run, from some time on; in order of time.
+
+    `station_busy_fs`: int64[station] how long each was busy in the run.
+    """
     if not (times.end_fs >= 0).any():
         return []
     last = int(times.end_fs.argmax()) if row is None else row
-    return list(_Path(program, times).walk(last, since_fs))[::-1]
+    return list(_Path(program, times, station_busy_fs).walk(last, since_fs))[::-1]
 
 
 class _Path:
-    def __init__(self, program: Program, times: Times) -> None:
+    def __init__(self, program: Program, times: Times, station_busy_fs: np.ndarray) -> None:
         self._program, self._times, self._op = program, times, program.op
+        self._station_busy_fs = station_busy_fs
         self._causes = Causes(program, times)
         self._duration_fs = program.duration_fs()
         parts = list_parts(program.machine)
         servers = len(program.machine.server_name)
-        self._alone: dict[tuple[int, int], dict[str, int]] = {}  # by route, bytes
+        self._alone: dict[tuple[int, int], tuple[dict[str, int], str]] = {}  # by route, bytes
         self._server_kind, self._station_kind = parts.kind[:servers], parts.kind[servers:]
 
     def walk(self, row: int, since_fs: int) -> Iterator[Piece]:
@@ -125,29 +133,30 @@ class _Path:
         _, route, nbytes, _, _, _, _, lead = self._op[row].tolist()
         spent = self._named(lead, int(self._duration_fs[lead]))
         if nbytes:
-            spent |= self._pass(route, nbytes)
+            alone, contended = self._pass(route, nbytes)
+            spent |= alone
             whole_fs = int(self._times.end_fs[row] - self._times.start_fs[row])
             spent[WIRES] = max(
                 0, spent[WIRES] - (whole_fs - length)
             )  # an arrival does not wait for the acknowledgement
             hidden_fs = sum(spent.values()) - length  # an overhead holds up the first flit alone
             spent[OVERHEADS] -= max(0, min(hidden_fs, spent[OVERHEADS]))
-        else:
-            spent[WIRES] = length - sum(spent.values())
-        return _fitted(spent, length, CONTENTION)
+            return _fitted(spent, length, CONTENTION + contended)
+        return _fitted(spent, length, WIRES)
 
-    def _pass(self, route: int, nbytes: int) -> dict[str, int]:
-        """What a payload takes alone, by class; kept."""
-        spent = self._alone.get((route, nbytes))
-        if spent is None:
+    def _pass(self, route: int, nbytes: int) -> tuple[dict[str, int], str]:
+        """What a payload takes alone, by class, and the class of the busiest station on its way; kept."""
+        found = self._alone.get((route, nbytes))
+        if found is None:
             passage = find_passage(self._program.machine, route, nbytes)
             spent = {OVERHEADS: int(passage.overhead_fs.sum()), WIRES: passage.wire_fs}
             served_fs = passage.first_fs + passage.rest_fs
             for station, fs in zip(passage.station.tolist(), served_fs.tolist(), strict=True):
                 kind = self._station_kind[station]
                 spent[kind] = spent.get(kind, 0) + fs
-            self._alone[route, nbytes] = spent
-        return spent
+            busiest = int(passage.station[np.argmax(self._station_busy_fs[passage.station])])
+            found = self._alone[route, nbytes] = spent, self._station_kind[busiest]
+        return found
 
 
 def _cut(piece: Piece, since_fs: int) -> Piece:
