@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from kernbench.sweep.sample import sample
 from kernbench.sweep.search import first_batch
 from kernbench.sweep.space import Space
 from kernbench.sweep.store import Store, write_whole
+from kernbench.sweep.work import ANALYTIC, AUTO
 
 MANIFEST = "sweep.json"
 METHODS: dict[str, Callable[[Space], Design]] = {"grid": expand, "random": sample, "sobol": sample, "latin": sample}
@@ -54,7 +55,11 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     """
     checked = load_grid(grid)
     inputs = read_inputs(checked)
-    points = inputs.points(checked, METHODS[checked.method](Space(checked, inputs.defaults)))
+    design = METHODS[checked.method](Space(checked, inputs.defaults))
+    first = (
+        replace(checked, mode=ANALYTIC) if checked.mode == AUTO else checked
+    )  # all points are bounded, some run later
+    points = inputs.points(first, design)
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, points)

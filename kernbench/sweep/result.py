@@ -11,6 +11,8 @@ from kernbench.sweep.plan import Plan
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.sweep.auto import Decided
+
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
@@ -21,3 +23,4 @@ class SweepResult:
     table_path: Path
     failed: int  # points without a result
     wall_s: float
+    decided: Decided | None = None  # of mode auto

@@ -27,6 +27,7 @@ COLUMNS: dict[str, type] = {
     "events": int,
     "flit_hops": int,
     "wall_s": float,
+    "fidelity": str,  # the mode in which the row was made; a latency of mode analytic is its lower bound
     "program_digest": str,  # of the device program: equal for points that differ in the machine's figures alone
     "bench_digest": str,  # of the bench's file
     "topology_digest": str,  # of the topology with its model sheets, before the point's own fields
@@ -38,7 +39,7 @@ COLUMNS: dict[str, type] = {
 
 
 STAMP = ("bench_digest", "topology_digest", "kernbench")  # the same for all points of a sweep
-FIGURES = tuple(name for name in COLUMNS if name not in ("status", "error", "key", *STAMP))
+FIGURES = tuple(name for name in COLUMNS if name not in ("fidelity", "status", "error", "key", *STAMP))
 
 
 def ok_row(result: object) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kernbench.errors import RunError
+from kernbench.sweep.auto import run_auto
 from kernbench.sweep.execute import LOCAL, Crew, OnPoint, execute
 from kernbench.sweep.grid import Grid
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
@@ -21,7 +22,7 @@ from kernbench.sweep.row import OK, Row
 from kernbench.sweep.searching import run_search
 from kernbench.sweep.store import Store, write_whole
 from kernbench.sweep.table import build_table
-from kernbench.sweep.work import RunPoint, run_point
+from kernbench.sweep.work import AUTO, RunPoint, run_point
 
 if TYPE_CHECKING:
     import polars
@@ -61,12 +62,16 @@ def _run_missing(plan: Plan, crew: Crew, on_point: OnPoint) -> SweepResult:
     started = time.perf_counter()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
+    rows, decided = None, None
     try:
-        execute(plan.missing, store, crew, on_point)
+        if plan.grid.mode == AUTO:
+            rows, decided = run_auto(plan, store, crew, on_point)
+        else:
+            execute(plan.missing, store, crew, on_point)
     finally:
-        table = _write_table(plan, store)
+        table = _write_table(plan, store, rows)
     failed = sum(status != OK for status in table["status"])
-    return SweepResult(plan, table, plan.directory / TABLE, failed, time.perf_counter() - started)
+    return SweepResult(plan, table, plan.directory / TABLE, failed, time.perf_counter() - started, decided)
 
 
 def run_sweep(
@@ -143,8 +148,9 @@ def _stopping(grid: Grid, on_point: OnPoint) -> OnPoint:
     return hear
 
 
-def _write_table(plan: Plan, store: Store) -> polars.DataFrame:
-    table = build_table(plan.grid, plan.points, store.read())
+def _write_table(plan: Plan, store: Store, rows: polars.DataFrame | None) -> polars.DataFrame:
+    """The table of what is kept, or of these rows."""
+    table = build_table(plan.grid, plan.points, store.read() if rows is None else rows)
     write_whole(plan.directory / TABLE, table.write_parquet)
     store.compact()
     return table

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
 
-ANALYTIC = "analytic"
+ANALYTIC, AUTO = "analytic", "auto"  # modes
 
 
 def run_point(point: Point) -> object:
@@ -44,7 +44,7 @@ def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            return {**ok_row(run(point)), "key": point.key}
+            return {**ok_row(run(point)), "fidelity": point.mode, "key": point.key}
     except KernBenchError as error:
         sentence = str(error)
     except (Exception, SystemExit) as error:  # a bench may raise anything; the sweep goes on
@@ -81,7 +81,8 @@ def bound_group(points: Points) -> polars.DataFrame | None:
     import polars
 
     wall_s = (time.perf_counter() - started) / len(points)
-    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "program_digest": structure.digest, "status": OK}
+    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": ANALYTIC, "status": OK}
+    same["program_digest"] = structure.digest
     keys = polars.Series("key", points.keys.astype(str))
     return polars.DataFrame(found).with_columns(keys, *(polars.lit(value).alias(name) for name, value in same.items()))
 

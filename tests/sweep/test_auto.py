@@ -1,0 +1,113 @@
+"""Mode auto against running everything with events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from kernbench.errors import InputError
+from kernbench.sweep.asked import objectives_of
+from kernbench.sweep.front import pareto_front
+from kernbench.sweep.plan import plan_sweep
+from kernbench.sweep.run import run_sweep
+
+GEMM = {"M": 64, "N": 64, "K": [64, 128]}
+
+
+def grid(mode: str, parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "name": "g",
+        "bench": "matmul-composite",
+        "topology": "tiny",
+        "mode": mode,
+        "parameters": parameters,
+        **more,
+    }
+
+
+def front(result: Any) -> list[tuple[Any, ...]]:
+    """The answers of a sweep: points and what was asked for, in no order."""
+    objectives = objectives_of(result.plan.grid)
+    names = [axis.name for axis in result.plan.grid.axes] + [objective.column for objective in objectives]
+    return sorted(pareto_front(result.table, objectives).select(names).rows())
+
+
+AXES = {
+    "topology.hbm.channel_gbs": [2, 4, 8, 16, 32],
+    "topology.noc.gbs": [16, 32, 64, 128, 256],
+    "topology.pe_gemm.tflops_f16": [0.25, 0.5, 1, 2],
+    "topology.pe_dma.read_channels": [1, 2, 4],
+    "topology.ucie.overhead_ns": [0, 8, 64],
+}
+ASKED = [
+    {},
+    {"objectives": ["min latency_ns", "min cost"]},
+    {"objectives": ["min latency_ns", "min cost"], "constraints": "latency_ns <= 900"},
+    {"objectives": ["min edp", "min cost"], "exclude": "pe_exec_ns > 800"},
+    {"objectives": ["max achieved_tflops", "min cost"]},
+]
+DERIVED = {"cost": "topology.hbm.channel_gbs + topology.noc.gbs / 8", "edp": "latency_ns * cost / 1000"}
+
+
+@pytest.mark.slow
+@settings(max_examples=4, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    names=st.lists(st.sampled_from(sorted(AXES)), unique=True, min_size=2, max_size=3),
+    asked=st.sampled_from(ASKED),
+    data=st.data(),
+)
+def test_the_front_is_that_of_running_everything(tmp_path_factory, names, asked, data):
+    chosen = {
+        name: data.draw(st.lists(st.sampled_from(AXES[name]), unique=True, min_size=1, max_size=3)) for name in names
+    }
+    parameters = {**GEMM, "K": 64, "topology.hbm.channel_gbs": 8, "topology.noc.gbs": 64, **chosen}
+    out: Path = tmp_path_factory.mktemp("auto")
+    exact = run_sweep(grid("hybrid", parameters, derived=DERIVED, **asked), out / "events", 1)
+    auto = run_sweep(grid("auto", parameters, derived=DERIVED, **asked), out / "auto", 1)
+    assert front(auto) == front(exact)
+    ran = auto.table.filter(auto.table["fidelity"] == "hybrid")
+    assert auto.decided is not None
+    assert auto.decided.ran == len(ran)
+    figures = [*parameters, "latency_ns", "events"]
+    assert set(ran.select(figures).rows()) <= set(exact.table.select(figures).rows())
+
+
+LARGE = {
+    **GEMM,
+    "K": 64,
+    "topology.hbm.channel_gbs": {"linspace": [4.0, 64.0, 20]},
+    "topology.noc.gbs": {"linspace": [32.0, 512.0, 20]},
+}
+
+
+@pytest.mark.slow
+def test_few_points_run_and_none_twice(tmp_path: Path) -> None:
+    asked = {"derived": DERIVED, "objectives": ["min latency_ns", "min cost"], "constraints": "latency_ns <= 2000"}
+    heard: list[str] = []
+    result = run_sweep(grid("auto", LARGE, **asked), tmp_path, 1, lambda _, row: heard.append(row["fidelity"]))
+    assert result.decided is not None
+    assert len(result.table) == result.decided.points == heard.count("analytic") == 400
+    assert result.decided.ran == heard.count("hybrid") <= 40
+    assert str(result.decided).startswith(
+        f"{result.decided.ran} of 400 points ran with events; lower bounds of a control"
+    )
+    assert len(result.decided.tightness) == 8
+    assert all(0.5 < tight <= 1 for tight in result.decided.tightness)
+    table = result.table.filter(result.table["fidelity"] == "hybrid")
+    assert (table["lower_ns"] <= table["latency_ns"]).all()
+    assert (table["latency_ns"] <= table["upper_ns"]).all()
+    again = run_sweep(grid("auto", LARGE, **asked), tmp_path, 1, lambda _, row: heard.append(row["fidelity"]))
+    assert len(heard) == 400 + result.decided.ran
+    assert again.table.equals(result.table)
+
+
+def test_what_auto_is_not_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        plan_sweep(grid("auto", {"M": [64, 128]}, method="optimise", samples=3, objectives="min latency_ns"), tmp_path)
+    assert str(caught.value) == "grid: mode auto looks at all points, method optimise at few; choose one"
+    with pytest.raises(InputError, match="unknown mode 'autos'; did you mean 'auto'"):
+        plan_sweep(grid("autos", {"M": [64, 128]}), tmp_path)
