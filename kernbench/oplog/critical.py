@@ -23,13 +23,9 @@ from kernbench.program.ops import NONE, Op
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-CONTENTION, WIRES, OVERHEADS, CLOCK, UNKNOWN = (
-    "contention at ",
-    "wires",
-    "overheads on the way",
-    "waiting for a time",
-    "unknown",
-)
+CONTENTION = "contention at "  # a class of stations
+WIRES, OVERHEADS = "wires", "overheads on the way"
+CLOCK, UNKNOWN = "waiting for a time", "unknown"
 
 
 class Piece(NamedTuple):
