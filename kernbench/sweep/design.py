@@ -43,7 +43,8 @@ class DesignBuilder:
         self._seen: dict[tuple[int, ...], int] = {}
         self._choices = array("i")
         # 1, 1.0 and True are equal, and are different values
-        self._places = [{(type(value), value): i for i, value in enumerate(a.values)} for a in space.grid.axes]
+        named = [dict.fromkeys((type(value), value) for value in axis.values) for axis in space.grid.axes]
+        self._places = [{value: i for i, value in enumerate(values)} for values in named]
 
     def __len__(self) -> int:
         return len(self._seen)

@@ -50,3 +50,11 @@ def test_points_of_the_baseline_that_the_grid_lacks_follow() -> None:
         (1, 9, 1.0),
         (2, 9, None),
     ]
+
+
+def test_a_value_that_is_listed_twice_is_one() -> None:
+    axes = {"M": [1, 2, 3], "N": [5, 5, 6]}
+    grid, points = planned(parameters=axes, zip=["M", "N"], baseline={"M": 1, "N": 5})
+    assert [tuple(point.parameters.values()) for point in points] == [(1, 5), (2, 5), (3, 6)]
+    table = build_table(grid, points, rows(points, 10.0, 5.0, 20.0))
+    assert table["latency_ns_vs_baseline"].to_list() == [1.0, 0.5, 2.0]
