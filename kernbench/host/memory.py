@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from kernbench.errors import InputError
 from kernbench.program.notes import Note
 from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numbers import Numbers
@@ -78,9 +79,26 @@ class DeviceMemory:
 
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
         """The numbers of a tensor, or of another copy, after all that has run."""
+        self._catch_up()
+        return layout.gather(self._store, self._locate, copy)
+
+    def read(self, address: int, nbytes: int) -> np.ndarray:
+        """uint8[nbytes] at a physical address after all that has run: a view where one block of the store holds them.
+
+        Errors: InputError for an address behind which is no memory, or a range beyond its end.
+        """
+        node, offset, left = self._locate(address)
+        if not 0 <= nbytes <= left:
+            raise InputError(
+                f"{nbytes} bytes at {address:#x} do not lie in one memory, which ends {left} bytes from there"
+            )
+        self._catch_up()
+        return self._store.read(node, offset, nbytes)
+
+    def _catch_up(self) -> None:
+        """Compute what has run since anybody looked; live kernels have done so themselves."""
         if not self._live:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
-        return layout.gather(self._store, self._locate, copy)
 
     def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
         """The operands of a note as they were when it took them. All that has run is computed once more to see them."""

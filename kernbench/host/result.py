@@ -106,6 +106,16 @@ class RunResult:
             raise InputError("analytic mode computes no numbers; use mode hybrid")
         return find_snapshots(self.device, row)
 
+    def read_memory(self, address: int, nbytes: int) -> np.ndarray:
+        """uint8[nbytes] that a memory of the machine holds at a physical address after the run; zeros where nobody wrote.
+
+        It may be a view of the simulator's own store: copy what must not change. Errors: InputError for a range that lies
+        not in one memory, or in mode analytic.
+        """
+        if self.binding is not None:
+            raise InputError("analytic mode computes no numbers; use mode hybrid")
+        return self.device.memory.read(address, nbytes)
+
     def write(self, out: str | Path, explanation: Explanation | None = None) -> dict[str, str]:
         """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
 
