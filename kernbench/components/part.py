@@ -11,7 +11,8 @@ sheet (see `dropin`): it may derive from the standard one, or from `Part` with p
 
 from __future__ import annotations
 
-from typing import ClassVar
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 from kernbench.spec.fields import Ns
 from kernbench.spec.model import Model
@@ -47,7 +48,7 @@ class Part(Section):
     def figures(self) -> dict[str, float]:
         """Its parameters and its ports that are numbers, `x_fs` as `x`; where `gbs` is one, with `byte` in fs."""
         ports = {name.removesuffix("_fs"): getattr(self, name) for name in type(self).ports}
-        found = super().figures() | {name: value for name, value in ports.items() if is_number(value)}
+        found = super().figures() | {name: plain(value) for name, value in ports.items() if is_number(value)}
         return found | {"byte": fs_per_unit(found["gbs"])} if "gbs" in found else found
 
 
@@ -64,8 +65,13 @@ class Delaying(Part):
 
 
 def is_number(value: object) -> bool:
-    """Whether a value can be a figure."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether a value can be a figure; numpy's numbers can."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def plain(value: Any) -> int | float:
+    """A number as Python's own."""
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def fs_per_unit(rate_per_ns: float) -> float:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf, isfinite
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from kernbench.components.dropin import place
-from kernbench.components.part import Part, is_number
+from kernbench.components.part import Part, is_number, plain
 from kernbench.errors import InputError, KernBenchError, suggest
 from kernbench.source import line_of, said
 
@@ -41,7 +42,7 @@ def check(part: Part, standard: type[Part]) -> None:
             raise InputError(f"{place(type(part), port)}: {_named(part, port)} is {value!r}; it must be a method")
     for way in ("read", "write"):
         slots = _call(part, "slots", lambda way=way: part.slots(way))
-        if not isinstance(slots, int) or not 1 <= slots <= 2**31:
+        if not isinstance(slots, Integral) or not 1 <= int(slots) <= 2**31:
             raise InputError(
                 f"{place(type(part), 'slots')}: {_named(part, 'slots')} answered {slots!r}, expected at least 1"
             )
@@ -51,7 +52,8 @@ def check(part: Part, standard: type[Part]) -> None:
 
 def figures(part: Part) -> dict[str, float]:
     """The figures of a part. Errors: InputError with file:line for a drop-in that raises."""
-    return _call(part, "figures", part.figures)
+    found = _call(part, "figures", part.figures)
+    return {name: plain(value) if is_number(value) else value for name, value in found.items()}
 
 
 def ask(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
@@ -72,7 +74,7 @@ def ask(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
                 f"{at}: {shown} answered {amount!r} of {name!r}; an amount is a number of at least 0, "
                 f"and takes {MOST_FS:g} fs at most"
             )
-    return found
+    return {name: plain(amount) for name, amount in found.items()}
 
 
 def plan(part: Part, tiles: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,8 @@ from kernbench.evaluation.stages import STAGES, harvest_stages
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.machine.machine import Machine
+
 BENCH = "matmul-composite"
 SHAPES = (
     (32, 128, 32),
@@ -85,6 +87,14 @@ def evaluate_gemm(
     return polars.DataFrame(rows, schema=COLUMNS)
 
 
+def _tile_tflops(machine: Machine, width: int) -> float:
+    """What a PE's matrix engine, whatever it is, does of the machine's own tiles."""
+    figures = machine.figures
+    m, k, n = (int(figures[f"pe.tile_{axis}"]) for axis in "mkn")
+    tile_fs = sum(figures[figure] * amount for figure, amount in machine.costs.product(m, k, n, width))
+    return 2 * m * k * n / tile_fs * 1e3
+
+
 def _run(
     topology: str | Path,
     parameters: Mapping[str, Any],
@@ -98,8 +108,7 @@ def _run(
     if result.mismatches:
         raise RunError(f"{BENCH} {dict(parameters)}: {'; '.join(result.mismatches)}")
     stages = harvest_stages(result.op_log())
-    of_one = result.device.machine.figures[f"pe_gemm.tflops_f{bits(parameters['dtype'])}"]
-    peak = of_one * stages["pes"]
+    peak = _tile_tflops(result.device.machine, bits(parameters["dtype"])) * stages["pes"]
     figures = {name: getattr(result, name) for name in ("topology", "latency_ns", "pe_exec_ns", "achieved_tflops")}
     return {
         **{name: parameters[name] for name in ("M", "K", "N", "variant", "dtype")},

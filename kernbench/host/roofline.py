@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernbench.host.launch import Launch
     from kernbench.program.program import Program
 
-GEMM = "pe_gemm.flop_"  # the figures of GEMM work
+GEMM = "pe_gemm."  # the figures of GEMM work, on whatever engine
 OF_MEMORY = ("dma_read", "dma_write")
 
 
@@ -54,7 +54,10 @@ def find_roofline(session: Session, launches: Sequence[Launch]) -> Roofline | No
         return None
     program = session.program
     nbytes, flops = measure.dma_bytes(program, OF_MEMORY), measure.gemm_flops(program)
-    compute_fs, memory_fs = _gemm_fs(program) / len(pes), nbytes / (len(pes) * _slice_bytes_a_fs(program))
+    compute_fs, memory_fs = (
+        _gemm_fs(program) / len(pes) / _engines(program),
+        nbytes / (len(pes) * _slice_bytes_a_fs(program)),
+    )
     least_fs = max(compute_fs, memory_fs)
     if not least_fs:
         return None
@@ -81,6 +84,12 @@ def _gemm_fs(program: Program) -> int:
     )
     jobs = program.op[program.op[:, 0] == Op.EXEC]
     return round(float(of_duration[jobs[:, 2]].sum()))
+
+
+def _engines(program: Program) -> int:
+    """How many products a PE makes at once."""
+    machine = program.machine
+    return int(machine.server_slots[machine.places.pe(0, 0, 0).gemm_server])
 
 
 def _slice_bytes_a_fs(program: Program) -> float:

@@ -6,7 +6,7 @@ IO chiplet stands: its port i joins the north port of the cube in column i.
 
 from __future__ import annotations
 
-from kernbench.components.part import Section
+from kernbench.components.part import Section, plain
 from kernbench.machine import sip_cube
 from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
@@ -58,7 +58,7 @@ def figures(spec: SipSpec) -> dict[str, float]:
     found: dict[str, float] = {"zero": 0.0, FLOP: 0.0, "ns": float(FS_PER_NS)}
     for part, section in spec:
         if isinstance(section, Section):
-            found |= {f"{part}.{figure}": value for figure, value in section.figures().items()}
+            found |= {f"{part}.{figure}": plain(value) for figure, value in section.figures().items()}
     return found
 
 

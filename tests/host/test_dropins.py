@@ -214,3 +214,21 @@ def _busy(result, kind):
     """How long the servers of a kind worked, in all."""
     machine, session = result.device.machine, result.device.session
     return sum(fs for fs, name in zip(session.server_busy_fs, machine.server_kind, strict=True) if name == kind)
+
+
+def test_the_roofline_is_that_of_the_engine_that_is_there():
+    given_ = {"parameters": {"M": 128, "K": 128, "N": 64}, "overrides": {"parts.pe_gemm": "systolic"}}
+    found = run("matmul-composite", "tiny", **given_).explain().roofline
+    assert found is not None
+    tiles, cycles = 4 * 2 * 2, 32 + 64 + 32 - 2  # at 2 GHz, on 4 PEs
+    assert found.compute_ns == tiles * cycles / 2 / 4
+    assert found.bound == "compute"
+    assert found.share <= 1
+
+
+def test_the_evaluation_of_gemms_knows_what_the_engine_can_do():
+    from kernbench.evaluation.gemm import _tile_tflops
+
+    standard, systolic = load_machine("tiny"), load_machine("tiny", {"parts.pe_gemm": "systolic"})
+    assert [_tile_tflops(standard, bits) for bits in (8, 16, 32)] == [16, 8, 4]
+    assert _tile_tflops(systolic, 16) == pytest.approx(2 * 32 * 64 * 32 / ((32 + 64 + 32 - 2) / 2) / 1e3)

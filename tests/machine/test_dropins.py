@@ -139,6 +139,21 @@ def test_ports_are_checked_when_the_machine_is_compiled(models):
         fixed()
 
 
+def test_numbers_of_numpy_are_numbers(models):
+    (models / "fixed.py").write_text(
+        "import numpy as np\n" + CLASS.replace("10}", "np.int64(10), 'half': np.float32(2)}")
+        + "\n    def figures(self):\n        return {**super().figures(), 'half': np.float64(0.5), 'more': np.int32(3)}\n"
+        "    def slots(self, way=''):\n        return np.int64(2)\n"
+    )  # fmt: skip
+    compiled = fixed()
+    forget()
+    for machine in (compiled, fixed()):
+        assert machine.costs.product(1, 1, 1, 16)[:2] == (("pe_gemm.cycles", 10), ("pe_gemm.half", 2.0))
+        assert {type(value) for value in machine.figures.values()} == {int, float}
+        assert machine.figures["pe_gemm.more"] == 3
+        assert machine.server_slots[machine.places.pe(0, 0, 0).gemm_server] == 2
+
+
 def test_the_topology_may_name_it(models, tmp_path):
     (tmp_path / "topology").mkdir()
     tiny = library.find("topology", "tiny").read_text()
