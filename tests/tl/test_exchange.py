@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernbench.errors import DeadlockError, KernelError
 from kernbench.tl.ipcq import Ring
@@ -525,3 +527,45 @@ def test_numbers_are_kept_as_they_were_sent():
     mesh = Mesh(line(A, B), live=True)
     mesh.run({A: left, B: lambda *, tl: tl.store(BASE, tl.recv("W", 8))})
     assert (mesh.memory[B].read(BASE, (8,), "f16") == np.zeros(8)).all()
+
+
+@st.composite
+def conversations(draw):
+    """Messages in an order that all three PEs keep to: (from, to, elements, cycles before it, how it is received)."""
+    ways = [(A, B, "E"), (B, A, "W"), (B, C, "E"), (C, B, "W")]
+    how = st.sampled_from(["recv", "recv_async", "recv_no_consume", "copy"])
+    one = st.tuples(st.sampled_from(ways), st.integers(1, 300), st.integers(0, 60), how)
+    return draw(st.lists(one, min_size=1, max_size=12))
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(conversations(), st.integers(1, 3), st.sampled_from(["tcm", "sram", "hbm"]))
+def test_any_conversation_is_the_same_in_every_way_of_running(messages, n_slots, tier):
+    def kernel(here, *, tl):
+        waiting = []
+        for i, ((source, target, way), elements, cycles, how) in enumerate(messages):
+            if here == source:
+                tl.cycles(cycles)
+                tl.send(way, tl.full(elements, i + 1))
+            elif here == target:
+                back = {"E": "W", "W": "E"}[way]
+                if how == "recv_async":
+                    waiting.append((i, tl.recv_async(back, elements)))
+                    if len(waiting) < n_slots:
+                        continue
+                for at, future in waiting:
+                    tl.store(BASE + 1024 * at, tl.wait(future))
+                waiting.clear()
+                if how == "copy":
+                    tl.recv(back, elements, dst_addr=BASE + 1024 * i, dst_space="hbm")
+                elif how != "recv_async":
+                    tl.store(BASE + 1024 * i, getattr(tl, how)(back, elements))
+        for at, future in waiting:
+            tl.store(BASE + 1024 * at, tl.wait(future))
+
+    kernels = {where: partial(kernel, where) for where in (A, B, C)}
+    quick, exact = (both(kernels, line(A, B, C, n_slots=n_slots, tier=tier), mode=mode) for mode in ("hybrid", "flit"))
+    assert quick.ends == exact.ends
+    for i, ((_, target, _), elements, _, _) in enumerate(messages):
+        assert (numbers(quick, target, elements, offset=1024 * i) == i + 1).all()
