@@ -32,9 +32,13 @@ class Sheet(Model):
 def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
     """The file of a sheet, and the tree {parameter: value with unit} that enters the topology under the part's name.
 
-    Errors: InputError for an unknown sheet, a figure without a source, or a sheet of another kind of part.
+    Errors: InputError for an unknown sheet, a figure without a source, a sheet of another kind of part, or a class for a sheet.
     """
     path = library.find("models", name)
+    if path.suffix == ".py":
+        raise InputError(
+            f"{library.show_path(path)} is a class; name the sheet beside it, {Path(name).with_suffix('.yaml')}"
+        )
     tree = load(path)
     sheet = check(Sheet, tree)
     if sheet.kind != kind:

@@ -53,7 +53,8 @@ def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, 
         except InputError as error:
             if part not in named:
                 raise
-            problems.append(f"{named[part].mark}: parts.{part}: {error}")
+            mark = str(named[part].mark)
+            problems.append(f"{mark if mark.endswith(f' parts.{part}') else f'{mark}: parts.{part}'}: {error}")
             files[part], figures = load_sheet(part, kind)
         tree = _beneath(tree, part, figures)
     return tree, files, problems

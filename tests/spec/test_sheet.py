@@ -45,3 +45,9 @@ def test_a_sheet_of_another_kind_is_refused(models):
 def test_an_unknown_sheet_suggests(models):
     with pytest.raises(InputError, match=r"^unknown model sheet 'hbn'; did you mean 'hbm'\? Known: "):
         load_sheet("hbn", "hbm")
+
+
+def test_a_class_is_no_sheet(models):
+    (models / "fast.py").write_text("")
+    with pytest.raises(InputError, match=r"^models/fast.py is a class; name the sheet beside it, models/fast.yaml$"):
+        load_sheet("models/fast.py", "hbm")
