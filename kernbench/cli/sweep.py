@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +171,8 @@ def _show(result: SweepResult, as_json: bool) -> None:
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
     _show_answers(table, objectives)
     click.echo(f"{len(plan.missing)} points ran in {result.wall_s:.1f} s")
+    if result.decided:
+        click.echo(f"mode auto: {result.decided}")
     for path in files.values():
         click.echo(f"wrote {path}")
 
@@ -206,6 +209,7 @@ def _summary(
         "failed": result.failed,
         "changed": list(plan.changed),
         "wall_s": result.wall_s,
+        **({"decided": asdict(result.decided)} if result.decided else {}),
         "objectives": [str(objective) for objective in objectives],
         "best": best[0] if best else None,
         "front": pareto_front(result.table, objectives)["key"].to_list(),

@@ -5,7 +5,7 @@ conditions is surely better: no worse at its worst in any objective, and better 
 not settled is run, the most promising first, until nothing is left. So the front of the table is the front of running every
 point, and whatever was not run stands in it with bounds that do not change that.
 
-At the end a few of the points that need not run are drawn and run as well, to say how tight the bounds were.
+At the end a few points are drawn and run too, unless they have been, to say how tight the bounds were.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars
 
 EVENTS = "hybrid"  # the mode in which points run
-CONTROL_SHARE = 0.02  # of the points, run to see how tight the bounds are
+CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
 ROUND_SHARE = 0.01  # of the points are run before looking again, or as many as there are workers
 
@@ -73,8 +73,8 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[p
     while len(chosen := state.choose(some)):
         run(chosen)
     control = state.draw(max(LEAST_CONTROLS, round(CONTROL_SHARE * len(runs))), plan.grid.seed)
-    if len(control):
-        run(control)
+    if not state.ran[control].all():
+        run(control[~state.ran[control]])
     return state.rows.select(list(COLUMNS)), Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
 
 
@@ -115,9 +115,9 @@ class _State:
         return np.sort(first[order[:most]])
 
     def draw(self, count: int, seed: int) -> np.ndarray:
-        """Some of the points that did not run."""
-        left = np.flatnonzero(~self.ran & (self._bounds["status"] == OK).to_numpy())
-        return np.sort(np.random.default_rng(seed).permutation(left)[:count])
+        """Some of all points that have bounds, the same whichever of them have run."""
+        bounded = np.flatnonzero((self._bounds["status"] == OK).to_numpy())
+        return np.sort(np.random.default_rng(seed).permutation(bounded)[:count])
 
     def find_tightness(self, sample: np.ndarray) -> tuple[float, ...]:
         """Lower bound over simulated latency of each that ran well."""

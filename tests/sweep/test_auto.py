@@ -50,7 +50,10 @@ ASKED = [
     {"objectives": ["min edp", "min cost"], "exclude": "pe_exec_ns > 800"},
     {"objectives": ["max achieved_tflops", "min cost"]},
 ]
-DERIVED = {"cost": "topology.hbm.channel_gbs + topology.noc.gbs / 8", "edp": "latency_ns * cost / 1000"}
+DERIVED = {
+    "cost": "topology.hbm.channel_gbs + topology.noc.gbs / 8 + 4 * topology.pe_gemm.tflops_f16",
+    "edp": "latency_ns * cost / 1000",
+}
 
 
 @pytest.mark.slow
@@ -79,8 +82,9 @@ def test_the_front_is_that_of_running_everything(tmp_path_factory, names, asked,
 LARGE = {
     **GEMM,
     "K": 64,
-    "topology.hbm.channel_gbs": {"linspace": [4.0, 64.0, 20]},
-    "topology.noc.gbs": {"linspace": [32.0, 512.0, 20]},
+    "topology.hbm.channel_gbs": {"logspace": [4.0, 64.0, 9]},
+    "topology.noc.gbs": {"logspace": [32.0, 512.0, 9]},
+    "topology.pe_gemm.tflops_f16": {"logspace": [0.25, 8.0, 8]},
 }
 
 
@@ -90,18 +94,18 @@ def test_few_points_run_and_none_twice(tmp_path: Path) -> None:
     heard: list[str] = []
     result = run_sweep(grid("auto", LARGE, **asked), tmp_path, 1, lambda _, row: heard.append(row["fidelity"]))
     assert result.decided is not None
-    assert len(result.table) == result.decided.points == heard.count("analytic") == 400
-    assert result.decided.ran == heard.count("hybrid") <= 40
+    assert len(result.table) == result.decided.points == heard.count("analytic") == 648
+    assert result.decided.ran == heard.count("hybrid") <= 64
     assert str(result.decided).startswith(
-        f"{result.decided.ran} of 400 points ran with events; lower bounds of a control"
+        f"{result.decided.ran} of 648 points ran with events; lower bounds of a control"
     )
-    assert len(result.decided.tightness) == 8
+    assert len(result.decided.tightness) == 6
     assert all(0.5 < tight <= 1 for tight in result.decided.tightness)
     table = result.table.filter(result.table["fidelity"] == "hybrid")
     assert (table["lower_ns"] <= table["latency_ns"]).all()
     assert (table["latency_ns"] <= table["upper_ns"]).all()
     again = run_sweep(grid("auto", LARGE, **asked), tmp_path, 1, lambda _, row: heard.append(row["fidelity"]))
-    assert len(heard) == 400 + result.decided.ran
+    assert len(heard) == 648 + result.decided.ran
     assert again.table.equals(result.table)
 
 
