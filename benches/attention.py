@@ -44,8 +44,13 @@ def prefill(q_ptr, k_ptr, v_ptr, o_ptr, pairs, tokens, group, dim, tile_tokens, 
 def decode(q_ptr, k_ptr, v_ptr, o_ptr, m_ptr, l_ptr, a_ptr, pairs, context, group, dim, block, dtype, turn, tl):
     """The queries of one pair against a part of its context, or against all of it where PEs are few."""
     splits = split_count(pairs, programs_of(tl))
-    pair, part = divmod(rank_of(tl) + turn * programs_of(tl), splits)
-    if pair >= pairs:
+    if splits > 1:
+        pair, part = divmod(rank_of(tl), splits)
+        end = pairs
+    else:
+        first, end = part_of((0, pairs), rank_of(tl), programs_of(tl))  # those whose keys lie nearest
+        pair, part = first + turn, 0
+    if pair >= end:
         return
     size = itemsize(dtype)
     q = tl.load(q_ptr + pair * group * dim * size, (group, dim), dtype) * dim**-0.5

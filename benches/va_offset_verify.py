@@ -11,6 +11,7 @@ import numpy as np
 
 from kernbench import DPPolicy, InputError, bench, part_of
 from kernbench.dtypes import canonical, is_float, itemsize, numpy_dtype
+from kernbench.host.policy import tile_grid
 
 EXACT = {
     "f32": 1 << 24,
@@ -69,9 +70,16 @@ def by_address(matrix, policy, cubes, pes):
 
 
 def cut(matrix, strategy, count):
-    """The parts of a matrix along one axis of a policy."""
-    if strategy == "replicate":
-        return [matrix]
-    axis = 0 if strategy == "row_wise" else 1
+    """The parts of a matrix along one axis of a policy, in the order of their addresses."""
+    grids = {"replicate": (1, 1), "row_wise": (count, 1), "column_wise": (1, count)}
+    down, across = grids.get(strategy) or tile_grid(count)
+    tiles = [slice_up(rows, across, axis=1) for rows in slice_up(matrix, down, axis=0)]
+    if strategy == "tiled_column_major":
+        tiles = zip(*tiles, strict=True)
+    return [tile for line in tiles for tile in line]
+
+
+def slice_up(matrix, count, axis):
+    """Equal parts along one axis, the last ones smaller."""
     ends = [part_of((0, matrix.shape[axis]), i, count)[1] for i in range(count - 1)]
     return np.split(matrix, ends, axis)

@@ -42,8 +42,8 @@ TINY = [
     *[("va-offset-verify", {"rows": 60, "columns": 33, "dtype": dtype}) for dtype in BITS],
     *[
         ("va-offset-verify", {"rows": 3, "columns": 5, "offset": -4, "cube": cube, "pe": pe})
-        for cube in ("replicate", "column_wise", "row_wise")
-        for pe in ("replicate", "column_wise", "row_wise")
+        for cube in STRATEGIES
+        for pe in STRATEGIES
     ],
     ("transformer-block", {"tokens": 3, "hidden": 32, "heads": 2, "mlp": 32}),
     ("transformer-block", {"tokens": 2, "hidden": 16, "heads": 1, "mlp": 8, "dtype": "f32"}),
@@ -122,6 +122,34 @@ def test_six_sips_are_two_by_three() -> None:
     assert (machine.places.sip_count, machine.places.sip_w, machine.places.sip_h) == (6, 2, 3)
     over = run("ccl-allreduce", "tiny", parameters={"n_sips": 6}, overrides={"sips.count": 3, "sips.w": 3, "sips.h": 1})
     assert over.device.machine.places.sip_count == 3  # what the user sets himself goes before the parameters
+
+
+def test_decoding_for_twice_the_users_takes_twice_as_long_because_keys_stay_near() -> None:
+    sizes = {"context": 256, "heads": 4, "kv_heads": 2, "head_dim": 64}
+    few, many = (run("attention-decode", "tiny", parameters={"users": n, **sizes}).pe_exec_ns for n in (2, 4))
+    assert many == pytest.approx(2 * few, rel=0.01)
+
+
+def test_decoding_for_one_user_is_shared_by_all_pes() -> None:
+    sizes = {"context": 512, "heads": 1, "kv_heads": 1, "head_dim": 64}
+    log = run("attention-decode", "tiny", parameters={"users": 1, **sizes}).op_log()
+    assert log.filter(log["op_name"] == "gemm")["component"].n_unique() == 4
+
+
+def test_a_causal_mask_saves_time_because_blocks_behind_it_are_not_read() -> None:
+    sizes = {"tokens": 256, "heads": 4, "kv_heads": 2, "head_dim": 32, "tile": 32, "block": 32}
+    half, full = (run("attention-prefill", "tiny", parameters={"causal": c, **sizes}).pe_exec_ns for c in (True, False))
+    assert 0.5 < half / full < 0.75  # of 8 blocks 4.5 on average; the masks cost something
+
+
+def test_a_group_reads_its_keys_and_values_once() -> None:
+    def read_bytes(kv_heads: int) -> int:
+        sizes = {"users": 1, "context": 64, "heads": 4, "kv_heads": kv_heads, "head_dim": 16}
+        log = run("attention-decode", "tiny", parameters=sizes).op_log()
+        loads = log.filter(log["op_name"] == "dma_read", log["thread"].str.contains("/decode"))
+        return loads.filter(loads["bytes"] >= 16 * 16 * 2)["bytes"].sum()
+
+    assert [read_bytes(kv_heads) for kv_heads in (1, 2, 4)] == [4096, 8192, 16384]
 
 
 KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
