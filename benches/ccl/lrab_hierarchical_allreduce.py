@@ -26,12 +26,22 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
 
 def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Reduce this PE's part with those of its fellows."""
-    part = plan.part(tl, n_elem)
-    if not part.elements:
-        return
-    pieces = plan.cut(part)
     cube = tl.program_id(axis=1) % (cube_w * cube_h)
     towards, inwards = way(cube, root_of(plan, cube_w, cube_h), cube_w, cube_h)
+    for batch in plan.batches(plan.part(tl, n_elem)):
+        pieces = plan.cut(batch)
+        totals = gather(tl, plan, t_ptr, pieces, towards, inwards)
+        if not towards:
+            exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h)
+        for i, piece in enumerate(pieces):
+            total = tl.recv(towards, piece.elements, plan.dtype) if towards else totals[i]
+            pass_on(tl, inwards, total)
+            tl.store(t_ptr + piece.offset, total)
+            tl.release(total)
+
+
+def gather(tl, plan, t_ptr, pieces, towards, inwards):
+    """Add what comes in to this PE's pieces and send the sums on; the root keeps and returns them."""
     totals = []
     for piece in pieces:
         total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
@@ -42,12 +52,7 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
             tl.release(total)
         else:
             totals.append(total)
-    if not towards:
-        exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h)
-    for i, piece in enumerate(pieces):
-        total = tl.recv(towards, piece.elements, plan.dtype) if towards else totals[i]
-        pass_on(tl, inwards, total)
-        tl.store(t_ptr + piece.offset, total)
+    return totals
 
 
 def root_of(plan, cube_w, cube_h):

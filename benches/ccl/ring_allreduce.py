@@ -34,10 +34,16 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
         return
     at = position(rank, tl.program_id(axis=1), cube_w, cube_h)
     east, west = (level(cube_w * cube_h) + side for side in "EW")
-    shares = [plan.cut(share) for share in plan.share(part, count)]
-    totals = reduce_shares(tl, plan, t_ptr, shares, at, east, west)
-    own = shares[(at + 1) % count]
-    for piece, total in zip(own, totals, strict=True):
+    for batch in plan.batches(part):
+        shares = [plan.cut(share) for share in plan.share(batch, count)]
+        totals = reduce_shares(tl, plan, t_ptr, shares, at, east, west)
+        pass_around(tl, plan, t_ptr, shares, totals, at, east, west)
+
+
+def pass_around(tl, plan, t_ptr, shares, totals, at, east, west):
+    """Store the sums of this PE's share and give them to all others, whose shares come by."""
+    count = len(shares)
+    for piece, total in zip(shares[(at + 1) % count], totals, strict=True):
         tl.store(t_ptr + piece.offset, total)
 
     def pieces_of(distance):
@@ -56,6 +62,8 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
         tl.store(t_ptr + pieces_of(distance)[i].offset, tensor)
 
     circulate(tl, messages, keep, dtype=plan.dtype, window=plan.window, forward=east, backward=west)
+    for total in totals:
+        tl.release(total)
 
 
 def reduce_shares(tl, plan, t_ptr, shares, at, east, west):

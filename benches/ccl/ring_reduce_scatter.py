@@ -21,21 +21,23 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
 
 def kernel(out_ptr, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Sum this PE's part of `in_ptrs[r]` over all ranks into that of rank r."""
-    pieces = plan.cut(plan.part(tl, n_elem))
 
     def load(owner, piece):
         return tl.load(in_ptrs[owner % world_size] + piece.offset, piece.elements, plan.dtype)
 
     first = rank - 1 if world_size > 1 else rank
-    sums = [load(first, piece) for piece in pieces]
-    for step in range(world_size - 1):
-        for i, piece in enumerate(pieces):
-            tl.send("global_E", sums[i])
-            tl.release(sums[i])
-            received = tl.recv("global_W", piece.elements, plan.dtype)
-            sums[i] = plan.combine(tl, load(rank - 2 - step, piece), received)
-    for piece, total in zip(pieces, sums, strict=True):
-        tl.store(out_ptr + piece.offset, total)
+    for batch in plan.batches(plan.part(tl, n_elem)):
+        pieces = plan.cut(batch)
+        sums = [load(first, piece) for piece in pieces]
+        for step in range(world_size - 1):
+            for i, piece in enumerate(pieces):
+                tl.send("global_E", sums[i])
+                tl.release(sums[i])
+                received = tl.recv("global_W", piece.elements, plan.dtype)
+                sums[i] = plan.combine(tl, load(rank - 2 - step, piece), received)
+        for piece, total in zip(pieces, sums, strict=True):
+            tl.store(out_ptr + piece.offset, total)
+            tl.release(total)
 
 
 def bound(cost, world, nbytes, plan):

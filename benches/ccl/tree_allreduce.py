@@ -31,20 +31,27 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
     at = position(rank, tl.program_id(axis=1), cube_w, cube_h)
     north, west, east = (level(cube_w * cube_h) + side for side in "NWE")
     children = [side for side, child in ((west, 2 * at + 1), (east, 2 * at + 2)) if child < count]
+    for batch in plan.batches(part):
+        reduce_batch(tl, plan, t_ptr, plan.cut(batch), north if at else None, children)
+
+
+def reduce_batch(tl, plan, t_ptr, pieces, north, children):
+    """Up the tree, then down; the root has no north."""
     totals = []
-    for piece in plan.cut(part):
+    for piece in pieces:
         total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
         for child in children:
             total = plan.combine(tl, total, tl.recv(child, piece.elements, plan.dtype))
-        if at:
+        if north:
             tl.send(north, total)
             tl.release(total)
         else:
             totals.append(total)
-    for i, piece in enumerate(plan.cut(part)):
-        total = tl.recv(north, piece.elements, plan.dtype) if at else totals[i]
+    for i, piece in enumerate(pieces):
+        total = tl.recv(north, piece.elements, plan.dtype) if north else totals[i]
         pass_on(tl, children, total)
         tl.store(t_ptr + piece.offset, total)
+        tl.release(total)
 
 
 def bound(cost, world, nbytes, plan):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from kernbench.dtypes import itemsize
 
 Spans = tuple[tuple[tuple[int, int], ...], ...]  # [cube][pe] → (first element, elements)
+BATCH_BYTES = 256 << 10  # of sums that a kernel keeps: a quarter of the scratch that PEs have by default
 OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the primitive of each
 
 
@@ -57,6 +58,15 @@ class Plan:
         for first in range(0, part.elements, self.chunk):
             elements = min(self.chunk, part.elements - first)
             yield Part(part.offset + first * itemsize(self.dtype), elements)
+
+    def batches(self, part: Part) -> list[Part]:
+        """A part in batches whose sums fit the scratch of a PE together, one after the other; whole pieces each."""
+        size = itemsize(self.dtype)
+        most = max(BATCH_BYTES // (self.chunk * size), 1) * self.chunk
+        return [
+            Part(part.offset + first * size, min(most, part.elements - first))
+            for first in range(0, part.elements, most)
+        ]
 
     def share(self, part: Part, count: int) -> list[Part]:
         """A part in `count` shares behind one another, whose sizes differ by one at most."""

@@ -31,6 +31,18 @@ def test_pieces_fit_a_slot() -> None:
     assert Plan(chunk=4).cut(Part(10, 0)) == []
 
 
+def test_batches_are_whole_pieces() -> None:
+    plan = Plan(chunk=2048)
+    assert plan.batches(Part(0, 64 * 2048)) == [Part(0, 64 * 2048)]
+    assert plan.batches(Part(8, 130 * 2048 + 5)) == [
+        Part(8, 64 * 2048),
+        Part(8 + 64 * 4096, 64 * 2048),
+        Part(8 + 128 * 4096, 2 * 2048 + 5),
+    ]
+    assert [batch.elements for batch in Plan(chunk=1 << 20).batches(Part(0, 3 << 20))] == [1 << 20] * 3
+    assert plan.batches(Part(0, 0)) == []
+
+
 def test_shares_differ_by_one_at_most() -> None:
     assert Plan().share(Part(0, 7), 3) == [Part(0, 3), Part(6, 2), Part(10, 2)]
     assert [share.elements for share in Plan().share(Part(0, 2), 4)] == [1, 1, 0, 0]
