@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kernbench import library
@@ -46,3 +48,15 @@ def test_slices_hold_whole_bursts():
     tree = parse("{channel_gbs: 1, channels: 1, burst_bytes: 256, slice_bytes: 300, turn_ns: 0, overhead_ns: 0}", "f")
     with pytest.raises(InputError, match=r"^f:1:1: slice_bytes 300 is not a multiple of burst_bytes 256$"):
         check(Hbm, tree)
+
+
+def test_the_page_names_every_port_of_every_kind():
+    page = (library.shipped() / "docs" / "machine.md").read_text()
+    table = page.partition("| kind | ports |")[2].partition("\n\n")[0]
+    named = {}
+    for row in table.splitlines()[2:]:
+        kinds, ports = (re.findall(r"`(\w+)", cell) for cell in row.strip("|").split(" | "))
+        named |= dict.fromkeys(kinds, ports)
+    assert named.keys() == PARTS.keys()
+    for kind, part in PARTS.items():
+        assert kind == "pe_ipcq" or named[kind] == list(part.ports), kind
