@@ -4,6 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from kernbench.engine import Session, memory
+from kernbench.engine import session as session_module
+from kernbench.machine import load_machine
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.program.program import Program
+from kernels_jit.state import BLOCK
 from tests.engine.strategies import programs
 from tests.naive.engine import NaiveEngine
 
@@ -52,3 +57,38 @@ def test_short_sweeps_and_no_slack_change_nothing(program):
         session = Session(program, "flit")
     session.run()
     assert_same_times(session, NaiveEngine(program).run())
+
+
+@pytest.mark.slow
+@EXAMPLES
+@given(programs())
+def test_a_pool_that_fills_up_changes_nothing(program):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session_module, "_FIRST_POOL", BLOCK)
+        session = Session(program, "flit")
+    session.run()
+    assert_same_times(session, NaiveEngine(program).run())
+
+
+def test_a_pool_is_enlarged_in_the_middle_of_a_sweep(monkeypatch):
+    monkeypatch.setattr(session_module, "_FIRST_POOL", BLOCK)
+    machine = load_machine("mesh_8x8", {"k": 3})
+    program, again = Program(machine), Program(machine)
+    for made in (program, again):
+        places = made.machine.places
+        for row in range(3):
+            for col in range(2):
+                made.thread(f"{row} {col}").move(
+                    machine.routing.route(
+                        places.endpoint(row, col), places.endpoint(2, 2), Intent.ALL, RouteKind.MESSAGE
+                    ),
+                    100_000,
+                )
+    small = Session(program, "flit")
+    small.run()
+    assert len(small._pool) > BLOCK
+    monkeypatch.setattr(session_module, "_FIRST_POOL", 1 << 16)
+    large = Session(again, "flit")
+    large.run()
+    assert small.op_end_fs.tolist() == large.op_end_fs.tolist()
+    assert small.station_busy_fs.tolist() == large.station_busy_fs.tolist()
