@@ -299,6 +299,11 @@ class SipSpec(Model):
 
     @model_validator(mode="after")
     def _flits_hold_bursts(self) -> SipSpec:
+        if self.hbm.slice_bytes % self.hbm.burst_bytes:
+            raise ValueError(
+                f"hbm.slice_bytes {self.hbm.slice_bytes} is not a multiple of hbm.burst_bytes {self.hbm.burst_bytes}; "
+                "change one"
+            )
         if self.flit_bytes % self.hbm.burst_bytes:
             raise ValueError(
                 f"flit_bytes {self.flit_bytes} is not a multiple of hbm.burst_bytes {self.hbm.burst_bytes}; change one"

@@ -45,18 +45,29 @@ def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
     read = _read(path, overrides)
     tree, unknown = overlay(read.tree, overrides, leaf_paths(read.family.spec))
     problems = [*read.problems, *unknown]
+    _check_ports(read, tree)
     try:
         spec = check(read.family.spec, tree)
     except InputError as error:
         raise InputError("\n".join([*problems, str(error)])) from None
     if problems:
         raise InputError("\n".join(problems))
-    standard = FAMILIES[family_of(tree, FAMILIES)].parts()
-    own = {}
-    for part, file in read.dropins.items():
-        ports.check(getattr(spec, part), standard[part])
-        own[part] = DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
+    own = {
+        part: DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
+        for part, file in read.dropins.items()
+    }
     return Topology(read.family, spec, own, tuple(read.sheets.values()))
+
+
+def _check_ports(read: _Read, tree: Marked) -> None:
+    """Ask the ports of all drop-ins whose parameters fit, before anything else does. Errors: as `ports.check`."""
+    standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), read.family.parts()
+    for part in read.dropins:
+        try:
+            made = check(classes[part], tree.value[part])
+        except InputError:
+            continue  # told with all that is wrong with the topology
+        ports.check(made, standard[part])
 
 
 def list_fields(path: Path, overrides: Mapping[str, object]) -> list[str]:

@@ -154,6 +154,26 @@ def test_numbers_of_numpy_are_numbers(models):
         assert machine.server_slots[machine.places.pe(0, 0, 0).gemm_server] == 2
 
 
+@pytest.mark.parametrize(
+    ("slice_bytes", "said"),
+    [
+        ("return 1 / 0", r"^models/bank.py:11: Bank.slice_bytes raised ZeroDivisionError: division by zero$"),
+        ("return -1", r"^models/bank.py:9: Bank.slice_bytes is -1; expected greater than 0$"),
+        ("return 1000", r"hbm.slice_bytes 1000 is not a multiple of hbm.burst_bytes 256; change one$"),
+    ],
+)
+def test_ports_that_other_fields_depend_on_are_asked_first(models, slice_bytes, said):
+    (models / "bank.yaml").write_text("kind: hbm\ndescription: d\n")
+    (models / "bank.py").write_text(
+        "from typing import ClassVar\nfrom kernbench.components.part import Part\n\nclass Bank(Part):\n"
+        '    kind: ClassVar[str] = "hbm"\n    overhead_fs: ClassVar[int] = 0\n    turn_fs: ClassVar[int] = 0\n'
+        "    channel_gbs: ClassVar[float] = 32.0\n    @property\n    def slice_bytes(self):\n"
+        f"        {slice_bytes}\n    channels: ClassVar[int] = 8\n    burst_bytes: ClassVar[int] = 256\n"
+    )
+    with pytest.raises(InputError, match=said):
+        load_machine("tiny", {"parts.hbm": "bank"})
+
+
 def test_the_topology_may_name_it(models, tmp_path):
     (tmp_path / "topology").mkdir()
     tiny = library.find("topology", "tiny").read_text()
