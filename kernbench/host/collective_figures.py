@@ -30,15 +30,16 @@ def _describe(one: Collective, issue_fs: np.ndarray | None, end_fs: np.ndarray |
     if issue_fs is not None and end_fs is not None:
         start = min(launch.started_fs(end_fs) for launch in one.launches)
         latency_ns = (max(launch.finished_fs(issue_fs) for launch in one.launches) - start) / FS_PER_NS
+    group, work = one.group, one.work
     bound_ns = find_bound(one)
     return {
-        "collective": one.name,
-        "algorithm": one.algorithm.name,
-        "sip_topology": one.group.topology,
-        "world_size": one.group.world_size,
-        "participants": one.world.ranks * one.world.cubes,
+        "collective": work.collective,
+        "algorithm": work.algorithm.name,
+        "sip_topology": group.topology,
+        "world_size": group.world_size,
+        "participants": work.world.ranks * work.world.cubes,
         "bytes_per_pe": one.nbytes,
-        "buffer_kind": one.group.config.queues(one.name).kind,
+        "buffer_kind": group.config.queues(work.collective).kind,
         "latency_ns": latency_ns,
         "bound_ns": bound_ns,
         "times_bound": latency_ns / bound_ns if latency_ns is not None and bound_ns else None,
@@ -47,8 +48,10 @@ def _describe(one: Collective, issue_fs: np.ndarray | None, end_fs: np.ndarray |
 
 def find_bound(one: Collective) -> float | None:
     """The lower bound that the algorithm states for itself, in ns."""
-    if one.algorithm.bound is None:
+    group, work = one.group, one.work
+    if work.algorithm.bound is None:
         return None
-    machine, slot_bytes = one.group.device.machine, one.plan.chunk * itemsize(one.plan.dtype)
-    cost = Cost(machine, one.algorithm.neighbours, one.world, one.group.sips, one.cube, one.pe, slot_bytes)
-    return float(one.algorithm.bound(cost, one.world, one.nbytes, one.plan))
+    slot_bytes = work.plan.chunk * itemsize(work.plan.dtype)
+    places = group.sips, work.cubes[0], work.pes[0]
+    cost = Cost(group.device.machine, work.algorithm.neighbours, work.world, *places, slot_bytes)
+    return float(work.algorithm.bound(cost, work.world, one.nbytes, work.plan))

@@ -31,18 +31,30 @@ _LISTED = {"all_gather": (True, False), "reduce_scatter": (False, True), "all_to
 
 
 @dataclass(frozen=True, slots=True)
-class Collective:
-    """One that was issued: on what, by whom, and its launches, one a rank, without those that spread it over copies."""
+class Work:
+    """One collective as its kernels do it: on parts of at most `elements`, in these PEs of these cubes of every SIP."""
 
-    name: str
+    collective: str
     algorithm: Algorithm
-    group: ProcessGroup
     world: World
     plan: Plan
-    cube: int  # the first that works
-    pe: int
-    nbytes: int  # of the largest part
+    elements: int
+    cubes: Sequence[int]
+    pes: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One that was issued, with its launches: one a rank, without those that spread it over copies."""
+
+    group: ProcessGroup
+    work: Work
     launches: tuple[Launch, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Of the largest part."""
+        return self.work.elements * itemsize(self.work.plan.dtype)
 
 
 class Collectives:
@@ -89,10 +101,9 @@ class Collectives:
         """See `Distributed.barrier`."""
 
         def act(_: Mapping[int, list[Tensor]]) -> None:
-            algorithm = self.group.config.load("barrier")
-            self._issue_all(
-                "barrier", algorithm, self.group.world(), self.group.plan("barrier", "f16"), 1, {}, (0,), (0,)
-            )
+            group = self.group
+            plan = group.plan("barrier", "f16")
+            self._issue_all(Work("barrier", group.config.load("barrier"), group.world(), plan, 0, (0,), (0,)), {})
 
         self._meet("barrier", [], (), act)
 
@@ -133,38 +144,24 @@ class Collectives:
         workers = find_workers(layout)
         plan = group.plan(collective, layout.dtype, op, workers.spans, root)
         args = {rank: _as_args(collective, given, outputs) for rank, given in tensors.items()}
-        algorithm = group.config.load(collective)
-        self._issue_all(
-            collective, algorithm, group.world(*mesh), plan, workers.elements, args, workers.cubes, workers.pes
-        )
+        algorithm, world = group.config.load(collective), group.world(*mesh)
+        self._issue_all(Work(collective, algorithm, world, plan, workers.elements, workers.cubes, workers.pes), args)
         if workers.copies:
             for rank in tensors if collective != "reduce" or root is None else [root]:
                 for tensor in tensors[rank][:outputs]:
                     self._spread(rank, tensor)
 
-    def _issue_all(
-        self,
-        collective: str,
-        algorithm: Algorithm,
-        world: World,
-        plan: Plan,
-        elements: int,
-        args: Mapping[int, tuple[Any, ...]],
-        cubes: Sequence[int],
-        pes: Sequence[int],
-    ) -> None:
-        group = self.group
-        figures = algorithm.arguments(group.world_size, elements, world.cube_w, world.cube_h, plan)
-        queues = group.queues(algorithm, world, cubes, pes)
+    def _issue_all(self, work: Work, args: Mapping[int, tuple[Any, ...]]) -> None:
+        """Launch the kernel on every rank's SIP; `args` is what each gets first."""
+        group, algorithm, world = self.group, work.algorithm, work.world
+        figures = algorithm.arguments(group.world_size, work.elements, world.cube_w, world.cube_h, work.plan)
+        queues = group.queues(algorithm, world, work.cubes, work.pes)
         launches = []
         for rank, sip in enumerate(group.sips):
             sent = (*args.get(rank, ()), *figures, rank, group.kind, group.sip_w, group.sip_h)
-            message = KernelLaunch(algorithm.name, sent, sip, tuple(cubes), tuple(pes))
+            message = KernelLaunch(algorithm.name, sent, sip, tuple(work.cubes), tuple(work.pes))
             launches.append(self._context.issue(message, algorithm.kernel, queues))
-        nbytes = elements * itemsize(plan.dtype) if args else 0
-        self._context.collectives.append(
-            Collective(collective, algorithm, group, world, plan, cubes[0], pes[0], nbytes, tuple(launches))
-        )
+        self._context.collectives.append(Collective(group, work, tuple(launches)))
 
     def _spread(self, rank: int, tensor: Tensor) -> None:
         """Give the result in a tensor's working copy to its other copies."""
