@@ -174,7 +174,8 @@ def _show(result: SweepResult, as_json: bool) -> None:
     if result.decided:
         click.echo(f"mode auto: {result.decided}")
     for path in files.values():
-        click.echo(f"wrote {path}")
+        if path.suffix != ".png":  # each beside its SVG
+            click.echo(f"wrote {path}")
 
 
 def _show_answers(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
