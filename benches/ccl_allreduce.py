@@ -10,6 +10,7 @@ import numpy as np
 
 from kernbench import DPPolicy, InputError, bench
 from kernbench.ccl import find_grid
+from kernbench.ccl.config import load_config
 from kernbench.dtypes import itemsize
 
 DEFAULT_BYTES = 4096
@@ -53,8 +54,9 @@ def run(
     slot_size=0,
     dtype="f16",
 ):
-    """`cubes` of each SIP take part (0: all); `n_slots` and `slot_size` of a ring are those of ccl.yaml unless given."""
-    elements, rest = divmod(bytes_per_pe, itemsize(dtype))
+    """`cubes` of each SIP take part (0: all); 0 bytes are the `n_elem` of ccl.yaml, 0 slots and bytes of one what it says."""
+    n_elem = load_config(settings={"algorithm": algorithm or None}).algorithm()[1].n_elem
+    elements, rest = divmod(bytes_per_pe or n_elem * itemsize(dtype), itemsize(dtype))
     if elements < 1 or rest:
         raise InputError(
             f"ccl-allreduce got bytes_per_pe={bytes_per_pe}; give a multiple of {itemsize(dtype)}, the size of {dtype}"

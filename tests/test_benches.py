@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernbench import InputError, RunResult, run
@@ -115,6 +117,13 @@ def test_slots_in_tcm_are_the_fastest_and_the_centre_beats_the_corner(sip_topolo
     in_tcm = took()
     assert in_tcm <= min(took(buffer_kind="sram"), took(buffer_kind="hbm"))
     assert in_tcm < took(root="corner")
+
+
+def test_no_bytes_are_those_of_the_algorithm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ccl.yaml").write_text("algorithms:\n  ring: {module: ring_allreduce, n_elem: 24}\n")
+    found = run("ccl-allreduce", "tiny", parameters={"bytes_per_pe": 0, "algorithm": "ring", "dtype": "f32"})
+    assert found.collectives[0]["bytes_per_pe"] == 96
 
 
 def test_six_sips_are_two_by_three() -> None:
