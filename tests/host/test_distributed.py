@@ -61,7 +61,7 @@ def test_all_reduce_is_the_sum_over_ranks_whatever_the_layout(layout: str, algor
     tensors = []
 
     def worker(rank: int, torch) -> None:
-        tensor = torch.randn((6, 700), "f32", LAYOUTS[layout], name=f"t{rank}")
+        tensor = torch.randn((5, 333), "f32", LAYOUTS[layout], name=f"t{rank}")
         tensors.append(tensor)
         torch.distributed.all_reduce(tensor)
         torch.expect(tensor, lambda: sum(t.initial() for t in tensors), 1e-4, every_copy=True)
@@ -71,6 +71,17 @@ def test_all_reduce_is_the_sum_over_ranks_whatever_the_layout(layout: str, algor
     (found,) = result.collectives
     assert (found["collective"], found["world_size"], found["participants"]) == ("all_reduce", sips, sips)
     assert found["latency_ns"] >= found["bound_ns"]
+
+
+@pytest.mark.parametrize("algorithm", ALL_REDUCES)
+@pytest.mark.parametrize("layout", ["split", "copies in a cube"])
+def test_parts_may_be_empty(algorithm: str, layout: str) -> None:
+    def worker(rank: int, torch) -> None:
+        tensor = torch.full((1, 3), rank + 1, "i32", LAYOUTS[layout])
+        torch.distributed.all_reduce(tensor)
+        torch.expect(tensor, np.full((1, 3), 6), every_copy=True)
+
+    assert right(spawn(worker, 3, algorithm=algorithm, verify=True))
 
 
 @pytest.mark.parametrize("op", ["sum", "prod", "min", "max"])
@@ -125,7 +136,7 @@ def test_the_hierarchy_on_every_topology(topology: str, grid: tuple[int, int], r
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("sips", [1, 2, 5])
 def test_the_other_collectives(layout: str, sips: int) -> None:
-    shape, dp = (6, 500), LAYOUTS[layout]
+    shape, dp = (5, 251), LAYOUTS[layout]
     given: dict[int, dict[str, list]] = {}
 
     def worker(rank: int, torch) -> None:
