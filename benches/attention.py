@@ -35,63 +35,61 @@ def prefill(q_ptr, k_ptr, v_ptr, o_ptr, pairs, tokens, group, dim, tile_tokens, 
     row, rows = (pair * tokens + first) * group, count * group
     at = row * dim * itemsize(dtype)
     q = tl.load(q_ptr + at, (rows, dim), dtype) * dim**-0.5
-    keys = first + count if causal else tokens
+    cache = Cache(k_ptr, v_ptr, pairs, tokens, block, programs_of(tl))
+    blocks = cache.find_blocks(pair, 0, -(-(first + count) // block) if causal else cache.per_pair)
     visible = Causal(tl, rows, group, first) if causal else None
-    _, total, values = attend(q, k_ptr, v_ptr, pair * tokens, (0, keys), block, dim, dtype, tl, visible)
+    _, total, values = attend(q, cache, blocks, dim, dtype, tl, visible)
     tl.store(o_ptr + at, values / total)
 
 
 def decode(q_ptr, k_ptr, v_ptr, o_ptr, m_ptr, l_ptr, a_ptr, pairs, context, group, dim, block, dtype, turn, tl):
     """The queries of one pair against a part of its context, or against all of it where PEs are few."""
-    splits = split_count(pairs, programs_of(tl))
-    if splits > 1:
-        pair, part = divmod(rank_of(tl), splits)
-        end = pairs
-    else:
-        first, end = part_of((0, pairs), rank_of(tl), programs_of(tl))  # those whose keys lie nearest
-        pair, part = first + turn, 0
-    if pair >= end:
+    cache = Cache(k_ptr, v_ptr, pairs, context, block, programs_of(tl))
+    mine = cache.share_out(rank_of(tl), turn)
+    if mine is None:
         return
+    pair, part = mine
     size = itemsize(dtype)
     q = tl.load(q_ptr + pair * group * dim * size, (group, dim), dtype) * dim**-0.5
-    keys = part_of((0, context), part, splits)
-    largest, total, values = attend(q, k_ptr, v_ptr, pair * context, keys, block, dim, dtype, tl)
-    if splits == 1:
+    blocks = cache.find_blocks(pair, *part_of((0, cache.per_pair), part, cache.splits))
+    largest, total, values = attend(q, cache, blocks, dim, dtype, tl)
+    if cache.splits == 1:
         tl.store(o_ptr + pair * group * dim * size, values / total)
         return
-    at = (pair * splits + part) * group * size
+    at = (cache.home(pair) * cache.splits + part) * group * size
     tl.store(m_ptr + at, largest)
     tl.store(l_ptr + at, total)
     tl.store(a_ptr + at * dim, values)
 
 
 def combine(o_ptr, m_ptr, l_ptr, a_ptr, pairs, splits, group, dim, dtype, tl):
-    """The parts of one pair's context become its output."""
-    for pair in range(*part_of((0, pairs), rank_of(tl), programs_of(tl))):
-        at = pair * splits * group * itemsize(dtype)
-        largest = tl.load(m_ptr + at, (splits, group, 1), dtype)
-        total = tl.load(l_ptr + at, (splits, group, 1), dtype)
-        values = tl.load(a_ptr + at * dim, (splits, group, dim), dtype)
-        weight = tl.exp(largest - tl.max(largest, axis=0))
-        mean = tl.sum(values * weight, axis=0) / tl.sum(total * weight, axis=0)
-        tl.store(o_ptr + pair * group * dim * itemsize(dtype), mean)
+    """The parts of a pair's context become its output, on the PE in whose memory they have been put."""
+    pair, place = divmod(rank_of(tl), programs_of(tl) // pairs)
+    if place or pair >= pairs:
+        return
+    at = rank_of(tl) * splits * group * itemsize(dtype)
+    largest = tl.load(m_ptr + at, (splits, group, 1), dtype)
+    total = tl.load(l_ptr + at, (splits, group, 1), dtype)
+    values = tl.load(a_ptr + at * dim, (splits, group, dim), dtype)
+    weight = tl.exp(largest - tl.max(largest, axis=0))
+    mean = tl.sum(values * weight, axis=0) / tl.sum(total * weight, axis=0)
+    tl.store(o_ptr + pair * group * dim * itemsize(dtype), mean)
 
 
-def attend(q, k_ptr, v_ptr, row, keys, block, dim, dtype, tl, visible=None):
-    """Keys from row + keys[0] to row + keys[1], block by block: (largest score, sum of weights, sum of weighted values)."""
+def attend(q, cache, blocks, dim, dtype, tl, visible=None):
+    """These blocks of keys and values, one by one: (largest score, sum of weights, sum of weighted values)."""
     rows = q.shape[0]
     largest, total, values = (tl.full((rows, width), value, dtype) for value, width in ((MASKED, 1), (0, 1), (0, dim)))
-    for first in range(*keys, block):
-        count = min(block, keys[1] - first)
-        at = (row + first) * dim * itemsize(dtype)
-        scores = tl.dot(q, tl.trans(tl.load(k_ptr + at, (count, dim), dtype)))
+    for first, count, row in blocks:
+        at = row * dim * itemsize(dtype)
+        scores = tl.dot(q, tl.trans(tl.load(cache.k_ptr + at, (count, dim), dtype)))
         if visible:
             scores = visible.mask(scores, first)
         before, largest = largest, tl.maximum(largest, tl.max(scores, axis=1))
         weights = tl.exp(scores - largest)
         kept = tl.exp(before - largest)
         total = tl.fma(total, kept, tl.sum(weights, axis=1))
-        values = tl.fma(values, kept, tl.dot(weights, tl.load(v_ptr + at, (count, dim), dtype)))
+        values = tl.fma(values, kept, tl.dot(weights, tl.load(cache.v_ptr + at, (count, dim), dtype)))
     return largest, total, values
 
 
@@ -138,9 +136,43 @@ def deal(pairs, tokens, tile_tokens, rank, programs):
     return [tiles[seat] for tiles, seat in zip(rounds, seats, strict=True) if seat < len(tiles)]
 
 
-def split_count(pairs, programs):
-    """Into how many parts the context of each pair is cut."""
-    return max(1, programs // pairs)
+class Cache:
+    """Keys and values in blocks: each lies whole in the memory of one PE, those of a pair near the PEs that work on it.
+
+    A tensor of them has room for as many blocks in each PE's part; blocks are spread over that room evenly. A team of PEs
+    works on each pair; in decode as many of them as it has parts. Where pairs outnumber PEs, a PE has several.
+    """
+
+    def __init__(self, k_ptr, v_ptr, pairs, keys, block, programs):
+        self.k_ptr, self.v_ptr = k_ptr, v_ptr
+        self.pairs, self.keys, self.block, self.programs = pairs, keys, block, programs
+        self.per_pair = -(-keys // block)
+        self.room = programs * -(-pairs * self.per_pair // programs)  # in blocks
+        self.team = max(1, programs // pairs)
+        self.splits = min(self.team, self.per_pair)
+
+    def row(self, pair, index):
+        """The first row of a block of a pair."""
+        return (pair * self.per_pair + index) * self.room // (self.pairs * self.per_pair) * self.block
+
+    def find_blocks(self, pair, first, end):
+        """(first key, how many, row in the tensor) of blocks of a pair."""
+        firsts = ((index, index * self.block) for index in range(first, end))
+        return [(key, min(self.block, self.keys - key), self.row(pair, index)) for index, key in firsts]
+
+    def share_out(self, rank, turn):
+        """The (pair, part of its context) of a PE in decode, or None."""
+        if self.team == 1:
+            first, end = part_of((0, self.pairs), rank, self.programs)
+            return (first + turn, 0) if first + turn < end else None
+        pair, place = divmod(rank, self.team)
+        part = -(-place * self.splits // self.team)
+        here = pair < self.pairs and part < self.splits and part * self.team // self.splits == place
+        return (pair, part) if here else None
+
+    def home(self, pair):
+        """The PE that puts the parts of a pair together: the first of its team."""
+        return pair * self.team
 
 
 # On the host
@@ -175,13 +207,14 @@ def run_prefill(
     group, tile_tokens = heads // kv_heads, max(1, tile // (heads // kv_heads))
     for sip, pairs in share_pairs(torch, users * kv_heads):
         with torch.device(sip):
-            q, k, v, o = make_tensors(torch, pairs, tokens * group, tokens, head_dim, dtype)
-            programs = torch.cubes_per_sip * torch.pes_per_cube
-            turns = max(len(deal(pairs, tokens, tile_tokens, rank, programs)) for rank in range(programs))
+            cache = Cache(0, 0, pairs, tokens, block, torch.cubes_per_sip * torch.pes_per_cube)
+            q, k, v, o = make_tensors(torch, cache, tokens * group, head_dim, dtype)
+            ranks = range(cache.programs)
+            turns = max(len(deal(pairs, tokens, tile_tokens, rank, cache.programs)) for rank in ranks)
             for turn in range(turns):
                 sizes = (pairs, tokens, group, head_dim, tile_tokens, block, causal, dtype, turn)
                 torch.launch("prefill", prefill, q, k, v, o, *sizes)
-            torch.expect(o, reference(q, k, v, pairs, tokens, group, causal))
+            torch.expect(o, reference(q, k, v, cache, tokens, group, causal))
 
 
 @bench("attention-decode", "Attention of one new token a user, grouped queries, the context cut among PEs")
@@ -196,16 +229,16 @@ def run_decode(torch, *, users=16, context=1024, heads=32, kv_heads=8, head_dim=
 
 def decode_pairs(torch, pairs, context, group, dim, block, dtype):
     """The pairs of one SIP."""
-    q, k, v, o = make_tensors(torch, pairs, group, context, dim, dtype)
-    programs = torch.cubes_per_sip * torch.pes_per_cube
-    splits = split_count(pairs, programs)
+    cache = Cache(0, 0, pairs, context, block, torch.cubes_per_sip * torch.pes_per_cube)
+    q, k, v, o = make_tensors(torch, cache, group, dim, dtype)
     widths = {"largest": 1, "total": 1, "values": dim}
-    parts = [torch.empty((pairs * splits * group, width), dtype, SPLIT, name=n) for n, width in widths.items()]
-    for turn in range(-(-pairs * splits // programs)):
+    rows = cache.programs * cache.splits * group
+    parts = [torch.empty((rows, width), dtype, SPLIT, name=name) for name, width in widths.items()]
+    for turn in range(-(-pairs // cache.programs)):
         torch.launch("decode", decode, q, k, v, o, *parts, pairs, context, group, dim, block, dtype, turn)
-    if splits > 1:
-        torch.launch("combine", combine, o, *parts, pairs, splits, group, dim, dtype)
-    torch.expect(o, reference(q, k, v, pairs, 1, group, causal=False))
+    if cache.splits > 1:
+        torch.launch("combine", combine, o, *parts, pairs, cache.splits, group, dim, dtype)
+    torch.expect(o, reference(q, k, v, cache, 1, group, causal=False))
 
 
 def check(name, heads, kv_heads, dtype, **sizes):
@@ -227,23 +260,25 @@ def share_pairs(torch, pairs):
     return [(sip, end - first) for sip, (first, end) in enumerate(parts) if first < end]
 
 
-def make_tensors(torch, pairs, queries, keys, dim, dtype):
-    """Q, K, V and the output of the pairs of a SIP, by rows over its PEs."""
-    sizes = {"q": queries, "k": keys, "v": keys}
-    made = [torch.randn((pairs * rows, dim), dtype, SPLIT, name=name) for name, rows in sizes.items()]
-    return *made, torch.empty((pairs * queries, dim), dtype, SPLIT, name="o")
+def make_tensors(torch, cache, queries, dim, dtype):
+    """Q, K, V and the output of the pairs of a SIP, by rows over its PEs; `queries` are rows of a pair."""
+    sizes = {"q": cache.pairs * queries, "k": cache.room * cache.block, "v": cache.room * cache.block}
+    made = [torch.randn((rows, dim), dtype, SPLIT, name=name) for name, rows in sizes.items()]
+    return *made, torch.empty((cache.pairs * queries, dim), dtype, SPLIT, name="o")
 
 
-def reference(q, k, v, pairs, tokens, group, causal):
+def reference(q, k, v, cache, tokens, group, causal):
     """What makes the output in one piece: softmax(q @ k.T / sqrt(dim)) @ v for each head of queries."""
+    rows = np.array([[cache.row(pair, i) for i in range(cache.per_pair)] for pair in range(cache.pairs)])
+    rows = (rows[..., None] + np.arange(cache.block)).reshape(cache.pairs, 1, -1)[..., : cache.keys]
 
     def make():
         dim = q.shape[-1]
-        queries = q.initial().astype(np.float32).reshape(pairs, tokens, group, dim).transpose(0, 2, 1, 3)
-        keys, values = (x.initial().astype(np.float32).reshape(pairs, 1, -1, dim) for x in (k, v))
+        queries = q.initial().astype(np.float32).reshape(cache.pairs, tokens, group, dim).transpose(0, 2, 1, 3)
+        keys, values = (x.initial().astype(np.float32)[rows] for x in (k, v))
         scores = queries @ keys.swapaxes(-1, -2) / np.sqrt(dim)
         if causal:
-            scores = np.where(np.tri(tokens, keys.shape[2], dtype=bool), scores, -np.inf)
+            scores = np.where(np.tri(tokens, cache.keys, dtype=bool), scores, -np.inf)
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
         return (weights @ values).transpose(0, 2, 1, 3).reshape(-1, dim)
