@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kernbench.ccl.config import load_config
 from kernbench.ccl.plan import OPS
 from kernbench.errors import InputError, RunError, suggest
 from kernbench.host.collectives import Collectives
@@ -72,6 +71,8 @@ class Distributed(Namespace):
         backpressure, n_slots, slot_size. Errors: InputError for another backend, a rank that is not the caller's, or a
         world size that is not the group's.
         """
+        from kernbench.ccl.config import load_config  # brings pydantic, which runs without ranks do not need
+
         if backend != BACKEND:
             known = suggest(str(backend), [BACKEND]) if isinstance(backend, str) else f"; known: {BACKEND}"
             raise InputError(f"torch.distributed has no backend {backend!r}{known}")
