@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kernbench.errors import InputError, KernelError
@@ -32,6 +33,30 @@ def test_all_pes_start_at_the_arrival_of_the_last(make: Make) -> None:
     arrived, opened = ([int(session.op_end_fs[row]) for row in column] for column in zip(*rows, strict=True))
     assert len(set(arrived)) > 1
     assert set(opened) == {max(arrived)}
+
+
+def test_a_launch_is_fanned_out_on_the_way_and_gathered_on_the_way_back(make: Make) -> None:
+    """One message from the host, one to each cube, one to each PE; back it is one from each, after those below it."""
+    torch = make()
+    torch.launch("busy", busy)
+    torch.synchronize()
+    program, machine, session = torch.driven.program, torch.driven.machine, torch.driven.session
+    ends: dict[str, list[int]] = {}
+    for row in np.flatnonzero((program.op[:, 0] == 2) & (program.op_tag == program.tag("launch"))):
+        name = machine.node_name[machine.edge_dst[machine.routing.edges(int(program.op[row, 1]))[-1]]]
+        ends.setdefault(name, []).append(int(session.op_end_fs[row]))
+    assert {name: len(found) for name, found in ends.items()} == {
+        "sip0.io0.io_cpu": 1 + 2,
+        **{f"sip0.cube{cube}.m_cpu": 1 + 2 for cube in (0, 1)},
+        **{f"sip0.cube{cube}.pe{pe}.pe_cpu": 1 for cube in (0, 1) for pe in (0, 1)},
+        "sip0.io0.pcie_ep": 1,
+    }
+    io_cpu = sorted(ends["sip0.io0.io_cpu"])
+    for cube in (0, 1):
+        m_cpu = sorted(ends[f"sip0.cube{cube}.m_cpu"])
+        pes = [ends[f"sip0.cube{cube}.pe{pe}.pe_cpu"][0] for pe in (0, 1)]
+        assert io_cpu[0] < m_cpu[0] < min(pes) < max(pes) < m_cpu[1] <= m_cpu[2] < io_cpu[2]
+    assert io_cpu[2] < ends["sip0.io0.pcie_ep"][0]
 
 
 def test_pe_exec_counts_from_the_barrier_to_the_last_pe(make: Make) -> None:

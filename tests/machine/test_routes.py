@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -226,3 +227,16 @@ def test_trees_are_kept(tiny):
     first = tiny.routing.tree(0, Intent.ALL)
     assert tiny.routing.tree(0, Intent.ALL) is first
     assert np.count_nonzero(first < 0) == 1  # all but the source are reached
+
+
+def test_the_farther_the_memory_the_longer_it_takes(machine):
+    """Own slice, another slice of the cube, the next cube, the next but one, the other package."""
+    places, pe = machine.places, machine.places.pe(0, 0, 0)
+    slices = [places.hbm(0, 0, 0), places.hbm(0, 0, 7), places.hbm(0, 1, 0), places.hbm(0, 2, 0), places.hbm(1, 0, 0)]
+    for kind in (RouteKind.READ, RouteKind.WRITE):
+        for nbytes in (256, 64 * 1024):
+            took = [
+                transfer_fs(machine, machine.routing.route(pe.dma, node, Intent.PE_DMA, kind), nbytes)
+                for node in slices
+            ]
+            assert all(nearer < farther for nearer, farther in pairwise(took))

@@ -140,3 +140,20 @@ def test_the_matrix_gives_the_same_ways_as_the_rows(intent):
     for source in range(0, machine.node_count, 7):
         dense = dijkstra.dense_distances(weights, source)
         assert np.array_equal(dense, dijkstra.sparse_distances(*rows[:3], source, -1))
+
+
+@pytest.mark.parametrize(
+    ("at", "router"),
+    [
+        ("[7.5, 2.0]", "r0c2"),  # as shipped: 0.75 mm from r0c2, 1.75 mm from r1c2
+        ("[7.5, 3.2]", "r1c2"),
+        ("[13.4, 12.2]", "r4c4"),
+        ("[11.0, 6.3]", "r2c4"),  # in the hole, beside r2c3, which is not there
+    ],
+)
+def test_what_has_a_place_joins_the_nearest_router(at, router):
+    machine = load_machine("sip_2x4x4", {"cube.m_cpu_mm": at, "cube.sram_mm": at, "sips.count": 1})
+    for part in ("m_cpu", "sram"):
+        node = machine.find_node(f"sip0.cube3.{part}")
+        (edge,) = np.flatnonzero(machine.edge_src == node)
+        assert machine.node_name[machine.edge_dst[edge]] == f"sip0.cube3.{router}"

@@ -53,6 +53,22 @@ def test_a_pe_pays_cpu_scheduler_and_translation() -> None:
     assert end_ns("tiny", "sip0.cube0.pe0:sip0.cube0.pe0:256") == [13.52]
 
 
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_each_pe_of_a_cube_has_the_whole_bandwidth_of_its_slice_whatever_the_others_do(kind: str) -> None:
+    flows = [f"sip0.cube3.pe{pe}:sip0.cube3.pe{pe}:1MiB:{kind}" for pe in range(8)]
+    (alone,) = end_ns("sip_2x4x4", flows[0])
+    assert 0.99 * 256 < (1 << 20) / alone < 256  # GB/s
+    assert end_ns("sip_2x4x4", *flows) == [alone] * 8
+
+
+def test_bandwidth_is_that_of_a_wire_and_not_of_the_node_it_leaves() -> None:
+    """A flow through router 1 meets others there: over its link they take turns, over another they do not."""
+    east = "0:2:4KiB"
+    (one,) = end_ns("mesh_8x8", east)
+    assert end_ns("mesh_8x8", east, "1:3:4KiB")[0] > one
+    assert end_ns("mesh_8x8", east, "1:9:4KiB", "17:1:4KiB")[0] == one
+
+
 def test_flows_of_a_pe_queue_on_its_channel_in_file_order() -> None:
     near, far = "sip0.cube0.pe0:sip0.cube0.pe0:4KiB", "sip0.cube0.pe0:sip0.cube1.pe0:4KiB"
     (one,), (other,) = end_ns("tiny", near), end_ns("tiny", far)
