@@ -205,6 +205,22 @@ def test_a_copy_is_complete_when_each_of_its_shards_is(make: Make) -> None:
     assert session.now_fs == ends.max()
 
 
+@pytest.mark.parametrize("op", ["host_write", "host_read"])
+def test_a_copy_is_one_message_a_shard_to_the_memory_of_its_address(make: Make, op: str) -> None:
+    torch = make()
+    x = torch.zeros((4, 4096), "i8", DPPolicy("row_wise", "row_wise"))
+    x.copy_(np.ones((4, 4096), np.int8))
+    x.numpy()
+    program, machine = torch.driven.program, torch.driven.machine
+    rows = program.op[(program.op[:, 0] == 2) & (program.op_tag == program.tag(op, "memory"))]
+    ways = [machine.routing.edges(int(route)) for route in rows[:, 1]]
+    memories = [machine.edge_dst[way[-1]] if op == "host_write" else machine.edge_src[way[0]] for way in ways]
+    assert memories == [machine.places.memory_of(shard.pa)[0] for shard in x.shards]
+    assert rows[:, 2].tolist() == [4096] * 4
+    passed = {machine.node_kind[machine.edge_dst[edge]] for way in ways for edge in way}
+    assert not passed & {"io_cpu", "m_cpu", "pe_cpu", "pe_dma"}
+
+
 def test_a_device_that_hangs_says_who_waits(make: Make) -> None:
     torch = make()
     torch.driven._streams[0].thread.wait(torch.driven.program.counter("a message that never comes"), 1)
