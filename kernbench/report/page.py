@@ -90,7 +90,7 @@ def _picture(name: str, path: Path) -> str:
     svg = path.read_text(encoding="utf-8")
     prefix = path.stem + "-"
     own = _OWN_IDS.sub(lambda found: found.group(0) + prefix, svg[svg.index("<svg") :])
-    return f"<figure><figcaption>{escape(name)}</figcaption>{own}</figure>"
+    return f"<figure><figcaption>{escape(name.capitalize())}</figcaption>{own}</figure>"
 
 
 def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -87,11 +87,15 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
         numeric = table[column].dtype.is_numeric()
         name = _heading(column) if column in COLUMNS else column.replace(".", ".\n")
         shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    shown.add_column("busy", justify="right")
+    rated = "achieved_tflops" not in columns
+    for heading in ("TFLOPS", "busy") if rated else ("busy",):
+        shown.add_column(heading, justify="right")
     shown.add_column("bottleneck", overflow="fold")
     for row in rows.iter_rows(named=True):
         busy = row["bottleneck_utilisation"]
-        cells = (_cell(column, row[column]) for column in columns)
+        cells = [_cell(column, row[column]) for column in columns]
+        if rated:
+            cells.append(_cell("achieved_tflops", row["achieved_tflops"]))
         shown.add_row(*cells, "" if busy is None else f"{busy:.0%}", row["bottleneck"] or "")
     return shown
 
@@ -99,11 +103,14 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
 def _cell(column: str, value: Any) -> str:
     if value is not None and column.endswith("_ns") and column in COLUMNS:
         return f"{value:,.1f}"
+    if value is not None and column == "achieved_tflops":
+        return f"{value:,.3f}"
     return figure(value)
 
 
 def _heading(column: str) -> str:
-    return column.replace("_ns", " ns").replace("achieved_", "").replace("_", " ")
+    words = column.replace("_ns", " ns").replace("achieved_", "").replace("_", " ")
+    return "TFLOPS" if words == "tflops" else words
 
 
 def _empty(title: str) -> Table:

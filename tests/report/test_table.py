@@ -28,8 +28,8 @@ def test_points_are_ranked_by_the_objective_without_those_that_failed() -> None:
 def test_the_best_points_show_what_varies_and_what_limits() -> None:
     lines = shown(best_points(table(lambda m: 1000.0 * m, M=[2, 1]), [LATENCY], most=1))
     assert lines[0] == "best 1 of 2 points by latency_ns"
-    assert lines[2].split() == ["M", "latency", "ns", "busy", "bottleneck"]
-    assert lines[4].split() == ["1", "1,000.0", "80%", "sip0.cube0.hbm_ctrl.pe0"]
+    assert lines[2].split() == ["M", "latency", "ns", "TFLOPS", "busy", "bottleneck"]
+    assert lines[4].split() == ["1", "1,000.0", "1.000", "80%", "sip0.cube0.hbm_ctrl.pe0"]
 
 
 def test_a_long_front_is_cut_and_says_so() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.sweep.axis import linspace, logspace, stepped
+from kernbench.sweep.axis import Span, linspace, logspace, stepped
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,28 @@ def test_between_integers_lie_integers_each_once() -> None:
 def test_what_makes_no_axis_says_why(make: object, sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
         make()  # type: ignore[operator]
+    assert str(caught.value) == sentence
+
+
+def test_a_span_of_integers_has_equal_shares() -> None:
+    span = Span(1, 4)
+    assert [span.at(share) for share in (0.0, 0.24, 0.26, 0.5, 0.76, 1.0)] == [1, 1, 2, 3, 4, 4]
+
+
+def test_a_span_of_numbers_has_twelve_digits_and_ends() -> None:
+    assert Span(0.0, 1.0).at(1 / 3) == 0.333333333333
+    assert [Span(8, 32.0, logarithmic=True).at(share) for share in (0.0, 0.5, 1.0)] == [8.0, 16.0, 32.0]
+    assert Span(1, 1000, logarithmic=True).at(0.5) == 22
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "logarithmic", "sentence"),
+    [
+        (2, 2, False, "a span goes from a smaller number to a larger, not from 2 to 2"),
+        (0, 2, True, "a span of scale log begins above 0, not at 0"),
+    ],
+)
+def test_a_span_without_numbers_is_refused(low: int, high: int, logarithmic: bool, sentence: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Span(low, high, logarithmic)
     assert str(caught.value) == sentence

@@ -138,3 +138,58 @@ def test_what_cannot_be_zipped(tmp_path: Path) -> None:
 def test_an_unknown_grid_names_the_known() -> None:
     with pytest.raises(InputError, match=r"^unknown sweep 'quikstart'; did you mean 'quickstart'\?"):
         load_grid("quikstart")
+
+
+def test_what_a_grid_asks() -> None:
+    grid = load_grid(
+        {
+            "bench": "toy",
+            "method": "sobol",
+            "samples": 8,
+            "seed": 3,
+            "parameters": {"M": {"min": 1, "max": 9, "when": "N > 1"}, "N": [1, 2]},
+            "constraints": "M < 8",
+            "derived": {"cost": "M * 2", "one": 1},
+            "objectives": ["min latency_ns", "max achieved_gbs"],
+            "baseline": {"N": 1},
+        }
+    )
+    assert (grid.method, grid.samples, grid.seed) == ("sobol", 8, 3)
+    assert grid.axes[0].span is not None
+    assert grid.axes[0].when is not None
+    assert [derived.expression.text for derived in grid.derived] == ["M * 2", "1"]
+    assert list(map(str, grid.objectives)) == ["min latency_ns", "max achieved_gbs"]
+    assert [(axis.name, axis.values) for axis in grid.baseline] == [("N", (1,))]
+
+
+@pytest.mark.parametrize("objectives", [{"cost": "max"}, ["max cost"], "max cost"])
+def test_objectives_are_written_in_three_ways(objectives: object) -> None:
+    grid = load_grid({"bench": "toy", "objectives": objectives})
+    assert [(one.column, one.least) for one in grid.objectives] == [("cost", False)]
+
+
+def test_what_is_wrong_with_a_question(tmp_path: Path) -> None:
+    assert refusal(
+        tmp_path, "bench: toy\nmethod: sobol\nbatch: 3\nparameters: {M: {min: 3, max: 1}}\nderived: {a: M <}\n"
+    ) == [
+        "grid.yaml:2:9: method sobol takes samples: say how many",
+        "grid.yaml:3:1: batch: goes with method optimise, not with sobol",
+        "grid.yaml:4:14: M: a span goes from a smaller number to a larger, not from 3 to 1",
+        "grid.yaml:5:14: 'M <' is not an expression (invalid syntax)",
+    ]
+    assert refusal(tmp_path, "bench: toy\nseed: 3\n") == [
+        "grid.yaml:2:1: seed: goes with method random, sobol, latin, optimise, not with grid"
+    ]
+    assert refusal(tmp_path, "bench: toy\nobjectives: [fast]\n") == [
+        "grid.yaml:2:13: objectives: got 'fast', expected min or max and a column, such as 'min latency_ns'"
+    ]
+    assert refusal(tmp_path, "bench: toy\nderived: {a b: 1}\n") == [
+        "grid.yaml:2:1: derived: 'a b' is no name for a column; write letters, digits and _"
+    ]
+    assert refusal(tmp_path, "bench: toy\nparameters: {M: {min: 1, max: 3, scale: log}}\n") == [
+        "grid.yaml:2:14: M: scale goes with min and max without a step, and with a method that draws; use logspace"
+    ]
+    text = "bench: toy\nmethod: random\nsamples: 3\nparameters: {M: {min: 1, max: 3}, N: [1, 2]}\nzip: [M, N]\n"
+    assert refusal(tmp_path, text) == [
+        "grid.yaml:5:6: zip: M is drawn from a span; list its values to vary it together with others"
+    ]

@@ -156,3 +156,21 @@ def test_the_key_follows_the_sheets_and_classes_that_points_choose(
     sheet.write_text(sheet.read_text().replace("5", "4"))
     keys += [point.key for point in points(grid)]
     assert len(set(keys)) == 6
+
+
+def test_objectives_and_baselines_name_what_is_there(tmp_path: Path) -> None:
+    given = fakes.toy_grid(tmp_path, M=[1, 2])
+    with pytest.raises(InputError) as caught:
+        points({**given, "objectives": {"latency": "min"}, "baseline": {"N": 2, "M": "x"}})
+    lines = str(caught.value).split("\n")
+    assert lines[0] == "grid: parameter 'M' of bench 'toy' is int, as its default 1; got 'x'"
+    assert lines[1].startswith("grid: objectives: 'latency' is no column; did you mean 'latency_ns'?")
+    assert lines[2] == "grid: baseline: 'N' is not among the parameters; known: M"
+
+
+def test_every_row_carries_what_it_came_from(tmp_path: Path) -> None:
+    stamp = read_inputs(load_grid(fakes.toy_grid(tmp_path, M=1))).stamp
+    assert list(stamp) == ["bench_digest", "topology_digest", "kernbench"]
+    assert [len(stamp[name]) for name in ("bench_digest", "topology_digest")] == [16, 16]
+    version, plus, digest = stamp["kernbench"].partition("+")
+    assert (version[0].isdigit(), plus, len(digest)) == (True, "+", 16)

@@ -225,3 +225,12 @@ def test_a_point_of_a_sweep_is_a_run(tmp_path: Path) -> None:
         alone = kernbench.run("gemm-single-pe", "tiny", parameters={"M": row["M"]}, overrides=fields)
         for column in ("latency_ns", "pe_exec_ns", "bottleneck", "achieved_tflops", "events", "flit_hops"):
             assert row[column] == getattr(alone, column)
+
+
+@pytest.mark.slow
+def test_a_table_may_be_scanned_on_the_disk(tmp_path: Path) -> None:
+    grid = {"bench": "gemm-single-pe", "topology": "tiny", "parameters": {"M": [32, 64]}}
+    whole = kernbench.sweep(grid, tmp_path / "out")
+    lazy = kernbench.sweep(grid, tmp_path / "out", lazy=True)
+    assert isinstance(lazy, polars.LazyFrame)
+    assert lazy.filter(polars.col("M") == 64).collect().equals(whole.filter(polars.col("M") == 64))
