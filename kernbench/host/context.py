@@ -66,6 +66,10 @@ class RuntimeContext(Namespace):
         **dict.fromkeys(
             ("nn", "optim", "autograd", "backward"), "kernels are launched by torch.launch; see docs/host.md"
         ),
+        **dict.fromkeys(
+            ("float16", "half", "float32", "float", "bfloat16", "int8", "int16", "int32", "uint8", "uint16", "uint32"),
+            "element types are names, such as dtype='f16'",
+        ),
         "tensor": "give numbers with torch.from_numpy",
     }
     DPPolicy = DPPolicy

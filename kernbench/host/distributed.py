@@ -27,9 +27,11 @@ _GROUPS = "there is one process group, of all ranks"
 _OBJECTS = "only tensors travel; give Python values to workers as args of torch.multiprocessing.spawn"
 
 
-class ReduceOp:
+class ReduceOp(Namespace):
     """The reductions, by PyTorch's names."""
 
+    title: ClassVar[str] = "torch.distributed.ReduceOp"
+    refused: ClassVar = {"AVG": "use SUM and divide the terms before, or the sum afterwards"}
     SUM, PRODUCT, MIN, MAX = "sum", "prod", "min", "max"
 
 
@@ -48,7 +50,7 @@ class Distributed(Namespace):
             ("all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list"), _OBJECTS
         ),
     }
-    ReduceOp = ReduceOp
+    ReduceOp = ReduceOp()
 
     def __init__(self, context: RuntimeContext) -> None:
         self._context = context

@@ -321,6 +321,14 @@ def test_other_backends_are_refused_by_name() -> None:
             lambda torch: torch.distributed.all_reduce(np.ones(2)),
             "all_reduce got array([1., 1.]); give tensors of this run",
         ),
+        (
+            lambda torch: torch.distributed.all_reduce(torch.ones(8), torch.distributed.ReduceOp.AVG),
+            "torch.distributed.ReduceOp has no 'AVG': use SUM and divide the terms before, or the sum afterwards",
+        ),
+        (
+            lambda torch: torch.ones(8, torch.float16),
+            "torch has no 'float16': element types are names, such as dtype='f16'",
+        ),
         (lambda torch: torch.distributed.broadcast(torch.ones(8), 2), "broadcast got rank 2; ranks are 0 to 1"),
         (
             lambda torch: torch.distributed.all_gather([torch.ones(8)], torch.ones(8)),
