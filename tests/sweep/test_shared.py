@@ -1,0 +1,106 @@
+"""Points that share a structure against each run by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kernbench
+from kernbench.machine.variants import Variants
+from kernbench.sweep.point import Point
+from kernbench.sweep.row import FIGURES
+from kernbench.sweep.run import run_sweep
+from kernbench.sweep.shared import find_structure, identify
+from kernbench.sweep.work import run_point
+
+FIELDS = sorted(Variants("tiny", {}).fields)
+BENCH = "vector-add"
+
+
+def point(overrides: dict[str, Any], mode: str = "hybrid", **parameters: Any) -> Point:
+    return Point(0, "key", BENCH, "tiny", mode, {"n": 4096, "dtype": "f16", **parameters}, overrides)
+
+
+@pytest.mark.slow
+@settings(max_examples=15, deadline=None)
+@given(st.dictionaries(st.sampled_from(FIELDS), st.floats(0.05, 2000), max_size=5), st.sampled_from(["hybrid", "flit"]))
+def test_a_shared_run_gives_what_the_point_gives_by_itself(figures, mode):
+    shared = find_structure(point(figures, mode)).run(point(figures, mode))
+    alone = run_point(point(figures, mode))
+    for name in set(FIGURES) - {"wall_s"}:
+        assert getattr(shared, name, None) == getattr(alone, name, None), name
+
+
+def test_what_makes_a_structure() -> None:
+    one = identify(point({"hbm.channels": 4, "noc.gbs": 100}))
+    assert one == identify(point({"noc.gbs": 7, "hbm.channels": 4, "ucie.overhead_ns": 3}))
+    assert one != identify(point({"hbm.channels": 8, "noc.gbs": 100}))
+    assert one != identify(point({"hbm.channels": 4, "noc.gbs": 100}, n=8192))
+    assert find_structure(point({"noc.gbs": 1})) is find_structure(point({"noc.gbs": 2}))
+    assert find_structure(point({"noc.gbs": 1})) is not find_structure(point({"noc.gbs": 2, "hbm.channels": 4}))
+
+
+LOOKS = """
+from kernbench import bench, DPPolicy
+
+def kernel(x_ptr, n, tl):
+    tl.store(x_ptr, tl.load(x_ptr, (n,), "f16") * 2)
+
+@bench("looks", "decides by a figure of the machine, or by a number it has computed")
+def run(torch, *, n=64, how="figure"):
+    x = torch.ones((4 * n,), dp=DPPolicy(num_cubes=1, num_pes=1))
+    torch.launch("first", kernel, x, n)
+    fast = torch.driven.machine.figures["noc.gbs"] > 100 if how == "figure" else x.numpy().sum() > 0
+    torch.launch("second", kernel, x, 2 * n if fast else n)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["hybrid", "analytic"])
+@pytest.mark.parametrize("how", ["figure", "number"])
+def test_a_bench_that_asks_the_machine_is_run_by_itself(tmp_path: Path, how: str, mode: str) -> None:
+    bench = tmp_path / "looks.py"
+    bench.write_text(LOOKS, encoding="utf-8")
+    gbs = [50, 90, 150, 200]
+    grid = {"name": "g", "bench": str(bench), "topology": "tiny", "mode": mode}
+    grid |= {"parameters": {"topology.noc.gbs": gbs, "how": how}}
+    table = run_sweep(grid, tmp_path / "out", 1).table
+    if how == "number" and mode == "analytic":
+        assert table["status"].to_list() == ["error"] * 4
+        return
+    alone = [
+        kernbench.run(bench, "tiny", mode=mode, parameters={"how": how}, overrides={"noc.gbs": value}) for value in gbs
+    ]
+    assert table["latency_ns"].to_list() == [result.latency_ns for result in alone]
+    assert table["program_digest"].to_list() == [result.program_digest for result in alone]
+
+
+ROWS = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns", "events", "flit_hops", "program_digest", "bottleneck_part")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["hybrid", "analytic"])
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(names=st.lists(st.sampled_from(FIELDS), unique=True, min_size=2, max_size=2), seed=st.integers(0, 999))
+def test_the_rows_of_a_sweep_are_those_of_single_runs(tmp_path_factory, mode, names, seed):
+    rng = np.random.default_rng(seed)
+    axes = {f"topology.{name}": [float(f"{x:.4g}") for x in rng.uniform(0.5, 300, 9)] for name in names}
+    grid = {"name": "g", "bench": "matmul-composite", "topology": "tiny", "mode": mode}
+    grid |= {"parameters": {"M": [64, 96], "N": 64, "K": 64, **axes}}
+    table = run_sweep(grid, tmp_path_factory.mktemp("out"), 1).table
+    assert len(table) == 162  # 81 a structure: bounds are evaluated together
+    for row in table[rng.choice(162, 3, replace=False).tolist()].iter_rows(named=True):
+        alone = kernbench.run(
+            "matmul-composite",
+            "tiny",
+            mode=mode,
+            parameters={name: row[name] for name in "MNK"},
+            overrides={name: row[f"topology.{name}"] for name in names},
+        )
+        assert [row[name] for name in ROWS] == [getattr(alone, name) for name in ROWS]
+        assert row["fidelity"] == mode
