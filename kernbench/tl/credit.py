@@ -35,11 +35,11 @@ def _byte(machine: Machine, edge: int) -> tuple[str, float]:
     kinds = machine.node_kind
     field = link_field(kinds[machine.edge_src[edge]], kinds[machine.edge_dst[edge]])
     if field is None or field not in machine.figures:
-        return "ns", 1 / machine.edge_gbs[edge]
-    return f"{field.removesuffix('.gbs')}.byte", machine.figures[field] / machine.edge_gbs[edge]
+        return "ns", 1 / float(machine.edge_gbs[edge])
+    return f"{field.removesuffix('.gbs')}.byte", machine.figures[field] / float(machine.edge_gbs[edge])
 
 
 def _overhead(machine: Machine, node: int) -> tuple[str, float]:
     """The overhead of a node, as an amount of a figure."""
-    figure, overhead_fs = f"{part_of_node(machine.node_kind[node])}.overhead", machine.node_overhead_fs[node]
+    figure, overhead_fs = f"{part_of_node(machine.node_kind[node])}.overhead", int(machine.node_overhead_fs[node])
     return (figure, 1) if machine.figures.get(figure) == overhead_fs else ("ns", overhead_fs / FS_PER_NS)

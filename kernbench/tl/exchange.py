@@ -15,8 +15,9 @@ from kernbench.tl.watch import choose
 
 if TYPE_CHECKING:
     from kernbench.program.notes import Recv, Send
-    from kernbench.tl.ipcq import Ports, Queue
+    from kernbench.tl.ipcq import Ports
     from kernbench.tl.pe import PeContext
+    from kernbench.tl.queue import Queue
     from kernbench.tl.watch import Pause
 
 _EXEC, _MOVE, _WAIT, _PIPE = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT), int(Op.PIPE)  # plain ints: see `lower`

@@ -1,9 +1,6 @@
-"""Queues between PEs: who a PE's neighbours are by direction, and what is known of each queue while kernels are lowered.
+"""Who a PE's neighbours are, by direction: the tables that PEs are told, and the queues that follow from them.
 
-A queue leads from one PE, for which it has a direction, to another, which calls the way back by the opposite direction. Its
-slots are at the receiving end. All counting is from the beginning, never down: message k may be sent when k - slots have been
-given back and is there when k + 1 have arrived, so both ends of a recorded kernel know what to wait for before anything runs.
-Slots are given back in the order of their messages, whatever the order in which those are taken.
+A queue leads from one PE, for which it has a direction, to another, which calls the way back by the opposite direction.
 """
 
 from __future__ import annotations
@@ -13,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kernbench.errors import InputError, suggest
-from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.places import pe_path
-from kernbench.tl.credit import credit_terms
+from kernbench.tl.queue import Queue
 from kernbench.tl.watch import Watcher
 
 if TYPE_CHECKING:
@@ -59,99 +55,16 @@ class Ring:
         """Bytes of all slots."""
         return self.n_slots * self.slot_bytes
 
+    @property
+    def slots(self) -> tuple[int, int, str]:
+        """What both ends must agree on: how many slots, of how many bytes, in which memory."""
+        return self.n_slots, self.slot_bytes, self.tier
+
 
 NeighbourTable = Mapping[str, Ring]  # of one PE, by direction
 Where = tuple[int, int, int]  # sip, cube, pe
-PlaceRing = Callable[
-    [Where, Ring], int
-]  # finds room for a ring of a PE; answers where it begins in the memory of its tier
-Terms = tuple[tuple[str, float], ...]
-
-
-class Queue:
-    """One queue between two PEs, and how many messages kernels have put in and taken out so far."""
-
-    __slots__ = (
-        "_durations",
-        "_program",
-        "_returned",
-        "_taken",
-        "arrived",
-        "credit",
-        "credited",
-        "first_address",
-        "home",
-        "name",
-        "read",
-        "received",
-        "ring",
-        "route",
-        "sent",
-        "sizes",
-        "source",
-        "target",
-        "write",
-    )
-
-    def __init__(
-        self, program: Program, source: Where, direction: str, target: Where, ring: Ring, address: int, time: str
-    ) -> None:
-        machine = program.machine
-        sender, receiver = machine.places.pe(*source), machine.places.pe(*target)
-        self.name = f"{time}{_path(source)}:{direction}"
-        self.source, self.target = f"{_path(source)} (its {direction})", f"{_path(target)} (its {ring.opposite})"
-        self.ring = ring
-        self._program = program
-        self._durations: dict[tuple[int, bool], int] = {}  # by bytes, and whether they are written
-        self.first_address = address
-        self.sent = self.received = 0
-        self.sizes: dict[int, int] = {}  # bytes of messages of which only one end has spoken, by number
-        self.arrived = program.counter(f"messages from {self.source} at {self.target}")
-        self.credited = program.counter(f"slots that {self.target} gives back to {self.source}")
-        self.route = machine.routing.route(sender.dma, receiver.dma, Intent.PE_DMA, RouteKind.MESSAGE)
-        self.home = machine.routing.route(receiver.dma, sender.dma, Intent.PE_DMA, RouteKind.MESSAGE)
-        self.credit = program.duration(*credit_terms(machine, receiver.dma, sender.dma, ring.credit_bytes))
-        self.write, self.read = _servers(receiver, ring.tier)
-        self._taken: set[int] = set()
-        self._returned = 0
-
-    def address(self, index: int) -> int:
-        """Where the slot of a message is in its memory."""
-        return self.first_address + index % self.ring.n_slots * self.ring.slot_bytes
-
-    def write_duration(self, nbytes: int) -> int:
-        """What writing a slot takes, as a duration of the program."""
-        return self._durations.get((nbytes, True)) or self._find_duration(nbytes, write=True)
-
-    def read_duration(self, nbytes: int) -> int:
-        """What reading a slot takes, as a duration of the program."""
-        return self._durations.get((nbytes, False)) or self._find_duration(nbytes, write=False)
-
-    def _find_duration(self, nbytes: int, *, write: bool) -> int:
-        tier, costs = self.ring.tier, self._program.machine.costs
-        port = costs.write if write else costs.read
-        terms = port(nbytes) if tier == "tcm" else _bank_terms(tier, nbytes)
-        found = self._durations[nbytes, write] = self._program.duration(*terms)
-        return found
-
-    def give_back(self, index: int) -> int:
-        """How many slots become free in order when a message is taken."""
-        if index == self._returned and not self._taken:
-            self._returned += 1
-            return 1
-        self._taken.add(index)
-        before = self._returned
-        while self._returned in self._taken:
-            self._taken.remove(self._returned)
-            self._returned += 1
-        return self._returned - before
-
-    def agree(self, index: int, nbytes: int) -> int | None:
-        """Note what one end thinks a message has; answers what the other end thinks, if that differs."""
-        other = self.sizes.pop(index, None)
-        if other is None:
-            self.sizes[index] = nbytes
-        return None if other in (None, nbytes) else other
+# Finds room for a ring of a PE; answers where it begins in the memory of its tier.
+PlaceRing = Callable[[Where, Ring], int]
 
 
 class Ipcq:
@@ -243,31 +156,32 @@ def check_tables(machine: Machine, tables: Mapping[Where, NeighbourTable]) -> No
     for where, table in tables.items():
         machine.places.pe(*where)
         for direction, ring in table.items():
-            entry = f"the neighbour table of {_path(where)} has {direction!r}"
-            if direction not in DIRECTIONS:
-                raise InputError(f"{entry}, which is no direction{suggest(str(direction), DIRECTIONS)}")
-            there = (ring.sip, ring.cube, ring.pe)
-            machine.places.pe(*there)
-            back = tables.get(there, {}).get(ring.opposite)
-            if back is None or (back.sip, back.cube, back.pe, back.opposite) != (*where, direction):
-                raise InputError(
-                    f"{entry} leading to {_path(there)}, whose {ring.opposite!r} does not lead back; "
-                    "give both ends an entry for each other"
-                )
-            if (back.n_slots, back.slot_bytes, back.tier) != (ring.n_slots, ring.slot_bytes, ring.tier):
-                raise InputError(
-                    f"{entry} with {ring.n_slots} slots of {ring.slot_bytes} bytes in {ring.tier}, but {_path(there)} has "
-                    f"{back.n_slots} of {back.slot_bytes} in {back.tier} for it; give both ends the same"
-                )
+            _check_entry(machine, tables, where, direction, ring)
 
 
-def _servers(place: PePlace, tier: str) -> tuple[int, int]:
-    """What writes the slots of a PE, and what reads them."""
-    return (place.tcm_write, place.tcm_read) if tier == "tcm" else (place.ipcq_write, place.ipcq_read)
+def _check_entry(
+    machine: Machine, tables: Mapping[Where, NeighbourTable], where: Where, direction: str, ring: Ring
+) -> None:
+    there = (ring.sip, ring.cube, ring.pe)
+    machine.places.pe(*there)
+    back = tables.get(there, {}).get(ring.opposite)
+    leads_back = back is not None and (back.sip, back.cube, back.pe, back.opposite) == (*where, direction)
+    if direction not in DIRECTIONS:
+        raise InputError(f"{_entry(where, direction)}, which is no direction{suggest(str(direction), DIRECTIONS)}")
+    if back is None or not leads_back:
+        raise InputError(
+            f"{_entry(where, direction)} leading to {_path(there)}, whose {ring.opposite!r} does not lead back; "
+            "give both ends an entry for each other"
+        )
+    if back.slots != ring.slots:
+        raise InputError(
+            f"{_entry(where, direction)} with {ring.n_slots} slots of {ring.slot_bytes} bytes in {ring.tier}, but "
+            f"{_path(there)} has {back.n_slots} of {back.slot_bytes} in {back.tier} for it; give both ends the same"
+        )
 
 
-def _bank_terms(tier: str, nbytes: int) -> Terms:
-    return ((f"pe_ipcq.{tier}_byte", nbytes), (f"pe_ipcq.{tier}_hop_byte", nbytes), (f"pe_ipcq.{tier}_access", 1))
+def _entry(where: Where, direction: str) -> str:
+    return f"the neighbour table of {_path(where)} has {direction!r}"
 
 
 def _path(where: Where) -> str:

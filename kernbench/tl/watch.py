@@ -14,7 +14,8 @@ from kernbench.tl.errors import fail
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program, Thread
-    from kernbench.tl.ipcq import Ports, Queue
+    from kernbench.tl.ipcq import Ports
+    from kernbench.tl.queue import Queue
 
 Pause = Callable[[], object]  # called with an ask as the thread's last row; returns when it is answered
 

@@ -46,6 +46,31 @@ def test_flush_moves_rows_by_thread(program: Program):
         a.find_row(3)
 
 
+def test_a_token_is_a_plan_written_as_rows(program: Program):
+    thread = program.thread("t")
+    row = (Op.EXEC, 0, 0, NONE, 0, 0, 0, 0)
+    first, second = program.token(row, (0,), {"a": 1}), program.token(row * 2, (0, 0), {})
+    third = program.plan(np.array([row], np.int64), np.array([0, 1]), np.zeros(1, np.int32), {})
+    fourth = program.token(row, (0,), {})
+    thread.pipe(first)
+    program.flush()
+    assert (first, second, third, fourth) == (0, 1, 2, 3)
+    assert program.plan_notes[0] == {"a": 1}
+    assert program.plan_rows == [0, 1, 3, 4]
+    code = program.code()
+    assert code.plan_start.tolist() == [0, 1, 2, 3, 4]
+    assert (code.token_start.tolist(), code.token_end.tolist()) == ([0, 1, 3, 4], [1, 3, 4, 5])
+    assert program.op_thread.tolist() == [NONE] * 5 + [thread.id]
+
+
+def test_rows_may_bring_their_note(program: Program):
+    thread = program.thread("t")
+    mark = (Op.MARK, 0, 0, 0, 0, 0, 0, 0)
+    thread.extend(mark, (0,))
+    assert thread.extend(mark * 3, (0, 0, 0), 2, {"a": 1}) == 1
+    assert thread.notes == {3: {"a": 1}}
+
+
 def test_code_is_of_what_has_been_flushed(program: Program):
     thread = program.thread("t")
     rows = np.array([[Op.EXEC, 0, 0, NONE, 0, 0, 0, 0]] * 3, np.int64)

@@ -5,7 +5,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.tl.ipcq import Ring, check_tables
-from tests.tl.mesh import A, B, C, Mesh, line
+from tests.tl.mesh import A, B, C, line
 
 
 def refused(tables, topology="tiny"):
@@ -60,20 +60,3 @@ def test_a_ring_has_slots(changed, sentence):
     with pytest.raises(InputError) as caught:
         Ring(*B, "W", **changed)
     assert str(caught.value) == sentence
-
-
-def test_slots_are_given_back_in_order():
-    queue = Mesh(line(A, B)).ipcq.queue(A, "E")
-    assert [queue.give_back(index) for index in (1, 2, 0, 4, 3, 5)] == [0, 0, 3, 0, 2, 1]
-
-
-def test_ends_that_disagree_are_found_by_the_second():
-    queue = Mesh(line(A, B)).ipcq.queue(A, "E")
-    assert (queue.agree(0, 16), queue.agree(0, 16)) == (None, None)
-    assert (queue.agree(1, 16), queue.agree(1, 32)) == (None, 16)
-
-
-def test_slots_go_round():
-    queue = Mesh(line(A, B, n_slots=3, slot_bytes=64)).ipcq.queue(A, "E")
-    first = queue.address(0)
-    assert [queue.address(index) - first for index in range(5)] == [0, 64, 128, 0, 64]

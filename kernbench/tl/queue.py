@@ -1,0 +1,116 @@
+"""A queue between two PEs, as it is known while kernels are lowered.
+
+Its slots are at the receiving end. All counting is from the beginning, never down: message k may be sent when k - slots have
+been given back and is there when k + 1 have arrived, so both ends of a recorded kernel know what to wait for before anything
+runs. Slots are given back in the order of their messages, whatever the order in which those are taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.places import pe_path
+from kernbench.tl.credit import credit_terms
+
+if TYPE_CHECKING:
+    from kernbench.machine.places import PePlace
+    from kernbench.program.program import Program
+    from kernbench.tl.ipcq import Ring, Where
+
+Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
+
+
+class Queue:
+    """One queue between two PEs, and how many messages kernels have put in and taken out so far."""
+
+    __slots__ = (
+        "_durations",
+        "_program",
+        "_returned",
+        "_taken",
+        "arrived",
+        "credit",
+        "credited",
+        "first_address",
+        "home",
+        "name",
+        "read",
+        "received",
+        "ring",
+        "route",
+        "sent",
+        "sizes",
+        "source",
+        "target",
+        "write",
+    )
+
+    def __init__(
+        self, program: Program, source: Where, direction: str, target: Where, ring: Ring, address: int, time: str
+    ) -> None:
+        machine = program.machine
+        sender, receiver = machine.places.pe(*source), machine.places.pe(*target)
+        self.name = f"{time}{pe_path(*source)}:{direction}"
+        self.source, self.target = f"{pe_path(*source)} (its {direction})", f"{pe_path(*target)} (its {ring.opposite})"
+        self.ring = ring
+        self._program = program
+        self._durations: dict[tuple[int, bool], int] = {}  # by bytes, and whether they are written
+        self.first_address = address
+        self.sent = self.received = 0
+        self.sizes: dict[int, int] = {}  # bytes of messages of which only one end has spoken, by number
+        self.arrived = program.counter(f"messages from {self.source} at {self.target}")
+        self.credited = program.counter(f"slots that {self.target} gives back to {self.source}")
+        self.route = machine.routing.route(sender.dma, receiver.dma, Intent.PE_DMA, RouteKind.MESSAGE)
+        self.home = machine.routing.route(receiver.dma, sender.dma, Intent.PE_DMA, RouteKind.MESSAGE)
+        self.credit = program.duration(*credit_terms(machine, receiver.dma, sender.dma, ring.credit_bytes))
+        self.write, self.read = _servers(receiver, ring.tier)
+        self._taken: set[int] = set()
+        self._returned = 0
+
+    def address(self, index: int) -> int:
+        """Where the slot of a message is in its memory."""
+        return self.first_address + index % self.ring.n_slots * self.ring.slot_bytes
+
+    def write_duration(self, nbytes: int) -> int:
+        """What writing a slot takes, as a duration of the program."""
+        return self._durations.get((nbytes, True)) or self._find_duration(nbytes, write=True)
+
+    def read_duration(self, nbytes: int) -> int:
+        """What reading a slot takes, as a duration of the program."""
+        return self._durations.get((nbytes, False)) or self._find_duration(nbytes, write=False)
+
+    def _find_duration(self, nbytes: int, *, write: bool) -> int:
+        tier, costs = self.ring.tier, self._program.machine.costs
+        port = costs.write if write else costs.read
+        terms = port(nbytes) if tier == "tcm" else _bank_terms(tier, nbytes)
+        found = self._durations[nbytes, write] = self._program.duration(*terms)
+        return found
+
+    def give_back(self, index: int) -> int:
+        """How many slots become free in order when a message is taken."""
+        if index == self._returned and not self._taken:
+            self._returned += 1
+            return 1
+        self._taken.add(index)
+        before = self._returned
+        while self._returned in self._taken:
+            self._taken.remove(self._returned)
+            self._returned += 1
+        return self._returned - before
+
+    def agree(self, index: int, nbytes: int) -> int | None:
+        """Note what one end thinks a message has; answers what the other end thinks, if that differs."""
+        other = self.sizes.pop(index, None)
+        if other is None:
+            self.sizes[index] = nbytes
+        return None if other in (None, nbytes) else other
+
+
+def _servers(place: PePlace, tier: str) -> tuple[int, int]:
+    """What writes the slots of a PE, and what reads them."""
+    return (place.tcm_write, place.tcm_read) if tier == "tcm" else (place.ipcq_write, place.ipcq_read)
+
+
+def _bank_terms(tier: str, nbytes: int) -> Terms:
+    return ((f"pe_ipcq.{tier}_byte", nbytes), (f"pe_ipcq.{tier}_hop_byte", nbytes), (f"pe_ipcq.{tier}_access", 1))
