@@ -50,6 +50,23 @@ EVALUATIONS = {
         },
         told="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
     ),
+    "attention": Evaluation(
+        settings={"heads": int, "kv_heads": int, "head_dim": int, "dtype": str},
+        run="kernbench.evaluation.attention:evaluate_attention",
+        plot="kernbench.report.attention:plot_attention",
+        shown={
+            "phase": ("phase", ""),
+            "users": ("users", ",d"),
+            "length": ("length", ",d"),
+            "kv_heads": ("heads of keys", ",d"),
+            "latency_ns": ("latency ns", ",.1f"),
+            "tokens_per_us": ("tokens a µs", ",.1f"),
+            "achieved_tflops": ("TFLOPS", ",.3f"),
+            "achieved_gbs": ("GB/s", ",.1f"),
+            "bottleneck": ("bottleneck", ""),
+        },
+        told="{phase} {users} x {length} {kv_heads} heads of keys  {latency_ns:,.1f} ns",
+    ),
     "allreduce": Evaluation(
         settings={
             "n_sips": int,
@@ -110,6 +127,9 @@ def command(
     gemm: eight shapes of matrix products, their operands staged in three ways, on one PE unless --set asks for more (sips,
     cubes, pes: how many take part, 0 for all; dtype).
 
+    attention: prefill and decode for one user and more, at two lengths, with grouped queries and without (heads, kv_heads,
+    head_dim, dtype).
+
     allreduce: latency against bytes by the memory of slots, SIP topology, root and algorithm, on six SIPs unless --set says
     otherwise (n_sips, sips_w, sips_h, cubes, n_slots, slot_size, dtype). What must hold of it is checked.
     """
@@ -117,6 +137,8 @@ def command(
         raise InputError(f"there is no evaluation {name!r}{suggest(name, EVALUATIONS)}")
     if data_only and figures_only:
         raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
+    if mode == "analytic":
+        raise InputError("an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid")
     out = out or Path("results", name)
     if figures_only:
         files = _draw(name, _read(out / f"{name}.parquet"), out)

@@ -63,7 +63,7 @@ def test_all_at_once_as_json(own: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, gemm"),
+        (["gem"], "there is no evaluation 'gem'; did you mean 'gemm'? Known: allreduce, attention, gemm"),
         (
             ["gemm", "--data-only", "--figures-only"],
             "--data-only and --figures-only leave nothing to do; give one of them",
@@ -75,7 +75,10 @@ def test_all_at_once_as_json(own: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["gemm", "--set", "M=3"], "the evaluation 'gemm' has no setting 'M'; known: cubes, dtype, pes, sips"),
         (["gemm", "--set", "pes=all"], "--set pes takes a whole number, not 'all'"),
         (["gemm", "-t", "tiny", "--set", "sips=2"], "matmul-composite got sips=2; give 1 to 1, or 0 for all"),
-        (["gemm", "--mode", "analytic"], "analytic mode has no events, so it keeps no op log; use mode hybrid"),
+        (
+            ["attention", "--mode", "analytic"],
+            "an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid",
+        ),
     ],
 )
 def test_what_cannot_be(arguments: list[str], sentence: str, own: Path, capsys: pytest.CaptureFixture[str]) -> None:
