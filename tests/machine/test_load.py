@@ -143,3 +143,9 @@ def test_two_errors_are_said_together():
 def test_an_unknown_topology_suggests():
     with pytest.raises(InputError, match=r"^unknown topology 'tinny'; did you mean 'tiny'\? Known: "):
         load_machine("tinny")
+
+
+@pytest.mark.parametrize("topology", ["tiny", "sip_2x4x4"])
+def test_addresses_are_virtual_unless_a_topology_says_otherwise(topology):
+    assert load_machine(topology).places.shape.address_model == "va"
+    assert load_machine(topology, {"mmu.model": "la"}).places.shape.address_model == "la"
