@@ -23,12 +23,31 @@ def undominated(costs: np.ndarray) -> np.ndarray:
     mask = np.zeros(len(costs), dtype=bool)
     known = np.flatnonzero(~np.isnan(costs).any(axis=1))
     order = known[np.lexsort(costs[known].T[::-1])]  # who comes later never dominates who came before
+    if len(order):
+        mask[order] = (_stairs if costs.shape[1] <= 2 else _front)(costs[order])
+    return mask
+
+
+def _stairs(costs: np.ndarray) -> np.ndarray:
+    """Of sorted points with one objective or two: the best of each step in the first that beats all steps before."""
+    first, second = costs[:, 0], costs[:, -1]
+    begins = np.concatenate([[True], first[1:] != first[:-1]])
+    step = np.cumsum(begins) - 1
+    best = second[begins]
+    before = np.concatenate([[np.inf], np.minimum.accumulate(best)[:-1]])
+    if costs.shape[1] == 1:
+        return step == 0
+    return (second == best[step]) & (best < before)[step]
+
+
+def _front(costs: np.ndarray) -> np.ndarray:
+    """Of sorted points with any number of objectives."""
+    mask = np.zeros(len(costs), dtype=bool)
     front = np.empty((0, costs.shape[1]))
-    for point in order.tolist():
-        cost = costs[point]
+    for i, cost in enumerate(costs):
         at_most = (front <= cost).all(axis=1)
         if not (at_most & (front < cost).any(axis=1)).any():
-            mask[point] = True
+            mask[i] = True
             if not at_most.any():
                 front = np.vstack([front, cost])
     return mask
