@@ -35,6 +35,7 @@ class Part(Section):
 
     kind: ClassVar[str]
     ports: ClassVar[tuple[str, ...]] = ()
+    pays: ClassVar[tuple[str, ...]] = ()  # the figures that programs pay by, besides those of ports and costs
     whole: ClassVar[bool] = False  # it passes a message on when it has the whole of it
 
     def slots(self, way: str = "") -> int:  # noqa: ARG002

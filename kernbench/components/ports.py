@@ -46,8 +46,15 @@ def check(part: Part, standard: type[Part]) -> None:
             raise InputError(
                 f"{place(type(part), 'slots')}: {_named(part, 'slots')} answered {slots!r}, expected at least 1"
             )
-    for name, value in figures(part).items():
+    found = figures(part)
+    for name, value in found.items():
         _check_number(part, "figures", value, inf, f" gives {name!r} as")
+    lacking = [name for name in standard.pays if name not in found]
+    if lacking:
+        raise InputError(
+            f"{place(type(part), 'figures')}: {_named(part, 'figures')} lacks {', '.join(lacking)}; "
+            f"derive the class from {standard.__name__}, or give them in fs"
+        )
 
 
 def figures(part: Part) -> dict[str, float]:

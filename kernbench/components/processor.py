@@ -73,6 +73,9 @@ class PeIpcq(Delaying):
     """
 
     kind: ClassVar[str] = "pe_ipcq"
+    pays: ClassVar[tuple[str, ...]] = (
+        "sram_byte", "sram_hop_byte", "sram_access", "hbm_byte", "hbm_hop_byte", "hbm_access"
+    )  # fmt: skip
     sram_gbs: Gbs
     sram_hop_gbs: Gbs
     sram_ns: Ns

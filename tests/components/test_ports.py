@@ -14,6 +14,7 @@ from kernbench.components.compute import PeGemm
 from kernbench.components.fabric import Noc
 from kernbench.components.memory import Hbm
 from kernbench.components.part import Part
+from kernbench.components.processor import PeIpcq
 from kernbench.errors import InputError
 
 HERE = library.show_path(__file__)
@@ -143,6 +144,19 @@ def test_a_method_that_cannot_be_asked():
         InputError, match=r":\d+: Short.product\(1, 2\) raised TypeError: .* takes 2 positional arguments but 3"
     ):
         ports.ask(Short(), "product", (1, 2))
+
+
+def test_figures_that_programs_pay_by_are_there():
+    class Queue(Part):
+        kind: ClassVar[str] = "pe_ipcq"
+        overhead_fs: ClassVar[int] = 0
+
+        def figures(self):
+            return {**super().figures(), **dict.fromkeys(PeIpcq.pays[1:], 1.0)}
+
+    said = r":\d+: Queue.figures lacks sram_byte; derive the class from PeIpcq, or give them in fs$"
+    with pytest.raises(InputError, match=said):
+        ports.check(Queue(), PeIpcq)
 
 
 def test_standard_parts_pass():
