@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernbench.host.result import RunResult
     from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
+    from kernbench.oplog.record import OpRecord, read_records
     from kernbench.sweep.run import sweep
     from kernbench.tl.active import run_kernel
     from kernbench.tl.context import TLContext
@@ -43,6 +44,7 @@ __all__ = [
     "InputError",
     "KernBenchError",
     "KernelError",
+    "OpRecord",
     "OutOfMemoryError",
     "RowParallelLinear",
     "RunError",
@@ -57,6 +59,7 @@ __all__ = [
     "load_machine",
     "part_of",
     "reduce_from_tp_region",
+    "read_records",
     "run",
     "run_kernel",
     "scatter_to_tp_region",
@@ -91,9 +94,11 @@ _HOMES = {
     "TLContext": ("kernbench.tl.context", "TLContext"),
     "bench": ("kernbench.host.bench", "bench"),
     "list_benches": ("kernbench.host.bench", "list_benches"),
+    "OpRecord": ("kernbench.oplog.record", "OpRecord"),
     "load_machine": ("kernbench.machine", "load_machine"),
     "part_of": ("kernbench.host.policy", "part_of"),
     "tile_grid": ("kernbench.host.policy", "tile_grid"),
+    "read_records": ("kernbench.oplog.record", "read_records"),
     "run": ("kernbench.host.run", "run_bench"),
     "run_kernel": ("kernbench.tl.active", "run_kernel"),
     "sweep": ("kernbench.sweep", "sweep"),
