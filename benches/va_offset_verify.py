@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench import DPPolicy, InputError, bench, part_of
+from kernbench import DPPolicy, InputError, bench, part_of, tile_grid
 from kernbench.dtypes import canonical, is_float, itemsize, numpy_dtype
-from kernbench.host.policy import tile_grid
 
 EXACT = {
     "f32": 1 << 24,
