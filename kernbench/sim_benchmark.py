@@ -117,7 +117,7 @@ def sim_benchmark(request: pytest.FixtureRequest, benchmark: Any) -> SimBenchmar
 def _check(item: pytest.Item, latency_fs: int) -> None:
     file, test = _place(item.nodeid, item.config.rootpath)
     kept = _read(file).get(test)
-    shown = file.relative_to(item.config.rootpath) if file.is_relative_to(item.config.rootpath) else file
+    shown = _shown(file, item.config.rootpath)
     if kept is None:
         pytest.fail(
             f"{test} has no simulated latency in {shown} yet; keep {_ns(latency_fs)} with pytest {FLAG}", pytrace=False
@@ -151,7 +151,8 @@ class _Keeper:
             file.parent.mkdir(parents=True, exist_ok=True)
             text = json.dumps({**_read(file), **found}, indent=2, sort_keys=True)
             file.write_text(text + "\n", encoding="utf-8")
-            terminalreporter.write_line(f"{len(found)} simulated latencies kept in {file}")
+            count = f"{len(found)} simulated {'latency' if len(found) == 1 else 'latencies'}"
+            terminalreporter.write_line(f"{count} kept in {_shown(file, self._root)}")
 
 
 def _latencies(report: pytest.TestReport) -> Iterator[int]:
@@ -163,6 +164,10 @@ def _place(nodeid: str, root: Path) -> tuple[Path, str]:
     path, _, test = nodeid.partition("::")
     module = root / path
     return module.parent / FOLDER / f"{module.stem}.json", test
+
+
+def _shown(file: Path, root: Path) -> Path:
+    return file.relative_to(root) if file.is_relative_to(root) else file
 
 
 def _read(file: Path) -> dict[str, int]:

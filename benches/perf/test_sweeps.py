@@ -1,7 +1,7 @@
 """Whole sweeps, from the grid to the table: many points of one structure, many structures, what a point costs besides.
 
-The yardstick of sharing is a single run in the same process, which compiles, records and runs by itself. Every sweep begins with
-an empty directory, and its time counts everything: checking the grid, running, keeping rows, writing the table.
+The yardstick of sharing is a single run in the same process, which compiles, records and runs by itself. Every sweep begins
+with an empty directory, and its time counts everything: checking the grid, running, keeping rows, writing the table.
 """
 
 from __future__ import annotations
