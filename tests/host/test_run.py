@@ -81,6 +81,12 @@ def test_the_same_twice() -> None:
     assert (first.latency_ns, first.events) == (second.latency_ns, second.events)
 
 
+def test_computing_the_numbers_changes_no_time() -> None:
+    plain, verified = run(doubling, "tiny"), run(doubling, "tiny", verify=True)
+    assert (plain.verified, verified.verified) == (None, True)
+    assert plain.op_log().equals(verified.op_log())
+
+
 def test_a_device_is_all_sips_or_one() -> None:
     counts = []
     attempt(lambda torch: (counts.append(torch.device_count), torch.zeros(4)), device="sip:0")

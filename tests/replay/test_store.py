@@ -31,6 +31,13 @@ def test_a_shared_block_is_copied_when_written() -> None:
     assert store.read(1, 0, 3).tolist() == [7, 2, 3]
 
 
+def test_one_address_in_two_memories_is_two_places() -> None:
+    store = MemoryStore()
+    store.write(0, 64, block(1))
+    store.write(1, 64, block(2))
+    assert [store.read(memory, 64, 1).tolist() for memory in (0, 1, 2)] == [[1], [2], [0]]
+
+
 def test_memory_nobody_wrote_reads_as_zeros() -> None:
     store = MemoryStore()
     assert store.read(5, 100, 3).tolist() == [0, 0, 0]
