@@ -26,9 +26,13 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
         figures = {"workers": guess.workers, "seconds": guess.seconds, "peak_bytes": guess.peak_bytes}
         click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
         return
-    upto = "up to " if plan.most_points > len(plan.points) else ""
-    click.echo(f"{upto}{_many(plan.most_points, 'point')}, {_many(programs, 'program')}, {_many(machines, 'machine')}")
-    click.echo(f"{upto}{guess.points} of the points are not in {plan.directory} yet")
+    which = f"{_many(programs, 'program')}, {_many(machines, 'machine')}"
+    if plan.most_points > len(plan.points):
+        click.echo(f"up to {_many(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
+        click.echo(f"{len(plan.missing)} of the first are not in {plan.directory} yet")
+    else:
+        click.echo(f"{_many(plan.most_points, 'point')}, {which}")
+        click.echo(f"{guess.points} of the points are not in {plan.directory} yet")
     click.echo(_effort(guess))
 
 

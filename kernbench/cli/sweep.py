@@ -153,7 +153,7 @@ def _outcome(row: Row) -> str:
 
 
 def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
-    return " ".join(f"{axis.name}={columns[axis.name]}" for axis in plan.grid.axes if len(axis.values) > 1)
+    return " ".join(f"{axis.name}={columns[axis.name]}" for axis in plan.grid.axes if axis.span or len(axis.values) > 1)
 
 
 def _show(result: SweepResult, as_json: bool) -> None:

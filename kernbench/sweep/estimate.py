@@ -76,8 +76,10 @@ def estimate(plan: Plan, workers: int | None = None) -> Estimate:
     missing = plan.missing
     groups = group_points(missing)
     count = Crew(workers).count(len(missing))
-    more = plan.most_points - len(plan.points)  # a search has not asked for all its points yet
-    total, programs = len(missing) + more, len(groups) + more
+    total, programs = len(missing), len(groups)
+    if missing and plan.most_points > len(plan.points):  # a search has not asked for all its points yet
+        total += plan.most_points - len(plan.points)
+        programs = 1 if programs == 1 else round(programs * total / len(missing))
     if not groups:
         return Estimate(total, programs, count, None)
     picked = sorted({round(share * (len(groups) - 1)) for share in np.linspace(0, 1, TRIED)})

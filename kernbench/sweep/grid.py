@@ -7,6 +7,7 @@ a night.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,7 +109,7 @@ def load_grid(grid: str | Path | Mapping[str, Any]) -> Grid:
 
 
 def _read(tree: Marked, stem: str) -> Grid:
-    spec = check(GridSpec, tree)
+    spec = _check(tree)
     fields: dict[str, Marked] = tree.value
     marks = {name: fields[name].mark if name in fields else tree.mark for name in MARKED}
     problems = list(_method_problems(spec, fields))
@@ -139,6 +140,19 @@ def _read(tree: Marked, stem: str) -> Grid:
         objectives=tuple(_objectives(spec, fields)),
         baseline=tuple(Axis(name, (spec.baseline[name],), mark) for name, mark in _marks(fields, "baseline")),
     )
+
+
+def _check(tree: Marked) -> GridSpec:
+    """What is written. Errors: InputError, of the parameters too, which have shapes of their own."""
+    try:
+        return check(GridSpec, tree)
+    except InputError as error:
+        problems = [str(error)]
+    parameters = tree.value.get("parameters") if isinstance(tree.value, dict) else None
+    if parameters and isinstance(parameters.value, dict):
+        method = tree.value["method"].value if "method" in tree.value else "grid"
+        deque(_axes(parameters, method in DRAWN, problems), maxlen=0)
+    raise InputError("\n".join(problems))
 
 
 def _method_problems(spec: GridSpec, fields: Mapping[str, Marked]) -> Iterator[str]:

@@ -174,6 +174,18 @@ def test_a_dry_run_runs_nothing(
     assert (fake_runs, out.exists()) == ([], False)
 
 
+def test_a_dry_run_of_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str], guess: None) -> None:
+    search = {"method": "optimise", "samples": 20, "objectives": "min latency_ns"}
+    path = tmp_path / "search.yaml"
+    path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M={"min": 1, "max": 99}), **search}), encoding="utf-8")
+    assert run(path, "--out", tmp_path / "out", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "up to 20 points; the first 8: 8 programs, 1 machine",
+        f"8 of the first are not in {tmp_path / 'out'} yet",
+        "about 40.0 s and 300 MB in this process, from a few points tried just now",
+    ]
+
+
 def test_a_dry_run_of_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
     run(grid, "--out", out)

@@ -193,3 +193,11 @@ def test_what_is_wrong_with_a_question(tmp_path: Path) -> None:
     assert refusal(tmp_path, text) == [
         "grid.yaml:5:6: zip: M is drawn from a span; list its values to vary it together with others"
     ]
+
+
+def test_words_and_parameters_that_are_wrong_are_told_together(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "bench: toy\nobjective: x\nparameters:\n  M: {vales: [1]}\n") == [
+        "grid.yaml:2:1: objective: unknown field; did you mean 'objectives'?",
+        "grid.yaml:4:7: vales: unknown field; did you mean 'values'?",
+    ]
+    assert refusal(tmp_path, "- bench: toy\n") == ["grid.yaml:1:1: got [{'bench': 'toy'}], expected a mapping"]
