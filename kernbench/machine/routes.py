@@ -33,6 +33,7 @@ class Routing:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._ids: dict[tuple[int, int, int, int], int] = {}
+        self._keys: list[tuple[int, int, int, int]] = []  # of `_ids`, as far as they were asked for
         self._trees: dict[tuple[int, int], np.ndarray] = {}
         self._allowed: dict[int, np.ndarray] = {}
         self._tables: Routes | None = None
@@ -61,6 +62,12 @@ class Routing:
         if found is None:
             found = self._ids[key] = self._intern(src, dst, intent, kind)
         return found
+
+    def key(self, route: int) -> tuple[int, int, int, int]:
+        """Source, destination, intent and kind of a route: what it is, whatever its number."""
+        if len(self._keys) < len(self._ids):
+            self._keys = list(self._ids)  # in the order of their numbers
+        return self._keys[route]
 
     def path(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The nodes on the way from `src` to `dst`, both ends included."""
