@@ -96,9 +96,10 @@ def test_a_device_is_all_sips_or_one() -> None:
     assert str(error.value) == "machine tiny has no device 'sip:1'; known: all, sip:0"
 
 
-def test_a_bench_without_ranks_is_on_one_device() -> None:
-    result = run(doubling, "tiny", overrides={"sips.count": 2})
-    assert {name.partition(".")[0] for name in result.op_log()["component"]} == {"sip0"}
+@pytest.mark.parametrize(("device", "sip"), [("all", "sip0"), ("sip:0", "sip0"), ("sip:1", "sip1")])
+def test_a_bench_without_ranks_is_on_one_device(device: str, sip: str) -> None:
+    result = run(doubling, "tiny", overrides={"sips.count": 2}, device=device)
+    assert {name.partition(".")[0] for name in result.op_log()["component"]} == {sip}
 
 
 def test_a_bench_that_submits_nothing() -> None:
