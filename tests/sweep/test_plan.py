@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kernbench import library
 from kernbench.errors import InputError
 from kernbench.sweep.plan import MANIFEST, plan_sweep, write_manifest
 from kernbench.sweep.row import ERROR, LOST, failed_row, ok_row
@@ -48,6 +49,14 @@ def test_a_changed_input_is_named_while_points_are_missing(tmp_path: Path) -> No
     bench = tmp_path / "toy.py"
     bench.write_text(fakes.TOY + "# edited\n", encoding="utf-8")
     assert plan_sweep(grid, tmp_path / "out").changed == (f"bench {bench}",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", library.list_names("sweeps"))
+def test_every_shipped_grid_can_run(tmp_path: Path, name: str) -> None:
+    plan = plan_sweep(name, tmp_path / "out")
+    assert len(plan.points) > 5
+    assert plan.grid.description
 
 
 def test_a_broken_manifest_names_nothing(tmp_path: Path) -> None:
