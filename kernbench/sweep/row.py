@@ -43,7 +43,7 @@ FIGURES = tuple(name for name in COLUMNS if name not in ("fidelity", "status", "
 
 
 def ok_row(result: object) -> dict[str, Any]:
-    """The row of a finished run (a RunResult), but for its key and stamp; what was not found out is null."""
+    """The row of a finished run (a RunResult), but for its mode, key and stamp; what was not found out is null."""
     return {**{name: getattr(result, name, None) for name in FIGURES}, "status": OK, "error": None}
 
 
