@@ -1,6 +1,6 @@
-"""All-reduce on a binary tree: sums go up to its root and the result comes down, piece after piece.
+"""All-reduce on binary trees: the cubes of each SIP, then the SIPs; sums go up and the result comes down, piece after piece.
 
-The fewest steps, 2 log2 P; every link carries the whole buffer twice.
+The fewest steps, twice log2 of the cubes and of the SIPs; every link carries the whole buffer twice.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from kernbench.ccl import (
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
-    level,
     pass_on,
-    position,
+    tree_around,
+    turn,
 )
 from kernbench.ccl import tree_neighbours as neighbours
 
@@ -25,45 +25,46 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
 
 def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Reduce this PE's part with those of its fellows."""
-    part, count = plan.part(tl, n_elem), world_size * cube_w * cube_h
-    if not part.elements or count == 1:
-        return
-    at = position(rank, tl.program_id(axis=1), cube_w, cube_h)
-    north, west, east = (level(cube_w * cube_h) + side for side in "NWE")
-    children = [side for side, child in ((west, 2 * at + 1), (east, 2 * at + 2)) if child < count]
-    for batch in plan.batches(part):
-        reduce_batch(tl, plan, t_ptr, plan.cut(batch), north if at else None, children)
+    part, cubes = plan.part(tl, n_elem), cube_w * cube_h
+    if cubes * world_size > 1:
+        parent, children = way(rank, turn(tl.program_id(axis=1) % cubes, cube_w), world_size, cubes)
+        for batch in plan.batches(part):
+            reduce_batch(tl, plan, t_ptr, plan.cut(batch), parent, children)
 
 
-def reduce_batch(tl, plan, t_ptr, pieces, north, children):
-    """Up the tree, then down; the root has no north."""
+def way(rank, at, world_size, cubes):
+    """Where sums of the cube at a position go (None: it is the root of all), and from where terms come."""
+    sides = list(tree_around(at, cubes))
+    if at == 0:
+        sides += [f"global_{side}" for side in tree_around(rank, world_size)]
+    parent = next((side for side in sides if side.endswith("N")), None)
+    return parent, [side for side in sides if side != parent]
+
+
+def reduce_batch(tl, plan, t_ptr, pieces, parent, children):
+    """Up the tree, then down."""
     totals = []
     for piece in pieces:
         total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
         for child in children:
             total = plan.combine(tl, total, tl.recv(child, piece.elements, plan.dtype))
-        if north:
-            tl.send(north, total)
+        if parent:
+            tl.send(parent, total)
             tl.release(total)
         else:
             totals.append(total)
     for i, piece in enumerate(pieces):
-        total = tl.recv(north, piece.elements, plan.dtype) if north else totals[i]
+        total = tl.recv(parent, piece.elements, plan.dtype) if parent else totals[i]
         pass_on(tl, children, total)
         tl.store(t_ptr + piece.offset, total)
         tl.release(total)
 
 
 def bound(cost, world, nbytes, plan):
-    """The last piece leaves a leaf after all others and goes up and down; who has children sends twice, or thrice."""
-    count = world.ranks * world.cubes
-    if count < 2:
-        return 0.0
-    north = cost.best(f"{level(world.cubes)}N")
-    down = cost.best(f"{level(world.cubes)}W", f"{level(world.cubes)}E")
-    depth = count.bit_length() - 1
-    path = (
-        cost.stream_ns(north, nbytes) + (depth - 1) * cost.trip_ns(north, nbytes) + depth * cost.trip_ns(down, nbytes)
-    )
-    inner = cost.stream_ns(north, nbytes) + 2 * cost.stream_ns(down, nbytes)
-    return max(path, inner if count > 4 else 0)
+    """The first piece goes up all levels; then the root's one channel sends the buffer to each of its children."""
+    total = 0.0
+    for count, level in ((world.cubes, ""), (world.ranks, "global_")):
+        down = cost.best(f"{level}W", f"{level}E")
+        total += (count.bit_length() - 1) * cost.best(f"{level}N").alpha_ns
+        total += min(count - 1, 2) * cost.stream_ns(down, nbytes)
+    return total

@@ -8,6 +8,7 @@ from kernbench.ccl import (
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
+    tree_around,
 )
 from kernbench.ccl import tree_neighbours as neighbours
 
@@ -22,8 +23,7 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
 
 def kernel(n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Come when all below have, go when the root says so."""
-    sides = (("global_W", 2 * rank + 1), ("global_E", 2 * rank + 2))
-    children = [side for side, child in sides if child < world_size]
+    children = [f"global_{side}" for side in tree_around(rank, world_size) if side != "N"]
     token = tl.zeros(TOKEN, plan.dtype)
     for child in children:
         tl.recv(child, TOKEN, plan.dtype)

@@ -5,7 +5,7 @@ An algorithm module is a file in `benches/ccl/` (the working directory's, then o
 
 from __future__ import annotations
 
-from kernbench.ccl.order import level, peer_at, position, ring_neighbours, tree_neighbours, turn
+from kernbench.ccl.order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
 from kernbench.ccl.plan import Part, Plan
 from kernbench.ccl.ring import Message, circulate, pass_on
 from kernbench.ccl.topology import (
@@ -34,6 +34,7 @@ __all__ = [
     "peer_at",
     "position",
     "ring_neighbours",
+    "tree_around",
     "tree_neighbours",
     "turn",
 ]

@@ -37,12 +37,19 @@ def ring_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
     return {east: peer_at((at + 1) % count, world, west), west: peer_at((at - 1) % count, world, east)}
 
 
+def tree_around(at: int, count: int) -> dict[str, tuple[int, str]]:
+    """In a binary tree of so many, numbered level by level: N the parent, W and E the children; each with its way back."""
+    found = {"N": ((at - 1) // 2, "W" if at % 2 else "E")} if at else {}
+    children = (("W", 2 * at + 1), ("E", 2 * at + 2))
+    return found | {side: (child, "N") for side, child in children if child < count}
+
+
 def tree_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
-    """North to the parent, west and east to the children, of a binary tree in the order of the line."""
-    count, at = world.ranks * world.cubes, position(rank, cube, world.cube_w, world.cube_h)
-    north, west, east = (level(world.cubes) + side for side in "NWE")
-    found = {} if at == 0 else {north: peer_at((at - 1) // 2, world, west if at % 2 else east)}
-    for side, child in ((west, 2 * at + 1), (east, 2 * at + 2)):
-        if child < count:
-            found[side] = peer_at(child, world, north)
+    """A binary tree of the cubes of each SIP, in the order of its line, and one of the ranks between the roots of those."""
+    at = turn(cube, world.cube_w)
+    within = tree_around(at, world.cubes).items()
+    found = {side: Peer(rank, turn(other, world.cube_w), back) for side, (other, back) in within}
+    if at == 0:
+        between = tree_around(rank, world.ranks).items()
+        found |= {f"global_{side}": Peer(other, cube, f"global_{back}") for side, (other, back) in between}
     return found
