@@ -39,7 +39,7 @@ COLUMNS: dict[str, type] = {
 
 
 STAMP = ("bench_digest", "topology_digest", "kernbench")  # the same for all points of a sweep
-FIGURES = tuple(name for name in COLUMNS if name not in ("fidelity", "status", "error", "key", *STAMP))
+FIGURES = tuple(name for name in COLUMNS if name not in ("status", "error", "key", *STAMP))
 
 
 def ok_row(result: object) -> dict[str, Any]:

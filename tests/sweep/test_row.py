@@ -6,7 +6,7 @@ from tests.sweep import fakes
 
 def test_a_finished_run_fills_all_columns_but_error() -> None:
     row = ok_row(fakes.result(7.0))
-    assert list(row) == [name for name in COLUMNS if name not in ("fidelity", "key", *STAMP)]
+    assert list(row) == [name for name in COLUMNS if name not in ("key", *STAMP)]
     assert row["latency_ns"] == 7.0
     assert (row["status"], row["error"]) == ("ok", None)
 
