@@ -14,7 +14,7 @@ from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
 from kernbench.sweep.store import Store, write_whole
 from tests.sweep import fakes
 
-UNSTAMPED = dict.fromkeys(STAMP)
+UNSTAMPED = dict.fromkeys(("fidelity", *STAMP))
 
 
 def row(key: str, latency_ns: float = 1.0) -> dict[str, Any]:
