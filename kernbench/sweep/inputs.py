@@ -80,7 +80,7 @@ def read_inputs(grid: Grid) -> Inputs:
     if grid.mode == AUTO and grid.method == "optimise":
         problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
     if bench is not None and spec is not None:
-        problems += _question_problems(grid, {*bench.parameters, *dict(_scalar_fields(spec))})
+        problems += _question_problems(grid, bench.parameters)
     if bench is None or spec is None or problems:
         raise InputError("\n".join(problems))
     digests = {
@@ -185,17 +185,24 @@ def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
             yield f"{axis.mark}: {error}{hint}"
 
 
-def _question_problems(grid: Grid, parameters: set[str]) -> Iterator[str]:
+def _question_problems(grid: Grid, parameters: Mapping[str, Value]) -> Iterator[str]:
     """What is wrong with what the grid wants least or most of, and compares with."""
-    axes = {axis.name for axis in grid.axes}
+    axes = {axis.name: axis for axis in grid.axes}
     figures = {name for name, kind in COLUMNS.items() if kind in (int, float)}
-    known = figures | {derived.name for derived in grid.derived} | axes | {p for p in parameters if "." not in p}
+    figures |= {derived.name for derived in grid.derived}
+    figures |= {name for name, value in parameters.items() if name not in axes and _is_number(value)}
+    figures |= {name for name, axis in axes.items() if axis.span or all(map(_is_number, axis.values))}
     for objective in grid.objectives:
-        if objective.column not in known:
-            yield f"{objective.mark}: objectives: {objective.column!r} is no column{suggest(objective.column, known)}"
+        if objective.column not in figures:
+            hint = suggest(objective.column, figures)
+            yield f"{objective.mark}: objectives: {objective.column!r} is no column of numbers{hint}"
     for axis in grid.baseline:
         if axis.name not in axes:
             yield f"{axis.mark}: baseline: {axis.name!r} is not among the parameters{suggest(axis.name, axes)}"
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _load_spec(topology: str) -> Any:

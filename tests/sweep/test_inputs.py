@@ -161,11 +161,12 @@ def test_the_key_follows_the_sheets_and_classes_that_points_choose(
 def test_objectives_and_baselines_name_what_is_there(tmp_path: Path) -> None:
     given = fakes.toy_grid(tmp_path, M=[1, 2])
     with pytest.raises(InputError) as caught:
-        points({**given, "objectives": {"latency": "min"}, "baseline": {"N": 2, "M": "x"}})
+        points({**given, "objectives": {"latency": "min", "dtype": "max"}, "baseline": {"N": 2, "M": "x"}})
     lines = str(caught.value).split("\n")
     assert lines[0] == "grid: parameter 'M' of bench 'toy' is int, as its default 1; got 'x'"
-    assert lines[1].startswith("grid: objectives: 'latency' is no column; did you mean 'latency_ns'?")
-    assert lines[2] == "grid: baseline: 'N' is not among the parameters; known: M"
+    assert lines[1].startswith("grid: objectives: 'latency' is no column of numbers; did you mean 'latency_ns'?")
+    assert lines[2].startswith("grid: objectives: 'dtype' is no column of numbers; known: M, N, achieved_gbs")
+    assert lines[3] == "grid: baseline: 'N' is not among the parameters; known: M"
 
 
 def test_every_row_carries_what_it_came_from(tmp_path: Path) -> None:
