@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 12  # of a numeric axis; more, as when they are drawn, are taken together in BINS of equally many points
 BINS = 8
+FEW_VALUES = 4  # more, each of them in hardly more than one point, are taken together too
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,15 @@ def find_sensitivities(table: polars.DataFrame, objectives: Sequence[Objective])
     for objective in objectives:
         rows = done.filter(done[objective.column].is_not_null())
         axes = [axis for axis in find_swept(rows) if axis.column != objective.column]
-        ranked = sorted((_sensitivity(rows, axis, objective) for axis in axes), key=lambda one: -one.share)
+        alone = len(axes) == 1
+        ranked = sorted((_sensitivity(rows, axis, objective, alone) for axis in axes), key=lambda one: -one.share)
         found += [one for one in ranked if one.best != one.worst]
     return found
 
 
-def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective) -> Sensitivity:
+def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective, alone: bool) -> Sensitivity:
     outcome = rows[objective.column].to_numpy().astype(float)
-    labels, which = _groups(rows, axis)
+    labels, which = _groups(rows, axis, alone)
     counts = np.bincount(which, minlength=len(labels))
     means = np.bincount(which, outcome, len(labels)) / counts
     total = outcome.var()
@@ -71,13 +73,15 @@ def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective) -> S
     )
 
 
-def _groups(rows: polars.DataFrame, axis: Swept) -> tuple[list[Any], np.ndarray]:
+def _groups(rows: polars.DataFrame, axis: Swept, alone: bool) -> tuple[list[Any], np.ndarray]:
     """The labels of an axis's values or bins, and int64[row] which of them a row has."""
-    if not axis.numeric or len(axis.values) <= MOST_VALUES:
+    drawn = not alone and len(axis.values) > FEW_VALUES and len(rows) < 2 * len(axis.values)
+    if not axis.numeric or (len(axis.values) <= MOST_VALUES and not drawn):
         places = {value: i for i, value in enumerate(axis.values)}
         return list(axis.values), np.array([places[value] for value in rows[axis.column]])
     values = rows[axis.column].to_numpy().astype(float)
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)))
+    bins = max(2, min(BINS, len(rows) // 3))  # of three points or more, or an average says nothing
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
     which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
     present, which = np.unique(which, return_inverse=True)
     return [f"{edges[i]:.4g} … {edges[i + 1]:.4g}" for i in present], which
