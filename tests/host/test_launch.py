@@ -9,6 +9,7 @@ from kernbench.errors import InputError, KernelError
 from kernbench.host import measure
 from kernbench.host.context import RuntimeContext
 from kernbench.host.launch import Launch
+from kernbench.tl.registry import get_kernel
 
 from .conftest import Make
 
@@ -120,6 +121,23 @@ def test_tensors_held_by_different_pes(make: Make) -> None:
         "launch of 'k' got tensors held by different PEs: 'a' by 2 cubes x 1 PEs, 'b' by 2 cubes x 2 PEs; "
         "give them one num_cubes and num_pes"
     )
+
+
+def test_a_launch_takes_the_name_of_its_kernel_however_often(make: Make) -> None:
+    """Each launch runs the function it was given, and the name is that of the latest."""
+    ran = []
+
+    def one(tl) -> None:
+        ran.append("one")
+
+    def two(tl) -> None:
+        ran.append("two")
+
+    torch = make()
+    for kernel in (one, two, two):
+        torch.launch("k", kernel)
+        assert get_kernel("k") is kernel
+    assert ran == ["one"] * 4 + ["two"] * 8
 
 
 @pytest.mark.parametrize(("live", "pe"), [(False, "sip0.cube0.pe0"), (True, "sip0.cube1.pe1")])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -227,6 +230,30 @@ def test_trees_are_kept(tiny):
     first = tiny.routing.tree(0, Intent.ALL)
     assert tiny.routing.tree(0, Intent.ALL) is first
     assert np.count_nonzero(first < 0) == 1  # all but the source are reached
+
+
+WAYS = """
+from kernbench.machine import Intent, load_machine, store
+store.load, store.save = lambda key: None, lambda key, machine: None
+machine = load_machine("tiny", {"sips.count": 2})
+routing, places = machine.routing, machine.places
+ends = [places.pe(sip, cube, pe).dma for sip in range(2) for cube in range(2) for pe in range(2)]
+ends += [places.hbm(sip, cube, pe) for sip in range(2) for cube in range(2) for pe in range(2)]
+ends += [places.pcie_ep(0), places.pcie_ep(1)]
+print(machine.digest, [routing.path(a, b, Intent.PE_DMA) for a in ends for b in ends])
+"""
+
+
+@pytest.mark.slow
+def test_ways_are_the_same_in_any_process():
+    """Whatever the seed of hashes, each process compiling the machine for itself."""
+    found = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", WAYS], capture_output=True, text=True, check=True, env=environment)
+        found.add(done.stdout)
+    assert len(found) == 1
+    assert len(found.pop()) > 10_000
 
 
 def test_the_farther_the_memory_the_longer_it_takes(machine):

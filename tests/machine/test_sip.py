@@ -157,3 +157,15 @@ def test_what_has_a_place_joins_the_nearest_router(at, router):
         node = machine.find_node(f"sip0.cube3.{part}")
         (edge,) = np.flatnonzero(machine.edge_src == node)
         assert machine.node_name[machine.edge_dst[edge]] == f"sip0.cube3.{router}"
+
+
+def test_what_is_attached_to_a_cube_meets_its_routers_alone(machine):
+    """Every link of a cube outside its PEs has a router at an end, but those from the connections of a port to the port."""
+    kind = np.array(machine.node_kind)
+    cube = machine.places.cube_of()
+    inside = (cube[machine.edge_src] >= 0) & (cube[machine.edge_src] == cube[machine.edge_dst])
+    pairs = set(zip(kind[machine.edge_src[inside]].tolist(), kind[machine.edge_dst[inside]].tolist(), strict=True))
+    apart = {frozenset(pair) for pair in pairs if "router" not in pair and not all(k.startswith("pe_") for k in pair)}
+    assert apart == {frozenset(("conn", "ucie"))}
+    attached = {other for pair in pairs for other in pair if "router" in pair} - {"router"}
+    assert attached == {"conn", "hbm_ctrl", "m_cpu", "sram", "pe_cpu", "pe_dma", "pe_mmu"}

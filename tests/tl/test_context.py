@@ -175,6 +175,25 @@ def test_trans_twice_is_the_tensor_itself():
     commands(kernel)
 
 
+def test_types_by_default():
+    def kernel(*, tl):
+        made = tl.load(BASE, 4), tl.ref(BASE, 4), tl.zeros(4), tl.full(4, 1), tl.recv("W", 4), tl.arange(0, 4)
+        assert [x.dtype for x in made] == ["f16"] * 5 + ["i32"]
+        assert {x.space for x in made[2:4]} == {"tcm"}
+        assert made[5].space == "tcm"
+
+    commands(kernel)
+
+
+def test_trans_names_the_place_of_its_argument():
+    def kernel(*, tl):
+        for x in (tl.load(BASE, (2, 3)), tl.ref(BASE, (2, 3)), tl.zeros((2, 3)) + 1):
+            y = tl.trans(x)
+            assert (y.addr, y.space, y.pinned, y.dtype) == (x.addr, x.space, x.pinned, x.dtype)
+
+    commands(kernel)
+
+
 def test_constants_can_be_stored():
     (store,) = commands(lambda *, tl: tl.store(BASE, tl.arange(2, 6, "u8")))
     assert store.inputs == (Constant((4,), "u8", 2, 1),)

@@ -64,6 +64,19 @@ def test_operators_need_a_running_kernel():
     )
 
 
+@pytest.mark.parametrize("function", [*UNARY, "softmax"])
+@pytest.mark.parametrize("dtype", ["f16", "f32", "bf16"])
+def test_a_unary_result_is_of_its_argument_s_kind(function, dtype):
+    note = last(lambda tl: getattr(tl, function)(tl.load(BASE, (2, 3), dtype)))
+    assert (note.op, note.function, note.inputs, note.shape, note.dtype) == ("math", function, (1,), (2, 3), dtype)
+
+
+@pytest.mark.parametrize("function", BINARY)
+def test_functions_of_two_are_called_by_name_too(function):
+    note = last(lambda tl: getattr(tl, function)(tl.load(BASE, 4), tl.load(BASE, 4)))
+    assert (note.op, note.function, note.inputs, note.shape) == ("math", function, (1, 2), (4,))
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

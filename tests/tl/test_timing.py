@@ -188,6 +188,38 @@ def test_tiles_overlap_and_the_slowest_stage_decides():
     assert took == SCHEDULE + fs(2 * 4096, TCM) + tiles * max(gemm, fs(2 * 4096, TCM)) + fs(2048, TCM)
 
 
+def exponentials(tiles):
+    """An elementwise pipeline over tiles of 1024 elements, 2 KiB each."""
+
+    def kernel(*, tl):
+        tl.wait(tl.composite("math", tl.zeros((32 * tiles, 32)), math_op="exp"))
+
+    return kernel
+
+
+def test_a_fetch_overlaps_a_store_but_not_another_fetch():
+    fetch, math, store = fs(2048, TCM), fs(1024, MATH_16), fs(2048, TCM)
+    assert fetch == math == store
+    assert Rig().record(exponentials(9)) == SCHEDULE + fetch + 9 * math + store
+
+
+def test_reads_and_writes_of_tcm_have_their_own_bandwidth():
+    usual = Rig().record(exponentials(1))
+    slow = {way: Rig({f"pe_tcm.{way}_gbs": 128}).record(exponentials(1)) - usual for way in ("read", "write")}
+    assert slow == {"read": 3 * fs(2048, TCM), "write": 3 * fs(2048, TCM)}
+    both = Rig({"pe_tcm.read_gbs": 128, "pe_tcm.write_gbs": 128}).record(exponentials(9))
+    assert both == SCHEDULE + 9 * 4 * fs(2048, TCM) + fs(1024, MATH_16) + 4 * fs(2048, TCM)
+
+
+def test_the_scheduler_acts_once_for_all_tiles():
+    rows = []
+    for tiles in (1, 9):
+        rig = Rig()
+        rig.record(exponentials(tiles))
+        rows.append(rig.session.server_busy_fs[rig.place.scheduler_server])
+    assert rows == [SCHEDULE, SCHEDULE]
+
+
 def test_an_epilogue_adds_its_math():
     def with_steps(*scopes):
         def kernel(*, tl):

@@ -61,6 +61,18 @@ def test_each_pe_of_a_cube_has_the_whole_bandwidth_of_its_slice_whatever_the_oth
     assert end_ns("sip_2x4x4", *flows) == [alone] * 8
 
 
+def test_flows_to_one_slice_share_its_channels() -> None:
+    """Flits of writes take turns as they come; a read's are all there with its request, so the later read comes second."""
+    whole_ns = 65536 / 256
+    for kind in ("read", "write"):
+        flows = [f"sip0.cube0.pe{pe}:sip0.cube0.pe0:64KiB:{kind}" for pe in (0, 1)]
+        (alone,) = end_ns("tiny", flows[0])
+        first, last = sorted(end_ns("tiny", *flows))
+        assert whole_ns < alone < 1.1 * whole_ns
+        assert last > 2 * whole_ns
+        assert first == alone if kind == "read" else first > 1.8 * alone
+
+
 def test_bandwidth_is_that_of_a_wire_and_not_of_the_node_it_leaves() -> None:
     """A flow through router 1 meets others there: over its link they take turns, over another they do not."""
     east = "0:2:4KiB"

@@ -44,6 +44,16 @@ def test_a_pe_issues_by_the_channel_of_its_direction() -> None:
     assert (write.agent, write.issuer, write.hold) == (Agent.PE, place.dma, place.dma_write)
 
 
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_an_m_cpu_moves_data_over_the_mesh_past_the_insides_of_pes(kind: str) -> None:
+    machine = load_machine("tiny")
+    (way,) = ways("tiny", f"sip0.cube0.m_cpu:sip0.cube1.pe1:1:{kind}")
+    assert (way.agent, way.issuer) == (Agent.CPU, machine.places.m_cpu(0, 0))
+    ends = [machine.node_kind[machine.edge_dst[edge]] for edge in machine.routing.edges(way.route)]
+    assert ends[-1] == ("m_cpu" if kind == "read" else "hbm_ctrl")
+    assert set(ends[:-1]) == {"router", "conn", "ucie"}
+
+
 def test_the_host_is_that_of_the_other_part() -> None:
     machine = load_machine("sip_2x4x4")
     down, up = ways("sip_2x4x4", "host:sip1.cube2.pe0:1", "sip1.cube0.pe0:host:1")
