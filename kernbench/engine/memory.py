@@ -34,6 +34,7 @@ class Memory:
         self._flights = 0
         self._flight_blocks: list[tuple[int, int]] = []  # where each begins, how many it holds
         self._stripes = 0
+        self._order = np.zeros(0, np.int64)  # stations in the order of visits
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         header = self.words
         header[at.HYBRID] = int(hybrid)
@@ -185,8 +186,9 @@ class Memory:
         from kernels_jit.flights import renew_hops
 
         self._widen_flights(steps, stripes)
-        step = network.step.copy()
-        step[:, at.STEP_STATION] = self.words[at.STATIONS] + step[:, at.STEP_STATION] * at.STATION_COLUMNS
+        step = network.step
+        step[:, at.STEP_STATION] *= at.STATION_COLUMNS
+        step[:, at.STEP_STATION] += self.words[at.STATIONS]
         self.write(at.STEPS, step)
         self.write(at.ROUTES, network.route)
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
@@ -194,17 +196,22 @@ class Memory:
         stations = self.stations
         port_at = self.words[at.PORTS] + network.port_start * at.PORT_COLUMNS
         stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = port_at[:-1], port_at[1:]
-        stations[:, at.STATION_RANK] = network.rank
-        order = np.argsort(network.rank)
+        if network.order is not self._order:
+            self._lay_order(network.order)
+        for start, rows in self._flight_blocks:
+            renew_hops(self.words, start, rows)
+
+    def _lay_order(self, order: np.ndarray) -> None:
+        self._order = order
+        stations = self.stations
+        stations[order, at.STATION_RANK] = np.arange(len(order))
         self.write(at.STATION_AT, self.words[at.STATIONS] + order * at.STATION_COLUMNS)
-        ranks = network.rank[self.stations[:, at.STATION_HEAD_FS] < NEVER]
+        ranks = stations[stations[:, at.STATION_HEAD_FS] < NEVER, at.STATION_RANK]
         pending = np.zeros(int(self.words[at.WORDS]), np.uint64)
         np.bitwise_or.at(pending, ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
         self.write(at.PENDING, pending.view(np.int64))
         self.write(at.WORD_FS, np.zeros(len(pending), np.int64))
         self.write(at.GROUP_FS, np.zeros((len(pending) >> at.GROUP_SHIFT) + 1, np.int64))
-        for start, rows in self._flight_blocks:
-            renew_hops(self.words, start, rows)
 
     def _lay_ports(self, network: Network) -> None:
         pairs, known = network.pairs, self._pairs

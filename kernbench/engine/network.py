@@ -32,7 +32,7 @@ class Network(NamedTuple):
     route: np.ndarray  # int64[route, ROUTE_COLUMNS]
     port_start: np.ndarray  # int64[station + 1]
     pairs: np.ndarray  # int64[port] station * stations + feeder, in order
-    rank: np.ndarray  # int64[station] place in the order of visits
+    order: np.ndarray  # int64[station] in the order of visits; the same array as before if that has not changed
     window_fs: int  # how far one sweep may go: what an edge against the order takes at least
 
 
@@ -46,45 +46,88 @@ class _Edges(NamedTuple):
 
 
 class NetworkBuilder:
-    """Gathers the routes a growing program uses and builds the network for them."""
+    """Gathers the routes a growing program uses and builds the network for them.
+
+    Live kernels bring a route at a time, hundreds of times: what is known of the others is kept, and a route whose edges
+    follow the order that there is leaves it as it is.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
+        self._joined = np.zeros(0, np.int64)  # int64[route] the same when its edges were taken in
         self._laid = 0  # routes that the network built last knows
-        self._pairs = np.zeros(0, np.int64)
+        self._keys = np.zeros(0, np.int64)  # edges as later station * stations + earlier, in order
+        self._latency_fs = np.zeros(0, np.int64)  # of each, the least
+        self._queued = np.zeros(0, bool)  # whether flits queue there one by one
+        self._order = np.zeros(0, np.int64)
+        self._rank = np.zeros(0, np.int64)
+        self._window_fs = NEVER
 
     def add_rows(self, op: np.ndarray, first: int) -> bool:
         """Take in int64[row, ROW_WIDTH] rows from `first` on; answers whether the network must be built anew."""
-        routes = len(self._machine.routing.tables().start) - 1
-        if routes > len(self._least):
-            self._least = np.append(self._least, np.full(routes, NEVER, np.int64))
+        more = len(self._machine.routing.tables().start) - 1 - len(self._least)
+        if more > 0:
+            self._least = np.append(self._least, np.full(more, NEVER, np.int64))
+            self._joined = np.append(self._joined, np.full(more, NEVER, np.int64))
         return bool(note_moves(op, first, self._machine.flit_bytes, self._least, self._laid))
 
     def build(self) -> Network:
         """The network of all routes used so far: ports, order of visits, window."""
         machine, routes = self._machine, self._machine.routing.tables()
-        stations, count = machine.stations, len(machine.stations.fs_per_flit)
+        count = len(machine.stations.fs_per_flit)
         self._laid = len(routes.start) - 1
-        used = np.flatnonzero(self._least != NEVER)
-        steps, least = _later_steps(routes, used, self._least[used])
-        edges = _edges(stations, routes, steps, least, machine.flit_bytes)
-        order, window = _order(count, edges)
-        rank = np.empty(count, np.int64)
-        rank[order] = np.arange(count)
-        self._pairs = np.union1d(self._pairs, (edges.dst * count + edges.src)[edges.whole == 0])
-        port_start = np.searchsorted(self._pairs, np.arange(count + 1) * count)
+        if len(self._order) == 0:
+            self._order = np.arange(count)
+        fresh = np.flatnonzero(self._least != self._joined)
+        if len(fresh):
+            steps, least = _later_steps(routes, fresh, self._least[fresh])
+            self._join(_edges(machine.stations, routes, steps, least, machine.flit_bytes), count)
+            self._joined[fresh] = self._least[fresh]
+        pairs = self._keys[self._queued]
+        port_start = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(pairs // count, minlength=count), out=port_start[1:])
         step = np.zeros((len(routes.station) + 1, at.STEP_COLUMNS), np.int64)
         step[:, at.STEP_PORT] = NONE
-        step[:-1, : at.STEP_PORT] = np.stack(routes[1:5], axis=1)
-        _set_ports(step, steps, port_start, self._pairs)
+        for column, values in enumerate(routes[1:5]):
+            step[:-1, column] = values
+        used = np.flatnonzero(self._least != NEVER)
+        _set_ports(step, _later_steps(routes, used, self._least[used])[0], port_start, pairs)
         route = np.stack([routes.start[:-1], routes.start[1:], *routes[5:]], axis=1)
-        return Network(step, route, port_start, self._pairs, rank, window)
+        return Network(step, route, port_start, pairs, self._order, self._window_fs)
+
+    def _join(self, edges: _Edges, count: int) -> None:
+        """Take edges in, and find a new order if one of them goes against the one there is sooner than a sweep may."""
+        keys = edges.dst * count + edges.src
+        known = np.concatenate([self._keys, keys[~_among(keys, self._keys)]])
+        sort = np.argsort(known, kind="stable")
+        sort = sort[np.append(True, np.diff(known[sort]) > 0)[: len(sort)]]
+        latency = np.full(len(known), NEVER, np.int64)
+        queued = np.zeros(len(known), bool)
+        latency[: len(self._keys)], queued[: len(self._keys)] = self._latency_fs, self._queued
+        self._keys, self._latency_fs, self._queued = known[sort], latency[sort], queued[sort]
+        place = np.searchsorted(self._keys, keys)
+        np.minimum.at(self._latency_fs, place, edges.latency_fs)
+        self._queued[place[edges.whole == 0]] = True
+        against = slice(None) if len(self._rank) == 0 else self._rank[edges.src] >= self._rank[edges.dst]
+        if (edges.latency_fs[against] < self._window_fs).any():
+            self._order, self._window_fs = _order(count, self._keys % count, self._keys // count, self._latency_fs)
+            self._rank = np.empty(count, np.int64)
+            self._rank[self._order] = np.arange(count)
 
     def widths(self) -> tuple[int, int]:
         """The most steps of a route and the most stripes of a step, over all routes of the machine."""
         routes = self._machine.routing.tables()
         return int(np.diff(routes.start).max(initial=1)), int(routes.stripes.max(initial=1))
+
+
+def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """bool[key] whether each is among the known ones, which are in order."""
+    place = np.searchsorted(known, keys)
+    found = np.zeros(len(keys), bool)
+    inside = place < len(known)
+    found[inside] = known[place[inside]] == keys[inside]
+    return found
 
 
 def _later_steps(routes: Routes, used: np.ndarray, least_bytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,24 +153,23 @@ def _edges(stations: Stations, routes: Routes, steps: np.ndarray, least: np.ndar
     return _Edges(src, dst, latency, routes.whole[step])
 
 
-def _order(count: int, edges: _Edges) -> tuple[np.ndarray, int]:
-    """Stations by rank, and the window (fs) within which no flit goes against that order."""
-    levels = np.unique(edges.latency_fs)
-    order, placed = channel_order(count, edges.src, edges.dst, edges.latency_fs, NEVER)
+def _order(count: int, src: np.ndarray, dst: np.ndarray, latency_fs: np.ndarray) -> tuple[np.ndarray, int]:
+    """Stations in the order of visits, and the window (fs) within which no flit goes against that order."""
+    order, placed = channel_order(count, src, dst, latency_fs, NEVER)
     if placed == count:
         return order, NEVER
+    levels = np.unique(latency_fs)
     low, high = 0, len(levels) - 1  # edges faster than levels[low] form no cycle, as there are none
     while low < high:
         middle = (low + high + 1) // 2
-        if channel_order(count, edges.src, edges.dst, edges.latency_fs, levels[middle])[1] == count:
+        if channel_order(count, src, dst, latency_fs, levels[middle])[1] == count:
             low = middle
         else:
             high = middle - 1
-    order, _ = channel_order(count, edges.src, edges.dst, edges.latency_fs, levels[low])
+    order, _ = channel_order(count, src, dst, latency_fs, levels[low])
     rank = np.empty(count, np.int64)
     rank[order] = np.arange(count)
-    against = rank[edges.src] >= rank[edges.dst]
-    return order, int(edges.latency_fs[against].min())
+    return order, int(latency_fs[rank[src] >= rank[dst]].min())
 
 
 def _set_ports(step: np.ndarray, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray) -> None:

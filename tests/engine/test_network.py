@@ -1,5 +1,7 @@
 """The order of visits, the ports and the window, on networks small enough to see through."""
 
+import itertools
+
 import numpy as np
 
 from kernbench.engine.network import NetworkBuilder
@@ -23,9 +25,14 @@ def network_of(stations, routes, sizes=None, used=None):
     return network
 
 
+def rank_of(network):
+    """Place of each station in the order of visits."""
+    return np.argsort(network.order)
+
+
 def test_a_station_comes_after_all_that_feed_it():
     network = network_of([(10, 1, 0, 1)] * 4, [[3, 1, 0], [2, 1, 0]])
-    rank = network.rank
+    rank = rank_of(network)
     assert rank[3] < rank[1] < rank[0]
     assert rank[2] < rank[1]
     assert network.window_fs == NEVER
@@ -35,7 +42,8 @@ def test_a_ring_is_swept_in_windows_of_its_slowest_edge():
     """0 → 1 → 2 → 0: the edge out of station 1 takes 50 + 7; all faster edges form no cycle."""
     network = network_of([(10, 1, 0, 1), (50, 1, 0, 7), (20, 1, 0, 1)], [[0, 1], [1, 2], [2, 0]])
     assert network.window_fs == 57
-    assert network.rank[2] < network.rank[0] < network.rank[1]
+    rank = rank_of(network)
+    assert rank[2] < rank[0] < rank[1]
 
 
 def test_the_smallest_flit_on_an_edge_sets_the_window():
@@ -60,4 +68,31 @@ def test_stripes_enter_and_leave_by_ports_side_by_side():
 def test_a_step_before_which_messages_gather_needs_no_port():
     network = network_of([(10, 1, 0, 1)] * 2, [[0, (1, 1, 5, 1)]])
     assert network.port_start[-1] == 0
-    assert network.rank[0] < network.rank[1]
+    rank = rank_of(network)
+    assert rank[0] < rank[1]
+
+
+def test_routes_that_come_one_by_one_make_the_network_that_they_make_together():
+    stations = [(10, 1, 0, 1), (30, 1, 0, 2), (20, 1, 0, 3), (10, 1, 0, 1), (40, 1, 0, 9)]
+    lists = [[0, 1, 2], [3, 1], [2, 4, 0], [4, 3], [1, 4]]
+    together = network_of(stations, lists)
+    machine = BareMachine(stations, len(stations), [1])
+    builder = NetworkBuilder(machine)
+    orders = []
+    for number, route in enumerate(lists):
+        machine.route("message", route)
+        rows = np.zeros((1, ROW_WIDTH), np.int64)
+        rows[0, :3] = Op.MOVE, number, 256
+        assert builder.add_rows(rows, 0)
+        network = builder.build()
+        orders.append(network.order)
+        rank, keys = rank_of(network), network.pairs
+        against = rank[keys % 5] >= rank[keys // 5]
+        latencies = np.array([s[0] + s[3] for s in stations])[keys % 5]
+        assert latencies[against].min(initial=NEVER) >= network.window_fs
+    assert network.step.tolist() == together.step.tolist()
+    assert network.route.tolist() == together.route.tolist()
+    assert network.pairs.tolist() == together.pairs.tolist()
+    assert network.port_start.tolist() == together.port_start.tolist()
+    assert network.window_fs == together.window_fs
+    assert any(a is b for a, b in itertools.pairwise(orders))
