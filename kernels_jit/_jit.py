@@ -39,8 +39,7 @@ def inner(function: F) -> F:
 def _compile_lazily(function: F, *, count_references: bool) -> F:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    compiled = numba.njit(
-        nogil=True, fastmath=False, error_model="numpy", pipeline_class=Compiler, _nrt=count_references
-    )(function)
+    options: dict[str, Any] = {"pipeline_class": Compiler, "_nrt": count_references}
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
     compiled._cache = Overloads(function)  # type: ignore[attr-defined]
     return compiled  # type: ignore[return-value]

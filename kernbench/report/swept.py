@@ -88,7 +88,9 @@ def short_name(column: str) -> str:
 def find_swept(table: polars.DataFrame) -> list[Swept]:
     """The axes of a table, in the order of its columns; of columns that change together the first stands for all."""
     axes: list[tuple[str, list[str]]] = []
-    for column in takewhile(lambda column: column not in COLUMNS, table.columns):  # after the results stand derived ones
+    for column in takewhile(
+        lambda column: column not in COLUMNS, table.columns
+    ):  # after the results stand derived ones
         if table[column].n_unique() < 2:
             continue
         twin = next((axis for axis in axes if _change_together(table, axis[0], column)), None)

@@ -119,7 +119,8 @@ def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> N
         line for line in lines if line.startswith(("critical path: ", "utilisation over ", "queueing", "roofline"))
     ]
     assert len(titles) == 4
-    assert lines[lines.index("roofline") + 1].startswith("bound by memory: 1 PE needs 4.000 ns for this at least, by slices of HBM; kernels took ")
+    said = "bound by memory: 1 PE needs 4.000 ns for this at least, by slices of HBM; kernels took "
+    assert lines[lines.index("roofline") + 1].startswith(said)
     assert lines[-2:] == ["wrote out/critical_path.parquet", "wrote out/utilisation.parquet"]
     path = polars.read_parquet(own / "out" / "critical_path.parquet")
     kept = json.loads((own / "out" / "result.json").read_text())
