@@ -21,6 +21,7 @@ from kernbench.sweep.store import Store
 from kernbench.sweep.work import ANALYTIC, RunPoint, bound_group, run_point
 
 LOCAL = "local"
+SCHEDULERS = (LOCAL, "processes")  # that are no addresses
 
 MANY_BOUNDS = 64  # points of a structure from which on they are bounded together
 MOST_BOUNDS = 1 << 14  # at a time: a part on the disk
@@ -43,6 +44,10 @@ class Crew:
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise InputError(f"workers are 1 or more, not {self.workers}")
+        if self.scheduler not in SCHEDULERS and "://" not in self.scheduler:
+            raise InputError(
+                f"scheduler {self.scheduler!r} is none; give local, processes or an address such as tcp://localhost:8786"
+            )
 
     def count(self, points: int) -> int:
         """How many workers, for so many points."""

@@ -16,6 +16,11 @@ def test_a_crew_has_someone() -> None:
     with pytest.raises(InputError) as caught:
         Crew(0)
     assert str(caught.value) == "workers are 1 or more, not 0"
+    with pytest.raises(InputError) as caught:
+        Crew(scheduler="procesess")
+    assert str(caught.value) == (
+        "scheduler 'procesess' is none; give local, processes or an address such as tcp://localhost:8786"
+    )
     assert Crew(5).count(3) == 3
     assert Crew(1).count(3) == Crew().count(1) == Crew().count(0) == 1
 
