@@ -36,3 +36,12 @@ def test_an_unknown_name_lists_the_known():
     with pytest.raises(KeyError) as caught:
         get_kernel("gem")
     assert caught.value.args == ("no kernel is named 'gem'; did you mean 'gemm'? Known: gemm",)
+
+
+def test_an_emptied_registry_knows_no_kernel():
+    register_kernel("gemm", first)
+    clear_registry()
+    with pytest.raises(KeyError):
+        get_kernel("gemm")
+    register_kernel("gemm", second)
+    assert get_kernel("gemm") is second

@@ -182,6 +182,38 @@ def test_the_active_context_is_put_back():
     assert find_active() is None
 
 
+def test_kernels_that_take_turns_compute_each_in_its_own_context():
+    def adds(*, tl):
+        total = tl.load(A, 64)
+        for _ in range(3):
+            tl.store(A, total)
+            total = total + 1
+
+    def scales(*, tl):
+        total = tl.load(B, 64)
+        for _ in range(3):
+            tl.store(B, total)
+            total = total * 2
+
+    rig = Rig()
+    other = PeContext(
+        **{name: getattr(rig.pe, name) for name in PeContext.__slots__}
+        | {"thread": rig.program.thread("pe1"), "place": rig.machine.places.pe(0, 0, 1)}
+    )
+    running, turns = {0: SteppedKernel(rig.pe, adds), 1: SteppedKernel(other, scales)}, []
+
+    def resume(thread, now_fs):
+        turns.append(thread)
+        running[thread].resume(now_fs)
+
+    rig.thread.ask()
+    other.thread.ask()
+    rig.simulate(resume)
+    assert turns != sorted(turns)
+    for thread, function in ((rig.thread, "add"), (other.thread, "mul")):
+        assert [note.function for note in thread.notes.values() if note.op == "math"] == [function] * 3
+
+
 def failing(kernel, *args, live=False):
     rig = Rig()
     with pytest.raises(KernelError) as caught:
