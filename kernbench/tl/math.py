@@ -92,9 +92,9 @@ class MathPrimitives(ContextCore):
         """x, but at least `min` and at most `max`, elementwise."""
         return self._elementwise("clamp", x, min, max)
 
-    def where(self, condition: Tensor, a: Tensor, b: Tensor) -> TensorHandle:
-        """a where the condition is not 0, b elsewhere; the result has the type of a and b."""
-        return self._elementwise("where", condition, a, b)
+    def where(self, cond: Tensor, a: Tensor, b: Tensor) -> TensorHandle:
+        """a where `cond` is not 0, b elsewhere; the result has the type of a and b."""
+        return self._elementwise("where", cond, a, b)
 
     def softmax(self, x: TensorHandle, axis: int = -1) -> TensorHandle:
         """exp(x - max) / sum(exp(x - max)) along an axis, timed as one job over the elements of x; floats only."""

@@ -1,3 +1,6 @@
+import inspect
+import re
+
 import pytest
 
 from kernbench.errors import InputError, KernelError
@@ -61,6 +64,35 @@ def test_the_surface_is_this_list():
         "where",
         "zeros",
     ]
+
+
+SIGNATURES = """
+abs(x) log(x) sqrt(x) exp(x) sigmoid(x) cos(x) sin(x) trans(x) release(x) cycles(n) cdiv(a, b) dot(a, b)
+add(a, b) sub(a, b) mul(a, b) div(a, b) maximum(a, b) minimum(a, b) fma(a, b, c) clamp(x, min, max) where(cond, a, b)
+softmax(x, axis=-1) sum(x, axis) max(x, axis) min(x, axis) program_id(axis=0) num_programs(axis=0)
+arange(start, end, dtype='i32') zeros(shape, dtype='f16') full(shape, value, dtype='f16')
+ref(ptr, shape, dtype='f16') load(ptr, shape, dtype='f16') store(ptr, handle) wait(handle=None)
+composite(op, a, b=None, out_ptr=0, math_op=None, epilogue=None, acc_dtype=None, tile_shape=None)
+send(dir, src=None, *, src_addr=None, nbytes=None, shape=None, dtype='f16', space='tcm')
+recv(dir=None, shape=(), dtype='f16', space='tcm', dst_addr=None, dst_space=None)
+recv_no_consume(dir=None, shape=(), dtype='f16') recv_async(dir, shape=(), dtype='f16')
+"""
+
+
+def signature(function):
+    """The names and defaults of a method's parameters, as they are written."""
+    found = inspect.signature(function)
+    plain = [p.replace(annotation=p.empty) for p in found.parameters.values() if p.name != "self"]
+    return str(found.replace(parameters=plain, return_annotation=found.empty))
+
+
+def test_every_parameter_has_the_name_and_default_of_the_contract():
+    names = [name for name in dir(TLContext) if not name.startswith("_")]
+    written = {name: signature(getattr(TLContext, name)) for name in names}
+    assert written == dict(re.findall(r"(\w+)(\([^()]*(?:\(\)[^()]*)?\))", SIGNATURES))
+    assert signature(TLContext) == (
+        "(pe_id, num_programs, dispatch_cycles=1, runner=None, cube_id=0, num_cubes=1, scratch_base=0, scratch_size=1048576)"
+    )
 
 
 def test_an_unknown_primitive_lists_the_known():
