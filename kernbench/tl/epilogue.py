@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from kernbench.errors import suggest
 from kernbench.program.notes import Epilogue
-from kernbench.tl.errors import EpilogueError, fail
+from kernbench.tl.errors import CompositeError, fail
 
 SCOPES = ("k_tile", "output_tile", "kernel")
 FIELDS: dict[str, str | None] = {"dequant": "scale", "bias": "bias", "relu": None, "scale": "factor"}
@@ -18,7 +18,7 @@ def read_epilogue(
 ) -> tuple[tuple[Epilogue, ...], list[Any]]:
     """The steps of an epilogue and their operands as given, counted from `first_operand` among the composite's inputs.
 
-    Errors: EpilogueError (a ValueError) for an unknown op, scope or field, or a missing one.
+    Errors: CompositeError (a ValueError) for an unknown op, scope or field, or a missing one.
     """
     read: list[Epilogue] = []
     operands: list[Any] = []
@@ -50,4 +50,4 @@ def _check_fields(op: str, field: str | None, step: Mapping[str, Any]) -> None:
 
 
 def _refuse(got: str, remedy: str) -> NoReturn:
-    fail(f"tl.composite got {got}", remedy, EpilogueError)
+    fail(f"tl.composite got {got}", remedy, CompositeError)

@@ -18,8 +18,8 @@ from kernbench.library import show_path
 _HERE = str(Path(__file__).parent)
 
 
-class EpilogueError(KernelError, ValueError):
-    """An epilogue that no composite can do."""
+class CompositeError(KernelError, ValueError):
+    """An op or an epilogue that no composite can do."""
 
 
 class ScratchError(KernelError, RuntimeError):

@@ -11,7 +11,7 @@ from kernbench.errors import suggest
 from kernbench.program.notes import Composite, Dot, Shape
 from kernbench.tl.core import ContextCore, Work
 from kernbench.tl.epilogue import read_epilogue
-from kernbench.tl.errors import fail
+from kernbench.tl.errors import CompositeError, fail
 from kernbench.tl.handle import NUMBERS, CompletionHandle, TensorHandle, scalar_handle
 from kernbench.tl.kind import Kind, kind_of
 from kernbench.tl.math import BINARY, UNARY
@@ -48,7 +48,7 @@ class MatmulPrimitives(ContextCore):
 
         Tiles of references are streamed from memory; loaded tensors are not read again. The result goes to memory at
         `out_ptr`, or to scratch if that is 0. `tile_shape` is (tile_m, tile_k, tile_n).
-        Errors: ValueError for an epilogue that cannot be done, KernelError for the rest.
+        Errors: CompositeError, a ValueError, for an op or an epilogue that cannot be done; KernelError for the rest.
         """
         steps, extra = read_epilogue(epilogue, op, 1 if b is None else 2)
         shape, dtype = _result_type(op, a, b, math_op)
@@ -117,21 +117,21 @@ def _as_accumulator(acc_dtype: str | None, dtype: str) -> str:
 
 
 def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str | None) -> tuple[Shape, str]:
-    """Shape and dtype of a composite's result. Errors: KernelError."""
+    """Shape and dtype of a composite's result. Errors: CompositeError for the op, KernelError for the tensors."""
     for x in (a,) if b is None else (a, b):
         if not isinstance(x, TensorHandle):
             fail(f"tl.composite got {x!r}", "give a tensor, from tl.load or tl.ref")
     if op == "gemm":
         if b is None or math_op is not None:
-            fail(f"tl.composite 'gemm' got b={b!r} and math_op={math_op!r}", "give a and b, and no math_op")
+            problem = f"tl.composite 'gemm' got b={b!r} and math_op={math_op!r}"
+            fail(problem, "give a and b, and no math_op", CompositeError)
         return product_shape("composite", a.shape, b.shape), promote(a.dtype, b.dtype)
     if op != "math":
-        fail(f"tl.composite got the op {op!r}", suggest(str(op), ("gemm", "math"))[2:])
+        fail(f"tl.composite got the op {op!r}", suggest(str(op), ("gemm", "math"))[2:], CompositeError)
     known = UNARY if b is None else BINARY
     if math_op not in known:
-        fail(
-            f"tl.composite 'math' of {1 if b is None else 2} got math_op {math_op!r}", suggest(str(math_op), known)[2:]
-        )
+        problem = f"tl.composite 'math' of {1 if b is None else 2} got math_op {math_op!r}"
+        fail(problem, suggest(str(math_op), known)[2:], CompositeError)
     if b is None:
         return a.shape, a.dtype
     if a.shape != b.shape:

@@ -101,6 +101,20 @@ def test_composites_are_refused(call, sentence):
     assert refused(call) == sentence
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda tl, a, b: tl.composite("conv", a, b),
+        lambda tl, a, b: tl.composite("gemm", a),
+        lambda tl, a, b: tl.composite("gemm", a, b, math_op="add"),
+        lambda tl, a, b: tl.composite("math", a),
+        lambda tl, a, b: tl.composite("math", a, math_op="expp"),
+    ],
+)
+def test_an_op_that_is_unknown_or_incomplete_is_a_value_error(call):
+    assert refused(call, ValueError).startswith("tl.composite ")
+
+
 def test_sums_are_of_the_result_s_sort():
     assert refused(lambda tl, x, w: tl.composite("gemm", x, w, acc_dtype="i32")) == (
         "tl.composite got acc_dtype='i32' for a result of f16; give a floating-point type, such as 'f32'"
