@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
+from kernbench.errors import DeadlockError
 from kernbench.host.buffer import Buffer
 from kernbench.host.dma import lower_dma
 from kernbench.host.kernels import Kernels
@@ -173,10 +174,13 @@ class Device:
 
     def _check_finished(self, launches: Sequence[Launch]) -> None:
         """Errors: DeadlockError that names the kernels that wait, if any do, rather than all that wait for them."""
-        kernels = {thread.id for launch in launches for thread, _ in launch.started}
-        others = {thread.id for thread in self.program.threads} - kernels
-        self.session.check_finished(exclude=self._watchers | others)
-        self.session.check_finished(exclude=self._watchers)
+        try:
+            self.session.check_finished(exclude=self._watchers)
+        except DeadlockError:
+            kernels = {thread.id for launch in launches for thread, _ in launch.started}
+            others = {thread.id for thread in self.program.threads} - kernels
+            self.session.check_finished(exclude=self._watchers | others)
+            raise
 
     def _make_queues(self, name: str = "") -> Ipcq:
         slots: list[Buffer] = []

@@ -179,6 +179,30 @@ def test_the_other_collectives(layout: str, sips: int) -> None:
     assert all(one["latency_ns"] >= one["bound_ns"] for one in result.collectives)
 
 
+@pytest.mark.slow
+def test_sixty_four_ranks() -> None:
+    count = 64
+
+    def worker(rank: int, torch) -> None:
+        dist = torch.distributed
+
+        def full(value: float):
+            return torch.full(40, value, "i32", ONE)
+
+        summed, cast, largest = full(rank), full(rank), full(rank)
+        dist.all_reduce(summed)
+        torch.expect(summed, np.full(40, count * (count - 1) // 2))
+        dist.broadcast(cast, 5)
+        torch.expect(cast, np.full(40, 5))
+        dist.reduce(largest, 7, "max")
+        torch.expect(largest, np.full(40, count - 1 if rank == 7 else rank))
+        dist.barrier()
+
+    result = spawn(worker, count, sips__topology="torus_2d", verify=True)
+    assert right(result)
+    assert all(one["latency_ns"] >= one["bound_ns"] for one in result.collectives)
+
+
 def test_live_kernels_give_the_same_numbers_and_times() -> None:
     def worker(rank: int, torch) -> None:
         tensor = torch.full((2, 3000), rank + 1, dp=ROWS)
