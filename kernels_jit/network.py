@@ -4,7 +4,8 @@ No event queue. A sweep visits every station that has flits, once, in channel or
 that is due before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is,
 and it only merges them by (arrival, owner, flit). What has come before the horizon may be served well beyond it
 (`SLACK_FS`): then a transfer that stands in a long queue is known to land long before it does, and sweeps are few; but not
-without end, or a long message would fill the queues instead of waiting at its source.
+without end, or a long message would fill the queues instead of waiting at its source. And what comes after the horizon may
+be served where no route begins, as far as all that will come is known (`STATION_AHEAD_FS`).
 
 How far a sweep may go: nothing may be injected before the horizon. Injections follow from landings, and no flight lands
 before its bound; the smallest bound is the horizon. A flight that has not landed by its bound gets a new one from what is
@@ -22,6 +23,7 @@ from kernels_jit.alone import fly, part_fs, service_fs
 from kernels_jit.flights import land
 from kernels_jit.queues import has_block, inject, leave_block, note_arrival, owner_of, put, take_block
 from kernels_jit.state import (
+    AHEAD_FS,
     AT_BIT,
     AT_WORD,
     BLOCK,
@@ -71,6 +73,7 @@ from kernels_jit.state import (
     SOURCE_ENTRY,
     SOURCE_FS,
     SOURCE_NEXT,
+    STATION_AHEAD_FS,
     STATION_AT,
     STATION_BUSY_FS,
     STATION_DIRECTION,
@@ -200,15 +203,15 @@ def serve(m, pool, horizon):
     """
     pending, station_at, word_fs, group_fs = m[PENDING], m[STATION_AT], m[WORD_FS], m[GROUP_FS]
     steps, flit_bytes, slack = m[STEPS], m[FLIT_BYTES], m[SLACK_FS]
-    limit = horizon + slack
+    limit, latest = horizon + slack, horizon + m[AHEAD_FS]
     skip, word, words = m[AT_BIT], m[AT_WORD] - 1, m[WORDS]
     while word + 1 < words:
         word += 1
-        if m[group_fs + (word >> GROUP_SHIFT)] >= horizon:
+        if m[group_fs + (word >> GROUP_SHIFT)] >= latest:
             word |= (1 << GROUP_SHIFT) - 1
             skip = 0
             continue
-        if m[word_fs + word] >= horizon:
+        if m[word_fs + word] >= latest:
             skip = 0
             continue
         todo = m[pending + word] & -(np.int64(1) << skip)
@@ -216,7 +219,8 @@ def serve(m, pool, horizon):
         while todo != 0:
             bit = lowest_bit(todo)
             station = m[station_at + word * 64 + bit]
-            if m[station + STATION_HEAD_FS] >= horizon:
+            ahead = horizon + m[station + STATION_AHEAD_FS]
+            if m[station + STATION_HEAD_FS] >= ahead:
                 todo &= todo - 1
                 continue
             first_port, end_port = m[station + STATION_PORT], m[station + STATION_PORT_END]
@@ -238,7 +242,7 @@ def serve(m, pool, horizon):
                                 continue
                         now, at, entry, owner = m[p + PORT_FS], p, m[p + PORT_ENTRY], m[p + PORT_OWNER]
                 begun = max(now, free)
-                if now >= horizon or begun >= limit:
+                if now >= ahead or begun >= limit:
                     m[station + STATION_HEAD_FS] = max(now, begun - slack // 2)
                     break
                 hop = (entry >> FLIT_SHIFT) * HOP_COLUMNS

@@ -46,3 +46,26 @@ def channel_order(count, src, dst, latency_fs, limit_fs):
                 ready[top] = onward[k]
                 top += 1
     return order, placed
+
+
+@jit
+def look_ahead(order, first, before, latency_fs, sources, most_fs):
+    """How far beyond the horizon of a sweep all that will come to a station is known when it is visited.
+
+    Nothing enters the network before the horizon, but only at stations where routes begin; what has not been served
+    before it elsewhere comes later by the latency of every edge on its way. An edge against the order takes what it gives.
+
+    Arguments: int64[station] order of visits, int64[station + 1] offsets into the int64[edge] stations before each and the
+    latencies from there, bool[station] where routes begin, int64 the most. Answers int64[station].
+    """
+    ahead = np.zeros(order.size, np.int64)
+    visited = np.zeros(order.size, np.bool_)
+    for station in order:
+        visited[station] = True
+        if sources[station] or first[station] == first[station + 1]:
+            continue
+        best = most_fs
+        for edge in range(first[station], first[station + 1]):
+            best = min(best, ahead[before[edge]] + latency_fs[edge]) if visited[before[edge]] else 0
+        ahead[station] = best
+    return ahead

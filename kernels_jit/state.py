@@ -37,7 +37,8 @@ FLIGHT_WORDS = 16  # FLIGHT_SIZE that a flight needs now; smaller ones are not u
 MARGIN = 17  # free rows a pool must have before an event or op is begun
 THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
-SLACK_FS = 30  # how far beyond the horizon a station may serve what came before it
+AHEAD_FS = 30  # the most that any station may look ahead
+SLACK_FS = 52  # how far beyond the horizon a station may serve what came before it
 SWEEP_FS = 51  # horizon of a sweep that was interrupted, or NONE
 # Why a sweep stopped: see `network.serve`.
 AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_FS = range(20, 28)
@@ -142,9 +143,10 @@ STATION_SOURCE_LAST = 10
 STATION_BUSY_FS = 11
 STATION_FLITS = 12
 STATION_DIRECTION = 13  # of the last flit, or NONE
-STATION_USERS = 14  # flights whose route it is on
-STATION_ALONE = 15  # the flight that has it to itself, or NONE
-STATION_COLUMNS = 16
+STATION_AHEAD_FS = 14  # how far beyond the horizon of a sweep all that will come is known
+STATION_USERS = 16  # flights whose route it is on
+STATION_ALONE = 17  # the flight that has it to itself, or NONE
+STATION_COLUMNS = 24
 
 STEP_STATION = 0  # of a striped step the first of its stations
 STEP_STRIPES = 1  # flit f takes the station of stripe (stripe + f) mod stripes

@@ -178,10 +178,11 @@ class Memory:
             rows[:, at.COUNTER_WAITER] = codes.NONE
             self.write(at.COUNTERS, rows, known * at.COUNTER_COLUMNS)
 
-    def lay_network(self, network: Network, steps: int, stripes: int) -> None:
+    def lay_network(self, network: Network, steps: int, stripes: int, *, live: bool) -> None:
         """Steps, routes, ports and the order of visits of a network that may have gained routes.
 
         Ports of known (station, feeder) pairs keep their queues; flights under way learn where they stand now.
+        In a live run new routes may begin anywhere, so that no station may look ahead.
         """
         from kernels_jit.flights import renew_hops
 
@@ -198,8 +199,18 @@ class Memory:
         stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = port_at[:-1], port_at[1:]
         if network.order is not self._order:
             self._lay_order(network.order)
+        stations[:, at.STATION_AHEAD_FS] = 0 if live else self._look_ahead(network)
+        self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
+
+    def _look_ahead(self, network: Network) -> np.ndarray:
+        from kernels_jit.order import look_ahead
+
+        most = int(self.words[at.SLACK_FS])
+        return look_ahead(
+            network.order, network.before_start, network.before, network.latency_fs, network.sources, most
+        )
 
     def _lay_order(self, order: np.ndarray) -> None:
         self._order = order

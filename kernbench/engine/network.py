@@ -34,6 +34,10 @@ class Network(NamedTuple):
     pairs: np.ndarray  # int64[port] station * stations + feeder, in order
     order: np.ndarray  # int64[station] in the order of visits; the same array as before if that has not changed
     window_fs: int  # how far one sweep may go: what an edge against the order takes at least
+    sources: np.ndarray  # bool[station] whether a route begins there
+    before_start: np.ndarray  # int64[station + 1]
+    before: np.ndarray  # int64[edge] which station feeds a station, all that feed one together
+    latency_fs: np.ndarray  # int64[edge] what a flit takes from there at least
 
 
 class _Edges(NamedTuple):
@@ -94,7 +98,24 @@ class NetworkBuilder:
         used = np.flatnonzero(self._least != NEVER)
         _set_ports(step, _later_steps(routes, used, self._least[used])[0], port_start, pairs)
         route = np.stack([routes.start[:-1], routes.start[1:], *routes[5:]], axis=1)
-        return Network(step, route, port_start, pairs, self._order, self._window_fs)
+        sources = np.zeros(count, bool)
+        first = routes.start[used]
+        for stripe in range(int(routes.stripes[first].max(initial=1))):
+            sources[routes.station[first] + np.minimum(stripe, routes.stripes[first] - 1)] = True
+        before_start = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(self._keys // count, minlength=count), out=before_start[1:])
+        return Network(
+            step,
+            route,
+            port_start,
+            pairs,
+            self._order,
+            self._window_fs,
+            sources,
+            before_start,
+            self._keys % count,
+            self._latency_fs,
+        )
 
     def _join(self, edges: _Edges, count: int) -> None:
         """Take edges in, and find a new order if one of them goes against the one there is sooner than a sweep may."""

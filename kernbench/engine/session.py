@@ -60,6 +60,7 @@ class Session:
         self._builder = NetworkBuilder(self.machine)
         self._pool = np.empty((_FIRST_POOL, 2), np.int64)  # queued flits, see `kernels_jit.state`
         self._known = _Known()
+        self._live = False
 
     def run(
         self,
@@ -109,8 +110,10 @@ class Session:
         memory.add_counters(known.counters, len(program.counter_labels))
         self._load_tables()
         self._load_times()
-        if self._builder.add_rows(program.op, known.rows):
-            memory.lay_network(self._builder.build(), *self._builder.widths())
+        asks = bool((program.op[known.rows :, 0] == Op.ASK).any())
+        if self._builder.add_rows(program.op, known.rows) or (asks and not self._live):
+            self._live |= asks
+            memory.lay_network(self._builder.build(), *self._builder.widths(), live=self._live)
         known.rows, known.counters = program.row_count, len(program.counter_labels)
         for number, first, end in chunks:
             thread = int(memory.words[at.THREADS]) + number * at.THREAD_COLUMNS
