@@ -53,6 +53,7 @@ class DeviceMemory:
         self._pending: dict[int, deque[int]] = {}  # live, by host thread: deposits whose ask is still to come
         self._windows: dict[int, Window] = {}  # by PE thread
         self._replay = Replay(session.program, self._performer)
+        self._computed = (0, 0)  # rows and events when that was advanced last
 
     def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
         """Let memory hold contents from the completion of a host thread's last row on."""
@@ -97,8 +98,10 @@ class DeviceMemory:
 
     def _catch_up(self) -> None:
         """Compute what has run since anybody looked; live kernels have done so themselves."""
-        if not self._live:
+        run = (self._session.program.row_count, self._session.events)
+        if not self._live and run != self._computed:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
+            self._computed = run
 
     def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
         """The operands of a note as they were when it took them. All that has run is computed once more to see them."""
