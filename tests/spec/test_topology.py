@@ -92,5 +92,7 @@ def test_a_sheet_that_is_not_there_does_not_hide_other_mistakes(models, tmp_path
 
 
 def test_an_override_that_names_no_sheet_is_named_once(models, tmp_path):
-    with pytest.raises(InputError, match=r"^override parts.hbm: unknown model sheet 'hbm_fats'; did you mean 'hbm_fast'\?"):
+    with pytest.raises(
+        InputError, match=r"^override parts.hbm: unknown model sheet 'hbm_fats'; did you mean 'hbm_fast'\?"
+    ):
         _tree("family: sip", {"parts.hbm": "hbm_fats"}, tmp_path / "t.yaml")
