@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernbench.machine.places import PePlace
     from kernbench.program.program import Program, Thread
     from kernbench.tl.ipcq import Ipcq
+    from kernbench.tl.outline import Outline
 
 
 class Kernels:
@@ -29,6 +30,7 @@ class Kernels:
     def __init__(self, program: Program, memory: DeviceMemory, now_fs: Callable[[], int], live: bool) -> None:
         self.program, self.memory, self.now_fs, self.live = program, memory, now_fs, live
         self.steps: dict[int, Callable[[int], None]] = {}  # by PE thread: goes on at a time
+        self.outlines: dict[Any, Outline] = {}  # of composites, which PEs share
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
         """What runs a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
@@ -95,4 +97,5 @@ class PeRun:
             num_cubes=len(self._message.target_cubes),
             memory=window if kernels.live else None,
             ports=self._queues.ports(place),
+            outlines=kernels.outlines,
         )

@@ -22,6 +22,8 @@ class Transfers(NamedTuple):
 
     def expand(self, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Those of a list of ranges, in its order: int64[n] place in the list and int64[n] transfer."""
+        if len(self.route) == len(self.start) - 1:  # as nearly always: one transfer each
+            return np.arange(len(ranges)), ranges
         counts = np.diff(self.start)[ranges]
         place = np.repeat(np.arange(len(ranges)), counts)
         within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -58,7 +60,10 @@ class Access:
             node[start[i] : start[i + 1]], offset[start[i] : start[i + 1]], nbytes[start[i] : start[i + 1]] = zip(
                 *segments, strict=True
             )
-        nodes, which = np.unique(node, return_inverse=True)
+        if (node == node[0]).all():  # as nearly always
+            nodes, which = node[:1], np.zeros(len(node), np.intp)
+        else:
+            nodes, which = np.unique(node, return_inverse=True)
         memories = [self._memories.get(node) or self._memory(node) for node in nodes.tolist()]
         route, stripes = np.array(memories, np.int64).T[:, which]
         return Transfers(start, route, nbytes, offset // self._burst_bytes % stripes)

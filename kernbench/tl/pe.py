@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kernbench.machine.places import pe_path
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kernbench.program.notes import Shape
     from kernbench.program.program import Program, Thread
     from kernbench.tl.ipcq import Ports
+    from kernbench.tl.outline import Outline
 
 
 class Translate(Protocol):
@@ -55,6 +56,7 @@ class PeContext:
     num_cubes: int
     memory: Memory | None = None
     ports: Ports | None = None  # the queues to its neighbours, if it has been told of any
+    outlines: dict[Any, Outline] = field(default_factory=dict)  # of composites, drawn up for PEs of the program
 
     @property
     def path(self) -> str:
