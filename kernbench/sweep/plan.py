@@ -74,7 +74,7 @@ def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Poi
 
     kept = Store(directory).read(["key", "status"])
     final = kept.filter(kept["status"].is_in([OK] if retry else [OK, ERROR]))["key"]
-    return points.take(~np.isin(points.keys, np.array(final.to_list(), dtype=points.keys.dtype)))
+    return points.take(~np.isin(points.keys, final.to_numpy().astype(points.keys.dtype)))
 
 
 def write_manifest(plan: Plan) -> None:

@@ -100,7 +100,7 @@ class Points(Sequence[Point]):
         import polars
 
         columns = [self._column(name) for name in names]
-        return polars.DataFrame([*columns, polars.Series("key", self.keys.astype(str), dtype=polars.String)])
+        return polars.DataFrame([*columns, polars.Series("key", self.keys).cast(polars.String)])
 
     def _column(self, name: str) -> polars.Series:
         import polars
@@ -147,7 +147,7 @@ def _keys(setting: Setting, design: Design) -> np.ndarray:
     column = {name: i for i, name in enumerate(design.names)}
     slots = [(texts[name], column.get(name)) for name in order]
     keys = np.empty(len(design.choices), dtype=f"S{KEY_DIGITS}")
-    for row, choice in enumerate(design.choices.tolist()):
+    for row, choice in enumerate(map(np.ndarray.tolist, design.choices)):
         digest = common.copy()
         digest.update("".join([text[-1 if at is None else choice[at]] for text, at in slots]).encode())
         keys[row] = digest.hexdigest()[:KEY_DIGITS].encode()

@@ -150,7 +150,7 @@ def _stopping(grid: Grid, on_point: OnPoint) -> OnPoint:
 
 def _write_table(plan: Plan, store: Store, rows: polars.DataFrame | None) -> polars.DataFrame:
     """The table of what is kept, or of these rows."""
-    table = build_table(plan.grid, plan.points, store.read() if rows is None else rows)
+    kept = store.compact()
+    table = build_table(plan.grid, plan.points, kept if rows is None else rows)
     write_whole(plan.directory / TABLE, table.write_parquet)
-    store.compact()
     return table

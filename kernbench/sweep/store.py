@@ -77,6 +77,8 @@ class Store:
                 rows = polars.concat([empty, *(_read_part(path, empty.schema) for path in self._paths())])
             except FileNotFoundError:  # another process has just merged parts: look again
                 continue
+            if not rows["key"].is_duplicated().any():  # as nearly always; sorting would copy all of them
+                return rows
             rank = polars.col("status").replace_strict(RANK, return_dtype=polars.Int8)
             best = rows.sort(rank, descending=True, maintain_order=True)
             return best.unique("key", keep="first", maintain_order=True)
@@ -106,14 +108,16 @@ class Store:
             ended = time.monotonic()
             self._next_write = ended + (ended - started) / WRITING_SHARE
 
-    def compact(self) -> None:
-        """Make one part of all, then drop those it was made of; safe beside other processes."""
+    def compact(self) -> polars.DataFrame:
+        """Make one part of all, then drop those it was made of; safe beside other processes. Returns the rows."""
         self._sweep_up()
         paths = self._paths()
+        rows = self.read()
         if len(paths) > 1:
-            self._write(self.read())
+            self._write(rows)
             for path in paths:
                 path.unlink(missing_ok=True)
+        return rows
 
     def _paths(self) -> list[Path]:
         return sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(TEMPORARY))

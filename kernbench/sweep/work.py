@@ -83,7 +83,7 @@ def bound_group(points: Points) -> polars.DataFrame | None:
     wall_s = (time.perf_counter() - started) / len(points)
     same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": ANALYTIC, "status": OK}
     same["program_digest"] = structure.digest
-    keys = polars.Series("key", points.keys.astype(str))
+    keys = polars.Series("key", points.keys).cast(polars.String)
     return polars.DataFrame(found).with_columns(keys, *(polars.lit(value).alias(name) for name, value in same.items()))
 
 
