@@ -6,7 +6,7 @@ the end of the bench. Numbers are lazier still: they are computed when `numpy()`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -229,9 +229,11 @@ class RuntimeContext(Namespace):
     def reserve(self, space: str, nbytes: int, cube: int = 0, pe: int = 0) -> Buffer:
         """Memory that is no tensor: of a PE ("hbm", "tcm") or of its cube ("sram"), for kernels to use by its address.
 
-        Errors: OutOfMemoryError; InputError for a space or a place that is not there.
+        Errors: OutOfMemoryError; InputError for a space or a place that is not there, and for a size that is none.
         """
-        return Buffer(self.driven, self.driven.reserve(self._sips[self.current_device], space, cube, pe, nbytes))
+        if not isinstance(nbytes, (int, np.integer)) or nbytes < 1:
+            raise InputError(f"torch.reserve got nbytes={nbytes!r}; give a whole number of bytes, 1 or more")
+        return Buffer(self.driven, self.driven.reserve(self._sips[self.current_device], space, cube, pe, int(nbytes)))
 
     # What tensors ask
 
@@ -325,7 +327,7 @@ class RuntimeContext(Namespace):
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
     if not sizes or not all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes):
         raise InputError(f"a tensor cannot have shape {shape!r}; give positive whole numbers such as (512, 512)")
     return tuple(int(size) for size in sizes)

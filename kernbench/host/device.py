@@ -72,7 +72,7 @@ class Device:
 
     def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Shard:
         """Take memory in "hbm", "tcm" or "sram" for something that is no tensor. Errors: as `Pools.allocate`."""
-        return self._sips[sip].pools.allocate(space, cube, pe, nbytes, f"a buffer in {space}")
+        return self._sips[sip].pools.allocate(space, cube, pe, nbytes, "a buffer")
 
     def free(self, shard: Shard) -> None:
         """Give back what was reserved."""

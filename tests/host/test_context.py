@@ -80,6 +80,10 @@ def test_seeds(make: Make) -> None:
 
 MISTAKES: list[tuple[Callable[[RuntimeContext], object], str]] = [
     (lambda t: t.zeros((4, 0)), "a tensor cannot have shape (4, 0); give positive whole numbers such as (512, 512)"),
+    (lambda t: t.zeros(3.5), "a tensor cannot have shape 3.5; give positive whole numbers such as (512, 512)"),
+    (lambda t: t.reserve("hbm", 0), "torch.reserve got nbytes=0; give a whole number of bytes, 1 or more"),
+    (lambda t: t.reserve("tcm", "64"), "torch.reserve got nbytes='64'; give a whole number of bytes, 1 or more"),
+    (lambda t: t.reserve("dram", 64), "a buffer cannot lie in 'dram'; did you mean 'sram'? Known: hbm, sram, tcm"),
     (lambda t: t.zeros(4, "f61"), "unknown dtype 'f61'; did you mean 'f16'? Known: bf16, f16, f32, f8e4m3, f8e5m2, i16, "
      "i32, i8, u16, u32, u8"),
     (lambda t: t.zeros(4, dp="row_wise"), "tensor 'tensor0' got dp='row_wise'; give a torch.DPPolicy(cube=..., pe=...)"),
