@@ -11,7 +11,7 @@ import numpy as np
 from kernbench import DPPolicy, InputError, bench
 from kernbench.ccl import find_grid
 from kernbench.ccl.config import load_config
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import canonical, itemsize
 
 DEFAULT_BYTES = 4096
 
@@ -90,5 +90,5 @@ def run(
 
 def tolerance(dtype, terms):
     """What rounding after each addition may add up to, beside the largest of |expected| and 1."""
-    step = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f8e4m3": 2.0**-4, "f8e5m2": 2.0**-3}[dtype]
+    step = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "f8e4m3": 2.0**-4, "f8e5m2": 2.0**-3}[canonical(dtype)]
     return step * (2 + 2 * np.sqrt(terms) * np.log2(1 + terms))

@@ -23,6 +23,7 @@ TINY = [
         {"tokens": 9, "heads": 8, "kv_heads": 1, "head_dim": 8, "tile": 4, "block": 2, "dtype": "bf16"},
     ),
     ("ccl-allreduce", {"bytes_per_pe": 6000}),
+    ("ccl-allreduce", {"bytes_per_pe": 64, "dtype": "fp8"}),
     ("ccl-allreduce", {"bytes_per_pe": 2000, "n_sips": 2, "dtype": "f32", "buffer_kind": "sram", "algorithm": "ring"}),
     ("gemm-single-pe", {"M": 32, "K": 40, "N": 24}),
     ("gemm-single-pe", {"M": 33, "K": 65, "N": 31, "dtype": "f32"}),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.ccl import find_grid
 from kernbench.errors import RunError
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def evaluate_allreduce(
     """
     import polars
 
+    for sip_topology in TOPOLOGIES[1:] if n_sips else ():
+        find_grid(n_sips, sip_topology, sips_w, sips_h)  # an impossible grid is refused before anything runs
     shared = {"n_sips": n_sips, "cubes": cubes, "n_slots": n_slots, "slot_size": slot_size, "dtype": dtype}
     rows = []
     for case in list_cases():

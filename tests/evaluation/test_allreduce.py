@@ -73,3 +73,20 @@ def test_what_must_hold() -> None:
         "ring on ring_1d at 64 bytes takes 100.0 ns, less than its bound of 100.5 ns"
     ]
     assert find_violations(table(row(bound_ns=None))) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"n_sips": 5}, r"^5 SIPs make no grid of two rows or more for topology 'torus_2d'; give sips_w and sips_h, "),
+        (
+            {"n_sips": 6, "sips_w": 4},
+            r"^6 SIPs do not make a grid of a width of 4; give sips_w and sips_h whose product ",
+        ),
+    ],
+)
+def test_an_impossible_grid_is_refused_before_anything_runs(settings: dict[str, int], sentence: str) -> None:
+    rows: list[object] = []
+    with pytest.raises(InputError, match=sentence):
+        evaluate_allreduce("tiny", **settings, on_row=rows.append)
+    assert not rows
