@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from benches.perf.programs import random_messages, rate, run, shifted_reads, warm_up
 from kernbench import library
 from kernbench.machine import load_machine
 from kernbench.machine.load import compile_machine
+from kernbench.sweep.point import Point
+from kernbench.sweep.row import Row
+from kernbench.sweep.run import run_sweep
 
 MIB = 1 << 20
 
 
 def peak_mb() -> float:
     """The most memory this process has had, in MB (1e6); `getrusage` would count what its parent had when it was born."""
+    return _status_mb("VmHWM")
+
+
+def _status_mb(field: str) -> float:
     status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+    return int(status.partition(f"{field}:")[2].split()[0]) * 1024 / 1e6
 
 
 def load_loops() -> float:
@@ -50,3 +59,18 @@ def long_run(million_flit_hops: float) -> dict[str, float]:
     once = run(random_messages(machine, MIB)).flit_hops
     session = run(random_messages(machine, MIB, round(million_flit_hops * 1e6 / once)))
     return {"flit_hops": session.flit_hops, "rate": rate(session), "peak_mb": peak_mb()}
+
+
+def sweep(parameters: dict[str, Any], count: int) -> dict[str, float]:
+    """The most memory of a sweep of so many bounds in this process, and by how much it grows from the first to the last."""
+    grid = {"bench": "matmul-composite", "topology": "sip_2x4x4", "mode": "analytic", "parameters": parameters}
+    now_mb = []
+
+    def hear(point: Point, _row: Row) -> None:
+        if point.index in (0, count - 1):
+            now_mb.append(_status_mb("VmRSS"))
+
+    with tempfile.TemporaryDirectory() as out:
+        done = run_sweep({"name": "perf", **grid}, out, workers=1, on_point=hear)
+    assert (len(done.table), done.failed) == (count, 0)
+    return {"peak_mb": peak_mb(), "grown_mb": now_mb[-1] - now_mb[0]}

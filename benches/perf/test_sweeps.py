@@ -15,6 +15,7 @@ import numpy as np
 
 import kernbench
 from benches.perf.figures import Figures
+from benches.perf.processes import outcome
 from kernbench.sweep.point import Point
 from kernbench.sweep.run import run_sweep
 from tests.sweep.fakes import result
@@ -104,3 +105,24 @@ def test_what_a_point_costs_besides(figures: Figures) -> None:
         lambda: sweep_s("hybrid", {**GEMM, **spread((200, 100))}, workers=1, run=run_nothing), rounds=2
     )
     figures.show("machinery of a sweep, a point", all_in / 20_000 * 1e6, "µs", "< 50")
+
+
+def test_memory(figures: Figures) -> None:
+    """Bounds of the 256³ GEMM on one cube: a hundred points and 100,000, each sweep in a process of its own.
+
+    While points run memory stands still, however many they are. What grows with them is the table, made at the end.
+    """
+    grown = []
+
+    def peak_mb(first: int, second: int) -> float:
+        parameters = {**ONE_CUBE, **GEMM, **spread((first, second))}
+        found = outcome(f"sweep({parameters}, {first * second})")
+        grown.append(found["grown_mb"])
+        return found["peak_mb"]
+
+    few, many = figures.side_by_side(lambda: peak_mb(10, 10), lambda: peak_mb(400, 250), rounds=3)
+    figures.show("growth while 100,000 points run", np.array(grown[1::2]), "MB", "< 20")
+    figures.show("sweep of 100 points: peak memory of the process", few, "MB")
+    figures.show("sweep of 100,000 points: peak memory of the process", many, "MB")
+    figures.show("points and table in memory, a point", (many - few) * 1e6 / (100_000 - 100), "bytes", "< 2,000")
+    figures.ratio("peak memory of a sweep of 100 points over one of 100,000", few / many)
