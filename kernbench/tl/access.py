@@ -50,6 +50,11 @@ class Access:
     def find_many(self, va: np.ndarray, nbytes: np.ndarray) -> Transfers:
         """The transfers of many ranges."""
         node, offset = self._pe.translate_many(va, nbytes)
+        only = int(node[0])
+        if only >= 0 and (node == only).all():  # as nearly always
+            route, stripes = self._memories.get(only) or self._memory(only)
+            stripe = offset // self._burst_bytes % stripes
+            return Transfers(np.arange(len(va) + 1), np.full(len(va), route), nbytes, stripe)
         counts = np.ones(len(va), np.int64)
         split = {int(i): self._pe.translate(int(va[i]), int(nbytes[i])) for i in np.flatnonzero(node < 0)}
         if split:
@@ -60,10 +65,7 @@ class Access:
             node[start[i] : start[i + 1]], offset[start[i] : start[i + 1]], nbytes[start[i] : start[i + 1]] = zip(
                 *segments, strict=True
             )
-        if (node == node[0]).all():  # as nearly always
-            nodes, which = node[:1], np.zeros(len(node), np.intp)
-        else:
-            nodes, which = np.unique(node, return_inverse=True)
+        nodes, which = np.unique(node, return_inverse=True)
         memories = [self._memories.get(node) or self._memory(node) for node in nodes.tolist()]
         route, stripes = np.array(memories, np.int64).T[:, which]
         return Transfers(start, route, nbytes, offset // self._burst_bytes % stripes)
