@@ -104,8 +104,13 @@ class Config:
         try:
             found = load_algorithm(module)
         except InputError as error:
-            known = [entry for entry in self.spec.algorithms if entry != name] + library.list_names(FOLDER)
+            modules = library.list_names(FOLDER)
+            if str(error).startswith("unknown") and entry.module:
+                raise InputError(
+                    f"{self.where}: algorithm {name!r} has the unknown module {module!r}{suggest(module, modules)}"
+                ) from None
             if str(error).startswith("unknown"):
+                known = [entry for entry in self.spec.algorithms if entry != name] + modules
                 raise InputError(
                     f"{self.where}: unknown algorithm {name!r} for {collective}{suggest(name, known)}"
                 ) from None

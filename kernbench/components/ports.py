@@ -58,8 +58,13 @@ def check(part: Part, standard: type[Part]) -> None:
 
 
 def figures(part: Part) -> dict[str, float]:
-    """The figures of a part. Errors: InputError with file:line for a drop-in that raises."""
-    found = _call(part, "figures", part.figures)
+    """The figures of a part. Errors: InputError with file:line for a drop-in that raises, or answers no mapping."""
+    found: Any = _call(part, "figures", part.figures)
+    if not isinstance(found, Mapping):
+        raise InputError(
+            f"{place(type(part), 'figures')}: {_named(part, 'figures')}() answered {found!r}, "
+            "expected numbers by name, such as {'cycle': 500000}"
+        )
     return {name: plain(value) if is_number(value) else value for name, value in found.items()}
 
 

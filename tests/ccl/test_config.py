@@ -123,6 +123,12 @@ def test_algorithms_that_cannot_be(own: Path) -> None:
         InputError, match=r"^ccl.yaml: unknown algorithm 'ring_reducer' .* did you mean 'ring_reduce'\?"
     ):
         load_config(settings={"algorithm": "ring_reducer"}).load()
+    write(own / "ccl.yaml", "algorithms: {mine: {module: ring_allreducer}}\n")
+    with pytest.raises(
+        InputError,
+        match=r"^ccl.yaml: algorithm 'mine' has the unknown module 'ring_allreducer'; did you mean 'ring_all",
+    ):
+        load_config(settings={"algorithm": "mine"}).load()
     with pytest.raises(InputError, match=r"^no such file: gone.yaml; give the path of a ccl.yaml, or nothing for "):
         load_config("gone.yaml")
 

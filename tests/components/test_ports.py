@@ -102,6 +102,16 @@ def test_a_figure_that_is_wrong():
         ports.check(Engine(cycle=-2), PeGemm)
 
 
+def test_figures_are_named():
+    class Bare(Engine):
+        def figures(self):
+            return 3.0
+
+    said = r":\d+: Bare.figures\(\) answered 3.0, expected numbers by name, such as {'cycle': 500000}$"
+    with pytest.raises(InputError, match=said):
+        ports.check(Bare(), PeGemm)
+
+
 def test_a_port_that_must_be_a_method():
     class Flat(Part):
         kind: ClassVar[str] = "pe_gemm"
