@@ -126,7 +126,12 @@ def _progress(plan: Plan) -> Iterator[OnPoint]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("points", total=_to_run(plan))
-        yield lambda _point, _row: progress.advance(task)
+
+        def advance(_point: Point, _row: Row) -> None:
+            bar = progress.tasks[task]
+            progress.update(task, advance=1, total=max(bar.total or 0, bar.completed + 1))
+
+        yield advance
 
 
 def _to_run(plan: Plan) -> int:
@@ -135,15 +140,17 @@ def _to_run(plan: Plan) -> int:
 
 
 def _line_writer(plan: Plan) -> OnPoint:
+    """What writes a line now and then; in mode auto, points that are run after all are bounded count by themselves."""
     total = _to_run(plan)
-    every = -(-total // MOST_LINES)
+    every = -(-(total or len(plan.points)) // MOST_LINES)
     done = 0
 
     def write(point: Point, row: Row) -> None:
         nonlocal done
         done += 1
         if done % every == 0 or done == total:
-            click.echo(f"{done}/{total}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
+            count = f"{done}/{total}" if done <= total else f"{done - total} with events"
+            click.echo(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
 
     return write
 
