@@ -63,7 +63,7 @@ def _commands(body: str) -> list[Step]:
 
 def without_wall_time(text: str) -> list[str]:
     """The lines of an output, with what says nothing of the machine (wall time, the simulator's events, spacing) made equal."""
-    text = re.sub(r"\d+(\.\d+)? (s|ms)\b", "… s", text)
+    text = re.sub(r"\d+(\.\d+)? ?(s|ms)\b", "… s", text)
     text = re.sub(r"[\d,]+ events\b", "… events", text)
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
