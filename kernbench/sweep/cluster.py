@@ -49,8 +49,13 @@ def run_on_cluster(batches: Iterable[Batch], run: RunPoint, scheduler: str, work
                     if not _fill(client, out, done, again, waiting, run):
                         return
                     future = next(done)
-                    rows, cause = _take(future)
-                batch = out.pop(future)
+                    batch = out.pop(future)
+                    try:
+                        rows, cause = _take(future)
+                    except OSError:
+                        client.nthreads()  # fails if the scheduler is gone; else it was a worker, with rows it had made
+                        again.append(batch)
+                        continue
                 if rows is not None:
                     yield from zip(batch.points, rows, strict=True)
                 elif len(batch) > 1:
