@@ -10,6 +10,7 @@ from kernbench.ccl import (
     Message,
     Plan,
     circulate,
+    whole_ring_bound,
 )
 from kernbench.ccl import ring_neighbours as neighbours
 
@@ -47,9 +48,4 @@ def kernel(out_ptrs, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, ki
 
 def bound(cost, world, nbytes, plan):
     """P (P - 1) / 2 buffers leave everyone one by one, and one buffer takes P - 1 hops one after the other."""
-    links = cost.links("global_E")
-    count = len(links)
-    if count < 2:
-        return 0.0
-    hops = [cost.trip_ns(link, nbytes) for link in links]
-    return max(sum(hops) - max(hops), count * (count - 1) // 2 * max(cost.stream_ns(link, nbytes) for link in links))
+    return whole_ring_bound(cost, nbytes, world.ranks * (world.ranks - 1) // 2)

@@ -8,11 +8,12 @@ from kernbench.ccl import (
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
+    half_ring_bound,
+    ring_way,
 )
 from kernbench.ccl import ring_neighbours as neighbours
 
 COLLECTIVE = "reduce"
-EAST, WEST = "global_E", "global_W"
 
 
 def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
@@ -20,19 +21,9 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
     return n_elem, cube_w, cube_h, world_size, plan or Plan(root=0)
 
 
-def way(distance, world_size):
-    """Where sums go (None: they end here) and come from, so many ranks east of the root."""
-    half = world_size // 2
-    if distance == 0:
-        return None, [EAST] * (world_size > 1) + [WEST] * (world_size > 2)
-    if distance <= half:
-        return WEST, [EAST] * (distance < half)
-    return EAST, [WEST] * (distance - 1 > half)
-
-
 def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Add what comes to this PE's part and pass the sum on; the root stores it."""
-    target, sources = way((rank - plan.root) % world_size, world_size)
+    target, sources = ring_way((rank - plan.root) % world_size, world_size)
     for piece in plan.cut(plan.part(tl, n_elem)) if target or sources else []:
         total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
         for source in sources:
@@ -46,5 +37,4 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
 
 def bound(cost, world, nbytes, plan):
     """The last piece leaves the farthest rank after all others and goes half way round."""
-    link, half = cost.best(EAST, WEST), world.ranks // 2
-    return cost.stream_ns(link, nbytes) + (half - 1) * cost.trip_ns(link, nbytes) if half else 0.0
+    return half_ring_bound(cost, world, nbytes)

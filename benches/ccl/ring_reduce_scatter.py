@@ -8,6 +8,7 @@ from kernbench.ccl import (
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
+    whole_ring_bound,
 )
 from kernbench.ccl import ring_neighbours as neighbours
 
@@ -42,9 +43,4 @@ def kernel(out_ptr, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, kin
 
 def bound(cost, world, nbytes, plan):
     """P - 1 buffers leave everyone one by one, and every buffer takes P - 1 hops one after the other."""
-    links = cost.links("global_E")
-    if len(links) < 2:
-        return 0.0
-    hops = [cost.trip_ns(link, nbytes) for link in links]
-    sent = (len(links) - 1) * max(cost.stream_ns(link, nbytes) for link in links)
-    return max(sum(hops) - max(hops), sent)
+    return whole_ring_bound(cost, nbytes, world.ranks - 1)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kernbench.ccl.order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
 from kernbench.ccl.plan import Part, Plan
-from kernbench.ccl.ring import Message, circulate, pass_on
+from kernbench.ccl.ring import Message, circulate, half_ring_bound, pass_on, ring_way, whole_ring_bound
 from kernbench.ccl.topology import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
@@ -29,12 +29,15 @@ __all__ = [
     "World",
     "circulate",
     "find_grid",
+    "half_ring_bound",
     "level",
     "pass_on",
     "peer_at",
     "position",
     "ring_neighbours",
+    "ring_way",
     "tree_around",
     "tree_neighbours",
     "turn",
+    "whole_ring_bound",
 ]

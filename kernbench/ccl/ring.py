@@ -1,15 +1,22 @@
-"""Messages that travel around a ring of equals, for kernels.
+"""Rings of equals: messages that travel around them, for kernels, and what that cannot take less than.
 
-All send alike: first as many of their own messages as the ring between two neighbours has slots, then, for each that comes
-in, one: the same message if it has farther to go, else the next of their own. So what comes in is in the order in which
-one has sent oneself, nobody waits for a slot that a neighbour cannot free, and a slot is passed on before it is used again.
+In `circulate` all send alike: first as many of their own messages as the ring between two neighbours has slots, then, for each
+that comes in, one: the same message if it has farther to go, else the next of their own. So what comes in is in the order in
+which one has sent oneself, nobody waits for a slot that a neighbour cannot free, and a slot is passed on before it is used
+again.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from kernbench.ccl.cost import Cost
+    from kernbench.ccl.wiring import World
+
+EAST, WEST = "global_E", "global_W"  # along the ring of ranks
 
 
 class Message(NamedTuple):
@@ -68,3 +75,28 @@ def pass_on(tl: Any, directions: Sequence[str], tensor: Any) -> None:
     """Send one tensor into several directions."""
     for direction in directions:
         tl.send(direction, tensor)
+
+
+def ring_way(distance: int, world_size: int) -> tuple[str | None, list[str]]:
+    """Towards the root (None: this is it) and away from it, both ways around, so many ranks east of the root."""
+    half = world_size // 2
+    if distance == 0:
+        return None, [EAST] * (world_size > 1) + [WEST] * (world_size > 2)
+    if distance <= half:
+        return WEST, [EAST] * (distance < half)
+    return EAST, [WEST] * (distance - 1 > half)
+
+
+def half_ring_bound(cost: Cost, world: World, nbytes: int) -> float:
+    """Between root and all ranks both ways around (ns): all pieces over one link, the last one half way round."""
+    link, half = cost.best(EAST, WEST), world.ranks // 2
+    return cost.stream_ns(link, nbytes) + (half - 1) * cost.trip_ns(link, nbytes) if half else 0.0
+
+
+def whole_ring_bound(cost: Cost, nbytes: int, sent: int) -> float:
+    """East from all ranks to all (ns): everyone sends so many buffers one by one; one of them takes P - 1 hops."""
+    links = cost.links(EAST)
+    if len(links) < 2:
+        return 0.0
+    hops = [cost.trip_ns(link, nbytes) for link in links]
+    return max(sum(hops) - max(hops), sent * max(cost.stream_ns(link, nbytes) for link in links))

@@ -6,7 +6,7 @@ from collections import deque
 
 import pytest
 
-from kernbench.ccl.ring import Message, circulate
+from kernbench.ccl.ring import EAST, WEST, Message, circulate, ring_way
 
 greenlet = pytest.importorskip("greenlet")
 
@@ -89,3 +89,14 @@ def test_a_message_of_nothing_is_not_sent() -> None:
 
     ring.run(kernel)
     assert sorted(taken) == [(0, 2), (1, 0), (1, 2), (2, 0)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 8])
+def test_both_ways_around_lead_from_the_root_to_everyone_once(count: int) -> None:
+    step = {EAST: 1, WEST: -1}
+    told = [(at, side) for at in range(count) for side in ring_way(at, count)[1]]
+    assert {((at + step[side]) % count, {EAST: WEST, WEST: EAST}[side]) for at, side in told} == {
+        (at, ring_way(at, count)[0]) for at in range(1, count)
+    }
+    assert len(told) == count - 1
+    assert ring_way(0, count)[0] is None
