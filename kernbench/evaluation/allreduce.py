@@ -6,15 +6,17 @@ SIP topology; beside it the corner instead of the centre as root, and the other 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.ccl import find_grid
-from kernbench.errors import RunError
+from kernbench.evaluation.measure import OnRow, measure
 
 if TYPE_CHECKING:
     import polars
+
+    from kernbench.host.result import RunResult
 
 BENCH = "ccl-allreduce"
 SIZES = (256, 1024, 4096, 16384, 65536)  # bytes of a PE
@@ -39,8 +41,6 @@ COLUMNS: dict[str, type] = {
     "times_bound": float,
     "verified": bool,  # null when not asked
 }
-
-OnRow = Callable[[Mapping[str, Any]], object]
 
 
 def evaluate_allreduce(
@@ -71,7 +71,8 @@ def evaluate_allreduce(
     rows = []
     for case in list_cases():
         grid = {} if case["sip_topology"] == "ring_1d" else {"sips_w": sips_w, "sips_h": sips_h}
-        rows.append(_run(topology, {**shared, **grid, **case}, overrides, mode, verify))
+        parameters = {**shared, **grid, **case}
+        rows.append(_row(measure(BENCH, topology, parameters, overrides, mode, verify), parameters))
         on_row(rows[-1])
     return polars.DataFrame(rows, schema=COLUMNS)
 
@@ -97,18 +98,7 @@ def _case(sip_topology: str, kind: str, root: str, algorithm: str, size: int) ->
     }
 
 
-def _run(
-    topology: str | Path,
-    parameters: Mapping[str, Any],
-    overrides: Mapping[str, object] | None,
-    mode: str,
-    verify: bool,
-) -> dict[str, Any]:
-    from kernbench.host.run import run_bench
-
-    result = run_bench(BENCH, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
-    if result.mismatches:
-        raise RunError(f"{BENCH} {dict(parameters)}: {'; '.join(result.mismatches)}")
+def _row(result: RunResult, parameters: Mapping[str, Any]) -> dict[str, Any]:
     found = result.collectives[0]
     return {
         "topology": result.topology,

@@ -6,12 +6,12 @@ queries and with one for a group of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kernbench.errors import RunError
+from kernbench.evaluation.measure import OnRow, measure
 
 if TYPE_CHECKING:
     import polars
@@ -41,9 +41,16 @@ COLUMNS: dict[str, type] = {
     "bottleneck_utilisation": float,
     "verified": bool,  # null when not asked
 }
-FIGURES = ("topology", "latency_ns", "pe_exec_ns", "achieved_tflops", "achieved_gbs", "bottleneck", "verified")
-
-OnRow = Callable[[Mapping[str, Any]], object]
+FIGURES = (
+    "topology",
+    "latency_ns",
+    "pe_exec_ns",
+    "achieved_tflops",
+    "achieved_gbs",
+    "bottleneck",
+    "bottleneck_utilisation",
+    "verified",
+)  # that a run has under the same names
 
 
 def evaluate_attention(
@@ -69,7 +76,8 @@ def evaluate_attention(
     rows = []
     for phase, users, length, groups in _points(dict.fromkeys((kv_heads, heads))):
         parameters = {"users": users, PHASES[phase][0]: length, "kv_heads": groups, **shared}
-        figures = _run(f"attention-{phase}", topology, parameters, overrides, mode, verify)
+        result = measure(f"attention-{phase}", topology, parameters, overrides, mode, verify)
+        figures = {name: getattr(result, name) for name in FIGURES}
         tokens = users * (length if phase == "prefill" else 1)
         row = {"phase": phase, "users": users, "length": length, "kv_heads": groups, **shared, **figures}
         rows.append({**row, "tokens_per_us": 1000 * tokens / figures["latency_ns"]})
@@ -81,19 +89,3 @@ def _points(kv_heads: Mapping[int, object]) -> Iterator[tuple[str, int, int, int
     for phase, (_, users, lengths) in PHASES.items():
         for length, groups, count in product(lengths, kv_heads, users):
             yield phase, count, length, groups
-
-
-def _run(
-    bench: str,
-    topology: str | Path,
-    parameters: Mapping[str, Any],
-    overrides: Mapping[str, object] | None,
-    mode: str,
-    verify: bool,
-) -> dict[str, Any]:
-    from kernbench.host.run import run_bench
-
-    result = run_bench(bench, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
-    if result.mismatches:
-        raise RunError(f"{bench} {dict(parameters)}: {'; '.join(result.mismatches)}")
-    return {name: getattr(result, name) for name in (*FIGURES, "bottleneck_utilisation")}

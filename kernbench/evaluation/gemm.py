@@ -7,17 +7,18 @@ compare with each other, while spread over a machine each PE of a small one has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.dtypes import bits
-from kernbench.errors import RunError
+from kernbench.evaluation.measure import OnRow, measure
 from kernbench.evaluation.stages import STAGES, harvest_stages
 
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.host.result import RunResult
     from kernbench.machine.machine import Machine
 
 BENCH = "matmul-composite"
@@ -55,8 +56,6 @@ COLUMNS: dict[str, type] = {
     "dma_write_bytes": int,
 }
 
-OnRow = Callable[[Mapping[str, Any]], object]
-
 
 def evaluate_gemm(
     topology: str | Path = "sip_2x4x4",
@@ -82,7 +81,8 @@ def evaluate_gemm(
     for m, k, n in SHAPES:
         for variant in VARIANTS:
             parameters = {"M": m, "K": k, "N": n, "variant": variant, **shared}
-            rows.append(_run(topology, parameters, overrides, mode, verify))
+            result = measure(BENCH, topology, parameters, overrides, mode, verify)
+            rows.append(_row(result, parameters))
             on_row(rows[-1])
     return polars.DataFrame(rows, schema=COLUMNS)
 
@@ -95,18 +95,7 @@ def _tile_tflops(machine: Machine, width: int) -> float:
     return 2 * m * k * n / tile_fs * 1e3
 
 
-def _run(
-    topology: str | Path,
-    parameters: Mapping[str, Any],
-    overrides: Mapping[str, object] | None,
-    mode: str,
-    verify: bool,
-) -> dict[str, Any]:
-    from kernbench.host.run import run_bench
-
-    result = run_bench(BENCH, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
-    if result.mismatches:
-        raise RunError(f"{BENCH} {dict(parameters)}: {'; '.join(result.mismatches)}")
+def _row(result: RunResult, parameters: Mapping[str, Any]) -> dict[str, Any]:
     stages = harvest_stages(result.op_log())
     peak = _tile_tflops(result.device.machine, bits(parameters["dtype"])) * stages["pes"]
     figures = {name: getattr(result, name) for name in ("topology", "latency_ns", "pe_exec_ns", "achieved_tflops")}
