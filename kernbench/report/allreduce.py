@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.errors import InputError
 from kernbench.evaluation.allreduce import COLUMNS, DEFAULT, KINDS
 from kernbench.report import style
+from kernbench.report.evaluated import check_table
 
 if TYPE_CHECKING:
     import polars
@@ -24,12 +24,7 @@ def plot_allreduce(table: polars.DataFrame, directory: Path) -> list[Path]:
     The bytes depend on the table alone. Errors: InputError for a table that lacks a column, or if the directory cannot be
     written.
     """
-    missing = [name for name in COLUMNS if name not in table.columns]
-    if missing or table.is_empty():
-        lacks = f"the column {missing[0]!r}" if missing else "rows"
-        raise InputError(
-            f"the table of the all-reduce evaluation lacks {lacks}; run `kernbench evaluate allreduce` again"
-        )
+    check_table(table, COLUMNS, "all-reduce", "allreduce")
     figures = {
         "buffer_kinds": _draw_kinds,
         "sip_topologies": _draw_topologies,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError
 from kernbench.evaluation.attention import COLUMNS
 from kernbench.report import style
+from kernbench.report.evaluated import check_table
 
 if TYPE_CHECKING:
     import polars
@@ -21,12 +21,7 @@ def plot_attention(table: polars.DataFrame, directory: Path) -> list[Path]:
     The bytes depend on the table alone. Errors: InputError for a table that lacks a column, or if the directory cannot be
     written.
     """
-    missing = [name for name in COLUMNS if name not in table.columns]
-    if missing or table.is_empty():
-        lacks = f"the column {missing[0]!r}" if missing else "rows"
-        raise InputError(
-            f"the table of the attention evaluation lacks {lacks}; run `kernbench evaluate attention` again"
-        )
+    check_table(table, COLUMNS, "attention", "attention")
     with style.look():
         throughput = _draw(table, "tokens_per_us", 1.0, "tokens a µs")
         latency = _draw(table, "latency_ns", 1e-3, "latency (µs)")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError
 from kernbench.evaluation.gemm import COLUMNS
 from kernbench.evaluation.stages import STAGES
 from kernbench.report import style
+from kernbench.report.evaluated import check_table
 
 if TYPE_CHECKING:
     import polars
@@ -26,17 +26,10 @@ def plot_gemm(table: polars.DataFrame, directory: Path) -> list[Path]:
     The bytes depend on the table alone. Errors: InputError for a table that lacks a column, or if the directory cannot be
     written.
     """
-    _check(table)
+    check_table(table, COLUMNS, "GEMM", "gemm")
     figures = {"efficiency": _draw_efficiency, "time": _draw_time, "stages": _draw_stages}
     with style.look():
         return [path for name, draw in figures.items() for path in style.save(draw(table), directory / name)]
-
-
-def _check(table: polars.DataFrame) -> None:
-    missing = [name for name in COLUMNS if name not in table.columns]
-    if missing or table.is_empty():
-        lacks = f"the column {missing[0]!r}" if missing else "rows"
-        raise InputError(f"the table of the GEMM evaluation lacks {lacks}; run `kernbench evaluate gemm` again")
 
 
 def _draw_efficiency(table: polars.DataFrame) -> Figure:
