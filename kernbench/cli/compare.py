@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.errors import InputError, RunError
+from kernbench.report.table import many
 
 if TYPE_CHECKING:
     import polars
@@ -38,7 +39,8 @@ def command(
 ) -> None:
     """Show what moved from A to B: two sweeps, or two runs kept with --out, point by point.
 
-    Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there.
+    Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there. Points that one side
+    bounded and the other simulated are left out; where that leaves none, the exit code is 1 with any threshold.
     """
     from kernbench.sweep.comparison import compare
 
@@ -73,17 +75,30 @@ def _problems(found: Comparison, over: polars.DataFrame, limits: dict[str, float
     if len(over):
         problems.append(f"{len(over)} of {len(found.pairs)} points moved by more than allowed ({allowed}) or failed")
     if len(found.only_a):
-        problems.append(f"{len(found.only_a)} points of {found.a.name} are not in {found.b.name}")
+        problems.append(_missing(found.only_a, found.a.name, found.b.name))
+    if not len(found.pairs) and (found.bounded_a or found.bounded_b):
+        problems.append("no point can be compared: each is bounded on one side and simulated on the other")
     return problems
+
+
+def _missing(rows: polars.DataFrame, name: str, other: str) -> str:
+    return f"{many(len(rows), 'point')} of {name} {'is' if len(rows) == 1 else 'are'} not in {other}"
 
 
 def _show(found: Comparison) -> None:
     a, b = found.a, found.b
-    click.echo(f"A: {a.name}, {len(a.table)} points")
-    click.echo(f"B: {b.name}, {len(b.table)} points, {len(found.pairs)} of them in both")
+    both = len(found.pairs) + found.bounded_a + found.bounded_b
+    click.echo(f"A: {a.name}, {many(len(a.table), 'point')}")
+    click.echo(f"B: {b.name}, {many(len(b.table), 'point')}, {both} of them in both")
     for name, rows, other in (("A", found.only_a, "B"), ("B", found.only_b, "A")):
         if len(rows):
-            click.echo(f"{len(rows)} points of {name} are not in {other}")
+            click.echo(_missing(rows, name, other))
+    for name, count, other in (("A", found.bounded_a, "B"), ("B", found.bounded_b, "A")):
+        if count:
+            click.echo(
+                f"{many(count, 'point')} left out: bounded in {name} and simulated in {other}, "
+                "and a lower bound is no latency"
+            )
     for line in _settings(found):
         click.echo(line)
     moved = found.moved()
@@ -122,7 +137,7 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
     from kernbench.report.table import figure
     from kernbench.sweep.comparison import CHANGE
 
-    title = f"{len(moved)} points moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
+    title = f"{many(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for name in found.parameters:
         shown.add_column(name.replace(".", ".\n"), justify="right", overflow="fold")
@@ -151,6 +166,8 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "points": len(found.pairs),
         "only_a": len(found.only_a),
         "only_b": len(found.only_b),
+        "bounded_a": found.bounded_a,
+        "bounded_b": found.bounded_b,
         "columns": list(found.columns),
         "moved": found.moved().to_dicts(),
         "over": over.to_dicts(),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.report.table import many
+
 if TYPE_CHECKING:
     from kernbench.sweep.estimate import Estimate
     from kernbench.sweep.plan import Plan
@@ -26,14 +28,18 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
         figures = {"workers": guess.workers, "seconds": guess.seconds, "peak_bytes": guess.peak_bytes}
         click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
         return
-    which = f"{_many(programs, 'program')}, {_many(machines, 'machine')}"
+    which = f"{many(programs, 'program')}, {many(machines, 'machine')}"
     if plan.most_points > len(plan.points):
-        click.echo(f"up to {_many(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
-        click.echo(f"{len(plan.missing)} of the first are not in {plan.directory} yet")
+        click.echo(f"up to {many(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
+        click.echo(f"{len(plan.missing):,} of the first {_are(len(plan.missing))} not in {plan.directory} yet")
     else:
-        click.echo(f"{_many(plan.most_points, 'point')}, {which}")
-        click.echo(f"{guess.points} of the points are not in {plan.directory} yet")
+        click.echo(f"{many(plan.most_points, 'point')}, {which}")
+        click.echo(f"{guess.points:,} of the points {_are(guess.points)} not in {plan.directory} yet")
     click.echo(_effort(guess))
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _effort(guess: Estimate) -> str:
@@ -52,7 +58,3 @@ def _time(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {unit}"
     return f"{seconds:.1f} s"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

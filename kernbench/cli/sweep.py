@@ -15,6 +15,7 @@ import click
 
 from kernbench.cli.main import CANCELLED
 from kernbench.errors import RunError
+from kernbench.report.table import many
 from kernbench.sweep.row import OK
 
 if TYPE_CHECKING:
@@ -84,21 +85,25 @@ def command(
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
     if result.failed:
-        raise RunError(f"{result.failed} of {len(result.table)} points failed; the column error of the table says why")
+        total = many(len(result.table), "point")
+        raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
     return 0
 
 
 def _announce(plan: Plan) -> None:
     grid, total, missing = plan.grid, len(plan.points), len(plan.missing)
     searched = plan.most_points - total
-    kept = f", {total - missing} already in {plan.directory}" if total > missing and not searched else ""
-    count = f"up to {plan.most_points} points, {grid.batch} at a time" if searched else f"{total} points{kept}"
+    kept = f", {total - missing:,} already in {plan.directory}" if total > missing and not searched else ""
+    count = f"{many(total, 'point')}{kept}"
+    if searched:
+        count = f"up to {many(plan.most_points, 'point')}, {grid.batch} at a time"
     click.echo(f"{grid.name}: {grid.bench} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
-        click.echo(f"{grid.samples} samples asked for, {total} different points found", err=True)
+        click.echo(f"{many(grid.samples, 'sample')} asked for, {many(total, 'different point')} found", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
-        click.echo(f"{changed} changed since the last run here: {missing} points run anew", err=True)
+        run = f"{many(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"
+        click.echo(f"{changed} changed since the last run here: {run}", err=True)
     if missing:
         from kernbench.cli.compiling import announce_compiling
 
@@ -177,7 +182,7 @@ def _show(result: SweepResult, as_json: bool) -> None:
     for row in table.filter(table["status"] != OK).head(MOST_SHOWN).to_dicts():
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
     _show_answers(table, objectives)
-    click.echo(f"{len(plan.missing)} points ran in {result.wall_s:.1f} s")
+    click.echo(f"{many(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     if result.decided:
         click.echo(f"mode auto: {result.decided}")
     for path in files.values():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, title_of
-from kernbench.report.table import figure, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import figure, many, rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.asked import FEASIBLE, VERSUS
 from kernbench.sweep.front import answerable, pareto_front
 from kernbench.sweep.grid import Grid, Objective
@@ -49,7 +49,9 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     """What was asked and what came out, in a few sentences."""
     done = answerable(table)
     finished = int((table["status"] == OK).sum())
-    sentences = [f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {len(table)} points"]
+    sentences = [
+        f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {many(len(table), 'point')}"
+    ]
     if finished < len(table):
         sentences[0] += f", {len(table) - finished} of which failed"
     if FEASIBLE in table.columns:

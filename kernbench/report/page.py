@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.report.markdown import SENSITIVITY_HEADS, summarise
 from kernbench.report.sensitivity import Sensitivity
-from kernbench.report.table import rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import many, rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.front import pareto_front
 from kernbench.sweep.grid import Grid, Objective
 from kernbench.sweep.row import COLUMNS
@@ -49,7 +49,7 @@ def write_page(
         sentences="".join(f"<li>{escape(sentence)}</li>" for sentence in rest),
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
         sensitivity=_rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)) if found else "",
-        shown=f"{len(data['rows'])} of {len(table)} points",
+        shown=f"{len(data['rows'])} of {many(len(table), 'point')}",
         data=json.dumps(data, allow_nan=False).replace("</", "<\\/"),
     )
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))

@@ -26,7 +26,7 @@ def rank_points(table: polars.DataFrame, objective: Objective) -> polars.DataFra
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Table:
     """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
     ranked = rank_points(table, objectives[0])
-    title = f"best {min(most, len(ranked))} of {len(table)} points by {objectives[0].column}"
+    title = f"best {min(most, len(ranked))} of {many(len(table), 'point')} by {objectives[0].column}"
     return _points(table, ranked.head(most), objectives, title)
 
 
@@ -34,7 +34,7 @@ def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most:
     """The Pareto front, or of a long one its first `most` points."""
     front = pareto_front(table, objectives)
     wanted = ", ".join(map(str, objectives))
-    title = f"Pareto front of {wanted}: {len(front)} of {len(table)} points"
+    title = f"Pareto front of {wanted}: {len(front)} of {many(len(table), 'point')}"
     if len(front) > most:
         title += f", {most} shown"
     return _points(table, front.head(most), objectives, title)
@@ -78,6 +78,11 @@ def figure(value: object) -> str:
     if value is None:
         return ""
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def many(count: int, noun: str) -> str:
+    """So many of something."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Table:

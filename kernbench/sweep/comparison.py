@@ -2,7 +2,8 @@
 
 Points are paired by their parameters, not by the key of their rows, which also depends on the bench, the topology and
 KernBench itself: what is compared is mostly the same points of two versions of those. Simulated times are exact, so any
-difference is a change, in whichever direction.
+difference is a change, in whichever direction. The latency of a point that was bounded alone is its lower bound: it is compared
+with bounds, never with what was simulated.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.errors import InputError, suggest
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS, OK
+from kernbench.sweep.work import ANALYTIC
 
 if TYPE_CHECKING:
     import polars
@@ -47,7 +49,8 @@ class Comparison:
     """Two sides, point by point.
 
     pairs: a row for each point of both, with the parameters that tell points apart, `status_a`, `status_b`, and of each
-    compared column its figure in A, in B, and the change; only_a, only_b: the points of one side alone.
+    compared column its figure in A, in B, and the change; only_a, only_b: the points of one side alone; bounded_a, bounded_b:
+    how many points of both that side has bounds of and the other a simulated time, which are in no pair.
     """
 
     a: Side
@@ -57,6 +60,8 @@ class Comparison:
     pairs: polars.DataFrame
     only_a: polars.DataFrame
     only_b: polars.DataFrame
+    bounded_a: int
+    bounded_b: int
 
     def moved(self) -> polars.DataFrame:
         """The pairs in which anything changed, the largest change of the first column first."""
@@ -111,7 +116,7 @@ def read_side(path: Path) -> Side:
             side = Side(str(path), polars.read_parquet(file), is_run=False)
         else:
             side = Side(str(path), _read_run(json.loads(file.read_text(encoding="utf-8"))), is_run=True)
-        side.table.select("latency_ns", "status")
+        side.table.select("latency_ns", "status", "fidelity")
     except (OSError, ValueError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise InputError(f"{file} is not the table of a sweep nor the figures of a run ({error})") from None
     return side
@@ -123,7 +128,7 @@ def _read_run(result: Mapping[str, Any]) -> polars.DataFrame:
     fields = {TOPOLOGY + path: value for path, value in result["overrides"].items()}
     figures = {name: result.get(name) for name in COLUMNS if name not in ("status", "error")}
     kinds = {name: COLUMNS[name] for name in figures}
-    row = {**result["parameters"], **fields, **figures, "status": OK}
+    row = {**result["parameters"], **fields, **figures, "fidelity": result.get("mode"), "status": OK}
     return polars.DataFrame([row], schema_overrides=kinds)
 
 
@@ -144,16 +149,20 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     keys = list(shared) or [PLACE]
     a, b = _keyed(one.table, other.table, keys), _keyed(other.table, one.table, keys)
     left, right = (
-        side.select(*keys, *(polars.col(name).alias(f"{name}_{tail}") for name in ("status", *columns)))
+        side.select(*keys, *(polars.col(name).alias(f"{name}_{tail}") for name in ("status", "fidelity", *columns)))
         for side, tail in ((a, "a"), (b, "b"))
     )
     pairs = left.join(right, on=keys, how="inner", nulls_equal=True, maintain_order="left").with_columns(
         _change(polars.col(f"{name}_a"), polars.col(f"{name}_b")).alias(name + CHANGE) for name in columns
     )
+    bounded = [(pairs[f"fidelity_{tail}"] == ANALYTIC).fill_null(value=False) for tail in "ab"]
+    simulated = [(pairs[f"fidelity_{tail}"] != ANALYTIC).fill_null(value=False) for tail in "ab"]
+    bounded_a, bounded_b = bounded[0] & simulated[1], bounded[1] & simulated[0]
+    pairs = pairs.filter(~(bounded_a | bounded_b)).drop("fidelity_a", "fidelity_b")
     only_a = a.join(b, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     only_b = b.join(a, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     telling = tuple(name for name in shared if len(pairs) and pairs[name].n_unique() > 1)
-    return Comparison(one, other, columns, telling, pairs, only_a, only_b)
+    return Comparison(one, other, columns, telling, pairs, only_a, only_b, int(bounded_a.sum()), int(bounded_b.sum()))
 
 
 def _keyed(table: polars.DataFrame, against: polars.DataFrame, shared: Sequence[str]) -> polars.DataFrame:

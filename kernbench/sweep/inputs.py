@@ -69,6 +69,7 @@ def read_inputs(grid: Grid) -> Inputs:
     """
     from kernbench.host.bench import find_bench
     from kernbench.host.run import MODES
+    from kernbench.machine.mesh import MeshSpec
 
     problems: list[str] = []
     bench = _find(grid, "bench", find_bench, problems)
@@ -81,6 +82,11 @@ def read_inputs(grid: Grid) -> Inputs:
         problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
     if bench is not None and spec is not None:
         problems += _question_problems(grid, bench.parameters)
+    if isinstance(spec, MeshSpec):
+        problems.append(
+            f"{grid.marks['topology']}: topology {grid.topology!r} is of family 'mesh', a bare network without PEs to run "
+            "a bench on; give one of family 'sip'"
+        )
     if bench is None or spec is None or problems:
         raise InputError("\n".join(problems))
     digests = {

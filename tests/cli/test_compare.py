@@ -79,10 +79,10 @@ def test_points_that_fail_or_are_gone_are_over_any_threshold(
     b = keep(tmp_path / "b", table(lambda m: None if m == 1 else 1.0, M=[1, 2, 4]))
     assert main(["compare", a, b, "--threshold", "50%"]) == 1
     out, err = capsys.readouterr()
-    assert "1 points of A are not in B" in out
+    assert "1 point of A is not in B" in out
     assert "ok → error" in out
     assert err.splitlines() == [
-        f"error: 1 of 2 points moved by more than allowed (latency_ns 50%) or failed; 1 points of {a} are not in {b}"
+        f"error: 1 of 2 points moved by more than allowed (latency_ns 50%) or failed; 1 point of {a} is not in {b}"
     ]
     assert main(["compare", a, b]) == 0
 
@@ -92,6 +92,56 @@ def test_json_is_one_object(sweeps: tuple[str, str], capsys: pytest.CaptureFixtu
     found = json.loads(capsys.readouterr().out)
     assert (found["points"], found["only_a"], len(found["moved"]), len(found["over"])) == (4, 0, 2, 1)
     assert found["over"][0]["latency_ns_change"] == pytest.approx(0.05)
+
+
+def simulated(made: polars.DataFrame, *bounded: int) -> polars.DataFrame:
+    """The table as of mode hybrid, but for the rows in those places, which are bounds."""
+    modes = ["analytic" if place in bounded else "hybrid" for place in range(len(made))]
+    return made.with_columns(polars.Series("fidelity", modes))
+
+
+def test_bounds_are_not_compared_with_what_was_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exact = table(lambda m: 100.0 * m, M=[1, 2, 3, 4])
+    low = table(lambda m: 100.0 * m if m < 3 else 90.0 * m, M=[1, 2, 3, 4])
+    hybrid, auto = (
+        keep(tmp_path / "hybrid", simulated(exact)),
+        keep(tmp_path / "auto", simulated(low, 2, 3)),
+    )
+    assert main(["compare", auto, hybrid, "--threshold", "0"]) == 0
+    assert printed(capsys)[1:] == [
+        f"B: {hybrid}, 4 points, 4 of them in both",
+        "2 points left out: bounded in A and simulated in B, and a lower bound is no latency",
+        "latency_ns: none of 2 moved",
+        "pe_exec_ns: none of 2 moved",
+    ]
+    assert main(["compare", hybrid, auto, "--threshold", "0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["points"], found["bounded_a"], found["bounded_b"], found["moved"], found["over"]) == (2, 0, 2, [], [])
+
+
+def test_bounds_are_compared_with_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = keep(tmp_path / "a", simulated(table(lambda m: 100.0, M=[1]), 0))
+    after = keep(tmp_path / "b", simulated(table(lambda m: 110.0, M=[1]), 0))
+    assert main(["compare", before, after, "--threshold", "1%"]) == 1
+    assert "latency_ns: 1 of 1 moved, by +10.000% to +10.000%" in printed(capsys)
+
+
+def test_a_threshold_is_not_kept_where_nothing_can_be_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = table(lambda m: 100.0, M=[1, 2])
+    bounds, exact = keep(tmp_path / "a", simulated(made, 0, 1)), keep(tmp_path / "b", simulated(made))
+    assert main(["compare", bounds, exact]) == 0
+    assert main(["compare", bounds, exact, "--threshold", "1%"]) == 1
+    assert capsys.readouterr().err == (
+        "error: no point can be compared: each is bounded on one side and simulated on the other\n"
+    )
+
+
+def test_a_bounded_point_that_fails_is_over_any_threshold(tmp_path: Path) -> None:
+    bounds = keep(tmp_path / "a", simulated(table(lambda m: 100.0, M=[1, 2]), 0, 1))
+    failed = keep(tmp_path / "b", table(lambda m: None, M=[1, 2]))
+    assert main(["compare", bounds, failed, "--threshold", "1%"]) == 1
 
 
 def run_result(directory: Path, latency_ns: float, **more: Any) -> str:

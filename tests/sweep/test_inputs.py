@@ -91,6 +91,15 @@ def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     assert str(caught.value).startswith("grid: unknown mode 'flitt'; did you mean 'flit'?")
 
 
+def test_a_bench_is_not_run_on_a_bare_network(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        points({**fakes.toy_grid(tmp_path, M=1), "topology": "mesh_8x8"})
+    assert str(caught.value) == (
+        "grid: topology 'mesh_8x8' is of family 'mesh', a bare network without PEs to run a bench on; "
+        "give one of family 'sip'"
+    )
+
+
 def test_unknown_benches_and_topologies_are_refused_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "grid.yaml"
     path.write_text("bench: no-such-bench-anywhere.py\n", encoding="utf-8")
