@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.cli import options
 from kernbench.errors import InputError, RunError
 from kernbench.report.table import many
 
@@ -33,7 +34,7 @@ MOST_SHOWN = 20
 )
 @click.option("--worse", is_flag=True, help="Only what gets worse is over a threshold.")
 @click.option("--column", "columns", multiple=True, help="Compare this column too. May be repeated.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.AS_JSON
 def command(
     a: Path, b: Path, thresholds: tuple[str, ...], worse: bool, columns: tuple[str, ...], as_json: bool
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from kernbench.cli import options
 from kernbench.errors import InputError, suggest
 
 ALL = "all"
@@ -14,7 +15,7 @@ NAMES = ("system", "sip", "cube", "pe")
 
 
 @click.command("diagram")
-@click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
+@options.TOPOLOGY
 @click.option(
     "--view",
     "names",
@@ -25,21 +26,9 @@ NAMES = ("system", "sip", "cube", "pe")
     help="What to draw; may be repeated. A network alone has one view, system.",
 )
 @click.option("--bandwidths", is_flag=True, help="Write the bandwidth of each link beside it, in GB/s each way.")
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="A topology field (cube.rows=4, with or without topology. before it); may be repeated.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option(
-    "--out",
-    "--output",
-    "out",
-    type=click.Path(path_type=Path),
-    help="Put the pictures into this directory.  [default: results/<topology>-diagram]",
-)
+@options.assignments("A topology field (cube.rows=4, with or without topology. before it)")
+@options.AS_JSON
+@options.out("Put the pictures into this directory.  [default: results/<topology>-diagram]")
 def command(
     topology: str,
     names: tuple[str, ...],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.cli import options
 from kernbench.errors import InputError, RunError, suggest
 
 if TYPE_CHECKING:
@@ -97,20 +98,14 @@ EVALUATIONS = {
 
 @click.command("evaluate")
 @click.argument("name")
-@click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
-@click.option("--mode", default="hybrid", show_default=True, help="hybrid or flit: the same times, found in two ways.")
+@options.TOPOLOGY
+@options.mode()
 @click.option("--verify-data", is_flag=True, help="Compute the numbers of every run too and check them.")
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="A setting of the evaluation, or a topology field (topology.hbm.channel_gbs=64); may be repeated.",
-)
+@options.assignments("A setting of the evaluation, or a topology field (topology.hbm.channel_gbs=64)")
 @click.option("--data-only", is_flag=True, help="Run and keep the table; draw nothing.")
 @click.option("--figures-only", is_flag=True, help="Draw the figures of the table that is there; run nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where table and figures are.  [default: results/NAME]")
+@options.AS_JSON
+@options.out("Where table and figures are.  [default: results/NAME]")
 def command(
     name: str,
     topology: str,

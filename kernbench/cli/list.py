@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.cli import options
+
 if TYPE_CHECKING:
     from rich.table import Table
 
 
 @click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.AS_JSON
 def command(as_json: bool) -> None:
     """List the benches, machines and sweeps that can be named.
 

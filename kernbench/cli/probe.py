@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from kernbench.cli import options
 from kernbench.errors import InputError
 
 OF_PATTERN = ("load", "packet_flits", "seed", "window")
@@ -40,23 +41,11 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window")
 @click.option("--packet-flits", default=4, show_default=True, help="Of a pattern: flits in a packet.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of a pattern: which packets.")
 @click.option("--window", default=10_000, show_default=True, help="Of a pattern: flit times that are measured.")
-@click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
-@click.option("--mode", default="hybrid", show_default=True, help="hybrid or flit: the same times, found in two ways.")
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="A topology field (link_gbs=128, with or without topology. before it); may be repeated.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option(
-    "--out",
-    "--output",
-    "out",
-    type=click.Path(path_type=Path),
-    help="Keep table, plot and result in this directory.  [default of a pattern: results/<topology>-<pattern>]",
-)
+@options.TOPOLOGY
+@options.mode()
+@options.assignments("A topology field (link_gbs=128, with or without topology. before it)")
+@options.AS_JSON
+@options.out("Keep table, plot and result in this directory.  [default of a pattern: results/<topology>-<pattern>]")
 @click.pass_context
 def command(
     context: click.Context,

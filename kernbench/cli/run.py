@@ -10,39 +10,23 @@ from typing import Any
 
 import click
 
+from kernbench.cli import options
 from kernbench.errors import InputError, RunError
 
 
 @click.command("run")
 @click.argument("bench")
-@click.option("--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file.")
-@click.option(
-    "--mode",
-    default="hybrid",
-    show_default=True,
-    help="hybrid or flit: the same times, found in two ways; analytic: bounds, without events.",
-)
+@options.TOPOLOGY
+@options.mode("; analytic: bounds, without events")
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
 @click.option("--live", is_flag=True, help="Run kernels step by step with their data, for those that branch on values.")
 @click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")
-@click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    metavar="PATH=VALUE",
-    help="A bench parameter (M=256) or a topology field (topology.hbm.channel_gbs=64); may be repeated.",
-)
+@options.assignments("A bench parameter (M=256) or a topology field (topology.hbm.channel_gbs=64)")
 @click.option(
     "--explain", is_flag=True, help="Say where the time went: critical path, utilisation, queueing, roofline."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
-@click.option(
-    "--out",
-    "--output",
-    "out",
-    type=click.Path(path_type=Path),
-    help="Keep the op log and the result in this directory.",
-)
+@options.AS_JSON
+@options.out("Keep the op log and the result in this directory.")
 def command(
     bench: str,
     topology: str,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.cli import options
 from kernbench.cli.main import CANCELLED
 from kernbench.errors import RunError
 from kernbench.report.table import many
@@ -35,9 +36,7 @@ MOST_SHOWN = 3  # failed points named one by one
 
 @click.command("sweep")
 @click.argument("grid")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Where rows are kept.  [default: results/<name of the grid>]"
-)
+@options.out("Where rows are kept.  [default: results/<name of the grid>]")
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
     "--scheduler",
@@ -48,7 +47,7 @@ MOST_SHOWN = 3  # failed points named one by one
 @click.option("--retry", is_flag=True, help="Run the points that failed before once more.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first point that fails.")
 @click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@options.AS_JSON
 def command(
     grid: str,
     out: Path | None,

@@ -1,0 +1,25 @@
+"""Options that several commands take are spelled alike in all of them."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from kernbench.cli.main import COMMANDS, kernbench
+
+SHARED = {
+    "topology": ["--topology", "-t"],
+    "mode": ["--mode"],
+    "assignments": ["--set"],
+    "as_json": ["--json"],
+    "out": ["--out", "--output"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_spells_them_alike(name: str) -> None:
+    command = kernbench.get_command(click.Context(kernbench), name)
+    assert command is not None
+    spelled = {option.name: option.opts for option in command.params if option.name in SHARED}
+    assert spelled == {option: SHARED[option] for option in spelled}
+    assert "as_json" in spelled
