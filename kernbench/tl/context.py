@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernbench.dtypes import bits
 from kernbench.program.notes import Constant, Load, Ref, Store
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import (
@@ -23,7 +22,7 @@ from kernbench.tl.handle import (
     constant_handle,
     reference_handle,
 )
-from kernbench.tl.kind import as_kind
+from kernbench.tl.kind import as_dtype, as_kind
 from kernbench.tl.math import MathPrimitives
 from kernbench.tl.matmul import MatmulPrimitives
 from kernbench.tl.messages import MessagePrimitives
@@ -54,6 +53,8 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     @staticmethod
     def cdiv(a: int, b: int) -> int:
         """a / b rounded up."""
+        if not b:
+            fail(f"tl.cdiv got {a!r} and {b!r}", "give a divisor other than 0")
         return -(-a // b)
 
     def cycles(self, n: int) -> None:
@@ -67,27 +68,23 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def ref(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """A tensor that stays in memory; a composite streams its tiles."""
-        bits(dtype)
-        return reference_handle(Ref(self._address("ref", ptr), as_shape("ref", shape), dtype))
+        return reference_handle(Ref(self._address("ref", ptr), as_shape("ref", shape), as_dtype("ref", dtype)))
 
     def arange(self, start: int, end: int, dtype: str = "i32") -> TensorHandle:
         """start, start + 1, ... end - 1."""
         if not (isinstance(start, WHOLE) and isinstance(end, WHOLE) and start < end):
             fail(f"tl.arange got {start!r} and {end!r}", "give two ints, the second one greater")
-        bits(dtype)
-        return constant_handle(Constant((int(end - start),), dtype, int(start), 1))
+        return constant_handle(Constant((int(end - start),), as_dtype("arange", dtype), int(start), 1))
 
     def zeros(self, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
         """A tensor of zeros."""
-        bits(dtype)
-        return constant_handle(Constant(as_shape("zeros", shape), dtype, 0))
+        return constant_handle(Constant(as_shape("zeros", shape), as_dtype("zeros", dtype), 0))
 
     def full(self, shape: int | Sequence[int], value: float, dtype: str = "f16") -> TensorHandle:
         """A tensor of one value."""
-        bits(dtype)
         if not isinstance(value, NUMBERS):
             fail(f"tl.full got the value {value!r}", "give a number")
-        return constant_handle(Constant(as_shape("full", shape), dtype, as_number(value)))
+        return constant_handle(Constant(as_shape("full", shape), as_dtype("full", dtype), as_number(value)))
 
     def trans(self, x: TensorHandle) -> TensorHandle:
         """The same elements with the last two dimensions swapped."""

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from functools import cache
 from math import prod
 
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import ALIASES, BITS, itemsize
+from kernbench.errors import suggest
 from kernbench.program.notes import Shape
+from kernbench.tl.errors import fail
 from kernbench.tl.shapes import as_shape
 
 
@@ -33,7 +35,7 @@ def kind_of(shape: Shape, dtype: str) -> Kind:
 
 
 def as_kind(primitive: str, shape: int | Sequence[int], dtype: str) -> Kind:
-    """The kind that a kernel means. Errors: KernelError for a shape, InputError for a dtype that cannot be."""
+    """The kind that a kernel means. Errors: KernelError for a shape or a dtype that cannot be."""
     if type(shape) is not tuple and type(shape) is not int:
         shape = as_shape(primitive, shape)
     return _as_kind(primitive, shape, dtype)
@@ -41,4 +43,11 @@ def as_kind(primitive: str, shape: int | Sequence[int], dtype: str) -> Kind:
 
 @cache
 def _as_kind(primitive: str, shape: int | tuple[int, ...], dtype: str) -> Kind:
-    return kind_of(as_shape(primitive, shape), dtype)
+    return kind_of(as_shape(primitive, shape), as_dtype(primitive, dtype))
+
+
+def as_dtype(primitive: str, dtype: str) -> str:
+    """The dtype that a kernel names. Errors: KernelError for an unknown one, listing the known ones."""
+    if dtype not in BITS and dtype not in ALIASES:
+        fail(f"tl.{primitive} got the dtype {dtype!r}", suggest(str(dtype), BITS)[2:])
+    return dtype

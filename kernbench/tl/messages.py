@@ -16,7 +16,7 @@ from kernbench.tl.core import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
 from kernbench.tl.ipcq import DIRECTIONS
-from kernbench.tl.kind import as_kind, kind_of
+from kernbench.tl.kind import as_dtype
 from kernbench.tl.shapes import as_shape
 
 SPACES = ("tcm", "sram", "hbm")
@@ -121,9 +121,9 @@ class MessagePrimitives(ContextCore):
 
     def _recv_note(self, primitive: str, dir: str | None, shape: int | Sequence[int], dtype: str) -> Recv:
         direction = None if dir is None else self._direction(primitive, dir)
-        known = as_kind(primitive, shape, dtype).shape if shape != () else kind_of((), dtype).shape
+        known = as_shape(primitive, shape) if shape != () else ()
         self._value_count += 1
-        return Recv(self._value_count, direction, known, dtype)
+        return Recv(self._value_count, direction, known, as_dtype(primitive, dtype))
 
     def _receive_now(self, note: Recv) -> TensorHandle:
         self._dispatch()
@@ -165,7 +165,7 @@ class MessagePrimitives(ContextCore):
 
 def _elements(primitive: str, nbytes: int | None, shape: int | Sequence[int] | None, dtype: str) -> Shape:
     """The shape of what lies at an address. Errors: KernelError."""
-    size = itemsize(dtype)
+    size = itemsize(as_dtype(primitive, dtype))
     if shape is not None:
         found = as_shape(primitive, shape)
         if nbytes is not None and nbytes != prod(found) * size:

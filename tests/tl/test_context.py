@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from kernbench.errors import InputError, KernelError
+from kernbench.errors import KernelError
 from kernbench.machine import load_machine
 from kernbench.program.notes import Constant, Ref, View
 from kernbench.tl.active import activate, run_kernel
@@ -198,6 +198,16 @@ def test_cdiv_rounds_up():
     assert [TLContext.cdiv(a, 4) for a in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
+def test_nothing_is_divided_by_nothing():
+    def kernel(*, tl):
+        tl.cdiv(7, 0)
+
+    with pytest.raises(KernelError) as error:
+        commands(kernel)
+    line = f"tests/tl/test_context.py:{kernel.__code__.co_firstlineno + 1}"
+    assert str(error.value) == f"tl.cdiv got 7 and 0, at {line}; give a divisor other than 0"
+
+
 def test_trans_twice_is_the_tensor_itself():
     def kernel(*, tl):
         x = tl.load(BASE, (2, 3, 4))
@@ -315,12 +325,17 @@ def test_scratch_is_a_mebibyte_by_default():
 
 
 def test_an_unknown_dtype_is_refused():
-    for call in (
-        lambda *, tl: tl.ref(BASE, 4, "f61"),
-        lambda *, tl: tl.load(BASE, 4, "f61"),
-        lambda *, tl: tl.zeros(4, "f61"),
-        lambda *, tl: tl.full(4, 0, "f61"),
-        lambda *, tl: tl.arange(0, 4, "f61"),
-    ):
-        with pytest.raises(InputError, match=r"^unknown dtype 'f61'; "):
+    for primitive, call in {
+        "ref": lambda *, tl: tl.ref(BASE, 4, "f61"),
+        "load": lambda *, tl: tl.load(BASE, 4, "f61"),
+        "zeros": lambda *, tl: tl.zeros(4, "f61"),
+        "full": lambda *, tl: tl.full(4, 0, "f61"),
+        "arange": lambda *, tl: tl.arange(0, 4, "f61"),
+        "recv": lambda *, tl: tl.recv("E", dtype="f61"),
+        "recv_async": lambda *, tl: tl.recv_async("E", 4, "f61"),
+        "send": lambda *, tl: tl.send("E", src_addr=BASE, nbytes=8, dtype="f61"),
+    }.items():
+        with pytest.raises(KernelError) as error:
             commands(call)
+        line = f"tests/tl/test_context.py:{call.__code__.co_firstlineno}"
+        assert str(error.value).startswith(f"tl.{primitive} got the dtype 'f61', at {line}; did you mean 'f16'? ")

@@ -282,8 +282,8 @@ def test_an_unknown_dtype_is_placed():
         tl.load(A, (2, 3), "f15")
 
     assert str(failing(kernel)).startswith(
-        f"kernel kernel on sip0.cube0.pe0, at tests/tl/test_runner.py:{kernel.__code__.co_firstlineno + 1}: "
-        "unknown dtype 'f15'; did you mean"
+        "kernel kernel on sip0.cube0.pe0: tl.load got the dtype 'f15', "
+        f"at tests/tl/test_runner.py:{kernel.__code__.co_firstlineno + 1}; did you mean 'f16'? Known: bf16, "
     )
 
 
