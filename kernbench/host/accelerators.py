@@ -12,13 +12,29 @@ if TYPE_CHECKING:
     from kernbench.host.context import RuntimeContext
 
 
-class Ahbm(Namespace):
-    """`torch.ahbm`."""
-
-    title: ClassVar[str] = "torch.ahbm"
+class _Sips(Namespace):
+    """What both names of the device have."""
 
     def __init__(self, context: RuntimeContext) -> None:
         self._context = context
+
+    def device_count(self) -> int:
+        """How many SIPs the bench may use."""
+        return self._context.device_count
+
+    def is_available(self) -> bool:
+        """Always."""
+        return True
+
+    def synchronize(self) -> None:
+        """Wait until everything issued is done."""
+        self._context.synchronize()
+
+
+class Ahbm(_Sips):
+    """`torch.ahbm`."""
+
+    title: ClassVar[str] = "torch.ahbm"
 
     def set_device(self, device: int) -> None:
         """Select the SIP on which this worker makes tensors and launches. Errors: InputError for one that is not there."""
@@ -28,26 +44,11 @@ class Ahbm(Namespace):
         """The selected SIP."""
         return self._context.current_device
 
-    def device_count(self) -> int:
-        """How many SIPs the bench may use."""
-        return self._context.device_count
 
-    def is_available(self) -> bool:
-        """Always."""
-        return True
-
-    def synchronize(self) -> None:
-        """Wait until everything issued is done."""
-        self._context.synchronize()
-
-
-class Accelerator(Namespace):
+class Accelerator(_Sips):
     """`torch.accelerator`: the same device, by PyTorch's general names."""
 
     title: ClassVar[str] = "torch.accelerator"
-
-    def __init__(self, context: RuntimeContext) -> None:
-        self._context = context
 
     def set_device_index(self, device: int) -> None:
         """Select the SIP on which this worker makes tensors and launches. Errors: InputError for one that is not there."""
@@ -56,18 +57,6 @@ class Accelerator(Namespace):
     def current_device_index(self) -> int:
         """The selected SIP."""
         return self._context.current_device
-
-    def device_count(self) -> int:
-        """How many SIPs the bench may use."""
-        return self._context.device_count
-
-    def is_available(self) -> bool:
-        """Always."""
-        return True
-
-    def synchronize(self) -> None:
-        """Wait until everything issued is done."""
-        self._context.synchronize()
 
 
 class Multiprocessing(Namespace):
