@@ -51,7 +51,7 @@ def run(torch, *, nbytes=4096, messages=1, to="cube", via="recv", buffer_kind="t
     torch.distributed.init_process_group(backend="ahbm", buffer_kind=buffer_kind, n_slots=slots, slot_size=nbytes)
     own = DPPolicy(cube="row_wise" if to == "cube" else "replicate", pe="row_wise" if to == "pe" else "replicate",
                    num_cubes=2 if to == "cube" else 1, num_pes=2 if to == "pe" else 1)  # fmt: skip
-    x = torch.randn((2, n), dtype, own, name="x")
+    x = torch.draw((2, n), dtype, own, name="x")
     y = torch.zeros((2, n), dtype, own, name="y")
     torch.launch("pass_on", pass_on, x, y, n, messages, to, side, via, keep, dtype)
     if keep or via == "store":

@@ -24,6 +24,8 @@ TINY = [
     ),
     ("ccl-allreduce", {"bytes_per_pe": 6000}),
     ("ccl-allreduce", {"bytes_per_pe": 64, "dtype": "fp8"}),
+    ("ccl-allreduce", {"bytes_per_pe": 64, "dtype": "i32"}),
+    ("ccl-allreduce", {"bytes_per_pe": 64, "n_sips": 3, "dtype": "u8", "algorithm": "tree"}),
     ("ccl-allreduce", {"bytes_per_pe": 2000, "n_sips": 2, "dtype": "f32", "buffer_kind": "sram", "algorithm": "ring"}),
     ("gemm-single-pe", {"M": 32, "K": 40, "N": 24}),
     ("gemm-single-pe", {"M": 33, "K": 65, "N": 31, "dtype": "f32"}),

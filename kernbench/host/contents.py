@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernbench.dtypes import is_float, numpy_dtype
-from kernbench.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +40,17 @@ class Filled(Contents):
 
 @dataclass(frozen=True, slots=True)
 class Random(Contents):
-    """Normal numbers of mean 0 and variance 1. Errors: InputError for an integer dtype."""
+    """Normal numbers of mean 0 and variance 1, or integers, each of the dtype as likely."""
 
     seed: tuple[int, ...]
 
-    def __post_init__(self) -> None:
-        if not is_float(self.dtype):
-            raise InputError(
-                f"randn makes floating-point numbers, got dtype {self.dtype!r}; use from_numpy for integers"
-            )
-
     def make(self) -> np.ndarray:
         """The array."""
-        drawn = np.random.default_rng(self.seed).standard_normal(self.shape, np.float32)
-        return drawn.astype(numpy_dtype(self.dtype))
+        rng, dtype = np.random.default_rng(self.seed), numpy_dtype(self.dtype)
+        if is_float(self.dtype):
+            return rng.standard_normal(self.shape, np.float32).astype(dtype)
+        ends = np.iinfo(dtype)
+        return rng.integers(ends.min, ends.max, self.shape, dtype, endpoint=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kernbench.dtypes import canonical, name_of, numpy_dtype
+from kernbench.dtypes import canonical, is_float, name_of, numpy_dtype
 from kernbench.errors import InputError
 from kernbench.host.accelerators import Accelerator, Ahbm, Multiprocessing
 from kernbench.host.buffer import Buffer
@@ -198,6 +198,19 @@ class RuntimeContext(Namespace):
         Tensors of one `seed` have the same numbers, on whatever SIP; without it no two have. Errors: also InputError for
         an integer dtype.
         """
+        if not is_float(_as_dtype(dtype)):
+            raise InputError(f"randn makes floating-point numbers, got dtype {dtype!r}; use draw for integers")
+        return self.draw(shape, dtype, dp, name, seed)
+
+    def draw(
+        self,
+        shape: int | Sequence[int],
+        dtype: str = "f16",
+        dp: DPPolicy | None = None,
+        name: str = "",
+        seed: int | None = None,
+    ) -> Tensor:
+        """A tensor of random numbers of any dtype: `randn`, and integers of the whole range of theirs."""
         drawn = (self._seed, 0, self._tensors) if seed is None else (self._seed, 1, seed)
         return self._make(Random(_as_shape(shape), _as_dtype(dtype), drawn), dp, name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernbench.errors import InputError
+from kernbench.dtypes import numpy_dtype
 from kernbench.host.contents import Filled, Given, Random
 
 
@@ -16,10 +16,15 @@ def test_random_numbers_depend_on_the_seed_alone() -> None:
     assert (first != Random((4, 5), "f16", (0, 2)).make()).any()
 
 
-def test_random_integers_are_refused() -> None:
-    with pytest.raises(InputError) as error:
-        Random((4,), "i32", (0,))
-    assert str(error.value) == "randn makes floating-point numbers, got dtype 'i32'; use from_numpy for integers"
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i16", "u16", "i32", "u32"])
+def test_random_integers_are_of_the_whole_range(dtype: str) -> None:
+    drawn = Random((4096,), dtype, (0,)).make()
+    assert drawn.dtype == numpy_dtype(dtype)
+    assert (drawn == Random((4096,), dtype, (0,)).make()).all()
+    ends = np.iinfo(drawn.dtype)
+    near = (int(ends.max) - int(ends.min)) / 100
+    assert drawn.min() <= ends.min + near
+    assert drawn.max() >= ends.max - near
 
 
 def test_one_value_and_a_given_array() -> None:

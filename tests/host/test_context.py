@@ -74,6 +74,8 @@ def test_seeds(make: Make) -> None:
     assert (first.initial() == two.randn(9).initial()).all()
     assert (first.initial() != second.initial()).any()
     assert (one.randn(9, seed=3).initial() == one.randn(9, seed=3).initial()).all()
+    assert (one.draw(9, seed=3).initial() == two.randn(9, seed=3).initial()).all()
+    assert (one.draw(9, "i32", seed=3).initial() == two.draw(9, "i32", seed=3).initial()).all()
     two.manual_seed(1)
     assert (two.randn(9).initial() != second.initial()).any()
 
@@ -86,6 +88,7 @@ MISTAKES: list[tuple[Callable[[RuntimeContext], object], str]] = [
     (lambda t: t.reserve("dram", 64), "a buffer cannot lie in 'dram'; did you mean 'sram'? Known: hbm, sram, tcm"),
     (lambda t: t.zeros(4, "f61"), "unknown dtype 'f61'; did you mean 'f16'? Known: bf16, f16, f32, f8e4m3, f8e5m2, i16, "
      "i32, i8, u16, u32, u8"),
+    (lambda t: t.randn(4, "i32"), "randn makes floating-point numbers, got dtype 'i32'; use draw for integers"),
     (lambda t: t.zeros(4, dp="row_wise"), "tensor 'tensor0' got dp='row_wise'; give a torch.DPPolicy(cube=..., pe=...)"),
     (lambda t: t.from_numpy(np.zeros(2)), "arrays of float64 have no device dtype; convert to one of bf16, f16, f32, "
      "f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"),
