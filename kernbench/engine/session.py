@@ -16,18 +16,21 @@ import numpy as np
 from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.memory import Memory
 from kernbench.engine.network import NetworkBuilder
-from kernbench.errors import DeadlockError, InputError, suggest
+from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
 from kernbench.program.ops import Op
+from kernbench.units import format_ns
 from kernels_jit import codes
 from kernels_jit import state as at
 
 if TYPE_CHECKING:
+    from kernbench.program.code import Code
     from kernbench.program.program import Program
 
 MODES = ("hybrid", "flit")
 
 _FIRST_POOL = 128 * at.BLOCK  # slots
+_LONGEST = f"{at.NEVER // 10**15:,} s of simulated time, the most that the clock can count"
 _EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
 
 
@@ -67,7 +70,7 @@ class Session:
         on_ask: Callable[[int, int], None] | None = None,
         on_progress: Callable[[int, int, int], None] | None = None,
     ) -> int:
-        """Run until nothing can happen any more; returns the time (fs).
+        """Run until nothing can happen any more; returns the time (fs). Errors: RunError if that were too late to be counted.
 
         `on_ask(thread, now_fs)` is called for each ASK row and may append rows to that thread, or add threads.
         `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
@@ -86,6 +89,8 @@ class Session:
             status, self._pool = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
             if status == codes.IDLE:
+                if self._memory.words[at.HEAP_N] or self._memory.words[at.FLYING]:
+                    raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {_LONGEST}; make it shorter")
                 return self.now_fs
             if status == codes.MORE:
                 if on_progress is not None:
@@ -125,7 +130,7 @@ class Session:
 
     def _load_tables(self) -> None:
         """Durations, plans and tokens, as far as they are new."""
-        code, known, memory = self.program.code(), self._known, self._memory
+        code, known, memory = self._read_code(), self._known, self._memory
         self._op = code.op
         if len(code.duration_fs) > known.durations:
             memory.write(at.DURATIONS, code.duration_fs[known.durations :], known.durations)
@@ -140,6 +145,21 @@ class Session:
             tokens = np.stack([code.token_start[first:], code.token_end[first:]], axis=1)
             memory.write(at.TOKENS, tokens, first * at.TOKEN_COLUMNS)
             known.plans = plans
+
+    def _read_code(self) -> Code:
+        """The program's tables. Errors: RunError for a new duration that the clock cannot count."""
+        first, program = self._known.durations, self.program
+        try:
+            code = program.code()
+            too_long = len(code.duration_fs) > first and code.duration_fs[first:].max() >= at.NEVER
+        except OverflowError:  # not even an int64
+            too_long = True
+        if too_long:
+            figures = program.machine.figures
+            longest = max(program.durations[first:], key=lambda terms: sum(figures[figure] * n for figure, n in terms))
+            asked = " and ".join(f"{n:g} x {figure}" for figure, n in longest)
+            raise RunError(f"an operation takes {asked}, beyond {_LONGEST}; ask for less")
+        return code
 
     def _load_times(self) -> None:
         rows = len(self.program.op)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernbench.engine import Session, memory, session
-from kernbench.errors import DeadlockError, InputError
+from kernbench.errors import DeadlockError, InputError, RunError
 from kernbench.program.ops import EQ, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
@@ -174,6 +174,37 @@ def test_who_waits_for_what_and_since_when_is_said_when_nothing_can_happen():
         "sip0.cube0.pe2.pe_cpu waits for credit = 1 (is 0) since 0 ns"
     )
     run.check_finished(exclude={0, 2})
+
+
+CLOCK = "4,611 s of simulated time, the most that the clock can count"
+
+
+@pytest.mark.parametrize("ns", [5e12, 1e13, 1e30])
+def test_a_duration_that_the_clock_cannot_count_is_refused(ns):
+    program = Program(machine_of(LINK))
+    program.thread("t").delay(program.duration(("ns", ns)))
+    with pytest.raises(RunError) as caught:
+        Session(program).run()
+    assert str(caught.value) == f"an operation takes {ns:g} x ns, beyond {CLOCK}; ask for less"
+
+
+@BOTH
+@pytest.mark.parametrize("last", ["delay", "exec", "move"])
+def test_a_run_that_goes_beyond_the_clock_is_refused(mode, last):
+    machine = machine_of((1 << 50, 1, 0, 0), LINK, LINK)
+    route = machine.route("message", [0, 1])
+    program = Program(machine)
+    thread = program.thread("t")
+    thread.delay(program.duration(("ns", 4e12)))
+    if last == "delay":
+        thread.delay(program.duration(("ns", 4e12)))
+    elif last == "exec":
+        thread.exec(0, program.duration(("ns", 4e12)))
+    else:
+        thread.move(route, 1024 * 256)
+    with pytest.raises(RunError) as caught:
+        Session(program, mode).run()
+    assert str(caught.value) == f"after 4,000,000,000,000 ns the run goes beyond {CLOCK}; make it shorter"
 
 
 def test_a_program_that_was_flushed_before_its_session_runs_all_the_same():
