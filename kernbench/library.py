@@ -52,6 +52,17 @@ def list_names(kind: str) -> list[str]:
     return sorted({p.stem for folder in folders(kind) for p in folder.glob(f"*{suffix}") if p.name[0] not in "_."})
 
 
+def list_replaced(kind: str) -> dict[str, Path]:
+    """The files of the working directory that are found in place of shipped ones of their names, and differ from them."""
+    found = (Path.cwd() / kind).glob(f"*{SUFFIXES[kind]}")
+    return {path.stem: path for path in found if differs(path, shipped() / kind / path.name)}
+
+
+def differs(path: Path, shipped: Path) -> bool:
+    """Whether there is a shipped file beside another, and it holds something else."""
+    return shipped.is_file() and path.read_bytes() != shipped.read_bytes()
+
+
 def _typed(kind: str, like: Path) -> list[str]:
     """All names of a kind, with their suffix if the user typed his with it."""
     return [f"{name}{like.suffix}" if like.suffix == SUFFIXES[kind] else name for name in list_names(kind)]

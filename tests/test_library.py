@@ -26,6 +26,18 @@ def test_a_file_in_the_working_directory_wins(here):
     assert library.find("topology", "tiny") == own
 
 
+def test_what_is_found_in_place_of_a_shipped_file_is_listed(here, monkeypatch):
+    (here / "topology").mkdir()
+    for name in ("tiny", "mine"):
+        (here / "topology" / f"{name}.yaml").write_text("family: sip\n")
+    same = (library.shipped() / "topology" / "sip_2x4x4.yaml").read_text()
+    (here / "topology" / "sip_2x4x4.yaml").write_text(same)
+    assert library.list_replaced("topology") == {"tiny": here / "topology" / "tiny.yaml"}
+    assert library.list_replaced("sweeps") == {}
+    monkeypatch.chdir(library.shipped())
+    assert library.list_replaced("topology") == {}
+
+
 def test_an_explicit_path_wins(here):
     own = here / "tiny.yaml"
     own.write_text("family: sip\n")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from kernbench.cli import options
+from kernbench.library import show_path
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,22 +26,30 @@ def command(as_json: bool) -> None:
     Files of the working directory's benches/, topology/ and sweeps/ come first; then those that came with KernBench.
     """
     from kernbench import library
-    from kernbench.host.bench import list_benches
+    from kernbench.host.bench import list_benches, replaces_shipped
 
     with redirect_stdout(sys.stderr):  # what a bench file prints is no bench
-        benches = [bench.to_dict() for bench in list_benches()]
+        found = list_benches()
+        replacing = {bench.name for bench in found if replaces_shipped(bench)}
+    benches = [bench.to_dict() for bench in found]
     names = {kind: library.list_names(kind) for kind in ("topology", "sweeps")}
     if as_json:
         click.echo(json.dumps({"benches": benches, "topologies": names["topology"], "sweeps": names["sweeps"]}))
         return
     from kernbench.cli.screen import show
 
-    show(_bench_table(benches))
-    for kind, found in names.items():
-        click.echo(f"\n{kind}: {', '.join(found)}")
+    show(_bench_table(benches, replacing))
+    for kind, known in names.items():
+        replaced = library.list_replaced(kind)
+        shown = (f"{name} ({_instead(replaced[name])})" if name in replaced else name for name in known)
+        click.echo(f"\n{kind}: {', '.join(shown)}")
 
 
-def _bench_table(benches: Iterable[Mapping[str, object]]) -> Table:
+def _instead(file: str | Path) -> str:
+    return f"{show_path(file)}, in place of the shipped one"
+
+
+def _bench_table(benches: Iterable[Mapping[str, object]], replacing: Container[str]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -48,6 +58,9 @@ def _bench_table(benches: Iterable[Mapping[str, object]]) -> Table:
         table.add_column(title, justify="left" if title else "right")
     for index, bench in enumerate(benches):
         parameters: Mapping[str, object] = bench["parameters"]  # type: ignore[assignment]
-        defaults = " ".join(f"{name}={value}" for name, value in parameters.items())
-        table.add_row(str(index), Text(str(bench["name"])), Text(str(bench["description"])), Text(defaults))
+        defaults = " ".join(f"{key}={value}" for key, value in parameters.items())
+        name, told = str(bench["name"]), str(bench["description"])
+        if name in replacing:
+            told += f" ({_instead(str(bench['file']))})"
+        table.add_row(str(index), Text(name), Text(told), Text(defaults))
     return table

@@ -12,6 +12,7 @@ import click
 
 from kernbench.cli import options
 from kernbench.errors import InputError, RunError
+from kernbench.library import show_path
 
 
 @click.command("run")
@@ -47,7 +48,7 @@ def command(
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
-    from kernbench.host.bench import find_bench
+    from kernbench.host.bench import find_bench, replaces_shipped
     from kernbench.host.run import ANALYTIC, run_bench
     from kernbench.machine import load_machine
 
@@ -58,6 +59,7 @@ def command(
         raise InputError("--explain needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
         found = find_bench(bench)
+        where = f" ({show_path(found.file)})" if replaces_shipped(found) else ""
         check_parameters(parameters, found, topology)
         load_machine(topology, overrides)  # what is wrong with it is said before anything takes long
         announce_compiling()
@@ -80,17 +82,17 @@ def command(
     if as_json:
         click.echo(json.dumps(summary))
     else:
-        _show(summary)
+        _show(summary, where)
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
 
 
-def _show(summary: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any], where: str) -> None:
     from kernbench.cli.screen import show
     from kernbench.cli.summary import summary_table
 
     parameters = "".join(f"  {name}={value}" for name, value in summary["parameters"].items())
-    click.secho(f"{summary['bench']} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
+    click.secho(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
     show(summary_table(summary))
     if "explain" in summary:
         from kernbench.cli.explained import show_explanation

@@ -122,6 +122,15 @@ def list_benches() -> list[Bench]:
     return [found[name] for name in sorted(found)]
 
 
+def replaces_shipped(b: Bench) -> bool:
+    """Whether a bench has the name of one that came with KernBench, and its file is another."""
+    ours = (library.shipped() / "benches").resolve()
+    if b.file.parent == ours or not ours.is_dir():
+        return False
+    shipped = _in_folder(ours).get(b.name)
+    return shipped is not None and library.differs(b.file, shipped.file)
+
+
 def _in_folder(folder: Path) -> dict[str, Bench]:
     paths = [path for path in sorted(folder.glob("*.py")) if path.name[0] not in "_."]
     return _by_name([b for path in paths for b in load_file(path)])

@@ -70,3 +70,25 @@ def test_a_bench_file_that_does_not_load_is_bad_input(own: Path, capsys: pytest.
     assert captured.err == (
         "error: benches/own.py:1: ModuleNotFoundError: No module named 'nowhere'; the bench file does not load\n"
     )
+
+
+def test_what_stands_in_for_something_shipped_says_so(
+    own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = own / "nothing"
+    for kind in ("benches", "topology", "sweeps"):
+        (shipped / kind).mkdir(parents=True)
+    (shipped / "benches" / "other.py").write_text(BENCH.replace("add-one", "add-two"))
+    (shipped / "benches" / "own.py").write_text(BENCH + "# as it was\n")
+    (shipped / "topology" / "mine.yaml").write_text("family: sip\n")
+    (shipped / "topology" / "theirs.yaml").touch()
+    assert main(["list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "   bench    what it does                                                          parameters with their defaults",
+        "0  add-one  Adds [one] to a vector (benches/own.py, in place of the shipped one)  n=512 dtype=f16",
+        "1  add-two  Adds [one] to a vector                                                n=512 dtype=f16",
+        "",
+        "topology: mine (topology/mine.yaml, in place of the shipped one), theirs",
+        "",
+        "sweeps: ",
+    ]

@@ -62,6 +62,16 @@ def test_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.err.endswith("a bench may talk\n")
 
 
+def test_a_bench_that_stands_in_for_a_shipped_one_is_named_with_its_file(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own / "benches").mkdir()
+    (own / "benches" / "mine.py").write_text(BENCH.replace('"double", "y', '"vector-add", "y'))
+    assert main(["run", "vector-add", "--topology", "tiny"]) == 0
+    header = capsys.readouterr().out.splitlines()[0]
+    assert header == "vector-add (benches/mine.py) on tiny, hybrid mode  n=256  factor=2.0  fail=False"
+
+
 def test_json_is_one_object_with_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json") == 0
     summary = json.loads(capsys.readouterr().out)
