@@ -15,6 +15,7 @@ from kernbench.analytic.work import sum_up
 from kernbench.errors import InputError
 from kernbench.host.device import Device
 from kernbench.host.launch import Launch
+from kernbench.host.measure import dma_bytes, gemm_flops, rate
 from kernbench.machine.origins import find_origins
 from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
@@ -47,24 +48,26 @@ class RecordedDevice(Device):
 
 @dataclass(frozen=True, slots=True)
 class BenchBounds:
-    """Bounds of what a run reports, in femtoseconds; all but `upper` are from below."""
+    """Bounds of what a run reports, in femtoseconds; all times but `upper` are from below."""
 
     latency_fs: int
     pe_exec_fs: int
     makespan_fs: int
     upper_fs: int  # of all three
     binding: str  # what sets that of the makespan
+    gemm_flops: int  # given to GEMM engines
+    dma_bytes: int  # moved by PEs
 
     def list_figures(self) -> dict[str, Any]:
-        """What can be said without events, by the names that `RunResult` has for it."""
+        """What can be said without events, by the names that `RunResult` has for it; rates are bounds from above."""
         return {
             "latency_ns": self.latency_fs / FS_PER_NS,
             "pe_exec_ns": self.pe_exec_fs / FS_PER_NS,
             "makespan_ns": self.makespan_fs / FS_PER_NS,
             "events": 0,
             "flit_hops": 0,
-            "achieved_tflops": None,
-            "achieved_gbs": None,
+            "achieved_tflops": _most(self.gemm_flops, self.pe_exec_fs, 1e12),
+            "achieved_gbs": _most(self.dma_bytes, self.pe_exec_fs, 1e9),
             "bottleneck": None,
             "bottleneck_part": None,
             "bottleneck_utilisation": None,
@@ -90,7 +93,14 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:
         makespan_fs=whole.lower_fs,
         upper_fs=whole.upper_fs,
         binding=whole.binding,
+        gemm_flops=gemm_flops(program),
+        dma_bytes=dma_bytes(program),
     )
+
+
+def _most(amount: int, least_fs: int, unit: float) -> float | None:
+    """A rate that nothing can exceed which takes at least so long; None if that says nothing."""
+    return rate(amount, least_fs) / unit if least_fs else None
 
 
 class BenchSheet:
@@ -110,17 +120,18 @@ class BenchSheet:
         completed = [_row(launch.completed) for launch in launches]
         self._latencies = [Reach(frame, self._works, [_row(launch.issued)], completed) for launch in launches]
         self._completed = completed
+        self._amounts = {"achieved_tflops": (gemm_flops(program), 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
         self._execs = [_Exec(frame, self._works, launch) for launch in launches]
         nodes = max((len(reach) for reach in (*self._latencies, *(one.reach for one in self._execs))), default=1)
         self._chunk = max(1, min(_MOST_POINTS, _CELLS // max(nodes, len(self._works.atom), 1)))
 
     def evaluate(self, values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-        """float64[point] latency_ns, pe_exec_ns, lower_ns and upper_ns where fields have these values, `count` of each.
+        """float64[point] times in ns and rates as of `BenchBounds` where fields have these values, `count` of each.
 
         Fields that `values` leaves out are as the machine has them.
         """
         names = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns")
-        found = {name: np.empty(count) for name in names}
+        found = {name: np.empty(count) for name in (*names, *self._amounts)}
         for first in range(0, count, self._chunk):
             here = slice(first, min(first + self._chunk, count))
             size = here.stop - first
@@ -128,8 +139,12 @@ class BenchSheet:
                 field: values[field][here] if field in values else np.full(size, base)
                 for field, base in self.figures.items()
             }
-            for name, times in zip(names, self._evaluate(given, size), strict=True):
-                found[name][here] = times / FS_PER_NS
+            times = dict(zip(names, self._evaluate(given, size), strict=True))
+            for name, times_fs in times.items():
+                found[name][here] = times_fs / FS_PER_NS
+            for name, (amount, unit) in self._amounts.items():
+                least_fs = np.where(times["pe_exec_ns"] > 0, times["pe_exec_ns"], np.nan)
+                found[name][here] = rate(amount, least_fs) / unit
         return found
 
     def _evaluate(self, values: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, ...]:

@@ -94,4 +94,9 @@ def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
 
 def per_s(amount: int, fs: int) -> float:
     """A rate; 0 for no time."""
-    return amount / (fs * 1e-15) if fs else 0.0
+    return rate(amount, fs) if fs else 0.0
+
+
+def rate(amount: int, fs: Any) -> Any:
+    """An amount over a time, or over an array of times, in s⁻¹."""
+    return amount / (fs * 1e-15)

@@ -30,7 +30,8 @@ class RunResult:
     makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
 
     In mode analytic nothing happens: times are bounds from below (`lower_ns` is that of latency_ns), `upper_ns` is one from
-    above for all of them, and `binding` says what sets that of the makespan. There are no events, no rates and no bottleneck.
+    above for all of them, and `binding` says what sets that of the makespan. Rates are bounds from above, of kernels that take
+    pe_exec_ns at least. There are no events and no bottleneck.
     """
 
     bench: str
@@ -46,9 +47,9 @@ class RunResult:
     wall_s: float
     verified: bool | None
     mismatches: tuple[str, ...]
-    achieved_tflops: float | None  # None in analytic mode, as are the next four
+    achieved_tflops: float | None  # None in analytic mode where pe_exec_ns is 0
     achieved_gbs: float | None
-    bottleneck: str | None
+    bottleneck: str | None  # None in analytic mode, as are the next two
     bottleneck_part: str | None
     bottleneck_utilisation: float | None
     device: Device = field(repr=False, compare=False)

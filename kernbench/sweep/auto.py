@@ -10,8 +10,10 @@ At the end a few points are drawn and run too, unless they have been, to say how
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,12 +21,14 @@ from kernbench.sweep.asked import objectives_of
 from kernbench.sweep.execute import Crew, OnPoint, execute
 from kernbench.sweep.front import undominated
 from kernbench.sweep.interval import Interval, find_interval, unknown
+from kernbench.sweep.kept import Kept, slices
 from kernbench.sweep.plan import Plan
+from kernbench.sweep.point import Point
 from kernbench.sweep.points import Points
-from kernbench.sweep.row import COLUMNS, OK
+from kernbench.sweep.row import COLUMNS, OK, Row
 from kernbench.sweep.space import late_names
-from kernbench.sweep.store import Store
-from kernbench.sweep.table import join_rows
+from kernbench.sweep.store import RANK, Store
+from kernbench.sweep.table import parameter_names
 
 if TYPE_CHECKING:
     import polars
@@ -34,8 +38,11 @@ CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
 ROUND_SHARE = 0.01  # of the points are run before looking again, or as many as there are workers
 
-_BOUNDED = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
-_NOT_NEGATIVE = ("achieved_tflops", "achieved_gbs", "events", "flit_hops", "wall_s", "bottleneck_utilisation")
+_TIMES = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
+_RATES = ("achieved_tflops", "achieved_gbs")  # that are, of bounds, what pe_exec_ns allows at most
+_BOUNDS = ("lower_ns", "upper_ns")  # that a point has whether it ran or not
+_NOT_NEGATIVE = (*_RATES, "events", "flit_hops", "wall_s", "bottleneck_utilisation")
+_SLACK = 1e-12  # of a rate worked out in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,52 +62,105 @@ class Decided:
         return f"{said}; lower bounds of {sample} are {low:.1%} to {high:.1%} of the simulated time"
 
 
-def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[polars.DataFrame, Decided]:
-    """Bound the missing points of a plan and run what has to be run; returns a row for each point, and how it went.
+class Decision:
+    """The rows of a plan in mode auto: of the run, with bounds beside its results, where there is one, else of the bounds."""
 
-    Rows of points that ran have their bounds beside their results. Errors: as `execute`.
+    def __init__(self, store: Store, bounded: Points, runs: Points) -> None:
+        self._bounds, self._runs = Kept(store, bounded), Kept(store, runs)
+
+    @property
+    def found(self) -> np.ndarray:
+        """bool[point], whether it has a row."""
+        return self._bounds.found
+
+    @property
+    def failed(self) -> int:
+        """How many rows are of points without a result."""
+        rank = np.where(self._runs.found, self._runs.rank, self._bounds.rank)
+        return int((self.found & (rank != RANK[OK])).sum())
+
+    def take(self, which: np.ndarray) -> polars.DataFrame:
+        """The rows of some points that have one, in the order given."""
+        import polars
+
+        bounds = self._bounds.take(which)
+        ran = self._runs.found[which]
+        beside = bounds.filter(ran).select("key", *_BOUNDS)
+        runs = self._runs.take(which[ran]).drop(beside.columns).hstack(beside).select(bounds.columns)
+        order = np.argsort(np.concatenate([np.flatnonzero(~ran), np.flatnonzero(ran)]))
+        return polars.concat([bounds.filter(~ran), runs])[order]
+
+
+def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Points, Decided]:
+    """Bound the missing points of a plan and run what has to be run; returns the points as they run, and how it went.
+
+    Errors: as `execute`.
     """
     execute(plan.missing, store, crew, on_point)
     runs = plan.inputs.points(replace(plan.grid, mode=EVENTS), plan.points.design)
-    state = _State(plan, runs, store.read())
+    state = _State(plan, Kept(store, plan.points), Kept(store, runs))
 
     def run(chosen: np.ndarray) -> None:
-        execute(runs.take(chosen), store, crew, on_point)
-        state.take(store.read())
+        some = runs.take(chosen)
+        places = dict(zip(some.keys.astype(str).tolist(), chosen.tolist(), strict=True))
 
-    state.take(store.read())
-    some = max(crew.count(len(runs)), round(ROUND_SHARE * len(runs)))
-    while len(chosen := state.choose(some)):
+        def hear(point: Point, row: Row) -> None:
+            state.take(places[point.key], row)
+            on_point(point, row)
+
+        execute(some, store, crew, hear)
+
+    most = max(crew.count(len(runs)), round(ROUND_SHARE * len(runs)))
+    while len(chosen := state.choose(most)):
         run(chosen)
     control = state.draw(max(LEAST_CONTROLS, round(CONTROL_SHARE * len(runs))), plan.grid.seed)
     if not state.ran[control].all():
         run(control[~state.ran[control]])
-    return state.rows.select(list(COLUMNS)), Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
+    return runs, Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
 
 
 class _State:
-    """What is known of every point. `ran`: bool[point]; `rows`: its row, of the run if there was one, else of bounds."""
+    """What is known of every point. `ran`: bool[point], whether with events."""
 
-    def __init__(self, plan: Plan, runs: Points, kept: polars.DataFrame) -> None:
-        self._grid, self._points = plan.grid, plan.points
-        self._keys = runs.keys.astype(str).tolist()
-        self._bounds = self.rows = join_rows(plan.grid, plan.points, kept)
-        self._fixed = {name: _exact(values) for name, values in self._list_figures().items()}
-        self.ran = np.zeros(len(runs), bool)
+    def __init__(self, plan: Plan, bounds: Kept, runs: Kept) -> None:
+        self._grid, self._count = plan.grid, len(plan.points)
+        self.ran = np.zeros(self._count, bool)
+        self._failed = np.zeros(self._count, bool)
+        self._bounded = bounds.rank == RANK[OK]
+        wanted = {"latency_ns", *_BOUNDS, *(objective.column for objective in objectives_of(self._grid))}
+        wanted = reduce(set.union, (derived.expression.names for derived in self._grid.derived), wanted)
+        wanted = reduce(set.union, (rule.condition.names for rule in self._grid.rules), wanted)
+        self._fixed = _read_parameters(plan, wanted)
+        self._results = {name: unknown(self._count) for name in sorted(wanted) if COLUMNS.get(name) in (int, float)}
+        for some in slices(np.flatnonzero(bounds.found)):
+            self._take_bounds(some, bounds.take(some))
+        for some in slices(np.flatnonzero(bounds.found & runs.found)):
+            for place, row in zip(some.tolist(), runs.take(some).iter_rows(named=True), strict=True):
+                self.take(place, row)
 
-    def take(self, kept: polars.DataFrame) -> None:
-        """Take in the rows of runs that are among those kept."""
-        import polars
+    def _take_bounds(self, which: np.ndarray, rows: polars.DataFrame) -> None:
+        known = {name: rows[name].cast(float).to_numpy() for name in (*_TIMES, *_RATES, *_BOUNDS)}
+        upper = known["upper_ns"]
+        for name, (low, high) in self._results.items():
+            if name in _NOT_NEGATIVE:
+                low[which] = 0.0
+            if name in _TIMES:
+                _narrow(which, low, known[name], high, upper)
+            elif name in _RATES:
+                least = known[name] * (known["pe_exec_ns"] / np.where(upper > 0, upper, np.nan)) * (1 - _SLACK)
+                _narrow(which, low, least, high, known[name])
+            elif name in _BOUNDS:
+                _narrow(which, low, known[name], high, known[name])
 
-        pairs = polars.DataFrame({"key": self._bounds["key"], "run": self._keys})
-        bounds = self._bounds.select("key", "lower_ns", "upper_ns")
-        found = pairs.join(kept.rename({"key": "run"}).drop("lower_ns", "upper_ns"), on="run", how="inner")
-        found = found.join(bounds, on="key").select(list(COLUMNS))
-        self.ran = self._bounds["key"].is_in(found["key"].to_list()).to_numpy()
-        parts = [self._bounds.filter(~self.ran).select(list(COLUMNS)), found]
-        names = [name for name in self._bounds.columns if name not in COLUMNS]
-        rows = polars.concat(parts)
-        self.rows = self._bounds.select(*names, "key").join(rows, on="key", maintain_order="left")
+    def take(self, place: int, row: Row) -> None:
+        """Take in the row of a point that has run."""
+        self.ran[place] = True
+        self._failed[place] = row["status"] != OK
+        for name, (low, high) in self._results.items():
+            if name not in _BOUNDS:
+                value = row[name]
+                unknown_low = 0.0 if name in _NOT_NEGATIVE else -np.inf
+                low[place], high[place] = (unknown_low, np.inf) if value is None else (value, value)
 
     def choose(self, most: int) -> np.ndarray:
         """Which points to run next, at most so many; none when all are settled."""
@@ -116,22 +176,20 @@ class _State:
 
     def draw(self, count: int, seed: int) -> np.ndarray:
         """Some of all points that have bounds, the same whichever of them have run."""
-        bounded = np.flatnonzero((self._bounds["status"] == OK).to_numpy())
-        return np.sort(np.random.default_rng(seed).permutation(bounded)[:count])
+        return np.sort(np.random.default_rng(seed).permutation(np.flatnonzero(self._bounded))[:count])
 
     def find_tightness(self, sample: np.ndarray) -> tuple[float, ...]:
         """Lower bound over simulated latency of each that ran well."""
-        rows = self.rows[sample.tolist()]
-        rows = rows.filter((rows["status"] == OK) & (rows["latency_ns"] > 0))
-        return tuple((rows["lower_ns"] / rows["latency_ns"]).sort().to_list())
+        latency = self._results["latency_ns"].low
+        sample = sample[self.ran[sample] & ~self._failed[sample] & (latency[sample] > 0)]
+        return tuple(np.sort(self._results["lower_ns"].low[sample] / latency[sample]).tolist())
 
     def _judge(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """float64[point, objective] costs at best and at worst, and bool[point]: surely an answer, possibly one."""
-        columns, count = self._list_columns(), len(self.rows)
+        columns, count = {**self._fixed, **self._results}, self._count
         for derived in self._grid.derived:
             columns[derived.name] = find_interval(derived.expression, columns, count)
-        failed = self.ran & (self.rows["status"] != OK).to_numpy()
-        sure, possible = ~failed, ~failed
+        sure, possible = ~self._failed, ~self._failed
         late = late_names(self._grid)
         for rule in self._grid.rules:
             if rule.condition.names & late:
@@ -142,35 +200,24 @@ class _State:
         best, worst = (np.column_stack([getattr(cost, end) for cost in costs]) for end in ("low", "high"))
         return best, worst, sure, possible
 
-    def _list_columns(self) -> dict[str, Interval]:
-        """Between what the columns lie: parameters as they are, results of runs too, of the others what bounds say."""
-        found, count = dict(self._fixed), len(self.rows)
-        bounded = (self.rows["status"] == OK).to_numpy() & ~self.ran
-        for name, kind in COLUMNS.items():
-            if kind is str:
-                continue
-            exact = self.rows[name].cast(float).fill_null(np.nan).to_numpy()
-            low, high = unknown(count)
-            if name in _BOUNDED:
-                upper = self.rows["upper_ns"].cast(float).fill_null(np.inf).to_numpy()
-                low, high = np.where(bounded, exact, low), np.where(bounded, upper, high)
-            elif name in _NOT_NEGATIVE:
-                low = np.zeros(count)
-            known = self.ran & ~np.isnan(exact)
-            found[name] = Interval(np.where(known, exact, low), np.where(known, exact, high))
-        return found
 
-    def _list_figures(self) -> dict[str, list[Any]]:
-        """The columns of parameters, and the topology's fields that no axis sets."""
-        names = [name for name in self._bounds.columns if name not in COLUMNS]
-        fields = {name: [value] * len(self._bounds) for name, value in self._points.setting.fields.items()}
-        return {**fields, **{name: self._bounds[name].to_list() for name in names}}
+def _read_parameters(plan: Plan, wanted: set[str]) -> Mapping[str, Interval]:
+    """The columns of parameters, and the topology's fields that no axis sets; anything at all where one is no number."""
+    import polars
+
+    names = [name for name in parameter_names(plan.grid, plan.points) if name in wanted]
+    frame = plan.points.frame(names, np.arange(len(plan.points)))
+    columns = {name: frame[name].cast(float).to_numpy() for name, kind in frame.schema.items() if kind != polars.String}
+    for name, value in plan.points.setting.fields.items():
+        if name in wanted and name not in names and isinstance(value, int | float):
+            columns[name] = np.full(len(plan.points), float(value))
+    return {name: Interval(values, values) for name, values in columns.items()}
 
 
-def _exact(values: list[Any]) -> Interval:
-    """A column that is known; anything at all where it is no number."""
-    known = np.array([float(v) if isinstance(v, int | float) else np.nan for v in values])
-    return Interval(np.where(np.isnan(known), -np.inf, known), np.where(np.isnan(known), np.inf, known))
+def _narrow(which: np.ndarray, low: np.ndarray, least: np.ndarray, high: np.ndarray, most: np.ndarray) -> None:
+    """Set the ends of some points where both are known."""
+    known = ~(np.isnan(least) | np.isnan(most))
+    low[which[known]], high[which[known]] = least[known], most[known]
 
 
 def _cost(column: Interval, least: bool) -> Interval:

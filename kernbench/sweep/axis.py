@@ -7,6 +7,7 @@ which a finished point is found again is made of them: it must be the same on ev
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -38,13 +39,20 @@ class Span:
         """Whether it holds integers only."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
-    def at(self, share: float) -> Number:
-        """The number that has `share` (0 … 1) of the span below it; integers have equal shares, of their ratio if log."""
+    def at(self, shares: Iterable[float]) -> list[Number]:
+        """The numbers with these shares (0 … 1) of the span below them; integers have equal shares, of their ratio if log."""
         low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
-        place = low * (high / low) ** share if self.logarithmic else low + (high - low) * share
+        if self.logarithmic:
+            ratio = high / low
+            places = [low * ratio**share for share in shares]
+        else:
+            size = high - low
+            places = [low + size * share for share in shares]
         if self.whole:
-            return min(max(math.floor(place + 0.5), int(self.low)), int(self.high))
-        return self.cut(place)
+            first, last = int(self.low), int(self.high)
+            return [min(max(math.floor(place + 0.5), first), last) for place in places]
+        least, most = float(self.low), float(self.high)
+        return [min(max(_cut(place), least), most) for place in places]
 
     def cut(self, place: float) -> float:
         """A number of twelve digits within the span."""

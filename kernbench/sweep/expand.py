@@ -10,12 +10,15 @@ import math
 from collections.abc import Iterator
 from itertools import product
 
+import numpy as np
+
 from kernbench.errors import InputError
 from kernbench.sweep.axis import Value
-from kernbench.sweep.design import Design, collect
+from kernbench.sweep.design import Design, Palette, build_whole, collect, find_first
 from kernbench.sweep.grid import Axis
 from kernbench.sweep.space import Space
 
+BLOCK = 1 << 16  # points that are looked at together
 MOST_CHOICES = 10_000_000  # of a whole grid, before conditions
 
 
@@ -31,7 +34,31 @@ def expand(space: Space) -> Design:
             f"{space.grid.marks['method']}: the axes have {count:,} points, more than {MOST_CHOICES:,}; "
             "draw some with method: sobol and samples"
         )
-    return collect(space, _points(space))
+    return collect(space, _points(space)) if space.is_conditional else _expand_whole(space, count)
+
+
+def _expand_whole(space: Space, count: int) -> Design:
+    """All points, as choices from the first."""
+    palette, groups = Palette(space), space.grid.groups
+    places = {axis.name: palette.places(i, axis.values) for i, axis in enumerate(space.grid.axes)}
+    blocks = [np.empty((0, len(places)), np.int32)]
+    for first in range(0, count, BLOCK):
+        which = np.arange(first, min(first + BLOCK, count))
+        steps = np.unravel_index(which, [len(group[0].values) for group in groups]) if groups else ()
+        at = {axis.name: step for group, step in zip(groups, steps, strict=True) for axis in group}
+        columns = {axis.name: [axis.values[i] for i in at[axis.name].tolist()] for axis in space.read_axes}
+        stays = space.find_staying(columns, len(which))
+        block = [places[name][step[stays]] for name, step in at.items()]
+        blocks.append(np.array(block, np.int32).reshape(len(at), int(stays.sum())).T)
+    choices = np.concatenate(blocks)
+    if any(_has_doubles(group, places) for group in groups):
+        choices = choices[find_first(choices)[0]]
+    return build_whole(space, palette, choices)
+
+
+def _has_doubles(group: tuple[Axis, ...], places: dict[str, np.ndarray]) -> bool:
+    steps = list(zip(*(places[axis.name].tolist() for axis in group), strict=True))
+    return len(set(steps)) < len(steps)
 
 
 def _points(space: Space) -> Iterator[dict[str, Value]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from contextlib import suppress
 from typing import Any
 
@@ -85,6 +85,10 @@ class Expression:
                 return value
         raise ValueError(f"{self.text!r} is {value!r}, not a number")
 
+    def is_truth(self, truths: Set[str]) -> bool:
+        """Whether the value, if there is one, is true or false, where these names are."""
+        return _is_truth(ast.parse(self.text, mode="eval").body, truths)
+
     def _lower(self, node: ast.expr) -> Lowered:
         match node:
             case ast.Constant(value=bool() | int() | float() | str() as value):
@@ -156,3 +160,12 @@ def _binary(apply: Callable[[Any, Any], Any], left: Lowered, right: Lowered) -> 
 def _junction(every: bool, parts: list[Lowered]) -> Lowered:
     decide = all if every else any
     return lambda names: decide(part(names) for part in parts)
+
+
+def _is_truth(node: ast.expr, truths: Set[str]) -> bool:
+    match node:
+        case ast.Constant(value=bool()) | ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Name() | ast.Attribute():
+            return ast.unparse(node) in truths
+    return False

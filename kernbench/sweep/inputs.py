@@ -21,7 +21,7 @@ from kernbench.library import is_path
 from kernbench.sweep.axis import Value
 from kernbench.sweep.design import Design
 from kernbench.sweep.grid import Grid
-from kernbench.sweep.point import TOPOLOGY, Point
+from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.points import Points, Setting, make_points
 from kernbench.sweep.row import COLUMNS, STAMP
 from kernbench.sweep.work import AUTO
@@ -49,13 +49,12 @@ class Inputs:
         """The points of a design, each once, with the values of bench parameters as the bench has them."""
         from kernbench.host.bench import typed_parameters
 
-        def typed(name: str, value: Value) -> Value:
-            return value if name.startswith(TOPOLOGY) else typed_parameters(self.bench, {name: value})[name]
+        def typed(name: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
+            if name.startswith(TOPOLOGY):
+                return values
+            return tuple(typed_parameters(self.bench, {name: value})[name] for value in values)
 
-        values = tuple(
-            tuple(typed(name, value) for value in values)
-            for name, values in zip(design.names, design.values, strict=True)
-        )
+        values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
         named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
         bench = f"{self.bench.file}:{self.bench.name}"
         setting = Setting(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
@@ -109,8 +108,8 @@ def check_fields(grid: Grid, points: Points) -> None:
     problems: dict[str, str] = {}
     for name, firsts in points.first_with_each_value().items():
         path = name.removeprefix(TOPOLOGY)
-        for _, point in _telling(firsts) if path in axes else ():
-            fitting = {other: set_ for other, set_ in point.overrides.items() if other not in problems}
+        for _, place in _telling(firsts) if path in axes else ():
+            fitting = {other: set_ for other, set_ in points[place].overrides.items() if other not in problems}
             together = None if path in problems else _field_problem(grid.topology, fitting)
             if together:
                 problems |= _blame(grid, fitting) or {path: together}
@@ -118,7 +117,7 @@ def check_fields(grid: Grid, points: Points) -> None:
         raise InputError("\n".join(f"{axes[path].mark}: {problems[path]}" for path in axes if path in problems))
 
 
-def _telling(firsts: list[tuple[Value, Point]]) -> list[tuple[Value, Point]]:
+def _telling(firsts: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
     """Of many values the ends: what is between two that fit mostly fits."""
     if len(firsts) <= MOST_CHECKED or any(isinstance(value, str) for value, _ in firsts):
         return firsts

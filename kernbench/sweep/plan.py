@@ -17,12 +17,13 @@ from kernbench.sweep.design import Design
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
 from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
+from kernbench.sweep.kept import Kept
 from kernbench.sweep.points import Points
 from kernbench.sweep.row import ERROR, OK
 from kernbench.sweep.sample import sample
 from kernbench.sweep.search import first_batch
 from kernbench.sweep.space import Space
-from kernbench.sweep.store import Store, write_whole
+from kernbench.sweep.store import RANK, Store, write_whole
 from kernbench.sweep.work import ANALYTIC, AUTO
 
 MANIFEST = "sweep.json"
@@ -70,11 +71,8 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
 
 def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Points:
     """Those of some points that have no row in a directory that need not be made again."""
-    import numpy as np
-
-    kept = Store(directory).read(["key", "status"])
-    final = kept.filter(kept["status"].is_in([OK] if retry else [OK, ERROR]))["key"]
-    return points.take(~np.isin(points.keys, final.to_numpy().astype(points.keys.dtype)))
+    final = RANK[OK] if retry else RANK[ERROR]
+    return points.take(Kept(Store(directory), points).rank < final)
 
 
 def write_manifest(plan: Plan) -> None:

@@ -19,8 +19,15 @@ class SweepResult:
     """A finished sweep. `plan.missing` are the points that ran."""
 
     plan: Plan
-    table: polars.DataFrame  # sweep/table.py
-    table_path: Path
-    failed: int  # points without a result
+    table_path: Path  # sweep/table.py
+    count: int  # rows of the table
+    failed: int  # of them without a result
     wall_s: float
     decided: Decided | None = None  # of mode auto
+
+    @property
+    def table(self) -> polars.DataFrame:
+        """The whole table, read from the disk."""
+        import polars
+
+        return polars.read_parquet(self.table_path)

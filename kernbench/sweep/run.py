@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kernbench.errors import RunError
-from kernbench.sweep.auto import run_auto
+from kernbench.sweep.auto import Decision, run_auto
 from kernbench.sweep.execute import LOCAL, Crew, OnPoint, execute
 from kernbench.sweep.grid import Grid
+from kernbench.sweep.kept import Kept
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
 from kernbench.sweep.result import SweepResult
 from kernbench.sweep.row import OK, Row
 from kernbench.sweep.searching import run_search
-from kernbench.sweep.store import Store, write_whole
-from kernbench.sweep.table import build_table
+from kernbench.sweep.store import Store
+from kernbench.sweep.table import write_table
 from kernbench.sweep.work import AUTO, RunPoint, run_point
 
 if TYPE_CHECKING:
@@ -62,16 +63,18 @@ def _run_missing(plan: Plan, crew: Crew, on_point: OnPoint) -> SweepResult:
     started = time.perf_counter()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
-    rows, decided = None, None
+    runs, decided = None, None
     try:
         if plan.grid.mode == AUTO:
-            rows, decided = run_auto(plan, store, crew, on_point)
+            runs, decided = run_auto(plan, store, crew, on_point)
         else:
             execute(plan.missing, store, crew, on_point)
     finally:
-        table = _write_table(plan, store, rows)
-    failed = sum(status != OK for status in table["status"])
-    return SweepResult(plan, table, plan.directory / TABLE, failed, time.perf_counter() - started, decided)
+        store.compact()
+        rows = Decision(store, plan.points, runs) if runs is not None else Kept(store, plan.points)
+        write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
+    count = int(rows.found.sum())
+    return SweepResult(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)
 
 
 def run_sweep(
@@ -146,11 +149,3 @@ def _stopping(grid: Grid, on_point: OnPoint) -> OnPoint:
             raise RunError(f"stopped at the first point that failed, {where}: {row['error']}")
 
     return hear
-
-
-def _write_table(plan: Plan, store: Store, rows: polars.DataFrame | None) -> polars.DataFrame:
-    """The table of what is kept, or of these rows."""
-    kept = store.compact()
-    table = build_table(plan.grid, plan.points, kept if rows is None else rows)
-    write_whole(plan.directory / TABLE, table.write_parquet)
-    return table

@@ -7,20 +7,19 @@ the conditions forbid, or is there already, is drawn again, so a sweep has as ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.sweep.axis import Value
-from kernbench.sweep.design import Design, DesignBuilder
+from kernbench.sweep.design import Design, DesignBuilder, Palette, build_whole, find_first
 from kernbench.sweep.grid import Axis
 from kernbench.sweep.space import Space
 
-if TYPE_CHECKING:
-    import numpy as np
-
 MOST_DRAWS = 64  # for each sample asked for
+LEAST_BLOCK = 1 << 10  # draws that are looked at together
 
-Draw = Callable[[int], "np.ndarray"]  # how many → float64[draw, dimension], in 0 … 1
+Draw = Callable[[int], np.ndarray]  # how many → float64[draw, dimension], in 0 … 1
 
 
 def sample(space: Space) -> Design:
@@ -29,45 +28,65 @@ def sample(space: Space) -> Design:
     Errors: InputError for a condition that cannot be evaluated.
     """
     grid = space.grid
-    builder = DesignBuilder(space)
-    if not grid.groups:
-        builder.add({})
-        return builder.build()
-    for units in _draws(space):
-        settled = space.settle(dict(_values(space, units)))
-        if space.stays(settled):
-            builder.add(settled)
-        if len(builder) == grid.samples:
+    if space.is_conditional:
+        return _sample_each(space)
+    palette = Palette(space)
+    choices = np.empty((0 if grid.groups else 1, len(palette.names)), np.int32)
+    for drawn in _draws(space):
+        first = 0
+        while first < len(drawn) and len(choices) < grid.samples:
+            units = drawn[first : first + max(grid.samples - len(choices), LEAST_BLOCK)]
+            first += len(units)
+            columns = _values(space, units)
+            stays = space.find_staying({axis.name: columns[axis.name] for axis in space.read_axes}, len(units))
+            block = np.array([palette.places(i, columns[name]) for i, name in enumerate(palette.names)]).T[stays]
+            choices = np.concatenate([choices, block])
+            choices = choices[find_first(choices)[0][: grid.samples]]
+        if len(choices) == grid.samples:
             break
+    return build_whole(space, palette, choices)
+
+
+def _sample_each(space: Space) -> Design:
+    """The same point by point, since which parameters one has depends on its others."""
+    builder = DesignBuilder(space)
+    for units in _draws(space):
+        columns = _values(space, units)
+        for values in zip(*columns.values(), strict=True):
+            settled = space.settle(dict(zip(columns, values, strict=True)))
+            if space.stays(settled):
+                builder.add(settled)
+            if len(builder) == space.grid.samples:
+                return builder.build()
     return builder.build()
 
 
-def value_at(axis: Axis, unit: float) -> Value:
-    """The value of an axis at a coordinate from 0 to 1."""
+def values_at(axis: Axis, units: np.ndarray) -> list[Value]:
+    """The values of an axis at coordinates from 0 to 1."""
     if axis.span is not None:
-        return axis.span.at(unit)
-    return axis.values[min(int(unit * len(axis.values)), len(axis.values) - 1)]
+        return list(axis.span.at(units.tolist()))
+    last = len(axis.values) - 1
+    return [axis.values[place] for place in np.minimum((units * len(axis.values)).astype(int), last).tolist()]
 
 
-def _values(space: Space, units: list[float]) -> Iterator[tuple[str, Value]]:
-    for unit, group in zip(units, space.grid.groups, strict=True):
-        for axis in group:
-            yield axis.name, value_at(axis, unit)
+def _values(space: Space, units: np.ndarray) -> dict[str, list[Value]]:
+    """By axis, its values at float64[draw, group], in the order of the groups."""
+    of_groups = zip(units.T, space.grid.groups, strict=True)
+    return {axis.name: values_at(axis, column) for column, group in of_groups for axis in group}
 
 
-def _draws(space: Space) -> Iterator[list[float]]:
+def _draws(space: Space) -> Iterator[np.ndarray]:
+    """float64[draw, group], until enough have been drawn."""
     grid = space.grid
     drawn = 0
     draw = DRAWS[grid.method](len(grid.groups), grid.seed)
-    while drawn < MOST_DRAWS * grid.samples:
+    while grid.groups and drawn < MOST_DRAWS * grid.samples:
         units = draw(grid.samples)
-        yield from units.tolist()
+        yield units
         drawn += len(units)
 
 
 def _random(dimensions: int, seed: int) -> Draw:
-    import numpy as np
-
     generator = np.random.default_rng(seed)
     return lambda count: generator.random((count, dimensions))
 

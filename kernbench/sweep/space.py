@@ -6,15 +6,19 @@ One that reads no result decides before anything runs; one that does says of a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.sweep.axis import Value
 from kernbench.sweep.grid import Axis, Derived, Grid, Rule
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RESULTS = frozenset(COLUMNS)
 
@@ -43,18 +47,41 @@ class Space:
         if problems:
             raise InputError("\n".join(problems))
         late = late_names(grid)
+        self._read_first = {name for axis in self._conditional if axis.when for name in axis.when.names} & set(defaults)
         self._early_rules = [rule for rule in grid.rules if not rule.condition.names & late]
         self._early_derived = [
             derived for derived in grid.derived if derived.name not in late and self._is_needed(derived)
         ]
+        read = [rule.condition for rule in self._early_rules] + [derived.expression for derived in self._early_derived]
+        names = {name for expression in read for name in expression.names}
+        self._read = names & set(defaults)
+        self.read_axes = tuple(axis for axis in grid.axes if axis.name in names)  # by what decides which points stay
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether some parameters are set in some points only."""
+        return bool(self._conditional)
+
+    def find_staying(self, columns: Mapping[str, Sequence[Value]], count: int) -> np.ndarray:
+        """bool[point], which of so many points stay, by the values of `read_axes`; where no parameter is conditional.
+
+        Errors: as `stays`.
+        """
+        import numpy as np
+
+        if not self._early_rules:
+            return np.ones(count, bool)
+        points = zip(*columns.values(), strict=True) if columns else repeat((), count)
+        return np.fromiter((self.stays(dict(zip(columns, point, strict=True))) for point in points), bool, count)
 
     def settle(self, chosen: Mapping[str, Value]) -> dict[str, Value]:
         """Of what is chosen for each axis, that which is set: without the parameters whose condition does not hold."""
         if not self._conditional:
             return dict(chosen)
         settled = {axis.name: chosen[axis.name] for axis in self.grid.axes if not axis.when and axis.name in chosen}
+        defaults = {name: self.defaults[name] for name in self._read_first}
         for axis in self._conditional:
-            if axis.name in chosen and _holds(axis.when, {**self.defaults, **settled}, axis):
+            if axis.name in chosen and _holds(axis.when, {**defaults, **settled}, axis):
                 settled[axis.name] = chosen[axis.name]
         return {name: settled[name] for name in chosen if name in settled}
 
@@ -62,7 +89,8 @@ class Space:
         """Whether a point is one of the grid's, by the rules that need no result. Errors: InputError with the rule."""
         if not self._early_rules:
             return True
-        names: dict[str, Any] = {**self.defaults, **settled}
+        names: dict[str, Any] = {name: self.defaults[name] for name in self._read}
+        names.update(settled)
         for derived in self._early_derived:
             try:
                 names[derived.name] = derived.expression.figure(names)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ from kernbench.sweep.row import COLUMNS, ERROR, LOST, OK, Row
 if TYPE_CHECKING:
     import polars
 
+SLICE = 1 << 14  # rows that are looked at together
+WHOLE_BYTES = 1 << 18  # a part of this size, some thousand rows, is merged with no other
 WRITING_SHARE = 0.1  # of the time may be spent on writing; rows that come faster are written together
 STALE_SECONDS = 3600  # a temporary file of this age belongs to no living process
 TEMPORARY = ".unfinished-"
@@ -47,6 +49,35 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
             unfinished.unlink()
 
 
+def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
+    """Write frames of one schema, of which there is at least one, as one parquet file; one at a time is in memory.
+
+    Errors: as `write_whole`, and what the frames raise.
+    """
+    from polars.io.plugins import register_io_source
+
+    first = next(frames)
+    failures: list[BaseException] = []
+
+    def source(*_: object) -> Iterator[polars.DataFrame]:
+        try:
+            yield first
+            yield from frames
+        except BaseException as error:  # which polars words as one of its own
+            failures.append(error)
+            raise
+
+    def write(file: Path) -> None:
+        try:
+            register_io_source(source, schema=first.schema).sink_parquet(file, row_group_size=SLICE)
+        except BaseException:
+            if failures:
+                raise failures[0] from None
+            raise
+
+    write_whole(path, write)
+
+
 def _sync(path: Path, flags: int) -> None:
     descriptor = os.open(path, flags)
     try:
@@ -64,24 +95,16 @@ class Store:
         self._unwritten: list[Row] = []
         self._next_write = 0.0
 
-    def read(self, columns: Sequence[str] = tuple(COLUMNS)) -> polars.DataFrame:
-        """One row a key, with `columns` (key and status among them); of several rows the most finished, then the first.
+    def scan(self, columns: Sequence[str] = tuple(COLUMNS)) -> Iterator[tuple[Path, int, polars.DataFrame]]:
+        """All rows, `SLICE` at a time: the part they are of, the place of the first in it, the rows. A key may have several.
 
-        Errors: InputError for a part that cannot be read.
+        Errors: InputError for a part that cannot be read; FileNotFoundError when another process has just merged it.
         """
-        import polars
-
-        empty = polars.DataFrame(schema={name: COLUMNS[name] for name in columns})
-        while True:
-            try:
-                rows = polars.concat([empty, *(_read_part(path, empty.schema) for path in self._paths())])
-            except FileNotFoundError:  # another process has just merged parts: look again
-                continue
-            if not rows["key"].is_duplicated().any():  # as nearly always; sorting would copy all of them
-                return rows
-            rank = polars.col("status").replace_strict(RANK, return_dtype=polars.Int8)
-            best = rows.sort(rank, descending=True, maintain_order=True)
-            return best.unique("key", keep="first", maintain_order=True)
+        for path in self._paths():
+            first = 0
+            while len(rows := read_part(path, columns, first, SLICE)):
+                yield path, first, rows
+                first += len(rows)
 
     def append(self, row: Row) -> bool:
         """Keep a row; returns whether it and all before it are on the disk already, not only after `flush`."""
@@ -108,16 +131,26 @@ class Store:
             ended = time.monotonic()
             self._next_write = ended + (ended - started) / WRITING_SHARE
 
-    def compact(self) -> polars.DataFrame:
-        """Make one part of all, then drop those it was made of; safe beside other processes. Returns the rows."""
+    def compact(self) -> None:
+        """Make one part of many small ones, then drop those it was made of; safe beside other processes."""
         self._sweep_up()
-        paths = self._paths()
-        rows = self.read()
+        with suppress(FileNotFoundError):  # another process is merging the same
+            batch: list[Path] = []
+            for path in self._paths():
+                if path.stat().st_size < WHOLE_BYTES:
+                    batch.append(path)
+                if sum(path.stat().st_size for path in batch) >= WHOLE_BYTES:
+                    self._merge(batch)
+                    batch = []
+            self._merge(batch)
+
+    def _merge(self, paths: Sequence[Path]) -> None:
+        import polars
+
         if len(paths) > 1:
-            self._write(rows)
+            self._write(best_rows(polars.concat(read_part(path) for path in paths)))
             for path in paths:
                 path.unlink(missing_ok=True)
-        return rows
 
     def _paths(self) -> list[Path]:
         return sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(TEMPORARY))
@@ -140,13 +173,26 @@ def _shaped(rows: polars.DataFrame, schema: Mapping[str, Any]) -> polars.DataFra
     return rows.select(columns).cast(dict(schema))  # type: ignore[arg-type]
 
 
-def _read_part(path: Path, schema: Mapping[str, Any]) -> polars.DataFrame:
+def read_part(
+    path: Path, columns: Sequence[str] = tuple(COLUMNS), first: int = 0, count: int | None = None
+) -> polars.DataFrame:
+    """Rows of a part, from a place on; a column that an earlier version did not have is null. Errors: as `Store.scan`."""
     import polars
 
     try:
-        there = polars.read_parquet_schema(path)
-        return _shaped(polars.read_parquet(path, columns=[name for name in schema if name in there]), schema)
+        part = polars.scan_parquet(path)
+        there = part.collect_schema().names()
+        rows = part.select(name for name in columns if name in there).slice(first, count).collect()
+        return _shaped(rows, {name: COLUMNS[name] for name in columns})
     except (OSError, polars.exceptions.PolarsError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise InputError(f"{path} is not a part of a sweep ({error}); remove it to run its points again") from None
+
+
+def best_rows(rows: polars.DataFrame) -> polars.DataFrame:
+    """One row a key: of several the most finished, then the first."""
+    import polars
+
+    rank = polars.col("status").replace_strict(RANK, return_dtype=polars.Int8)
+    return rows.sort(rank, descending=True, maintain_order=True).unique("key", keep="first", maintain_order=True)

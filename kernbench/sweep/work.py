@@ -84,7 +84,9 @@ def bound_group(points: Points) -> polars.DataFrame | None:
     same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": ANALYTIC, "status": OK}
     same["program_digest"] = structure.digest
     keys = polars.Series("key", points.keys).cast(polars.String)
-    return polars.DataFrame(found).with_columns(keys, *(polars.lit(value).alias(name) for name, value in same.items()))
+    return polars.DataFrame(found, nan_to_null=True).with_columns(
+        keys, *(polars.lit(value).alias(name) for name, value in same.items())
+    )
 
 
 def _find_structure(point: Point) -> Structure | None:

@@ -47,6 +47,9 @@ def test_every_time_is_bounded(function) -> None:
     assert bounds.upper_ns is not None
     for name in ("latency_ns", "pe_exec_ns", "makespan_ns"):
         assert 0.9 * getattr(exact, name) <= getattr(bounds, name) <= getattr(exact, name) < bounds.upper_ns
+    for name in ("achieved_tflops", "achieved_gbs"):
+        most = getattr(bounds, name)
+        assert most is None or most >= getattr(exact, name)
     assert bounds.lower_ns == bounds.latency_ns
     assert bounds.binding == "critical path"  # messages, on nobody's server
     assert (bounds.events, bounds.flit_hops, bounds.bottleneck, bounds.verified) == (0, 0, None, None)

@@ -173,7 +173,8 @@ def test_a_result_is_written_and_read(tmp_path: Path) -> None:
     assert pl.read_parquet(files["oplog"]).equals(result.op_log())
 
 
-def test_bounds_say_nothing_of_what_was_achieved() -> None:
+def test_bounds_say_how_much_may_be_achieved() -> None:
     result, bound = run(doubling, "tiny"), run(doubling, "tiny", mode="analytic")
     assert bound.latency_ns <= result.latency_ns
-    assert (bound.achieved_tflops, bound.achieved_gbs, bound.bottleneck_utilisation) == (None, None, None)
+    assert (bound.achieved_tflops, bound.bottleneck_utilisation) == (0, None)
+    assert bound.achieved_gbs >= result.achieved_gbs > 0

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from kernbench.sweep.table import build_table
-from tests.sweep.test_table import planned, rows
+from tests.sweep.test_table import build_table, planned, rows
 
 
 def test_derived_columns_read_parameters_fields_results_and_one_another() -> None:

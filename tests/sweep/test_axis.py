@@ -59,13 +59,14 @@ def test_what_makes_no_axis_says_why(make: object, sentence: str) -> None:
 
 def test_a_span_of_integers_has_equal_shares() -> None:
     span = Span(1, 4)
-    assert [span.at(share) for share in (0.0, 0.24, 0.26, 0.5, 0.76, 1.0)] == [1, 1, 2, 3, 4, 4]
+    assert span.at((0.0, 0.24, 0.26, 0.5, 0.76, 1.0)) == [1, 1, 2, 3, 4, 4]
 
 
 def test_a_span_of_numbers_has_twelve_digits_and_ends() -> None:
-    assert Span(0.0, 1.0).at(1 / 3) == 0.333333333333
-    assert [Span(8, 32.0, logarithmic=True).at(share) for share in (0.0, 0.5, 1.0)] == [8.0, 16.0, 32.0]
-    assert Span(1, 1000, logarithmic=True).at(0.5) == 22
+    assert Span(0.0, 1.0).at([1 / 3]) == [0.333333333333]
+    assert Span(8, 32.0, logarithmic=True).at((0.0, 0.5, 1.0)) == [8.0, 16.0, 32.0]
+    assert [type(number) for number in Span(8, 32.0).at((0.0, 0.5, 1.0))] == [float] * 3
+    assert Span(1, 1000, logarithmic=True).at([0.5]) == [22]
 
 
 @pytest.mark.parametrize(

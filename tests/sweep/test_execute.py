@@ -10,6 +10,7 @@ from kernbench.sweep.execute import Crew, execute
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.store import Store
 from tests.sweep import fakes
+from tests.sweep.test_store import kept
 
 
 def test_a_crew_has_someone() -> None:
@@ -31,8 +32,8 @@ def test_rows_are_on_the_disk_when_they_are_heard_of(tmp_path: Path) -> None:
     seen = []
 
     def hear(point, row) -> None:
-        kept = Store(plan.directory).read()
-        assert kept.filter(kept["key"] == point.key)["latency_ns"].to_list() == [row["latency_ns"]]
+        rows = kept(plan.directory)
+        assert rows.filter(rows["key"] == point.key)["latency_ns"].to_list() == [row["latency_ns"]]
         seen.append(point.parameters["M"])
 
     execute(plan.points, store, Crew(1, run=fakes.run_fake), hear)
@@ -51,4 +52,4 @@ def test_bounds_of_many_points_come_in_parts(tmp_path: Path, monkeypatch: pytest
     )
     assert len(list((tmp_path / "out" / "parts").glob("*.parquet"))) == 3
     assert sorted(heard, reverse=True) == heard
-    assert sorted(Store(plan.directory).read()["latency_ns"]) == sorted(heard)
+    assert sorted(kept(plan.directory)["latency_ns"]) == sorted(heard)

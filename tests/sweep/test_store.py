@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.sweep import store as store_module
 from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
-from kernbench.sweep.store import Store, write_whole
+from kernbench.sweep.store import Store, best_rows, write_frames, write_whole
 from tests.sweep import fakes
 
 UNSTAMPED = dict.fromkeys(("fidelity", *STAMP))
@@ -21,8 +22,14 @@ def row(key: str, latency_ns: float = 1.0) -> dict[str, Any]:
     return {**UNSTAMPED, **ok_row(fakes.result(latency_ns)), "key": key}
 
 
+def kept(directory: Path, columns: Sequence[str] = tuple(COLUMNS)) -> polars.DataFrame:
+    """All rows of a directory, one a key."""
+    empty = polars.DataFrame(schema={name: COLUMNS[name] for name in columns})
+    return best_rows(polars.concat([empty, *(rows for _, _, rows in Store(directory).scan(columns))]))
+
+
 def read(directory: Path) -> dict[str, dict[str, Any]]:
-    return {found["key"]: found for found in Store(directory).read().to_dicts()}
+    return {found["key"]: found for found in kept(directory).to_dicts()}
 
 
 def failed(key: str, status: str) -> dict[str, Any]:
@@ -50,7 +57,7 @@ def test_the_first_row_is_on_the_disk_at_once_and_later_ones_together(tmp_path: 
         store.append(row(f"b{i}"))
     store.flush()
     assert len(parts(tmp_path)) < 20
-    assert len(store.read()) == 101
+    assert len(kept(tmp_path)) == 101
 
 
 def test_an_empty_directory_has_no_rows(tmp_path: Path) -> None:
@@ -72,6 +79,16 @@ def test_compacting_leaves_one_part_with_all(tmp_path: Path) -> None:
     Store(tmp_path).compact()
     assert len(parts(tmp_path)) == 1
     assert read(tmp_path) == before
+
+
+def test_parts_that_are_large_already_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store(tmp_path).append(row("a"))
+    (large,) = parts(tmp_path)
+    monkeypatch.setattr(store_module, "WHOLE_BYTES", large.stat().st_size)
+    before = large.stat().st_mtime_ns
+    Store(tmp_path).compact()
+    assert [path.stat().st_mtime_ns for path in parts(tmp_path)] == [before]
+    assert list(read(tmp_path)) == ["a"]
 
 
 def test_old_unfinished_files_are_swept_up_and_young_ones_left(tmp_path: Path) -> None:
@@ -98,7 +115,7 @@ def test_writers_that_compact_at_the_same_time_lose_nothing(tmp_path: Path) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(Store(tmp_path).read()) == 18
+    assert len(kept(tmp_path)) == 18
 
 
 def test_a_foreign_file_is_named(tmp_path: Path) -> None:
@@ -106,7 +123,7 @@ def test_a_foreign_file_is_named(tmp_path: Path) -> None:
     foreign.parent.mkdir()
     foreign.write_bytes(b"not parquet at all")
     with pytest.raises(InputError) as caught:
-        Store(tmp_path).read()
+        kept(tmp_path)
     assert str(caught.value).startswith(f"{foreign} is not a part of a sweep (")
     assert str(caught.value).endswith("); remove it to run its points again")
 
@@ -125,6 +142,26 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def frames(count: int, error: BaseException | None = None) -> Iterator[polars.DataFrame]:
+    for i in range(count):
+        yield polars.DataFrame({"a": [i, i]})
+    if error:
+        raise error
+
+
+def test_frames_are_written_one_after_the_other(tmp_path: Path) -> None:
+    write_frames(tmp_path / "x.parquet", frames(3))
+    assert polars.read_parquet(tmp_path / "x.parquet")["a"].to_list() == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("error", [InputError("no"), KeyboardInterrupt()])
+def test_what_a_frame_raises_is_what_is_raised(tmp_path: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)) as caught:
+        write_frames(tmp_path / "x.parquet", frames(2, error))
+    assert caught.value is error
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError) as caught:
@@ -136,7 +173,7 @@ def test_all_rows_of_a_store_carry_its_stamp(tmp_path: Path) -> None:
     store = Store(tmp_path, {"bench_digest": "b", "topology_digest": "t", "kernbench": "1+c"})
     store.append(row("a"))
     store.append_frame(polars.DataFrame({"key": ["b"], "status": ["ok"], "latency_ns": [2]}))
-    found = Store(tmp_path).read()
+    found = kept(tmp_path)
     assert found.schema == polars.Schema(COLUMNS)
     assert found.sort("key").select("key", "latency_ns", "bench_digest", "kernbench").rows() == [
         ("a", 1.0, "b", "1+c"),
@@ -147,4 +184,4 @@ def test_all_rows_of_a_store_carry_its_stamp(tmp_path: Path) -> None:
 def test_rows_of_an_earlier_version_lack_columns(tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     polars.DataFrame({"key": ["a"], "status": ["ok"], "gone": [1]}).write_parquet(tmp_path / "parts" / "x.parquet")
-    assert Store(tmp_path).read(["key", "status", "kernbench"]).rows() == [("a", "ok", None)]
+    assert kept(tmp_path, ["key", "status", "kernbench"]).rows() == [("a", "ok", None)]

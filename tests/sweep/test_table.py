@@ -2,14 +2,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars
+import pytest
 
+from kernbench.sweep import kept
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
 from kernbench.sweep.points import Points, Setting, make_points
 from kernbench.sweep.row import COLUMNS, failed_row, ok_row
 from kernbench.sweep.space import Space
-from kernbench.sweep.table import build_table
+from kernbench.sweep.table import list_frames
 from tests.sweep import fakes
 
 DEFAULTS = {"M": 1, "N": 2}
@@ -20,6 +23,23 @@ def planned(**grid: Any) -> tuple[Grid, Points]:
     checked = load_grid({"bench": "toy", **grid})
     design = expand(Space(checked, {**FIELDS, **DEFAULTS}))
     return checked, make_points(Setting("toy", "tiny", "flit", "", DEFAULTS, FIELDS), design)
+
+
+class Rows:
+    """Rows that are in memory."""
+
+    def __init__(self, points: Points, rows: polars.DataFrame) -> None:
+        self._at = {key: place for place, key in enumerate(rows["key"])}
+        self._keys = points.keys.astype(str).tolist()
+        self._rows = rows
+        self.found = np.array([key in self._at for key in self._keys])
+
+    def take(self, which: np.ndarray) -> polars.DataFrame:
+        return self._rows[[self._at[self._keys[place]] for place in which]]
+
+
+def build_table(grid: Grid, points: Points, rows: polars.DataFrame) -> polars.DataFrame:
+    return polars.concat(list_frames(grid, points, Rows(points, rows)))
 
 
 def rows(points: Points, *latencies: float | None) -> polars.DataFrame:
@@ -60,3 +80,17 @@ def test_a_parameter_that_is_not_set_has_its_default() -> None:
     table = build_table(grid, points, rows(points, 1.0, 1.0, 1.0))
     assert table.select("M", "topology.hbm.channels").rows() == [(1, 8), (2, 4), (2, 16)]
     assert [point.overrides for point in points] == [{}, {"hbm.channels": 4}, {"hbm.channels": 16}]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_table_made_in_pieces_is_the_same(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    derived = {"large": "latency_ns > 2", "none": "1 / (M - M)", "per_n": "latency_ns / N"}
+    axes = {"M": [1, 2, 3], "N": [1, "2"], "topology.hbm.channels": [4, 8.5]}
+    grid, points = planned(
+        parameters=axes, derived=derived, baseline={"N": 1}, objectives=["min per_n"], constraints="per_n < 9"
+    )
+    made = rows(points, 1.0, None, 2.0, 3.0, 30.0, 4.0, 5.0)
+    whole = build_table(grid, points, made)
+    monkeypatch.setattr(kept, "SLICE", size)
+    assert build_table(grid, points, made).equals(whole)
+    assert [str(whole.schema[name]) for name in ("large", "none", "feasible")] == ["Boolean", "Float64", "Boolean"]
