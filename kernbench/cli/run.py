@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernbench.cli import options
 from kernbench.errors import InputError, RunError
 from kernbench.library import show_path
+
+if TYPE_CHECKING:
+    from kernbench.host.bench import Bench
 
 
 @click.command("run")
@@ -44,13 +48,11 @@ def command(
 
     BENCH is a name or an index of `kernbench list`, or a Python file.
     """
-    from kernbench.cli.assignment import check_parameters, split_assignments
-    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
-    from kernbench.host.bench import find_bench, replaces_shipped
+    from kernbench.host.bench import replaces_shipped
     from kernbench.host.run import ANALYTIC, run_bench
-    from kernbench.machine import load_machine
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
@@ -58,11 +60,7 @@ def command(
     if explain and mode == ANALYTIC:
         raise InputError("--explain needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
-        found = find_bench(bench)
-        where = f" ({show_path(found.file)})" if replaces_shipped(found) else ""
-        check_parameters(parameters, found, topology)
-        load_machine(topology, overrides)  # what is wrong with it is said before anything takes long
-        announce_compiling()
+        found = _prepare(bench, topology, parameters, overrides)
         with progress() as on_progress:
             result = run_bench(
                 found.run,
@@ -82,9 +80,23 @@ def command(
     if as_json:
         click.echo(json.dumps(summary))
     else:
-        _show(summary, where)
+        _show(summary, f" ({show_path(found.file)})" if replaces_shipped(found) else "")
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
+
+
+def _prepare(bench: str, topology: str, parameters: Mapping[str, str], overrides: Mapping[str, str]) -> Bench:
+    """The bench. What is wrong with it, or with the machine, is said before anything takes long."""
+    from kernbench.cli.assignment import check_parameters
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.host.bench import find_bench
+    from kernbench.machine import load_machine
+
+    found = find_bench(bench)
+    check_parameters(parameters, found, topology)
+    load_machine(topology, overrides)
+    announce_compiling()
+    return found
 
 
 def _show(summary: dict[str, Any], where: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,12 +67,6 @@ def run_bench(
     _call(found, torch, given)
     driven.run()
     mismatches = _verify(found, torch) if verify else ()
-    if mode == ANALYTIC:
-        figures = find_bounds(driven.program, torch.launches).list_figures()
-        collectives = list_collectives(torch.collectives)
-    else:
-        figures = measure.list_figures(driven.session, torch.launches)
-        collectives = list_collectives(torch.collectives, driven.session.op_issue_fs, driven.session.op_end_fs)
     return RunResult(
         bench=found.name,
         topology=machine.name,
@@ -85,8 +79,7 @@ def run_bench(
         device=driven,
         launches=tuple(torch.launches),
         unmapped_lookups=driven.unmapped_lookups,
-        collectives=tuple(collectives),
-        **figures,
+        **_list_figures(driven, torch, mode),
     )
 
 
@@ -118,6 +111,16 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         raise RunError(
             f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
         )
+
+
+def _list_figures(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
+    """What a run has measured, or bounded, by the names of `RunResult`."""
+    if mode == ANALYTIC:
+        collectives = list_collectives(torch.collectives)
+        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_figures()}
+    session = driven.session
+    collectives = list_collectives(torch.collectives, session.op_issue_fs, session.op_end_fs)
+    return {"collectives": tuple(collectives), **measure.list_figures(session, torch.launches)}
 
 
 def _raised(what: str, error: BaseException, found: Bench) -> RunError:
