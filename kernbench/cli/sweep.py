@@ -84,7 +84,7 @@ def command(
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
     if result.failed:
-        total = many(len(result.table), "point")
+        total = many(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
     return 0
 
@@ -168,22 +168,26 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
 
 
 def _show(result: SweepResult, as_json: bool) -> None:
-    from kernbench.report.answers import choose_objectives, write_answers
+    import polars
+
+    from kernbench.report.answers import choose_objectives, find_rows, read_answered, write_answers
     from kernbench.report.table import rank_points
 
-    plan, table = result.plan, result.table
+    plan, scan = result.plan, polars.scan_parquet(result.table_path)
+    files = {"table": result.table_path, **write_answers(plan.grid, scan, plan.directory)}
+    table = read_answered(scan)
     objectives = choose_objectives(plan.grid, table)
-    files = {"table": result.table_path, **write_answers(plan.grid, table, plan.directory)}
     if as_json:
-        best = rank_points(table, objectives[0]).head(1).to_dicts()
-        click.echo(json.dumps(_summary(result, objectives, files, best)))
+        best = find_rows(scan, rank_points(table, objectives[0], 1)).to_dicts()
+        click.echo(json.dumps(_summary(result, table, objectives, files, best)))
         return
-    for row in table.filter(table["status"] != OK).head(MOST_SHOWN).to_dicts():
+    for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
     _show_answers(table, objectives)
-    click.echo(f"{many(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     if result.decided:
-        click.echo(f"mode auto: {result.decided}")
+        click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
+    else:
+        click.echo(f"{many(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
         if path.suffix != ".png":  # each beside its SVG
             click.echo(f"wrote {path}")
@@ -194,7 +198,7 @@ def _show_answers(table: polars.DataFrame, objectives: Sequence[Objective]) -> N
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table
 
-    if not len(rank_points(table, objectives[0])):
+    if not len(rank_points(table, objectives[0], 1)):
         return
     show(best_points(table, objectives))
     if len(objectives) > 1:
@@ -205,7 +209,11 @@ def _show_answers(table: polars.DataFrame, objectives: Sequence[Objective]) -> N
 
 
 def _summary(
-    result: SweepResult, objectives: Sequence[Objective], files: Mapping[str, Path], best: list[dict[str, Any]]
+    result: SweepResult,
+    table: polars.DataFrame,
+    objectives: Sequence[Objective],
+    files: Mapping[str, Path],
+    best: list[dict[str, Any]],
 ) -> dict[str, Any]:
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.sweep.front import pareto_front
@@ -224,7 +232,7 @@ def _summary(
         **({"decided": asdict(result.decided)} if result.decided else {}),
         "objectives": [str(objective) for objective in objectives],
         "best": best[0] if best else None,
-        "front": pareto_front(result.table, objectives)["key"].to_list(),
+        "front": pareto_front(table, objectives)["key"].to_list(),
         "sensitivity": [
             {
                 "objective": one.objective.column,
@@ -235,7 +243,7 @@ def _summary(
                 "share": one.share,
                 "slope": one.slope,
             }
-            for one in find_sensitivities(result.table, objectives)
+            for one in find_sensitivities(table, objectives)
         ],
         "files": {name: str(path) for name, path in files.items()},
     }

@@ -17,21 +17,27 @@ from kernbench.report.pareto import plot_pareto
 from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.swept import find_cost, find_swept, same_work
-from kernbench.sweep.asked import LATENCY
+from kernbench.sweep.asked import LATENCY, objectives_of
 from kernbench.sweep.front import answerable, pareto_front
 from kernbench.sweep.grid import Grid, Objective
+from kernbench.sweep.row import STAMP
 from kernbench.sweep.store import write_whole
+from kernbench.sweep.work import AUTO
 
 if TYPE_CHECKING:
     import polars
 
+UNREAD = ("wall_s", "program_digest", *STAMP)
+KEPT = ("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "status", "error", "key")
+
 
 def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:
     """What to answer: what the grid asks for. Where it says nothing, the least latency, and the least of what the machine
-    pays for if the table has one such axis; the most achieved where the work differs from point to point.
+    pays for if the table has one such axis; the most achieved where the work differs from point to point. In mode auto, what
+    decided which points ran.
     """
-    if grid.objectives:
-        return grid.objectives
+    if grid.objectives or grid.mode == AUTO:
+        return objectives_of(grid)
     done = answerable(table)
     rates = done["achieved_tflops"]
     if not same_work(find_swept(table)) and not rates.null_count() and rates.max():
@@ -40,11 +46,32 @@ def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, .
     return (LATENCY, Objective(cost.column)) if cost else (LATENCY,)
 
 
-def write_answers(grid: Grid, table: polars.DataFrame, directory: Path) -> dict[str, Path]:
+def read_answered(scan: polars.LazyFrame) -> polars.DataFrame:
+    """The columns of a table that answers are made of: without digests, and parameters and results that are all the same."""
+    import polars
+
+    names = [name for name in scan.collect_schema().names() if name not in UNREAD]
+    column = polars.col(names)
+    same = (column.min() == column.max()) & (column.null_count() == 0) | (column.null_count() == polars.len())
+    constant = scan.select(same).collect(engine="streaming").row(0, named=True) if names else {}
+    derived = names[max(map(names.index, KEPT)) + 1 :]
+    return scan.select(name for name in names if not constant[name] or name in (*KEPT, *derived)).collect()
+
+
+def find_rows(scan: polars.LazyFrame, rows: polars.DataFrame) -> polars.DataFrame:
+    """All columns of some rows of a table, in their order."""
+    import polars
+
+    found = scan.filter(polars.col("key").is_in(rows["key"].to_list())).collect(engine="streaming")
+    return rows.select("key").join(found, on="key", how="left", maintain_order="left").select(found.columns)
+
+
+def write_answers(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[str, Path]:
     """Write all of it into the directory of a sweep; returns the paths by name, of what there is something to say in.
 
     Errors: InputError if the directory cannot be written.
     """
+    table = read_answered(scan)
     title = grid.description or f"{grid.bench} on {grid.topology}"
     objectives = choose_objectives(grid, table)
     front = pareto_front(table, objectives)
@@ -57,7 +84,7 @@ def write_answers(grid: Grid, table: polars.DataFrame, directory: Path) -> dict[
     }
     paths = {f"{name} ({path.suffix[1:]})": path for name, drawn in plots.items() for path in drawn}
     paths["front"] = directory / "pareto.parquet"
-    write_whole(paths["front"], front.write_parquet)
+    write_whole(paths["front"], find_rows(scan, front).write_parquet)
     pictures = {name: drawn[0] for name, drawn in plots.items() if drawn}
     paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md")
     paths["page"] = write_page(grid, table, objectives, found, pictures, directory / "report.html")

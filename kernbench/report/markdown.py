@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, title_of
-from kernbench.report.table import figure, many, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import count_bounded, figure, many, rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.asked import FEASIBLE, VERSUS
-from kernbench.sweep.front import answerable, pareto_front
+from kernbench.sweep.front import answerable, pareto_front, with_figure
 from kernbench.sweep.grid import Grid, Objective
 from kernbench.sweep.row import OK
 from kernbench.sweep.store import write_whole
@@ -33,9 +33,12 @@ def write_report(
 ) -> Path:
     """Write the report; returns its path. Errors: InputError if it cannot be written."""
     lines = [f"# {grid.description or grid.name}", "", *_summary(grid, table, objectives), ""]
-    lines += _section("Best points", _points(table, rank_points(table, objectives[0]), objectives))
+    ranked = rank_points(table, objectives[0], MOST_ROWS)
+    known = len(with_figure(answerable(table), objectives[0].column))
+    lines += _section("Best points", _points(table, ranked, objectives, known))
     if len(objectives) > 1:
-        lines += _section("Pareto front", _points(table, pareto_front(table, objectives), objectives))
+        front = pareto_front(table, objectives)
+        lines += _section("Pareto front", _points(table, front, objectives, len(front)))
     if found:
         lines += _section("What moves the objectives", _rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)))
     for name, picture in pictures.items():
@@ -56,8 +59,13 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         sentences[0] += f", {len(table) - finished} of which failed"
     if FEASIBLE in table.columns:
         sentences[0] += f"; {len(done)} keep the conditions on their results"
+    if bounded := count_bounded(table):
+        sentences.append(
+            f"{len(table) - bounded:,} of them simulated; of the others, whose fidelity is analytic, figures are bounds: "
+            "the least time, the highest rate"
+        )
     for objective in objectives:
-        ranked = rank_points(table, objective)
+        ranked = rank_points(table, objective, 1)
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
@@ -86,11 +94,12 @@ def _section(title: str, rows: list[str]) -> list[str]:
     return [f"## {title}", "", *rows, ""] if rows else []
 
 
-def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], count: int) -> list[str]:
+    """The first of `count` rows."""
     columns = [*shown_columns(table, objectives), "bottleneck"]
     shown = rows.select(columns).head(MOST_ROWS)
     lines = _rows([title_of(name) for name in columns], (map(figure, row) for row in shown.iter_rows()))
-    return [*lines, "", f"{len(shown)} of {len(rows)}."] if len(rows) > len(shown) else lines
+    return [*lines, "", f"{len(shown)} of {count:,}."] if count > len(shown) else lines
 
 
 def _failures(table: polars.DataFrame) -> list[str]:

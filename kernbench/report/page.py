@@ -61,7 +61,9 @@ def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str,
     import polars
 
     front = pareto_front(table, objectives)
-    ranked = polars.concat([front, rank_points(table, objectives[0])]).unique("key", keep="first", maintain_order=True)
+    ranked = polars.concat([front, rank_points(table, objectives[0], MOST_POINTS)]).unique(
+        "key", keep="first", maintain_order=True
+    )
     rows = ranked.head(MOST_POINTS)
     varying = shown_columns(table, objectives)
     rest = [name for name in table.columns if name in COLUMNS or name not in varying]

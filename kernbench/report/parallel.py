@@ -42,9 +42,11 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
     from matplotlib.figure import Figure
 
     first = objectives[0]
-    ranked = done.sort(first.column, descending=first.least, maintain_order=True)  # the best is drawn last
+    ranked = done.select(*columns, "key").sort(
+        first.column, descending=first.least, maintain_order=True
+    )  # the best last
     picked = np.unique(np.linspace(0, len(ranked) - 1, min(len(ranked), MOST_LINES)).astype(int))
-    scales = [_Scale(ranked[column].to_list()) for column in columns]
+    scales = [_Scale(ranked[column]) for column in columns]
     heights = np.column_stack([scale.heights for scale in scales])
     figure = Figure(figsize=(max(6.4, 1.6 * len(columns)), 4.2), layout="constrained")
     axes = figure.subplots()
@@ -52,10 +54,10 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
     shades = matplotlib.colormaps["viridis"](np.linspace(0.15, 0.95, len(picked)))
     thin = 0.5 if len(picked) > 200 else 1.0
     axes.add_collection(LineCollection(lines, colors=shades, linewidths=thin, alpha=0.35 if len(picked) > 50 else 0.6))
-    front = set(pareto_front(done, objectives)["key"])
-    best = [heights[i] for i, key in enumerate(ranked["key"]) if key in front]
-    for line in best:
-        axes.plot(range(len(columns)), line, color=style.CATEGORIES[1], linewidth=1.6, zorder=3)
+    front = pareto_front(done, objectives)["key"]
+    best = heights[ranked["key"].is_in(front.to_list()).to_numpy()]
+    drawn = [np.column_stack([np.arange(len(columns)), line]) for line in best]
+    axes.add_collection(LineCollection(drawn, colors=style.CATEGORIES[1], linewidths=1.6, zorder=3))
     _label(axes, columns, scales)
     name = "Pareto front" if len(objectives) > 1 else "best"
     axes.set_title(f"orange: {name}; of the others bright is good in {first.column}", fontsize="small")
@@ -66,19 +68,19 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
 class _Scale:
     """Where the values of one column stand, 0 … 1, and which of them are named."""
 
-    def __init__(self, values: list[Any]) -> None:
-        numeric = all(isinstance(value, int | float) for value in values)
-        ladder = sorted(set(values)) if numeric else list(dict.fromkeys(values))
+    def __init__(self, column: polars.Series) -> None:
+        numeric = column.dtype.is_numeric()
+        ladder = column.unique().sort().to_list() if numeric else column.unique(maintain_order=True).to_list()
         if numeric and len(ladder) > MOST_TICKS:
             logarithmic = style.is_logarithmic(ladder)
             ends = np.log(ladder[0]) if logarithmic else ladder[0], np.log(ladder[-1]) if logarithmic else ladder[-1]
-            places = np.log(values) if logarithmic else np.asarray(values, dtype=float)
-            self.heights = (places - ends[0]) / (ends[1] - ends[0])
+            places = column.cast(float).to_numpy()
+            self.heights = ((np.log(places) if logarithmic else places) - ends[0]) / (ends[1] - ends[0])
             self.ticks = {i / 4: self._at(ends, i / 4, logarithmic) for i in range(5)}
         else:
             last = max(len(ladder) - 1, 1)
             place = {value: i / last for i, value in enumerate(ladder)}
-            self.heights = np.array([place[value] for value in values])
+            self.heights = np.array([place[value] for value in column])
             self.ticks = {at: style.shown(value) for value, at in list(place.items())[: MOST_TICKS * 2]}
 
     @staticmethod

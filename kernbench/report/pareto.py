@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_DRAWN = 2000  # points that an SVG holds one by one; more are an image in it
+
 
 def plot_pareto(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
     """Draw the second objective across and the first upwards, as `stem`.svg and `stem`.png; returns their paths.
@@ -36,10 +38,10 @@ def _draw(done: polars.DataFrame, objectives: Sequence[Objective], title: str) -
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     up, across = objectives
-    unit = style.Unit(up.column, done[up.column].to_list())
+    unit = style.Unit(up.column, done[up.column].unique().to_list())
     _draw_points(axes, done, up, across, unit)
     front = pareto_front(done, objectives).sort(across.column, descending=not across.least)
-    heights = [value / unit.size for value in front[up.column]]
+    heights = (front[up.column] / unit.size).to_list()
     axes.plot(
         front[across.column].to_list(),
         heights,
@@ -51,9 +53,9 @@ def _draw(done: polars.DataFrame, objectives: Sequence[Objective], title: str) -
         linewidth=1.2,
         label="Pareto front",
     )
-    values = sorted(set(done[across.column].to_list()))
+    values = done[across.column].unique().sort().to_list()
     style.scale(axes, "x", values, ticks=True)
-    style.scale(axes, "y", [value / unit.size for value in done[up.column]], ticks=False)
+    style.scale(axes, "y", (done[up.column].unique() / unit.size).to_list(), ticks=False)
     axes.set_xlabel(f"{title_of(across.column)}, {_better(across)}")
     axes.set_ylabel(f"{unit.title}, {_better(up)}")
     choice = _choice(done, across)
@@ -69,10 +71,18 @@ def _draw_points(axes: Axes, done: polars.DataFrame, up: Objective, across: Obje
         shown = {style.shown(value): done.filter(done[choice.column] == value) for value in choice.values}
     ordered = choice is not None and choice.numeric
     for i, (name, colour) in enumerate(zip(shown, style.colours(len(shown), ordered=ordered), strict=True)):
-        heights = [value / unit.size for value in shown[name][up.column]]
+        heights = (shown[name][up.column] / unit.size).to_numpy()
         marker = style.MARKERS[i % len(style.MARKERS)]
         small = 5 if len(done) < 300 else 3
-        axes.plot(shown[name][across.column].to_list(), heights, marker, color=colour, markersize=small, label=name)
+        axes.plot(
+            shown[name][across.column].to_numpy(),
+            heights,
+            marker,
+            color=colour,
+            markersize=small,
+            label=name,
+            rasterized=len(done) > MOST_DRAWN,
+        )
 
 
 def _choice(done: polars.DataFrame, across: Objective) -> Swept | None:

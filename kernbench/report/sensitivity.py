@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.report.swept import Swept, find_swept
-from kernbench.sweep.front import answerable
+from kernbench.sweep.front import answerable, with_figure
 from kernbench.sweep.grid import Objective
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def find_sensitivities(table: polars.DataFrame, objectives: Sequence[Objective])
     done = answerable(table)
     found: list[Sensitivity] = []
     for objective in objectives:
-        rows = done.filter(done[objective.column].is_not_null())
+        rows = with_figure(done, objective.column)
         axes = [axis for axis in find_swept(rows) if axis.column != objective.column]
         alone = len(axes) == 1
         ranked = sorted((_sensitivity(rows, axis, objective, alone) for axis in axes), key=lambda one: -one.share)

@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, short_name
-from kernbench.sweep.front import answerable, pareto_front
+from kernbench.sweep.front import answerable, pareto_front, with_figure
 from kernbench.sweep.grid import Objective
 from kernbench.sweep.row import COLUMNS
+from kernbench.sweep.work import ANALYTIC
 
 if TYPE_CHECKING:
     import polars
     from rich.table import Table
 
 
-def rank_points(table: polars.DataFrame, objective: Objective) -> polars.DataFrame:
-    """The finished and feasible points, best first."""
-    done = answerable(table)
-    known = done.filter(done[objective.column].is_not_null())
-    return known.sort(objective.column, descending=not objective.least, maintain_order=True)
+def rank_points(table: polars.DataFrame, objective: Objective, most: int | None = None) -> polars.DataFrame:
+    """The finished and feasible points, best first, or so many of them."""
+    known = with_figure(answerable(table), objective.column)
+    figures = known[objective.column].to_numpy().astype(float)
+    return known[np.argsort(figures if objective.least else -figures, kind="stable")[:most]]
 
 
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Table:
     """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
-    ranked = rank_points(table, objectives[0])
-    title = f"best {min(most, len(ranked))} of {many(len(table), 'point')} by {objectives[0].column}"
-    return _points(table, ranked.head(most), objectives, title)
+    ranked = rank_points(table, objectives[0], most)
+    title = f"best {len(ranked)} of {many(len(table), 'point')} by {objectives[0].column}"
+    return _points(table, ranked, objectives, title)
 
 
 def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> Table:
@@ -66,11 +69,22 @@ def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
 
 
 def shown_columns(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
-    """The columns of a table of points: what varies, the objectives with their shares of the baseline, the latency."""
+    """The columns of a table of points: what varies, the objectives with their shares of the baseline, the latency; which of
+    them are bounds, if some are.
+    """
     varying = [column for axis in find_swept(table) for column in (axis.column, *axis.companions)]
     wanted = [objective.column for objective in objectives]
     versus = [name for name in table.columns if name.removesuffix("_vs_baseline") in wanted and name not in wanted]
-    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns"]))
+    mixed = ["fidelity"] if count_bounded(table) else []
+    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns", *mixed]))
+
+
+def count_bounded(table: polars.DataFrame) -> int:
+    """How many rows are bounds among others that were simulated."""
+    if "fidelity" not in table.columns:
+        return 0
+    bounded = int((table["fidelity"] == ANALYTIC).sum())
+    return bounded if bounded < len(table) - table["fidelity"].null_count() else 0
 
 
 def figure(value: object) -> str:

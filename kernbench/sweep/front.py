@@ -67,5 +67,12 @@ def pareto_front(table: polars.DataFrame, objectives: Sequence[Objective]) -> po
 
 def answerable(table: polars.DataFrame) -> polars.DataFrame:
     """The rows that may be an answer: of points that finished and keep the conditions on their results."""
-    done = table.filter(table["status"] == OK)
-    return done.filter(done[FEASIBLE]) if FEASIBLE in done.columns else done
+    good = table["status"] == OK
+    if FEASIBLE in table.columns:
+        good &= table[FEASIBLE]
+    return table if good.all() else table.filter(good)
+
+
+def with_figure(table: polars.DataFrame, column: str) -> polars.DataFrame:
+    """The rows that have a figure in a column."""
+    return table.drop_nulls(column) if table[column].null_count() else table

@@ -30,3 +30,13 @@ def test_a_plot_is_drawn_where_there_are_two_objectives(tmp_path: Path) -> None:
     assert drawn == [tmp_path / "pareto.svg", tmp_path / "pareto.png"]
     assert plot_pareto(given, [LATENCY], tmp_path / "pareto", "t") == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_very_many_points_are_an_image(tmp_path: Path) -> None:
+    given = table(lambda m, n: 1000.0 / m + n, M=list(range(1, 60)), N=list(range(60)))
+    objectives = [LATENCY, Objective("M")]
+    svg, _ = plot_pareto(given, objectives, tmp_path / "pareto", "t")
+    assert "<image" in svg.read_text(encoding="utf-8")
+    assert len(svg.read_bytes()) < 400_000
+    assert plot_pareto(given, objectives, tmp_path / "again", "t")[0].read_bytes() == svg.read_bytes()
