@@ -34,7 +34,7 @@ bench: $(INSTALLED)  ## measure how fast the simulator itself is, against result
 bench-reference: $(INSTALLED)  ## measure and make that the reference
 	$(BIN)/python -m benches.perf --rewrite
 
-golden: $(INSTALLED)  ## renew op-log digests and the outputs that the README shows; read the difference before you keep it
+golden: $(INSTALLED)  ## renew op-log digests and the outputs that pages show; read the difference before you keep it
 	$(BIN)/python -m tests.golden
 	$(BIN)/python -m tests.readme
 

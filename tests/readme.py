@@ -1,4 +1,4 @@
-"""The README as a script: its files, its commands with what they print, its Python.
+"""The README, and other pages, as scripts: their files, their commands with what they print, their Python.
 
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
 command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`) is that
@@ -18,6 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+PAGES = (
+    README,
+    *(ROOT / "docs" / f"{name}.md" for name in ("analytic", "networks", "probe")),
+)  # each a script of its own
 COPIED = ("Makefile", "pyproject.toml", "topology", "models", "benches", "sweeps")
 STUBS = {
     "kernbench": f'exec "{sys.executable}" -m kernbench "$@"',
@@ -68,6 +72,12 @@ def without_wall_time(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 
+def shows(step: Step, printed: str) -> bool:
+    """Whether what a command prints begins with what its page shows."""
+    shown = without_wall_time(step.output)
+    return without_wall_time(printed)[: len(shown)] == shown
+
+
 def make_checkout(target: Path) -> None:
     """Make a directory look like a checkout after `make setup`, with this environment and these sources behind it."""
     for name in COPIED:
@@ -105,15 +115,20 @@ def run_step(step: Step, checkout: Path) -> str:
 
 
 def main() -> None:
-    """Run the README and put into it what its commands print, where it shows an output."""
-    text = README.read_text(encoding="utf-8")
+    """Run the pages and put into them what their commands print, where they show an output."""
+    for page in PAGES:
+        _renew(page)
+
+
+def _renew(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as directory:
         make_checkout(Path(directory))
         for step in read_steps(text):
             printed = run_step(step, Path(directory)).rstrip()
-            if step.output and without_wall_time(step.output) != without_wall_time(printed):
+            if step.output and not shows(step, printed):
                 text = text.replace(f"$ {step.text}\n{step.output}\n", f"$ {step.text}\n{printed}\n")
-    README.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

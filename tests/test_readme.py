@@ -1,4 +1,4 @@
-"""Everything the README says to type works, in order, and prints what the README shows."""
+"""Everything the README and other pages say to type works, in order, and prints what they show."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme import README, Step, make_checkout, read_steps, run_step, without_wall_time
+from tests.readme import PAGES, README, Step, make_checkout, read_steps, run_step, shows, without_wall_time
 
 
 @pytest.mark.slow
-def test_every_step_in_order(tmp_path: Path) -> None:
-    steps = read_steps(README.read_text(encoding="utf-8"))
-    assert len(steps) > 10
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_step_in_order(page: Path, tmp_path: Path) -> None:
+    steps = read_steps(page.read_text(encoding="utf-8"))
+    assert len(steps) > (10 if page == README else 1)
     make_checkout(tmp_path)
     for step in steps:
         printed = run_step(step, tmp_path)
-        begins = without_wall_time(printed)[: len(step.output.splitlines())]
-        assert begins == without_wall_time(step.output), f"{step.text} prints\n{printed}"
+        assert shows(step, printed), f"{step.text} prints\n{printed}"
 
 
 def test_reading_steps() -> None:
