@@ -64,12 +64,13 @@ def directory() -> Path:
     return Path(tempfile.mkdtemp(prefix="kernbench-jit-"))
 
 
-def is_warm() -> bool:
-    """Whether the event loop of this version has been compiled before; if not, the first run says that it compiles.
+def is_warm(function: str = "loop.run") -> bool:
+    """Whether a function of this version, by module and name, has been compiled before.
 
-    The loop is the last thing that a first run compiles and holds all that it calls.
+    The event loop is the last thing that a first run compiles and holds all that it calls; if it has not been, the first run
+    says that it compiles.
     """
-    return any(unseal(path) is not None for path in directory().glob("loop.run-*"))
+    return any(unseal(path) is not None for path in directory().glob(f"{function}-*"))
 
 
 def seal(path: Path, content: bytes) -> bytes:

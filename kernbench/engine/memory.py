@@ -42,9 +42,8 @@ class Memory:
         header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE, at.SWEEP_FS]] = codes.NONE
         header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
-        flit_fs = int(np.median(machine.stations.fs_per_flit))
-        self._cap_fs = _SWEEP_FLITS * flit_fs
-        header[at.SLACK_FS] = _SLACK_FLITS * flit_fs
+        limits = find_limits(machine.stations.fs_per_flit[None])
+        self._cap_fs, header[at.SLACK_FS] = limits[0].tolist()
         self._lay_stations(machine)
         self._lay_servers(machine)
         self.grow_heap()
@@ -104,6 +103,11 @@ class Memory:
         rows[:, at.SERVER_SLOTS] = machine.server_slots
         rows[:, [at.SERVER_FIRST, at.SERVER_LAST]] = codes.NONE
         self.write(at.SERVERS, rows)
+
+    @property
+    def used(self) -> np.ndarray:
+        """int64[word] as far as anything is laid; good until the memory grows."""
+        return self.words[: self._used]
 
     @property
     def stations(self) -> np.ndarray:
@@ -233,6 +237,15 @@ class Memory:
         ports[:, at.PORT_STATION] = self.words[at.STATIONS] + pairs // self._stations * at.STATION_COLUMNS
         self.write(at.PORTS, ports)
         self._pairs = pairs
+
+
+def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:
+    """int64[point, 2]: how far one sweep goes at the most, and how far beyond its horizon a station may serve.
+
+    `fs_per_flit`: int64[point, station].
+    """
+    flit_fs = np.median(fs_per_flit, axis=1).astype(np.int64)
+    return flit_fs[:, None] * (_SWEEP_FLITS, _SLACK_FLITS)
 
 
 def _aligned(words: int) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from kernbench.program.ops import NONE
 from kernels_jit import state as at
 from kernels_jit.operands import note_moves
-from kernels_jit.order import channel_order
+from kernels_jit.order import visit_order
 from kernels_jit.state import NEVER
 from kernels_jit.tables import Routes, Stations
 
@@ -40,12 +40,19 @@ class Network(NamedTuple):
     latency_fs: np.ndarray  # int64[edge] what a flit takes from there at least
 
 
+class Flits(NamedTuple):
+    """The smallest flits that take the edges of a network, each size of an edge once."""
+
+    edge: np.ndarray  # int64[flit]
+    nbytes: np.ndarray  # int64[flit]
+
+
 class _Edges(NamedTuple):
-    """One row a pair of stations that follow each other: `step` is that of the later one."""
+    """One row a pair of stations that follow each other, and the smallest flit that goes from one to the other."""
 
     src: np.ndarray
     dst: np.ndarray
-    latency_fs: np.ndarray
+    nbytes: np.ndarray
     whole: np.ndarray
 
 
@@ -85,8 +92,7 @@ class NetworkBuilder:
             self._order = np.arange(count)
         fresh = np.flatnonzero(self._least != self._joined)
         if len(fresh):
-            steps, least = _later_steps(routes, fresh, self._least[fresh])
-            self._join(_edges(machine.stations, routes, steps, least, machine.flit_bytes), count)
+            self._join(_edges(routes, *_later_steps(routes, fresh, self._least[fresh])), count)
             self._joined[fresh] = self._least[fresh]
         pairs = self._keys[self._queued]
         port_start = np.zeros(count + 1, np.int64)
@@ -123,18 +129,27 @@ class NetworkBuilder:
         known = np.concatenate([self._keys, keys[~_among(keys, self._keys)]])
         sort = np.argsort(known, kind="stable")
         sort = sort[np.append(True, np.diff(known[sort]) > 0)[: len(sort)]]
+        edge_fs = _latency_fs(self._machine.stations, edges, self._machine.flit_bytes)
         latency = np.full(len(known), NEVER, np.int64)
         queued = np.zeros(len(known), bool)
         latency[: len(self._keys)], queued[: len(self._keys)] = self._latency_fs, self._queued
         self._keys, self._latency_fs, self._queued = known[sort], latency[sort], queued[sort]
         place = np.searchsorted(self._keys, keys)
-        np.minimum.at(self._latency_fs, place, edges.latency_fs)
+        np.minimum.at(self._latency_fs, place, edge_fs)
         self._queued[place[edges.whole == 0]] = True
         against = slice(None) if len(self._rank) == 0 else self._rank[edges.src] >= self._rank[edges.dst]
-        if (edges.latency_fs[against] < self._window_fs).any():
-            self._order, self._window_fs = _order(count, self._keys % count, self._keys // count, self._latency_fs)
+        if (edge_fs[against] < self._window_fs).any():
+            src, dst = self._keys % count, self._keys // count
+            self._order, self._window_fs = visit_order(count, src, dst, self._latency_fs)
             self._rank = np.empty(count, np.int64)
             self._rank[self._order] = np.arange(count)
+
+    def list_flits(self) -> Flits:
+        """What latencies of the edges follow from: where services differ, the least of those of an edge's flits."""
+        routes, used = self._machine.routing.tables(), np.flatnonzero(self._least != NEVER)
+        edges = _edges(routes, *_later_steps(routes, used, self._least[used]))
+        place = np.searchsorted(self._keys, edges.dst * len(self._machine.stations.fs_per_flit) + edges.src)
+        return Flits(*np.unique(np.stack([place, edges.nbytes]), axis=1))
 
     def widths(self) -> tuple[int, int]:
         """The most steps of a route and the most stripes of a step, over all routes of the machine."""
@@ -158,7 +173,7 @@ def _later_steps(routes: Routes, used: np.ndarray, least_bytes: np.ndarray) -> t
     return steps, np.repeat(least_bytes, lengths)
 
 
-def _edges(stations: Stations, routes: Routes, steps: np.ndarray, least: np.ndarray, flit: int) -> _Edges:
+def _edges(routes: Routes, steps: np.ndarray, least: np.ndarray) -> _Edges:
     """All pairs of stations, striped steps written out."""
     before, after = routes.stripes[steps - 1], routes.stripes[steps]
     both = before * after
@@ -166,31 +181,15 @@ def _edges(stations: Stations, routes: Routes, steps: np.ndarray, least: np.ndar
     within = np.arange(len(step)) - np.repeat(np.cumsum(both) - both, both)
     src = routes.station[step - 1] + within // np.repeat(after, both)
     dst = routes.station[step] + within % np.repeat(after, both)
-    nbytes = np.repeat(least, both)
-    full, quantum = stations.fs_per_flit[src], stations.quantum_bytes[src]
-    padded = -(-nbytes // quantum) * quantum
-    service = np.where(nbytes < flit, -(-padded * full // flit), full)
-    latency = service + stations.propagation_fs[src]
-    return _Edges(src, dst, latency, routes.whole[step])
+    return _Edges(src, dst, np.repeat(least, both), routes.whole[step])
 
 
-def _order(count: int, src: np.ndarray, dst: np.ndarray, latency_fs: np.ndarray) -> tuple[np.ndarray, int]:
-    """Stations in the order of visits, and the window (fs) within which no flit goes against that order."""
-    order, placed = channel_order(count, src, dst, latency_fs, NEVER)
-    if placed == count:
-        return order, NEVER
-    levels = np.unique(latency_fs)
-    low, high = 0, len(levels) - 1  # edges faster than levels[low] form no cycle, as there are none
-    while low < high:
-        middle = (low + high + 1) // 2
-        if channel_order(count, src, dst, latency_fs, levels[middle])[1] == count:
-            low = middle
-        else:
-            high = middle - 1
-    order, _ = channel_order(count, src, dst, latency_fs, levels[low])
-    rank = np.empty(count, np.int64)
-    rank[order] = np.arange(count)
-    return order, int(latency_fs[rank[src] >= rank[dst]].min())
+def _latency_fs(stations: Stations, edges: _Edges, flit: int) -> np.ndarray:
+    """int64[edge] what the smallest flit takes at the earlier station and from there to the later."""
+    full, quantum = stations.fs_per_flit[edges.src], stations.quantum_bytes[edges.src]
+    padded = -(-edges.nbytes // quantum) * quantum
+    service = np.where(edges.nbytes < flit, -(-padded * full // flit), full)
+    return service + stations.propagation_fs[edges.src]
 
 
 def _set_ports(step: np.ndarray, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray) -> None:

@@ -102,6 +102,11 @@ class Session:
             else:
                 grow[status]()
 
+    def lay(self) -> tuple[Memory, NetworkBuilder]:
+        """Bring the program into the loop's memory and do not run it: see `group`."""
+        self._load()
+        return self._memory, self._builder
+
     def _load(self) -> None:
         """Bring what the program has gained since the last call into the loop's memory."""
         program, memory, known = self.program, self._memory, self._known

@@ -43,17 +43,24 @@ class Routing:
         """These routes, under the same ids, on a machine that differs in figures alone."""
         other = Routing(machine)
         other._ids, other._trees, other._allowed = dict(self._ids), self._trees, self._allowed
-        tables, edges = self.tables(), machine.edge_count
-        link = tables.station < edges
-        first = link.copy()  # links at the source of the payload, whose node has been charged for, if at all, elsewhere
-        first[1:] &= ~link[:-1]
-        first[tables.start[:-1]] |= link[tables.start[:-1]]
-        overhead = np.zeros(len(machine.stations.fs_per_flit), np.int64)
-        overhead[:edges] = machine.node_overhead_fs[machine.edge_src]
+        overhead = np.zeros(len(machine.stations.fs_per_flit) + 1, np.int64)
+        overhead[: machine.edge_count] = machine.node_overhead_fs[machine.edge_src]
         for terminal in machine.terminals.values():
             overhead[terminal.first_station] = terminal.overhead_fs
-        other._tables = tables._replace(overhead_fs=np.where(first, 0, overhead[tables.station]))
+        other._tables = self.tables()._replace(overhead_fs=overhead[self.charged()])
         return other
+
+    def charged(self) -> np.ndarray:
+        """int64[step] the station for the node before which a step charges; -1 where that is done elsewhere, if at all.
+
+        So it is for links at the source of a payload.
+        """
+        tables = self.tables()
+        link = tables.station < self._machine.edge_count
+        first = link.copy()
+        first[1:] &= ~link[:-1]
+        first[tables.start[:-1]] |= link[tables.start[:-1]]
+        return np.where(first, -1, tables.station)
 
     def route(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         """The id of the route between two nodes. Errors: UnreachableError naming both, also for no memory at `dst`."""

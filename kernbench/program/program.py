@@ -24,9 +24,18 @@ from kernbench.program.ops import GE, NONE, ROW_WIDTH
 from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
 
 if TYPE_CHECKING:
+    from kernbench.machine.costs import Terms
     from kernbench.machine.machine import Machine
 
 ZERO = 0  # the duration of nothing
+
+
+def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
+    """A duration before it is rounded, where figures are numbers, or arrays of them; the same to the last bit."""
+    total: Any = 0
+    for figure, amount in terms:
+        total = total + figures[figure] * amount
+    return total
 
 
 class Thread:
@@ -145,8 +154,8 @@ class Program:
         self.tags: list[tuple[str, str]] = [("", "control")]  # (op name, op kind) by tag
         self.plan_notes: list[Mapping[str, Any]] = []  # by plan
         self._tag_ids: dict[tuple[str, str], int] = {("", "control"): 0}
-        self._duration_ids: dict[tuple[tuple[str, float], ...], int] = {(): ZERO}
-        self._durations: list[tuple[tuple[str, float], ...]] = [()]
+        self._duration_ids: dict[Terms, int] = {(): ZERO}
+        self._durations: list[Terms] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
         self.checked_rows = 0  # of the op table: known to be legal
         self.checked_sizes: tuple[int, ...] = ()  # of the tables that rows name, when `checked_ends` was found
@@ -307,7 +316,7 @@ class Program:
         return self._token_end.rows
 
     @property
-    def durations(self) -> list[tuple[tuple[str, float], ...]]:
+    def durations(self) -> list[Terms]:
         """The terms of each duration."""
         return self._durations
 
@@ -315,9 +324,7 @@ class Program:
         """int64[duration] on this program's machine."""
         if (known := self._duration_fs.n) < len(self._durations):
             figures = self.machine.figures
-            self._duration_fs.append(
-                [round(sum(figures[f] * n for f, n in terms)) for terms in self._durations[known:]]
-            )
+            self._duration_fs.append([round(sum_up(terms, figures)) for terms in self._durations[known:]])
         return self._duration_fs.rows
 
     def code(self) -> Code:
