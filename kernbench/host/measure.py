@@ -66,11 +66,15 @@ def busy(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]
     """int64[part] how long each part was busy, and of which window: see `bottleneck`."""
     if not launches:
         return np.concatenate([session.server_busy_fs, session.station_busy_fs]), session.now_fs
-    program, end_fs = session.program, session.op_end_fs
+    end_fs = session.op_end_fs
+    done = np.flatnonzero(own_rows(session.program, launches) & (end_fs >= 0))
+    return busy_of_rows(session.program, done, session.op_start_fs, end_fs), pe_exec_fs(session, launches)
+
+
+def own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
+    """bool[row] what kernels do, besides being launched."""
     threads = [NONE, *(thread.id for launch in launches for thread, _ in launch.started)]  # NONE: stages of tile plans
-    own = np.isin(program.op_thread, threads) & (program.op_tag != program.tag("launch")) & (end_fs >= 0)
-    busy_fs = busy_of_rows(program, np.flatnonzero(own), session.op_start_fs, end_fs)
-    return busy_fs, pe_exec_fs(session, launches)
+    return np.isin(program.op_thread, threads) & (program.op_tag != program.tag("launch"))
 
 
 def gemm_flops(program: Program) -> int:

@@ -13,13 +13,18 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kernbench.engine.group import Group
 from kernbench.engine.session import Session
+from kernbench.engine.weights import weigh
 from kernbench.host import measure
 from kernbench.host.context import RuntimeContext
 from kernbench.host.device import Device
+from kernbench.host.tally import Tally
 from kernbench.machine.origins import find_origins
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kernbench.host.bench import Bench
     from kernbench.host.launch import Launch
     from kernbench.host.layout import Layout
@@ -45,6 +50,29 @@ class Recording:
     def list_figures(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
         """The figures of that run, as `run_bench` has them. Errors: DeadlockError."""
         return measure.list_figures(self.run(machine, mode), self.launches)
+
+
+class RecordedGroup:
+    """The runs of a recording with launches on many machines at once, which differ from its own in figures alone.
+
+    Errors: ValueError for a recording that asks for more rows.
+    """
+
+    def __init__(self, recording: Recording, mode: str = "hybrid") -> None:
+        self._program = recording.program
+        self._origins = find_origins(recording.program.machine)
+        self._group = Group(recording.program, mode)
+        self._tally = Tally(recording.program, recording.launches)
+
+    def list_figures(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
+        """What `Recording.list_figures` has for the machine of each point, as the points come to their ends, in order.
+
+        `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
+        not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
+        """
+        weights = weigh(self._program, self._origins, values)
+        for runs in self._group.run(weights):
+            yield self._tally.list_figures(runs, weights.of(runs.points))
 
 
 def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:

@@ -66,15 +66,37 @@ def busy_of_rows(program: Program, rows: np.ndarray, start_fs: np.ndarray, end_f
     machine = program.machine
     op, took = program.op[rows], (end_fs - start_fs)[rows]
     busy = np.zeros(len(machine.server_name) + len(machine.station_name), np.int64)
-    server = np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
+    server = held_servers(op)
     np.add.at(busy, server[server != NONE], took[server != NONE])
-    _add_stations(machine, op[op[:, 0] == Op.MOVE], busy[len(machine.server_name) :])
+    services = count_services(machine, op[op[:, 0] == Op.MOVE])
+    fs = services.fs(machine.stations.fs_per_flit[services.station], machine.flit_bytes)
+    np.add.at(busy, len(machine.server_name) + services.station, fs)
     return busy
 
 
-def _add_stations(machine: Machine, moves: np.ndarray, busy: np.ndarray) -> None:
-    """Add the service of every flit of the moves, as the loop does it, but for turns between reads and writes."""
-    routes, stations, flit_bytes = machine.routing.tables(), machine.stations, machine.flit_bytes
+def held_servers(op: np.ndarray) -> np.ndarray:
+    """int64[row] the server that each row of an op table holds, or NONE."""
+    return np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
+
+
+class Services(NamedTuple):
+    """How many flits of which size stations serve; a size is rounded up to what its station serves at once."""
+
+    station: np.ndarray  # int64[service], in order
+    nbytes: np.ndarray  # int64[service]
+    count: np.ndarray  # int64[service]
+
+    def fs(self, fs_per_flit: np.ndarray, flit_bytes: int) -> np.ndarray:
+        """int64[..., service] what all flits of each take, but for turns between reads and writes.
+
+        `fs_per_flit`: int64[..., service] what a full one takes there.
+        """
+        return -(-self.nbytes * fs_per_flit // flit_bytes) * self.count
+
+
+def count_services(machine: Machine, moves: np.ndarray) -> Services:
+    """The services of every flit of some rows that are moves, as the loop does it."""
+    routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
     kinds, count = np.unique(moves[:, 1:4], axis=0, return_counts=True)  # route, bytes, stripe
     steps = np.diff(routes.start)[kinds[:, 0]]
     of = np.repeat(np.arange(len(kinds)), steps)
@@ -82,13 +104,19 @@ def _add_stations(machine: Machine, moves: np.ndarray, busy: np.ndarray) -> None
     flits = -(-kinds[of, 1] // flit_bytes)
     last_bytes = kinds[of, 1] - (flits - 1) * flit_bytes
     stripes = routes.stripes[step]
+    found = [np.zeros((3, 0), np.int64)]
     for stripe in range(int(stripes.max(initial=0))):
         first = (stripe - kinds[of, 2]) % stripes  # the first flit on this stripe
         here = (stripe < stripes) & (first < flits)
         station = routes.station[step[here]] + stripe
-        full = stations.fs_per_flit[station]
         n = (flits[here] - 1 - first[here]) // stripes[here] + 1
-        padded = -(-last_bytes[here] // stations.quantum_bytes[station]) * stations.quantum_bytes[station]
-        ends_here = (flits[here] - 1 - first[here]) % stripes[here] == 0
-        saved = np.where(ends_here, full - -(-padded * full // flit_bytes), 0)  # by a last flit that is not full
-        np.add.at(busy, station, (n * full - saved) * count[of[here]])
+        ends_here = (flits[here] - 1 - first[here]) % stripes[here] == 0  # with the last flit, which may be partial
+        padded = -(-last_bytes[here] // quantum[station]) * quantum[station]
+        full = np.full(len(station), flit_bytes)
+        found.append(np.stack([station, full, (n - ends_here) * count[of[here]]]))
+        found.append(np.stack([station, padded, ends_here * count[of[here]]]))
+    station, nbytes, count = np.concatenate(found, axis=1)
+    sizes, which = np.unique(np.stack([station, nbytes])[:, count > 0], axis=1, return_inverse=True)
+    counts = np.zeros(sizes.shape[1], np.int64)
+    np.add.at(counts, which.reshape(-1), count[count > 0])
+    return Services(sizes[0], sizes[1], counts)

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from kernbench import bench, run
 from kernbench.errors import DeadlockError
 from kernbench.host.bench import find_bench
-from kernbench.host.recording import record
+from kernbench.host.recording import RecordedGroup, record
 from kernbench.machine.variants import Variants
 from tests.analytic.recording import BENCHES
 
-FIGURES = st.dictionaries(
-    st.sampled_from(sorted(Variants("tiny", {}).fields)), st.floats(0.05, 2000), min_size=1, max_size=6
-)
+FIELDS = sorted(Variants("tiny", {}).fields)
+FIGURES = st.dictionaries(st.sampled_from(FIELDS), st.floats(0.05, 2000), min_size=1, max_size=6)
 
 
 def recorded(name, base, **parameters):
@@ -39,6 +38,26 @@ def test_a_recording_runs_as_the_bench_does(name, figures, mode):
         assert np.array_equal(getattr(session, times), getattr(other, times)), times
     found = recording.list_figures(machine, mode)
     assert found == {name: getattr(alone, name) for name in found}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BENCHES)
+@settings(max_examples=8, deadline=None)
+@given(
+    points=st.lists(st.lists(st.floats(0.05, 2000), min_size=len(FIELDS), max_size=len(FIELDS)), max_size=4),
+    data=st.data(),
+)
+def test_a_group_has_the_figures_of_single_runs(name, points, data):
+    fields = data.draw(st.lists(st.sampled_from(FIELDS), unique=True, min_size=1, max_size=6))
+    mode = data.draw(st.sampled_from(["hybrid", "flit"]))
+    values = {field: np.array([point[at] for point in points]) for at, field in enumerate(fields)}
+    variants = Variants("tiny", {})
+    recording = recorded(name, variants.base, **BENCHES[name])
+    found = [figures for some in RecordedGroup(recording, mode).list_figures(values) for figures in some]
+    machines = [
+        variants.machine({field: float(column[at]) for field, column in values.items()}) for at in range(len(points))
+    ]
+    assert found == [recording.list_figures(machine, mode) for machine in machines]
 
 
 def test_one_recording_serves_machines_in_any_order():
