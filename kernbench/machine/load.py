@@ -22,6 +22,7 @@ from kernbench.machine import store
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
+    from kernbench.machine.topology import Read
     from kernbench.spec.model import Model
 
 IN_PROCESS = 8  # machines kept, latest first
@@ -51,6 +52,23 @@ def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = Non
     from kernbench.machine.topology import check_topology
 
     return check_topology(library.find("topology", topology), dict(overrides or {})).spec
+
+
+class SpecLoader:
+    """Loads a topology's fields again and again with other overrides: files are read once for each choice of sheets."""
+
+    def __init__(self, topology: str | Path) -> None:
+        self._path = library.find("topology", topology)
+        self._read: dict[str, Read] = {}
+
+    def load(self, overrides: Mapping[str, object]) -> Model:
+        """The checked fields. Errors: as `load_machine`."""
+        from kernbench.machine.topology import check_read, read_topology
+
+        sheets = repr(sorted((path, value) for path, value in overrides.items() if path.startswith("parts.")))
+        if sheets not in self._read:
+            self._read[sheets] = read_topology(self._path, overrides)
+        return check_read(self._read[sheets], overrides).spec
 
 
 def content_digest(topology: str | Path, overrides: Mapping[str, object] | None = None) -> str:

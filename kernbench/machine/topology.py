@@ -32,7 +32,9 @@ class Topology:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class Read:
+    """A topology file with the sheets of its parts, not yet checked."""
+
     family: Family
     tree: Marked
     sheets: Mapping[str, Path]
@@ -42,7 +44,11 @@ class _Read:
 
 def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
     """What a topology file says. Errors: InputError for all that is wrong with it, one line for each."""
-    read = _read(path, overrides)
+    return check_read(read_topology(path, overrides), overrides)
+
+
+def check_read(read: Read, overrides: Mapping[str, object]) -> Topology:
+    """What a topology says that was read with overrides that choose the same sheets. Errors: as `check_topology`."""
     tree, unknown = overlay(read.tree, overrides, leaf_paths(read.family.spec))
     problems = [*read.problems, *unknown]
     _check_ports(read, tree)
@@ -59,7 +65,7 @@ def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
     return Topology(read.family, spec, own, tuple(read.sheets.values()))
 
 
-def _check_ports(read: _Read, tree: Marked) -> None:
+def _check_ports(read: Read, tree: Marked) -> None:
     """Ask the ports of all drop-ins whose parameters fit, before anything else does. Errors: as `ports.check`."""
     standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), read.family.parts()
     for part in read.dropins:
@@ -72,15 +78,15 @@ def _check_ports(read: _Read, tree: Marked) -> None:
 
 def list_fields(path: Path, overrides: Mapping[str, object]) -> list[str]:
     """The dotted paths that may be set where `overrides` choose the sheets. Errors: InputError for what cannot be read."""
-    return list(leaf_paths(_read(path, overrides).family.spec))
+    return list(leaf_paths(read_topology(path, overrides).family.spec))
 
 
-def _read(path: Path, overrides: Mapping[str, object]) -> _Read:
-    """A topology file with the sheets of its parts, and the family with the classes beside them."""
+def read_topology(path: Path, overrides: Mapping[str, object]) -> Read:
+    """A topology file with the sheets of its parts, and the family with the classes beside them. Errors: InputError."""
     tree = load_tree(path, overrides)
     family = FAMILIES[family_of(tree, FAMILIES)]
     tree, sheets, problems = complete(tree, family.kinds())
     dropins = {part: file for part, sheet in sheets.items() if (file := dropin.find_file(sheet))}
     standard = family.parts()
     classes = {part: dropin.load_class(file, standard[part]) for part, file in dropins.items()}
-    return _Read(family.with_parts(classes), tree, sheets, dropins, problems)
+    return Read(family.with_parts(classes), tree, sheets, dropins, problems)

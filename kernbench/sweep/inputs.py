@@ -14,7 +14,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.library import is_path
@@ -25,6 +25,9 @@ from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.points import Points, Setting, make_points
 from kernbench.sweep.row import COLUMNS, STAMP
 from kernbench.sweep.work import AUTO
+
+if TYPE_CHECKING:
+    from kernbench.machine.load import SpecLoader
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
@@ -104,15 +107,18 @@ def check_fields(grid: Grid, points: Points) -> None:
     A combination that does not fit together elsewhere fails when its point runs. Errors: InputError, a line for
     each axis that does not fit, with file:line:col.
     """
+    from kernbench.machine.load import SpecLoader
+
     axes = {axis.name.removeprefix(TOPOLOGY): axis for axis in grid.axes if axis.name.startswith(TOPOLOGY)}
     problems: dict[str, str] = {}
+    loader = SpecLoader(grid.topology)
     for name, firsts in points.first_with_each_value().items():
         path = name.removeprefix(TOPOLOGY)
         for _, place in _telling(firsts) if path in axes else ():
             fitting = {other: set_ for other, set_ in points[place].overrides.items() if other not in problems}
-            together = None if path in problems else _field_problem(grid.topology, fitting)
+            together = None if path in problems else _field_problem(loader, fitting)
             if together:
-                problems |= _blame(grid, fitting) or {path: together}
+                problems |= _blame(loader, fitting) or {path: together}
     if problems:
         raise InputError("\n".join(f"{axes[path].mark}: {problems[path]}" for path in axes if path in problems))
 
@@ -124,9 +130,9 @@ def _telling(firsts: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
     return [min(firsts, key=itemgetter(0)), max(firsts, key=itemgetter(0))]
 
 
-def _blame(grid: Grid, overrides: Mapping[str, Value]) -> dict[str, str]:
+def _blame(loader: SpecLoader, overrides: Mapping[str, Value]) -> dict[str, str]:
     """What is wrong with each override alone."""
-    alone = {path: _field_problem(grid.topology, {path: value}) for path, value in overrides.items()}
+    alone = {path: _field_problem(loader, {path: value}) for path, value in overrides.items()}
     return {path: problem for path, problem in alone.items() if problem}
 
 
@@ -226,11 +232,9 @@ def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
             yield TOPOLOGY + path, value
 
 
-def _field_problem(topology: str, overrides: Mapping[str, Value]) -> str | None:
-    from kernbench.machine.load import load_spec
-
+def _field_problem(loader: SpecLoader, overrides: Mapping[str, Value]) -> str | None:
     try:
-        load_spec(topology, overrides)
+        loader.load(overrides)
     except InputError as error:
         return str(error)
     return None
