@@ -18,7 +18,8 @@ from kernbench.sweep.points import Points
 from kernbench.sweep.pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.row import Row
 from kernbench.sweep.store import Store
-from kernbench.sweep.work import ANALYTIC, RunPoint, bound_group, run_point
+from kernbench.sweep.threads import run_in_threads
+from kernbench.sweep.work import ANALYTIC, RunPoint, bound_group, find_structure, is_shared, run_point
 
 LOCAL = "local"
 SCHEDULERS = (LOCAL, "processes")  # that are no addresses
@@ -97,12 +98,28 @@ def _start(groups: list[Points], crew: Crew) -> Outcomes:
         return run_on_cluster(make_batches(groups, most), crew.run, crew.scheduler, count)
     if count == 1:
         return run_here(make_batches(groups, most), crew.run)
+    if crew.run is run_point and len(groups) < count and groups[0].setting.mode != ANALYTIC:
+        return _start_threads(groups, most, count)
     return _start_workers(list(make_batches(groups, most)), crew.run, count)
 
 
+def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
+    """Few structures, so that workers would make each of them many times: make it here, and let threads share it."""
+    left: list[Batch] = []
+    for group in groups:
+        structure = find_structure(group[0])
+        batches = make_batches([group], most)
+        if structure is None or not structure.groups or len(group) == 1:
+            left += batches
+        else:
+            left += yield from run_in_threads(batches, structure, count)
+    if left:
+        yield from _start_workers(left, run_point, count)
+
+
 def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
-    if must_compile():  # one process compiles the loops for all
-        first = batches[0]
+    first = batches[0]
+    if must_compile(group=is_shared(run, first)):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         batches[0] = Batch(first.points[1:], first.alike)
     yield from run_in_workers([batch for batch in batches if len(batch)], run, count)

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from types import SimpleNamespace
 
 import numpy as np
 
+from kernbench.errors import KernBenchError
 from kernbench.host.bench import find_bench, typed_parameters
 from kernbench.host.bounding import BenchSheet
-from kernbench.host.recording import record
+from kernbench.host.recording import RecordedGroup, record
 from kernbench.host.run import choose_sips
 from kernbench.machine.origins import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.program.digest import digest
 from kernbench.sweep.point import Point
+
+MOST_VALUES = 1 << 12  # that are kept as read, of all figures
 
 _latest = threading.local()  # workers of a cluster may be threads
 
@@ -39,6 +43,14 @@ class Structure:
         self.recording = record(bench, base, parameters, choose_sips(base, "all"))
         self.digest = digest(self.recording.program) if self.recording else ""
         self._sheet: BenchSheet | None = None
+        self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, those that nobody uses
+        self._lock = threading.Lock()
+        self._read = lru_cache(MOST_VALUES, typed=True)(partial(_read_value, self.variants))
+
+    @property
+    def groups(self) -> bool:
+        """Whether `run_all` runs any points together."""
+        return self.recording is not None and len(self.recording.launches) > 0
 
     @staticmethod
     def figures(point: Point) -> dict[str, object]:
@@ -57,32 +69,95 @@ class Structure:
         found = self.recording.list_figures(machine, point.mode)
         return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
 
+    def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
+        """What `run` answers for each of some points of one mode, as they come to their ends; many run in one call.
+
+        None stands also for a point that fails: run by itself it says how. Several threads may do this at once, since the
+        call is without the GIL. Errors: KernBenchError.
+        """
+        with self._lock:
+            columns, alone = self._read_all(points)
+        together = np.flatnonzero(~alone)
+        results = self._run_together(points[0].mode, {field: values[together] for field, values in columns.items()})
+        return (None if by_itself else next(results, None) for by_itself in alone.tolist())
+
+    def _run_together(self, mode: str, columns: Mapping[str, np.ndarray]) -> Iterator[object | None]:
+        assert self.recording is not None
+        with self._lock:
+            idle = self._groups.setdefault(mode, [])
+            group = idle.pop() if idle else RecordedGroup(self.recording, mode)
+        try:
+            started = time.perf_counter()
+            for found in group.list_figures(columns):
+                wall_s = (time.perf_counter() - started) / max(len(found), 1)
+                for figures in found:
+                    yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
+                started = time.perf_counter()
+        except OverflowError:  # at a point that will say so when it is run by itself
+            return
+        finally:
+            idle.append(group)
+
+    def _read_all(self, points: Sequence[Point]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """float64[point] of each figure that any point sets, and bool[point] which have to be run by themselves."""
+        base, fields = self.variants.base.figures, self.variants.fields
+        columns: dict[str, np.ndarray] = {}
+        alone = np.full(len(points), not self.groups)
+        for at, point in enumerate(points):
+            for field, value in self.figures(point).items():
+                if field not in fields:
+                    alone[at] = True
+                    continue
+                if field not in columns:
+                    columns[field] = np.full(len(points), base[field])
+                columns[field][at] = self._read(field, value)
+        alone |= not columns
+        for values in columns.values():
+            alone |= np.isnan(values)
+        for field, values in columns.items():
+            other = values != base[field]
+            if not self._is_time(field, columns, np.flatnonzero(other & ~alone)):
+                alone |= other
+        return columns, alone
+
     def bound(self, columns: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray] | None:
         """The bounds of many points, float64[point] of each time; None if they have to be bounded by themselves.
 
         `columns`: float64[point] of each field that may differ, in its own unit. Errors: KernBenchError.
         """
-        if self.recording is None or not self.recording.launches or not self._follows(columns):
+        if not self.groups or not self._follows(columns):
             return None
+        assert self.recording is not None
         if self._sheet is None:
             self._sheet = BenchSheet(self.recording.program, self.recording.launches)
         return self._sheet.evaluate(columns, count)
 
     def _follows(self, columns: Mapping[str, np.ndarray]) -> bool:
         """Whether all that differs is known to be no more than figures of times, each held against a compiled machine."""
-        assert self.recording is not None
         base = self.variants.base.figures
-        for field, values in columns.items():
-            if field not in self.variants.fields:
-                return False
-            other = np.flatnonzero(values != base[field])
-            if len(other) and field in self.recording.looked_at:
-                return False
-            if len(other) and field not in self.variants.proved:
-                at = int(other[0])
-                if self.variants.machine({name: float(column[at]) for name, column in columns.items()}) is None:
-                    return False
-        return True
+        return all(
+            field in self.variants.fields and self._is_time(field, columns, np.flatnonzero(values != base[field]))
+            for field, values in columns.items()
+        )
+
+    def _is_time(self, field: str, columns: Mapping[str, np.ndarray], other: np.ndarray) -> bool:
+        """Whether a field decides no more than times at these points, int64[], where it is not as the base has it."""
+        if not len(other):
+            return True
+        if self.recording is not None and field in self.recording.looked_at:
+            return False
+        if field not in self.variants.proved:
+            at = int(other[0])
+            self.variants.machine({name: float(column[at]) for name, column in columns.items()})
+        return field in self.variants.fields
+
+
+def _read_value(variants: Variants, field: str, value: object) -> float:
+    """A figure in its unit, or NaN for what it cannot be."""
+    try:
+        return variants.value(field, value)
+    except KernBenchError:
+        return np.nan
 
 
 def find_structure(point: Point) -> Structure:

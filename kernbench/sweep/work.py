@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import io
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import KernBenchError
@@ -44,7 +45,7 @@ def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            return {**ok_row(run(point)), "fidelity": point.mode, "key": point.key}
+            return found_row(point, run(point))
     except KernBenchError as error:
         sentence = str(error)
     except (Exception, SystemExit) as error:  # a bench may raise anything; the sweep goes on
@@ -52,27 +53,50 @@ def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
     return {**failed_row(ERROR, sentence, time.perf_counter() - started), "key": point.key}
 
 
+def found_row(point: Point, result: object) -> dict[str, Any]:
+    """The row of a point with the result of its run."""
+    return {**ok_row(result), "fidelity": point.mode, "key": point.key}
+
+
 def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
-    """The rows of a batch, one after the other. Points that are alike share what is compiled and recorded for them."""
-    if run is run_point and batch.alike:
-        run = _run_alike
-    return (attempt(run, point) for point in batch.points)
+    """The rows of a batch, one after the other. Points that are alike share all that does not differ, and run together."""
+    structure = find_structure(batch.points[0]) if is_shared(run, batch) else None
+    if structure is None:
+        return (attempt(run, point) for point in batch.points)
+    results = zip(batch.points, run_together(structure, batch.points), strict=True)
+    return (attempt(_run_alike, point) if result is None else found_row(point, result) for point, result in results)
+
+
+def is_shared(run: RunPoint, batch: Batch) -> bool:
+    """Whether the points of a batch run with what they have in common."""
+    return run is run_point and batch.alike and batch.points[0].mode != ANALYTIC
+
+
+def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[object | None]:
+    """The results of points of a structure, in order, as they come; None for each that has to be tried by itself."""
+    left = len(points)
+    try:
+        for result in structure.run_all(points):
+            yield result
+            left -= 1
+    except Exception:  # a part that somebody dropped in may raise anything
+        yield from repeat(None, left)
 
 
 def _run_alike(point: Point) -> object:
-    structure = _find_structure(point)
-    result = None if structure is None or point.mode == ANALYTIC else structure.run(point)
+    structure = find_structure(point)
+    result = structure and structure.run(point)
     return run_point(point) if result is None else result
 
 
 def bound_group(points: Points) -> polars.DataFrame | None:
     """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself."""
     started = time.perf_counter()
+    structure = find_structure(points[0])
+    if structure is None:
+        return None
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            structure = _find_structure(points[0])
-            if structure is None:
-                return None
             found = structure.bound(_read_figures(structure, points), len(points))
     except KernBenchError:  # which point it is of, and what of the others, is found out by each
         return None
@@ -89,12 +113,13 @@ def bound_group(points: Points) -> polars.DataFrame | None:
     )
 
 
-def _find_structure(point: Point) -> Structure | None:
+def find_structure(point: Point) -> Structure | None:
     """Its structure, unless the point has none: then it fails by itself, with what is wrong."""
-    from kernbench.sweep.shared import find_structure
+    from kernbench.sweep import shared
 
     try:
-        return find_structure(point)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return shared.find_structure(point)
     except (Exception, SystemExit):
         return None
 

@@ -36,6 +36,29 @@ def test_a_shared_run_gives_what_the_point_gives_by_itself(figures, mode):
         assert getattr(shared, name, None) == getattr(alone, name, None), name
 
 
+def several(draw):
+    """Points of one structure, some as typed and some with a figure that cannot be."""
+    values = st.one_of(st.floats(0.05, 2000), st.sampled_from(["32", "0.5", -1.0, "fast"]))
+    names = draw(st.lists(st.sampled_from(FIELDS), unique=True, min_size=1, max_size=5))
+    figures = draw(st.lists(st.dictionaries(st.sampled_from(names), values), min_size=1, max_size=6))
+    mode = draw(st.sampled_from(["hybrid", "flit"]))
+    return [point(set_, mode) for set_ in figures]
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(st.composite(several)())
+def test_points_together_give_what_each_gives_by_itself(points):
+    structure = find_structure(points[0])
+    for one, together in zip(points, structure.run_all(points), strict=True):
+        if {-1.0, "fast"} & set(one.overrides.values()) or not any(each.overrides for each in points):
+            assert together is None
+            continue
+        alone = run_point(one)
+        for name in set(FIGURES) - {"wall_s"}:
+            assert getattr(together, name, None) == getattr(alone, name, None), name
+
+
 def test_what_makes_a_structure() -> None:
     one = identify(point({"hbm.channels": 4, "noc.gbs": 100}))
     assert one == identify(point({"noc.gbs": 7, "hbm.channels": 4, "ucie.overhead_ns": 3}))
@@ -78,6 +101,44 @@ def test_a_bench_that_asks_the_machine_is_run_by_itself(tmp_path: Path, how: str
     ]
     assert table["latency_ns"].to_list() == [result.latency_ns for result in alone]
     assert table["program_digest"].to_list() == [result.program_digest for result in alone]
+
+
+LATE = """
+from kernbench import bench, DPPolicy
+
+def kernel(x_ptr, tl):
+    tl.store(x_ptr, tl.load(x_ptr, (8,), "f16"))
+
+@bench("late", "waits for a counter that is 1 for a while: with a slow clock it comes too late")
+def run(torch):
+    program = torch.driven.program
+    counts, waits, counter = program.thread("counts"), program.thread("waits"), program.counter("one and no more")
+    for ns in (0, 1000):
+        counts.until(ns * 10**6)
+        counts.add(counter)
+    waits.delay(program.duration(("pe_cpu.cycle", 1000)))
+    waits.wait(counter, 1, compare=1)
+    torch.launch("k", kernel, torch.zeros((8,), dp=DPPolicy(num_cubes=1, num_pes=1)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_of_many_points_only_those_fail_that_come_to_a_deadlock(tmp_path: Path, mode: str, workers: int) -> None:
+    bench = tmp_path / "late.py"
+    bench.write_text(LATE, encoding="utf-8")
+    grid = {"name": "g", "bench": str(bench), "topology": "tiny", "mode": mode}
+    grid |= {"parameters": {"topology.pe_cpu.clock_ghz": [0.5, 0.9, 1.25, 2, 4], "topology.noc.gbs": [50, 100]}}
+    table = run_sweep(grid, tmp_path / "out", workers).table
+    failed = table["topology.pe_cpu.clock_ghz"] < 1
+    assert (table["status"] == "error").to_list() == failed.to_list()
+    assert table.filter(failed)["error"].str.starts_with("deadlock at").all()
+    assert table.filter(failed)["error"].str.contains("waits waits for one and no more = 1 (is 2)", literal=True).all()
+    for row in table.filter(~failed).iter_rows(named=True):
+        overrides = {"pe_cpu.clock_ghz": row["topology.pe_cpu.clock_ghz"], "noc.gbs": row["topology.noc.gbs"]}
+        alone = kernbench.run(bench, "tiny", mode=mode, overrides=overrides)
+        assert [row[name] for name in ROWS] == [getattr(alone, name) for name in ROWS]
 
 
 ROWS = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns", "events", "flit_hops", "program_digest", "bottleneck_part")
