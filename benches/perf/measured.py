@@ -72,5 +72,5 @@ def sweep(parameters: dict[str, Any], count: int) -> dict[str, float]:
 
     with tempfile.TemporaryDirectory() as out:
         done = run_sweep({"name": "perf", **grid}, out, workers=1, on_point=hear)
-    assert (len(done.table), done.failed) == (count, 0)
+    assert (done.count, done.failed) == (count, 0)
     return {"peak_mb": peak_mb(), "grown_mb": now_mb[-1] - now_mb[0]}

@@ -58,10 +58,12 @@ def _draw(
     axes.set_xlabel(across.title)
     axes.set_ylabel(up.title)
     _write_cells(axes, cells, image)
-    figure.colorbar(image, ax=axes, label=objective.column)
+    bar = figure.colorbar(image, ax=axes)
+    style.scale(bar.ax, "y", cells[~np.isnan(cells)].tolist(), ticks=False)
+    bar.set_label(objective.column)
     remark = f"; best over {', '.join(short_name(axis.column) for axis in others)}" if others else ""
     axes.set_title(f"{objective.column}, {'least' if objective.least else 'most'} is bright{remark}", fontsize="small")
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    style.head(figure, title)
     return figure
 
 

@@ -64,8 +64,9 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
             f"{len(table) - bounded:,} of them simulated; of the others, whose fidelity is analytic, figures are bounds: "
             "the least time, the highest rate"
         )
+    front = pareto_front(table, objectives)
     for objective in objectives:
-        ranked = rank_points(table, objective, 1)
+        ranked = rank_points(front if len(front) else table, objective, 1)  # of equals one that none beats elsewhere
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)

@@ -61,7 +61,7 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
     _label(axes, columns, scales)
     name = "Pareto front" if len(objectives) > 1 else "best"
     axes.set_title(f"orange: {name}; of the others bright is good in {first.column}", fontsize="small")
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    style.head(figure, title)
     return figure
 
 

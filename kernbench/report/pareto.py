@@ -60,7 +60,7 @@ def _draw(done: polars.DataFrame, objectives: Sequence[Objective], title: str) -
     axes.set_ylabel(f"{unit.title}, {_better(up)}")
     choice = _choice(done, across)
     figure.legend(title=choice.title if choice else None, loc="outside right center", alignment="left")
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    style.head(figure, title)
     return figure
 
 

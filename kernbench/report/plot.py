@@ -77,7 +77,7 @@ def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
         grid.flat[i].remove()
         grid.flat[i - columns].tick_params(labelbottom=True)
     _label(figure, grid, done, layout, unit, nanoseconds)
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    style.head(figure, title)
     return figure
 
 

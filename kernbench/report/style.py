@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.store import write_whole
@@ -19,6 +20,7 @@ CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", 
 INK, FAINT = "#333333", "#DDDDDD"
 MARKERS = "osD^vPX"
 MOST_LINES = 12  # more cannot be told apart, nor named beside the plot
+TITLE_LETTERS = 9.5  # an inch
 MOST_TICKS = 9  # more values than these get matplotlib's own ticks
 
 LOOK: dict[str, Any] = {
@@ -82,6 +84,12 @@ def colours(count: int, *, ordered: bool) -> list[Any]:
         shades = matplotlib.colormaps["viridis"]
         return [shades(0.88 * i / (count - 1)) for i in range(count)]
     return [CATEGORIES[i % len(CATEGORIES)] for i in range(count)]
+
+
+def head(figure: Figure, title: str) -> None:
+    """Write a title over a figure, in as many lines as its width takes."""
+    lines = wrap(title, max(24, int(figure.get_figwidth() * TITLE_LETTERS)))
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontweight="bold")
 
 
 def scale(axes: Axes, which: str, values: Sequence[float], *, ticks: bool) -> None:
