@@ -66,6 +66,8 @@ def test_warm_once_the_loop_was_compiled_and_sound(tmp_path: Path, monkeypatch):
         path = tmp_path / name
         path.write_bytes(cache.seal(path, b"code"))
         assert cache.is_warm() is warm
+    assert cache.is_warm("dijkstra.walk")
+    assert not cache.is_warm("group.run_points")
     path.write_bytes(path.read_bytes()[:-1])
     assert not cache.is_warm()
 

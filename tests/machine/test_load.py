@@ -134,6 +134,25 @@ def test_what_does_not_fit_is_said(monkeypatch, overrides, sentence):
         load_machine("tiny", overrides)
 
 
+def test_a_loader_gives_what_each_load_gives(tmp_path):
+    sheet = tmp_path / "other_hbm.yaml"
+    sheet.write_text((library.find("models", "hbm")).read_text(encoding="utf-8"), encoding="utf-8")
+    loader = load.SpecLoader("tiny")
+    for overrides in (
+        {},
+        {"hbm.channel_gbs": 64},
+        {"parts.hbm": str(sheet)},
+        {"parts.hbm": str(sheet), "noc.gbs": "9 GB/s"},
+        {},
+    ):
+        assert loader.load(overrides) == load.load_spec("tiny", overrides)
+    for overrides in ({"noc.gbs": -1}, {"parts.hbm": "noc"}):
+        with pytest.raises(InputError) as once:
+            load.load_spec("tiny", overrides)
+        with pytest.raises(InputError, match=re.escape(str(once.value))):
+            loader.load(overrides)
+
+
 def test_two_errors_are_said_together():
     with pytest.raises(InputError) as caught:
         load_machine("tiny", {"hbm.channels": -1, "pe_gemm.tflops_f16": "x"})
