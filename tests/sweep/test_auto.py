@@ -115,3 +115,17 @@ def test_what_auto_is_not_for(tmp_path: Path) -> None:
     assert str(caught.value) == "grid: mode auto looks at all points, method optimise at few; choose one"
     with pytest.raises(InputError, match="unknown mode 'autos'; did you mean 'auto'"):
         plan_sweep(grid("autos", {"M": [64, 128]}), tmp_path)
+
+
+@pytest.mark.slow
+def test_rates_are_bounded_by_the_least_time(tmp_path: Path) -> None:
+    parameters = {**GEMM, "K": 64, "topology.hbm.channel_gbs": [2, 4, 8, 16], "topology.noc.gbs": [16, 32, 64, 128]}
+    asked = {"derived": DERIVED, "objectives": ["max achieved_tflops", "min cost"]}
+    exact = run_sweep(grid("hybrid", parameters, **asked), tmp_path / "events", 1)
+    auto = run_sweep(grid("auto", parameters, **asked), tmp_path / "auto", 1)
+    assert front(auto) == front(exact)
+    assert auto.decided is not None
+    assert auto.decided.ran < auto.count == 16
+    bounded = (auto.table["fidelity"] == "analytic").to_list()
+    pairs = zip(auto.table["achieved_tflops"], exact.table["achieved_tflops"], bounded, strict=True)
+    assert all(most >= rate if bound else most == rate for most, rate, bound in pairs)
