@@ -12,6 +12,7 @@ from kernels_jit import codes
 from kernels_jit._jit import inner, jit
 from kernels_jit.flights import forget
 from kernels_jit.heap import drop_event, pop_bound, push_bound
+from kernels_jit.leases import settle_all
 from kernels_jit.network import FULL, SERVED_ALL, advance, bound_of, earliest, put_stopped
 from kernels_jit.queues import enlarge
 from kernels_jit.servers import add, finish
@@ -51,11 +52,13 @@ def run(m, op, times, pool, most_events):
         if status != codes.IDLE:
             return status, pool
         if m[EVENTS] >= stop:
+            settle_all(m)
             return codes.MORE, pool
         event_fs = m[m[HEAP]] if m[HEAP_N] > 0 else NEVER
         bound_fs = m[m[BOUNDS]] if m[BOUND_N] > 0 else NEVER
         if bound_fs <= event_fs:
             if bound_fs == NEVER and earliest(m, NEVER) == NEVER:
+                settle_all(m)
                 return codes.IDLE, pool
             why = advance(m, op, times, bound_fs, pool, stop)
             if why == SERVED_ALL:

@@ -11,6 +11,7 @@ from kernels_jit._jit import inner
 from kernels_jit.flights import take_off
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job, new_job
+from kernels_jit.prefetch import prefetch
 from kernels_jit.state import (
     COUNTER_COLUMNS,
     COUNTER_VALUE,
@@ -103,14 +104,14 @@ def admit(m, op, times, server, now):
             m[server + SERVER_FIRST] = m[job + JOB_NEXT]
             m[job + JOB_NEXT] = _NONE
         else:
-            job = next_token(m, times, server, job)
+            job = next_token(m, op, times, server, job)
         m[server + SERVER_USED] += 1
         m[server + SERVER_BUSY_FS] -= now
         begin(m, op, times, job, now)
 
 
 @inner
-def next_token(m, times, server, queued):
+def next_token(m, op, times, server, queued):
     """Hand out one token of a queued plan; the plan leaves the queue with its last."""
     number, token = m[queued + JOB_PLAN], m[queued + JOB_TOKEN]
     plan = m[PLANS] + number * PLAN_COLUMNS
@@ -121,6 +122,9 @@ def next_token(m, times, server, queued):
     job = new_job(m, row, m[at + TOKEN_END], m[queued + JOB_OWNER] + row - first, number)
     if token + 1 < m[plan + PLAN_END]:
         m[queued + JOB_TOKEN] = token + 1
+        for later in range(m[at + TOKEN_COLUMNS + TOKEN_START], m[at + TOKEN_COLUMNS + TOKEN_END]):
+            prefetch(op, later)
+            prefetch(times, later)
     else:
         m[server + SERVER_FIRST] = m[queued + JOB_NEXT]
         free_job(m, queued)

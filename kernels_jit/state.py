@@ -39,13 +39,25 @@ THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
 AHEAD_FS = 30  # the most that any station may look ahead
 SLACK_FS = 52  # how far beyond the horizon a station may serve what came before it
+ROUTE_N = 53  # of the routes that have leases
 SWEEP_FS = 51  # horizon of a sweep that was interrupted, or NONE
 # Why a sweep stopped: see `network.serve`.
 AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_FS = range(20, 28)
 # Where tables stand.
 HEAP, BOUNDS, LANDED, TERMS = 32, 33, 34, 35
 THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
-STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORTS, WORD_FS, GROUP_FS = 42, 43, 44, 45, 46, 47, 48, 49, 50
+STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORTS, WORD_FS, GROUP_FS, LEASES = (
+    42,
+    43,
+    44,
+    45,
+    46,
+    47,
+    48,
+    49,
+    50,
+    54,
+)
 HEADER = 64
 
 # `PENDING` has a bit for every station with flits, by rank, 64 a word; `WORD_FS` when the next
@@ -101,7 +113,7 @@ FLIGHT_TAIL_FS = 7  # when it came there, or comes
 FLIGHT_JOB = 8
 FLIGHT_ROUTE = 9
 FLIGHT_LAST_BYTES = 10  # size of the last flit
-FLIGHT_ALONE = 11  # 1: done in closed form, unless someone comes
+FLIGHT_ALONE = 11  # 0, or done in closed form unless someone comes: ALONE_COUNTED or ALONE_NOTED
 FLIGHT_STAMP = 12  # events of a flight with another stamp are stale
 FLIGHT_START_FS = 13  # all flits at the first station
 FLIGHT_BASE = 14  # step at which all flits last stood together; NONE once landed
@@ -124,6 +136,8 @@ HOP_STRIPED = 2  # flag: this station or the next is one of a striped memory's
 HOP_ENDS = 4  # flag: after this station comes the destination, or a node that forwards whole messages
 HOP_FLAGS = 7
 
+ALONE_COUNTED, ALONE_NOTED = 1, 2  # its traces are in the lease of its route, or at the stations
+
 SOURCE_FS = 0  # since when the flits not yet served stand before the station
 SOURCE_ENTRY = 1  # the next of them, packed
 SOURCE_NEXT = 2  # next entry at the same station, by (time, owner)
@@ -145,7 +159,7 @@ STATION_FLITS = 12
 STATION_DIRECTION = 13  # of the last flit, or NONE
 STATION_AHEAD_FS = 14  # how far beyond the horizon of a sweep all that will come is known
 STATION_USERS = 16  # flights whose route it is on
-STATION_ALONE = 17  # the flight that has it to itself, or NONE
+STATION_ALONE = 17  # the route in whose lease it is, or NONE
 STATION_COLUMNS = 24
 
 STEP_STATION = 0  # of a striped step the first of its stations
@@ -159,6 +173,14 @@ STEP_COLUMNS = 8
 
 ROUTE_START, ROUTE_END, ROUTE_LEAD_FS, ROUTE_TAIL_FS, ROUTE_PROPAGATION_FS, ROUTE_DIRECTION = 0, 1, 2, 3, 4, 5
 ROUTE_COLUMNS = 6
+
+# Every route has a lease, see `leases`.
+LEASE_HELD = 0  # 1: only flights of this route have passed its stations since it was taken, one at a time
+LEASE_FLIGHT = 1  # the latest of them, until it is forgotten; or NONE
+LEASE_FLITS, LEASE_LAST_BYTES = 2, 3  # a size of flights, by flits and bytes of the last; or NONE
+LEASE_LANDS_FS = 4  # how long after its start one of that size lands
+LEASE_PASSED = 5  # flits that have passed all steps and are not put down at the stations yet
+LEASE_COLUMNS = 8
 
 # Ports stand at multiples of 8. The first flit of a port's queue stands in the port, the others in blocks of the pool.
 PORT_FS = 0  # arrival of the first flit, or NEVER: there is none

@@ -188,7 +188,7 @@ class Memory:
         Ports of known (station, feeder) pairs keep their queues; flights under way learn where they stand now.
         In a live run new routes may begin anywhere, so that no station may look ahead.
         """
-        from kernels_jit.flights import renew_hops
+        from kernels_jit.entry import renew_hops
 
         self._widen_flights(steps, stripes)
         step = network.step
@@ -196,6 +196,7 @@ class Memory:
         step[:, at.STEP_STATION] += self.words[at.STATIONS]
         self.write(at.STEPS, step)
         self.write(at.ROUTES, network.route)
+        self._add_leases(len(network.route))
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
         self._lay_ports(network)
         stations = self.stations
@@ -207,6 +208,13 @@ class Memory:
         self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
+
+    def _add_leases(self, count: int) -> None:
+        known = int(self.words[at.ROUTE_N])
+        rows = np.full((count - known, at.LEASE_COLUMNS), codes.NONE, np.int64)
+        rows[:, [at.LEASE_HELD, at.LEASE_PASSED]] = 0
+        self.write(at.LEASES, rows, known * at.LEASE_COLUMNS)
+        self.words[at.ROUTE_N] = count
 
     def _look_ahead(self, network: Network) -> np.ndarray:
         from kernels_jit.order import look_ahead

@@ -37,7 +37,7 @@ def machines(draw):
 def _move(draw, program, counters, holds):
     return (
         draw(st.integers(0, len(program.machine.routing.routes) - 1)),
-        draw(st.sampled_from([0, 1, 63, 64, 65, 200, 640])),
+        draw(st.sampled_from([0, 1, 63, 64, 65, 200, 256, 512, 640])),
         {
             "stripe": draw(st.integers(0, 3)),
             "done": draw(counters),
