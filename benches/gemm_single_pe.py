@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernbench import DPPolicy, InputError, bench
+from kernbench.dtypes import widen
 
 
 def gemm(a_ptr, b_ptr, c_ptr, m, k, n, dtype, tl):
@@ -20,8 +19,8 @@ def run(torch, *, M=128, K=128, N=128, dtype="f16"):
     if min(M, K, N) < 1:
         raise InputError(f"gemm-single-pe got M={M}, K={K}, N={N}; each must be 1 or more")
     one = DPPolicy(num_cubes=1, num_pes=1)
-    a = torch.randn((M, K), dtype, one, name="a")
-    b = torch.randn((K, N), dtype, one, name="b")
+    a = torch.draw((M, K), dtype, one, name="a")
+    b = torch.draw((K, N), dtype, one, name="b")
     c = torch.empty((M, N), dtype, one, name="c")
     torch.launch("gemm", gemm, a, b, c, M, K, N, dtype)
-    torch.expect(c, lambda: a.initial().astype(np.float32) @ b.initial().astype(np.float32))
+    torch.expect(c, lambda: widen(a.initial()) @ widen(b.initial()))

@@ -8,10 +8,8 @@ activations are everywhere. With `stream` their tiles come from memory for each 
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernbench import DPPolicy, InputError, bench, part_of
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import itemsize, widen
 
 
 def project(x_ptr, w_ptr, bias_ptr, out_ptr, tokens, hidden, columns, dtype, stream, tl):
@@ -50,14 +48,12 @@ def run(torch, *, tokens=32, share=8, hidden=12288, heads=96, head_dim=128, stre
 def project_heads(torch, sip, tokens, hidden, columns, dtype, stream):
     """The heads of one SIP: their columns of Q, then of K, then of V."""
     split = DPPolicy(cube="column_wise", pe="column_wise")
-    x = torch.randn((tokens, hidden), dtype, DPPolicy(), name=f"x{sip}", seed=0)
-    weight = torch.randn((hidden, columns), dtype, split, name=f"w{sip}")
-    bias = torch.randn((1, columns), dtype, split, name=f"bias{sip}")
+    x = torch.draw((tokens, hidden), dtype, DPPolicy(), name=f"x{sip}", seed=0)
+    weight = torch.draw((hidden, columns), dtype, split, name=f"w{sip}")
+    bias = torch.draw((1, columns), dtype, split, name=f"bias{sip}")
     out = torch.empty((tokens, columns), dtype, split, name=f"qkv{sip}")
     torch.launch("project", project, x, weight, bias, out, tokens, hidden, columns, dtype, stream)
     torch.expect(
         out,
-        lambda: (
-            x.initial().astype(np.float32) @ weight.initial().astype(np.float32) + bias.initial().astype(np.float32)
-        ),
+        lambda: widen(x.initial()) @ widen(weight.initial()) + widen(bias.initial()),
     )

@@ -8,10 +8,8 @@ whole block into TCM.
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernbench import DPPolicy, InputError, bench, part_of
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import itemsize, widen
 
 VARIANTS = ("ref_ref", "load_ref", "load_load")
 TILE = 32  # rows and columns of a tile of C
@@ -62,11 +60,11 @@ def multiply(torch, sip, m, k, n, dtype, variant, cubes, pes):
     else:
         row_axis, rows, columns = PES, {"pe": "row_wise"}, {"cube": "column_wise"}
         places = {"num_cubes": parts(n, cubes), "num_pes": parts(m, pes)}
-    a = torch.randn((m, k), dtype, DPPolicy(**rows, **places), name=f"a{sip}")
-    b = torch.randn((k, n), dtype, DPPolicy(**columns, **places), name=f"b{sip}", seed=1)
+    a = torch.draw((m, k), dtype, DPPolicy(**rows, **places), name=f"a{sip}")
+    b = torch.draw((k, n), dtype, DPPolicy(**columns, **places), name=f"b{sip}", seed=1)
     c = torch.empty((m, n), dtype, DPPolicy(**rows, **columns, **places), name=f"c{sip}")
     torch.launch("matmul", matmul, a, b, c, m, k, n, dtype, variant, row_axis)
-    torch.expect(c, lambda: a.initial().astype(np.float32) @ b.initial().astype(np.float32))
+    torch.expect(c, lambda: widen(a.initial()) @ widen(b.initial()))
 
 
 def parts(size, most):

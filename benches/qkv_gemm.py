@@ -6,10 +6,8 @@ activations once; the three products then stream their weights through one pipel
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernbench import DPPolicy, InputError, bench, part_of
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import itemsize, widen
 
 NAMES = ("q", "k", "v")
 
@@ -50,9 +48,9 @@ def run(torch, *, tokens=256, hidden=512, heads=8, kv_heads=2, head_dim=64, dtyp
 
 def project_tokens(torch, tokens, hidden, widths, dtype):
     """The tokens of one SIP. All SIPs have the same weights."""
-    x = torch.randn((tokens, hidden), dtype, DPPolicy(cube="row_wise"), name="x")
+    x = torch.draw((tokens, hidden), dtype, DPPolicy(cube="row_wise"), name="x")
     weights = [
-        torch.randn((hidden, width), dtype, DPPolicy(pe="column_wise"), name=f"w{name}", seed=i)
+        torch.draw((hidden, width), dtype, DPPolicy(pe="column_wise"), name=f"w{name}", seed=i)
         for i, (name, width) in enumerate(zip(NAMES, widths, strict=True))
     ]
     outs = [
@@ -61,4 +59,4 @@ def project_tokens(torch, tokens, hidden, widths, dtype):
     ]
     torch.launch("project", project, x, *weights, *outs, tokens, hidden, widths, dtype)
     for weight, out in zip(weights, outs, strict=True):
-        torch.expect(out, lambda w=weight: x.initial().astype(np.float32) @ w.initial().astype(np.float32))
+        torch.expect(out, lambda w=weight: widen(x.initial()) @ widen(w.initial()))

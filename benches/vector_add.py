@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kernbench import DPPolicy, InputError, bench, part_of
-from kernbench.dtypes import itemsize
+from kernbench.dtypes import itemsize, widen
 
 
 def add(x_ptr, y_ptr, z_ptr, n, dtype, tl):
@@ -36,8 +34,8 @@ def run(torch, *, n=1 << 20, dtype="f16"):
 def add_part(torch, sip, n, dtype):
     """The elements of one SIP."""
     split = DPPolicy(cube="row_wise", pe="row_wise")
-    x = torch.randn(n, dtype, split, name=f"x{sip}")
-    y = torch.randn(n, dtype, split, name=f"y{sip}")
+    x = torch.draw(n, dtype, split, name=f"x{sip}")
+    y = torch.draw(n, dtype, split, name=f"y{sip}")
     z = torch.empty(n, dtype, split, name=f"z{sip}")
     torch.launch("add", add, x, y, z, n, dtype)
-    torch.expect(z, lambda: x.initial().astype(np.float32) + y.initial().astype(np.float32))
+    torch.expect(z, lambda: widen(x.initial()) + widen(y.initial()))

@@ -73,3 +73,8 @@ def is_float(dtype: str) -> bool:
     """Whether elements are floating-point numbers."""
     bits(dtype)
     return dtype[0] not in "iu"
+
+
+def widen(array: np.ndarray) -> np.ndarray:
+    """An array as references compute with it: floats in f32, integers in their own type, where they wrap as on the device."""
+    return array if array.dtype.kind in "iu" else array.astype(np.float32)

@@ -29,8 +29,10 @@ TINY = [
     ("ccl-allreduce", {"bytes_per_pe": 2000, "n_sips": 2, "dtype": "f32", "buffer_kind": "sram", "algorithm": "ring"}),
     ("gemm-single-pe", {"M": 32, "K": 40, "N": 24}),
     ("gemm-single-pe", {"M": 33, "K": 65, "N": 31, "dtype": "f32"}),
+    ("gemm-single-pe", {"M": 32, "K": 40, "N": 24, "dtype": "i8"}),
     ("gpt3-qkv", {"tokens": 5, "share": 2, "hidden": 96, "heads": 4, "head_dim": 11}),
     ("gpt3-qkv", {"tokens": 33, "share": 1, "hidden": 70, "heads": 1, "head_dim": 3, "stream": True, "dtype": "f32"}),
+    ("gpt3-qkv", {"tokens": 5, "share": 2, "hidden": 96, "heads": 4, "head_dim": 11, "dtype": "i8"}),
     ("matmul-composite", {"M": 64, "K": 64, "N": 64}),
     ("matmul-composite", {"M": 64, "K": 64, "N": 64, "sips": 1, "cubes": 1, "pes": 1}),
     ("matmul-composite", {"M": 1, "K": 1, "N": 1}),
@@ -38,12 +40,14 @@ TINY = [
     ("matmul-composite", {"M": 64, "K": 128, "N": 32, "variant": "load_load"}),
     ("matmul-composite", {"M": 64, "K": 64, "N": 64, "dtype": "bf16"}),
     ("matmul-composite", {"M": 64, "K": 64, "N": 64, "dtype": "f8e4m3"}),
+    ("matmul-composite", {"M": 64, "K": 64, "N": 64, "dtype": "i8"}),
     ("pe-to-pe", {"nbytes": 600, "messages": 9, "slots": 2}),
     ("pe-to-pe", {"nbytes": 4096, "to": "pe", "buffer_kind": "hbm", "dtype": "f32"}),
     ("pe-to-pe", {"nbytes": 100, "messages": 3, "via": "peek", "buffer_kind": "sram"}),
     ("pe-to-pe", {"nbytes": 300, "to": "pe", "via": "store"}),
     ("qkv-gemm", {"tokens": 3, "hidden": 64, "heads": 2, "kv_heads": 1, "head_dim": 16}),
     ("qkv-gemm", {"tokens": 40, "hidden": 100, "heads": 3, "kv_heads": 1, "head_dim": 20}),
+    ("qkv-gemm", {"tokens": 3, "hidden": 64, "heads": 2, "kv_heads": 1, "head_dim": 16, "dtype": "u16"}),
     *[("va-offset-verify", {"rows": 60, "columns": 33, "dtype": dtype}) for dtype in BITS],
     *[
         ("va-offset-verify", {"rows": 3, "columns": 5, "offset": -4, "cube": cube, "pe": pe})
@@ -54,6 +58,7 @@ TINY = [
     ("transformer-block", {"tokens": 2, "hidden": 16, "heads": 1, "mlp": 8, "dtype": "f32"}),
     ("vector-add", {"n": 1000}),
     ("vector-add", {"n": 3, "dtype": "f32"}),
+    ("vector-add", {"n": 1000, "dtype": "u8"}),
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench import DPPolicy, InputError, bench, run
-from kernbench.dtypes import BITS, canonical, is_float, itemsize, name_of, numpy_dtype
+from kernbench.dtypes import BITS, canonical, is_float, itemsize, name_of, numpy_dtype, widen
 
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 SHAPE = (16, 16)
@@ -67,6 +67,14 @@ def test_a_wrong_number_is_found_in_every_type(dtype: str) -> None:
     (mismatch,) = run(typed, "tiny", parameters={"dtype": dtype, "wrong": 2}, verify=True).mismatches
     assert mismatch.startswith("tensor 'total' at [0, 0]: expected ")
     assert mismatch.endswith("256 of 256 elements differ")
+
+
+@pytest.mark.parametrize("dtype", BITS)
+def test_references_compute_in_f32_or_in_the_integers_own_type(dtype: str) -> None:
+    own = numpy_dtype(dtype)
+    wide = widen(np.full(2, 3, own))
+    assert wide.dtype == (np.float32 if is_float(dtype) else own)
+    assert wide.tolist() == [3, 3]
 
 
 def test_narrow_types_take_less_time() -> None:
