@@ -7,13 +7,15 @@ from kernels_jit._jit import inner
 from kernels_jit.entry import awaited, enter
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job
-from kernels_jit.leases import give_back, pass_alone, take_lease
+from kernels_jit.leases import couple, give_back, pass_alone, set_out_fs, take_lease
 from kernels_jit.state import (
+    ALONE_COUNTED,
     DURATIONS,
     EVENTS,
     FLIGHT_ALONE,
     FLIGHT_BASE,
     FLIGHT_CLAIMS,
+    FLIGHT_COUPLED,
     FLIGHT_END,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
@@ -44,9 +46,6 @@ from kernels_jit.state import (
     ROUTE_START,
     ROUTE_TAIL_FS,
     ROUTES,
-    STEP_COLUMNS,
-    STEP_OVERHEAD_FS,
-    STEPS,
 )
 
 _NONE = codes.NONE
@@ -72,17 +71,19 @@ def take_off(m, op, times, job, now):
     m[flight + FLIGHT_ALONE] = 0
     m[flight + FLIGHT_FLITS] = 0
     m[flight + FLIGHT_CLAIMS] = 0
-    start = now + m[m[DURATIONS] + op[row, 7]] + m[route + ROUTE_LEAD_FS]
+    m[flight + FLIGHT_COUPLED] = 0
     if nbytes == 0:
+        start = now + m[m[DURATIONS] + op[row, 7]] + m[route + ROUTE_LEAD_FS]
         land(m, op, times, flight, start + m[route + ROUTE_PROPAGATION_FS])
         return
     flits = (nbytes + m[FLIT_BYTES] - 1) // m[FLIT_BYTES]
-    start += m[m[STEPS] + first * STEP_COLUMNS + STEP_OVERHEAD_FS]
     m[flight + FLIGHT_FLITS] = flits
     m[flight + FLIGHT_LAST_BYTES] = nbytes - (flits - 1) * m[FLIT_BYTES]
-    m[flight + FLIGHT_START_FS] = start
-    if m[HYBRID] == 1 and take_lease(m, op, flight):
+    m[flight + FLIGHT_START_FS] = set_out_fs(m, op, row, now)
+    if m[HYBRID] == 1 and take_lease(m, op, times, flight):
         m[flight + FLIGHT_LATEST_FS] = pass_alone(m, flight)
+        if m[flight + FLIGHT_ALONE] == ALONE_COUNTED:
+            couple(m, op, times, flight)
         land(m, op, times, flight, m[flight + FLIGHT_LATEST_FS])
     else:
         enter(m, op, flight)

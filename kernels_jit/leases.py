@@ -12,21 +12,30 @@ from kernels_jit import codes
 from kernels_jit._jit import inner
 from kernels_jit.alone import fly, has_form
 from kernels_jit.entry import end_step, enter, first_step
+from kernels_jit.heap import schedule
 from kernels_jit.state import (
     ALONE_COUNTED,
     ALONE_NOTED,
+    DURATIONS,
+    EVENTS,
     FLIGHT_ALONE,
     FLIGHT_CLAIMS,
+    FLIGHT_COUPLED,
     FLIGHT_END,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
+    FLIGHT_JOB,
     FLIGHT_LAST_BYTES,
     FLIGHT_LATEST_FS,
+    FLIGHT_OWNER,
     FLIGHT_ROUTE,
     FLIGHT_STAMP,
     FLIGHT_START_FS,
     FLIGHT_STRIPE,
     FLIT_BYTES,
+    JOB_END,
+    JOB_OWNER,
+    JOB_ROW,
     LEASE_COLUMNS,
     LEASE_FLIGHT,
     LEASE_FLITS,
@@ -36,10 +45,16 @@ from kernels_jit.state import (
     LEASE_PASSED,
     LEASES,
     NOW,
+    NOW_KEY,
+    OP_END_FS,
+    OP_ISSUE_FS,
+    OP_START_FS,
     ROUTE_COLUMNS,
     ROUTE_END,
+    ROUTE_LEAD_FS,
     ROUTE_N,
     ROUTE_START,
+    ROUTE_TAIL_FS,
     ROUTES,
     STATION_ALONE,
     STATION_BUSY_FS,
@@ -50,6 +65,7 @@ from kernels_jit.state import (
     STATION_TURN_FS,
     STATION_USERS,
     STEP_COLUMNS,
+    STEP_OVERHEAD_FS,
     STEP_STATION,
     STEP_STRIPES,
     STEPS,
@@ -59,7 +75,7 @@ _NONE = codes.NONE
 
 
 @inner
-def take_lease(m, op, flight):
+def take_lease(m, op, times, flight):
     """Whether a flight has its route to itself and can be done in closed form; if not, it claims its stations."""
     first, end = m[flight + FLIGHT_FIRST], m[flight + FLIGHT_END]
     flits, last_bytes = m[flight + FLIGHT_FLITS], m[flight + FLIGHT_LAST_BYTES]
@@ -70,7 +86,7 @@ def take_lease(m, op, flight):
     if held and (known or has_form(m, first, end, flits, last_bytes)):
         m[lease + LEASE_FLIGHT] = flight
         return True
-    if not claim(m, op, flight) or not has_form(m, first, end, flits, last_bytes):
+    if not claim(m, op, times, flight) or not has_form(m, first, end, flits, last_bytes):
         return False
     let_go(m, flight)
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
@@ -101,6 +117,94 @@ def pass_alone(m, flight):
 
 
 @inner
+def couple(m, op, times, flight):
+    """Do the rows that come next in a flight's job as well, if they are transfers like its own on the same lease.
+
+    Each begins when the one before is complete, and nothing else follows from that: only the last completion is an event.
+    """
+    job = m[flight + FLIGHT_JOB]
+    row = m[job + JOB_ROW]
+    lease = lease_of(m, flight)
+    tail_fs = m[m[ROUTES] + m[flight + FLIGHT_ROUTE] * ROUTE_COLUMNS + ROUTE_TAIL_FS]
+    while row + 1 < m[job + JOB_END] and is_followed(op, row):
+        done = m[flight + FLIGHT_LATEST_FS] + tail_fs
+        times[row, OP_END_FS] = done
+        row += 1
+        times[row, OP_ISSUE_FS] = done
+        times[row, OP_START_FS] = done
+        m[flight + FLIGHT_COUPLED] += 1
+        m[lease + LEASE_PASSED] += m[flight + FLIGHT_FLITS]
+        m[EVENTS] += 1
+        take_row(m, op, flight, row, done)
+        m[flight + FLIGHT_LATEST_FS] = m[flight + FLIGHT_START_FS] + m[lease + LEASE_LANDS_FS]
+
+
+@inner
+def is_followed(op, row):
+    """Whether the next row is the same transfer, to the same server, and nothing follows from arrivals."""
+    return (
+        op[row + 1, 0] == codes.MOVE
+        and op[row + 1, 1] == op[row, 1]
+        and op[row + 1, 2] == op[row, 2]
+        and op[row + 1, 5] == op[row, 5]
+        and op[row, 6] == _NONE
+        and op[row + 1, 6] == _NONE
+    )
+
+
+@inner
+def uncouple(m, op, times, flight):
+    """Of coupled rows, let the one that is under way be the last: what has been put down of later ones is taken back."""
+    job = m[flight + FLIGHT_JOB]
+    last, lease = m[job + JOB_ROW], lease_of(m, flight)
+    row = last - m[flight + FLIGHT_COUPLED]
+    owner = m[flight + FLIGHT_OWNER] - m[flight + FLIGHT_COUPLED]
+    m[flight + FLIGHT_COUPLED] = 0
+    while row < last and is_past(m, times[row, OP_END_FS], (codes.DONE << codes.KIND_SHIFT) | owner):
+        row += 1
+        owner += 1
+    if row == last:
+        return
+    done = times[row, OP_END_FS]
+    times[row, OP_END_FS] = _NONE
+    for later in range(row + 1, last + 1):
+        times[later, OP_ISSUE_FS] = _NONE
+        times[later, OP_START_FS] = _NONE
+        times[later, OP_END_FS] = _NONE
+    m[lease + LEASE_PASSED] -= (last - row) * m[flight + FLIGHT_FLITS]
+    m[EVENTS] -= last - row
+    take_row(m, op, flight, row, times[row, OP_START_FS])
+    m[flight + FLIGHT_LATEST_FS] = m[flight + FLIGHT_START_FS] + m[lease + LEASE_LANDS_FS]
+    m[flight + FLIGHT_STAMP] += 1
+    schedule(m, done, (codes.DONE << codes.KIND_SHIFT) | owner, m[flight + FLIGHT_STAMP], flight)
+
+
+@inner
+def is_past(m, time, key):
+    """Whether an event of that time and key has been done before the one under way."""
+    return time < m[NOW] or (time == m[NOW] and key < m[NOW_KEY])
+
+
+@inner
+def take_row(m, op, flight, row, begun):
+    """Let a flight be that of a row of its job that began at a time."""
+    job = m[flight + FLIGHT_JOB]
+    m[job + JOB_OWNER] += row - m[job + JOB_ROW]
+    m[job + JOB_ROW] = row
+    m[flight + FLIGHT_OWNER] = m[job + JOB_OWNER]
+    m[flight + FLIGHT_STRIPE] = op[row, 3]
+    m[flight + FLIGHT_START_FS] = set_out_fs(m, op, row, begun)
+
+
+@inner
+def set_out_fs(m, op, row, begun):
+    """When the flits of a row that began at a time stand before their first station."""
+    route = m[ROUTES] + op[row, 1] * ROUTE_COLUMNS
+    overhead = m[m[STEPS] + m[route + ROUTE_START] * STEP_COLUMNS + STEP_OVERHEAD_FS]
+    return begun + m[m[DURATIONS] + op[row, 7]] + m[route + ROUTE_LEAD_FS] + overhead
+
+
+@inner
 def is_even(m, first, end, flits, last_bytes):
     """Whether a passage leaves the same at all channels of a striped memory, and its last flit as much as any."""
     if last_bytes != m[FLIT_BYTES]:
@@ -112,7 +216,7 @@ def is_even(m, first, end, flits, last_bytes):
 
 
 @inner
-def claim(m, op, flight):
+def claim(m, op, times, flight):
     """Enter a flight's stations as in use; answers whether it has them to itself. Leases that others have there end.
 
     The channels of a striped memory are always used together: the first stands for all.
@@ -121,7 +225,7 @@ def claim(m, op, flight):
     for at in range(first_step(m, flight), end_step(m, flight), STEP_COLUMNS):
         station = m[at + STEP_STATION]
         if m[station + STATION_ALONE] != _NONE:
-            end_lease(m, op, m[station + STATION_ALONE])
+            end_lease(m, op, times, m[station + STATION_ALONE])
         m[station + STATION_USERS] += 1
         if m[station + STATION_USERS] > 1 or m[station + STATION_TURN_FS] > 0:
             free = False
@@ -153,7 +257,7 @@ def give_back(m, flight):
 
 
 @inner
-def end_lease(m, op, number):
+def end_lease(m, op, times, number):
     """A route is not one flight's alone any longer; one that is under way there goes on as flits.
 
     It enters the network as it stood at its start: nobody has touched its stations since, so what the network then makes
@@ -161,6 +265,8 @@ def end_lease(m, op, number):
     """
     lease = m[LEASES] + number * LEASE_COLUMNS
     flight = m[lease + LEASE_FLIGHT]
+    if flight != _NONE and m[flight + FLIGHT_COUPLED] > 0:
+        uncouple(m, op, times, flight)
     under_way = flight != _NONE and m[flight + FLIGHT_LATEST_FS] > m[NOW]
     m[lease + LEASE_HELD], m[lease + LEASE_FLIGHT] = 0, _NONE
     for at in range(route_start(m, number), route_end(m, number), STEP_COLUMNS):

@@ -28,6 +28,7 @@ from kernels_jit.state import (
     JOB_ROW,
     NEVER,
     NOW,
+    NOW_KEY,
     RESUME,
 )
 from kernels_jit.threads import run_thread, short
@@ -81,7 +82,7 @@ def do_event(m, op, times):
     kind = key >> codes.KIND_SHIFT
     if kind <= codes.DONE and m[data + FLIGHT_STAMP] != index:
         return codes.IDLE
-    m[NOW] = now
+    m[NOW], m[NOW_KEY] = now, key
     m[EVENTS] += 1
     if kind == codes.WAKE:
         return run_thread(m, op, times, data, now)

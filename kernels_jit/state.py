@@ -39,6 +39,7 @@ THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
 AHEAD_FS = 30  # the most that any station may look ahead
 SLACK_FS = 52  # how far beyond the horizon a station may serve what came before it
+NOW_KEY = 55  # key of the event under way
 ROUTE_N = 53  # of the routes that have leases
 SWEEP_FS = 51  # horizon of a sweep that was interrupted, or NONE
 # Why a sweep stopped: see `network.serve`.
@@ -122,6 +123,7 @@ FLIGHT_END = 16  # first step after its route
 FLIGHT_CLAIMS = 17  # 1: its stations count it as a user
 FLIGHT_SIZE = 18  # words of this row, gates and source entries included
 FLIGHT_SOURCES = 19  # where its source entries stand
+FLIGHT_COUPLED = 20  # rows of its job before this one that it has done in one go
 FLIGHT_HOPS = 24
 FLIGHT_ALIGN = 8  # flights stand at multiples of this
 

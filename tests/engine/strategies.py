@@ -55,7 +55,8 @@ def _plan(draw, program):
         for server in servers:
             if server == NONE or draw(st.booleans()):
                 route, nbytes, more = _move(draw, program, st.just(NONE), st.just(server))
-                rows.append((Op.MOVE, route, nbytes, more["stripe"], NONE, server, NONE, more["lead"]))
+                row = (Op.MOVE, route, nbytes, more["stripe"], NONE, server, NONE, more["lead"])
+                rows.extend([row] * draw(st.sampled_from([1, 1, 2, 4])))
             else:
                 rows.append((Op.EXEC, server, program.duration(("fs", draw(times))), NONE, 0, 0, 0, 0))
         starts.append(len(rows))
