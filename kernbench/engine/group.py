@@ -118,11 +118,6 @@ class Group:
 
     def _run(self, first: int, weights: Weights) -> Iterator[Runs]:
         memory = self._memory
-        grow = {
-            codes.GROW_HEAP: memory.grow_heap,
-            codes.GROW_JOB: memory.grow_jobs,
-            codes.GROW_FLIGHT: memory.grow_flights,
-        }
         word, column, values = self._list_words(weights)
         words = np.empty_like(memory.used)
         found = np.zeros((len(values), FOUND_COLUMNS), np.int64)
@@ -132,8 +127,8 @@ class Group:
             arrays = values, words, self._times, self._pool, found
             status, end, self._pool = run_points(common, *arrays, done, begun, _EVENTS_A_CALL)
             begun = int(status == codes.MORE)
-            if status in grow:
-                grow[status]()
+            if status not in (codes.IDLE, codes.MORE):
+                memory.grow(status)
                 words = np.empty_like(memory.used)
             if end > done:
                 here = slice(done, end)

@@ -123,6 +123,14 @@ class Memory:
         self._fit(at.HEAP, size * at.HEAP_COLUMNS)
         self.words[at.HEAP_SIZE] = size
 
+    def grow(self, status: int) -> None:
+        """Enlarge the pool that the loop, by the status with which it came back, has found full."""
+        {
+            codes.GROW_HEAP: self.grow_heap,
+            codes.GROW_JOB: self.grow_jobs,
+            codes.GROW_FLIGHT: self.grow_flights,
+        }[status]()
+
     def _chain(self, start: int, rows: int, step: int, link: int, first: int, count: int) -> None:
         """Put fresh rows into a chain of free ones, the lowest first."""
         places = start + step * np.arange(rows)

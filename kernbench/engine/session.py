@@ -79,11 +79,6 @@ class Session:
         from kernels_jit.loop import run
 
         self._load()
-        grow = {
-            codes.GROW_HEAP: self._memory.grow_heap,
-            codes.GROW_JOB: self._memory.grow_jobs,
-            codes.GROW_FLIGHT: self._memory.grow_flights,
-        }
         while True:
             begun = perf_counter()
             status, self._pool = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
@@ -100,7 +95,7 @@ class Session:
                     on_ask(int(self._memory.words[at.ASKING]), self.now_fs)
                     self._load()
             else:
-                grow[status]()
+                self._memory.grow(status)
 
     def lay(self) -> tuple[Memory, NetworkBuilder]:
         """Bring the program into the loop's memory and do not run it: see `group`."""
