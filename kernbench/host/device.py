@@ -48,7 +48,7 @@ class Device:
         self._tables_told = 0
         self._watchers: set[int] = set()  # threads of queues that may wait for ever
         self.ipcq = self._make_queues()  # how PEs reach their neighbours, unless a launch brings other queues
-        self._kernels = Kernels(self.program, self.memory, lambda: self.session.now_fs, live)
+        self._kernels = Kernels(self.program, self.memory, live)
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
         self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: to be unmapped

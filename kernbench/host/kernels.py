@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 
 class Kernels:
-    """Those of one device; `now_fs` is asked when a kernel begins while the machine stands still."""
+    """Those of one device."""
 
-    def __init__(self, program: Program, memory: DeviceMemory, now_fs: Callable[[], int], live: bool) -> None:
-        self.program, self.memory, self.now_fs, self.live = program, memory, now_fs, live
-        self.steps: dict[int, Callable[[int], None]] = {}  # by PE thread: goes on at a time
+    def __init__(self, program: Program, memory: DeviceMemory, live: bool) -> None:
+        self.program, self.memory, self.live = program, memory, live
+        self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: goes on
         self.outlines: dict[Any, Outline] = {}  # of composites, which PEs share
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
         """What runs a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
         return PeRun(self, message, kernel, home, queues)
 
-    def answer(self, thread: int, now_fs: int) -> None:
+    def answer(self, thread: int, now_fs: int) -> None:  # noqa: ARG002
         """Let go on who asks: a kernel, or a host thread that has something for memory."""
         step = self.steps.get(thread)
         if step is None:
             self.memory.answer(thread)
         else:
-            step(now_fs)
+            step()
 
 
 class PeRun:
@@ -67,11 +67,11 @@ class PeRun:
         running = SteppedKernel(pe, self._kernel, args, name=name, live=kernels.live)
         if kernels.live:
             thread.ask()
-        elif not launch.attempt(lambda: running.resume(kernels.now_fs()), complete):
+        elif not launch.attempt(running.resume, complete):
             return
 
-        def step(now_fs: int) -> None:
-            if not launch.attempt(lambda: running.resume(now_fs), complete):
+        def step() -> None:
+            if not launch.attempt(running.resume, complete):
                 del kernels.steps[thread.id]
 
         kernels.steps[thread.id] = step

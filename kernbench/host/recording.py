@@ -20,7 +20,6 @@ from kernbench.host import measure
 from kernbench.host.context import RuntimeContext
 from kernbench.host.device import Device
 from kernbench.host.tally import Tally
-from kernbench.machine.origins import find_origins
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +59,7 @@ class RecordedGroup:
 
     def __init__(self, recording: Recording, mode: str = "hybrid") -> None:
         self._program = recording.program
-        self._origins = find_origins(recording.program.machine)
+        self._origins = recording.program.machine.origins()
         self._group = Group(recording.program, mode)
         self._tally = Tally(recording.program, recording.launches)
 
@@ -79,6 +78,7 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
     """Record a bench; None if what it issues may depend on what it finds, or if it fails."""
     if bench.live:
         return None
+    machine.origins()  # known before anything is watched: who asks for it looks at no figure
     watched = copy(machine)
     figures = watched.figures = _Watched(machine.figures)
     device = _Recorder(watched)
@@ -157,6 +157,6 @@ class _Watched(Mapping[str, float]):
 
     def fields(self, machine: Machine) -> frozenset[str]:
         """The fields looked at, among those that machines may differ in."""
-        origins = find_origins(machine)
+        origins = machine.origins()
         behind = {name: origin.field for name, origin in origins.figures.items()}
         return frozenset(behind.get(name, name) for name in self._looked_at) & origins.fields

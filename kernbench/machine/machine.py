@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernbench.machine.graph import Csr
     from kernbench.machine.intents import Intent
     from kernbench.machine.mesh_places import MeshShape
+    from kernbench.machine.origins import Origins
     from kernbench.machine.places import Places, Shape
     from kernbench.machine.routes import Routing
 
@@ -83,6 +84,7 @@ class Machine:
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
+    _origins: Origins | None = field(init=False, repr=False, default=None)
     _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict)
     _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
 
@@ -105,6 +107,14 @@ class Machine:
     def edge_count(self) -> int:
         """How many directed links; stations from this number on are memory channels."""
         return len(self.edge_src)
+
+    def origins(self) -> Origins:
+        """From which field of the topology each time comes; kept, and the same for machines that differ in such fields."""
+        from kernbench.machine.origins import find_origins
+
+        if self._origins is None:
+            self._origins = find_origins(self)
+        return self._origins
 
     def csr(self, intent: Intent) -> Csr:
         """The adjacency graph of an intent as rows of outgoing edges; kept."""

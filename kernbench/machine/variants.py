@@ -22,11 +22,11 @@ from pydantic import ValidationError
 from kernbench import library
 from kernbench.machine.load import compile_machine, load_machine, load_spec
 from kernbench.machine.machine import Machine
-from kernbench.machine.origins import Origin, find_origins
+from kernbench.machine.origins import Origin
 from kernbench.spec.model import Model
 from kernbench.spec.topology import override
 
-_OWN = {"digest", "costs", "places", "routing", "node_id", "server_id", "_csr", "_weights"}  # not compared
+_OWN = {"digest", "costs", "places", "routing", "node_id", "server_id", "_origins", "_csr", "_weights"}  # not compared
 
 
 class Variants:
@@ -39,7 +39,7 @@ class Variants:
         self.base = load_machine(topology, structure)
         self._path, self._structure = library.find("topology", topology), dict(structure)
         self._spec: Any = load_spec(self._path, self._structure)
-        self._origins = find_origins(self.base)
+        self._origins = self.base.origins()
         self._proved: set[str] = set()
         self._refuted: set[str] = set()
 

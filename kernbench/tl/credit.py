@@ -32,6 +32,10 @@ def credit_terms(machine: Machine, source: int, target: int, nbytes: int) -> tup
 
 def _byte(machine: Machine, edge: int) -> tuple[str, float]:
     """The time of a byte on a link, as an amount of a figure."""
+    origins = machine.origins()
+    at = int(origins.service[edge])
+    if at >= 0 and (field := origins.known[at].field) in machine.figures:
+        return f"{field.removesuffix('.gbs')}.byte", 1 / (origins.known[at].factor or 1)
     kinds = machine.node_kind
     field = link_field(kinds[machine.edge_src[edge]], kinds[machine.edge_dst[edge]])
     if field is None or field not in machine.figures:
@@ -41,5 +45,9 @@ def _byte(machine: Machine, edge: int) -> tuple[str, float]:
 
 def _overhead(machine: Machine, node: int) -> tuple[str, float]:
     """The overhead of a node, as an amount of a figure."""
+    origins = machine.origins()
+    at = int(origins.node[node])
+    if at >= 0 and (figure := origins.known[at].field.removesuffix("_ns")) in machine.figures:
+        return figure, 1
     figure, overhead_fs = f"{part_of_node(machine.node_kind[node])}.overhead", int(machine.node_overhead_fs[node])
     return (figure, 1) if machine.figures.get(figure) == overhead_fs else ("ns", overhead_fs / FS_PER_NS)

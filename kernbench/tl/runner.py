@@ -49,14 +49,12 @@ class SteppedKernel:
         def pause() -> None:
             self._greenlet.parent.switch()  # type: ignore[union-attr]
 
-        self.now_fs = 0  # when it was resumed
         self._current = getcurrent
         self._context = _make_context(pe, (LiveLowering if live else Lowering)(pe, pause))
         self._greenlet = greenlet(lambda: _call(pe, self._context, fn, args, name))
 
-    def resume(self, now_fs: int) -> bool:
+    def resume(self) -> bool:
         """Run the kernel on; returns whether it has asked for more. Errors: KernelError as `record_kernel`."""
-        self.now_fs = now_fs
         self._greenlet.parent = self._current()
         former = exchange_active(self._context)
         try:

@@ -131,6 +131,11 @@ def test_a_recording_knows_which_figures_decided_it():
     assert recorded(looks, Variants("tiny", {}).base).looked_at == {"noc.gbs", "pe_tcm.read_gbs"}
 
 
+def test_credits_of_messages_look_at_no_figure():
+    recording = recorded("ccl-allreduce", Variants("tiny", {}).base, **BENCHES["ccl-allreduce"])
+    assert recording.looked_at == frozenset()
+
+
 def test_a_deadlock_is_an_error_of_each_run():
     @bench("stuck", "of a test")
     def stuck(torch):

@@ -28,7 +28,7 @@ def moved(machine, factor=1.37):
 def look(machine):
     """Everything about a machine that can be compared."""
     kept = {f.name: getattr(machine, f.name) for f in fields(Machine)}
-    for name in ("digest", "costs", "places", "routing", "node_id", "server_id", "_csr", "_weights"):
+    for name in ("digest", "costs", "places", "routing", "node_id", "server_id", "_origins", "_csr", "_weights"):
         del kept[name]
     stations = kept.pop("stations")._asdict()
     arrays = {name: value for name, value in kept.items() if isinstance(value, np.ndarray)}

@@ -98,8 +98,8 @@ class Mesh:
             if self.live:
                 pe.thread.ask()
             else:
-                self._step(pe, stepped, 0)
-        self.session.run(lambda thread, now_fs: self._step(*running[thread], now_fs))
+                self._step(pe, stepped)
+        self.session.run(lambda thread, now_fs: self._step(*running[thread]))
         self.session.check_finished(exclude=self.ipcq.watchers)
         if not self.live:
             of_thread = {pe.thread.id: self.memory[where] for where, pe in self.pes.items()}
@@ -107,8 +107,8 @@ class Mesh:
             replay.advance(self.session.op_issue_fs, self.session.op_end_fs)
         return [self._end(where) for where in kernels]
 
-    def _step(self, pe, stepped, now_fs):
-        if not stepped.resume(now_fs):
+    def _step(self, pe, stepped):
+        if not stepped.resume():
             pe.thread.mark(self.program.tag("end"))
 
     def _end(self, where):

@@ -161,22 +161,21 @@ def test_a_load_sees_memory_as_it_is_when_it_completes():
     running = {0: SteppedKernel(rig.pe, reader), 1: SteppedKernel(other, writer)}
     rig.thread.ask()
     other.thread.ask()
-    rig.simulate(lambda thread, now_fs: running[thread].resume(now_fs))
+    rig.simulate(lambda thread, now_fs: running[thread].resume())
     assert seen == [1, 1]  # the store is issued at 6 ns, the first load completes at 11.5 ns
 
 
 def test_resume_says_whether_there_is_more():
     rig = Rig()
     running = SteppedKernel(rig.pe, lambda *, tl: tl.load(A, (4,)))
-    assert running.resume(0) is True
-    assert running.resume(1) is False
-    assert running.now_fs == 1
+    assert running.resume() is True
+    assert running.resume() is False
 
 
 def test_the_active_context_is_put_back():
     rig = Rig()
     running = SteppedKernel(rig.pe, attention, (A, B, C))
-    running.resume(0)
+    running.resume()
     assert find_active() is None
     record_kernel(Rig().pe, empty, (A, B, C))
     assert find_active() is None
@@ -204,7 +203,7 @@ def test_kernels_that_take_turns_compute_each_in_its_own_context():
 
     def resume(thread, now_fs):
         turns.append(thread)
-        running[thread].resume(now_fs)
+        running[thread].resume()
 
     rig.thread.ask()
     other.thread.ask()
