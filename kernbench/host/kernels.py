@@ -90,6 +90,7 @@ class PeRun:
             thread=thread,
             machine=kernels.program.machine,
             place=place,
+            locate=seen.locate,
             translate=seen.translate,
             translate_many=seen.translate_many,
             lookups=self._addresses.lookups,

@@ -60,22 +60,27 @@ class PageMap:
         page_map._chunks, page_map._firsts, page_map._lasts = self._chunks, self._firsts, self._lasts
         return page_map
 
+    def locate(self, va: int, nbytes: int) -> Segment | None:
+        """The piece of physical memory behind a virtual range; None if it is not mapped, or not in one region."""
+        start, end, node, offset = self._latest
+        if start <= va and va + nbytes <= end:
+            return node, offset + va - start, nbytes
+        at = bisect_right(self._firsts, va) - 1
+        if at >= 0:
+            chunk = self._chunks[at]
+            self._latest = start, end, node, offset = chunk.rows[bisect_right(chunk.starts, va) - 1]
+            if va + nbytes <= end:
+                return node, offset + va - start, nbytes
+        return None
+
     def translate(self, va: int, nbytes: int) -> list[Segment]:
         """The pieces of physical memory behind a virtual range, in its order.
 
         Errors: AddressError when a part of the range is neither mapped nor the physical address of a memory, or only a
         part is mapped.
         """
-        start, end, node, offset = self._latest
-        if start <= va and va + nbytes <= end:
-            return [(node, offset + va - start, nbytes)]
-        at = bisect_right(self._firsts, va) - 1
-        if at >= 0:
-            chunk = self._chunks[at]
-            self._latest = start, end, node, offset = chunk.rows[bisect_right(chunk.starts, va) - 1]
-            if va + nbytes <= end:
-                return [(node, offset + va - start, nbytes)]
-        return self._pieces(int(va), nbytes)
+        found = self.locate(va, nbytes)
+        return self._pieces(int(va), nbytes) if found is None else [found]
 
     def translate_many(self, va: np.ndarray, nbytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """int64[n] node and int64[n] offset of many ranges; node ABSENT where a range is not one piece of memory."""

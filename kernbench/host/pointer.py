@@ -92,6 +92,11 @@ class PhysicalMap:
         self._memories = memories
         self._starts, self._ends = np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1])
 
+    def locate(self, pa: int, nbytes: int) -> Segment | None:
+        """The piece of memory behind a range; None if that is more than one. Errors: AddressError."""
+        found = self.translate(pa, nbytes)
+        return found[0] if len(found) == 1 else None
+
     def translate(self, pa: int, nbytes: int) -> list[Segment]:
         """The pieces of memory behind a range, in its order. Errors: AddressError."""
         pa, end = int(pa), int(pa) + nbytes

@@ -21,6 +21,7 @@ import numpy as np
 from kernbench.program.code import Code
 from kernbench.program.column import Column
 from kernbench.program.ops import GE, NONE, ROW_WIDTH
+from kernbench.program.pattern import Pattern, spell_out
 from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 ZERO = 0  # the duration of nothing
+_MOST_STAGES = 1 << 16  # of pending plans of patterns: what a cache holds
 
 
 def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
@@ -172,6 +174,8 @@ class Program:
         self._singles: list[int] = []  # rows of pending plans of one token, flat
         self._single_tags: list[int] = []
         self._single_stages: list[int] = []  # of each
+        self._alike: list[tuple[Pattern, tuple[int, ...]]] = []  # pending plans of patterns
+        self._alike_stages = 0
 
     def on(self, machine: Machine) -> Program:
         """This program on a machine that differs in figures alone: the same rows, other durations.
@@ -226,27 +230,35 @@ class Program:
         A token walks its own stages in order. All tokens of a plan begin on the same server, which serves them in order.
         A token whose next stage is on the server it holds keeps it. Counters of stage rows are NONE.
         """
-        self._flush_singles()
-        at = self._append(rows, tags, NONE)
-        offsets = at + np.asarray(token_start, np.int64)
-        self._token_start.append(offsets[:-1])
-        self._token_end.append(offsets[1:])
-        self._plan_start.append([self._token_start.n])
-        self.plan_rows.append(at)
+        self._flush_plans()
+        self._append_plans(rows, tags, np.asarray(token_start, np.int64), np.array([0, len(token_start) - 1]))
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
     def token(self, rows: tuple[int, ...], tags: tuple[int, ...], note: Mapping[str, Any]) -> int:
         """A plan of one token, its stages written out flat: cheaper than `plan`, and in the op table with the next flush."""
+        if self._alike:
+            self._flush_plans()
         self._singles += rows
         self._single_tags += tags
         self._single_stages.append(len(tags))
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
+    def plan_like(self, pattern: Pattern, own: tuple[int, ...], note: Mapping[str, Any]) -> int:
+        """A plan of a pattern, with numbers of its own: cheaper than `plan`, and in the op table with the next flush."""
+        if self._singles:
+            self._flush_plans()
+        self._alike.append((pattern, own))
+        self._alike_stages += len(pattern.rows)
+        self.plan_notes.append(note)
+        if self._alike_stages >= _MOST_STAGES:
+            self._flush_plans()
+        return len(self.plan_notes) - 1
+
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
-        self._flush_singles()
+        self._flush_plans()
         chunks = []
         self._dirty.sort(key=attrgetter("id"))
         for thread in self._dirty:
@@ -259,19 +271,29 @@ class Program:
         self._dirty.clear()
         return chunks
 
-    def _flush_singles(self) -> None:
-        """Move pending plans of one token into the tables."""
+    def _flush_plans(self) -> None:
+        """Move pending plans into the tables; they are of one sort at a time."""
         if self._singles:
-            at = self._append(np.array(self._singles, np.int64).reshape(-1, ROW_WIDTH), self._single_tags, NONE)
-            end = at + np.cumsum(self._single_stages)
-            start = end - self._single_stages
-            first = self._token_start.append(start)
-            self._token_end.append(end)
-            self._plan_start.append(np.arange(first, first + len(start)) + 1)
-            self.plan_rows += start.tolist()
+            rows = np.array(self._singles, np.int64).reshape(-1, ROW_WIDTH)
+            stages = np.cumsum([0, *self._single_stages])
+            self._append_plans(rows, self._single_tags, stages, np.arange(len(stages)))
             self._singles.clear()
             self._single_tags.clear()
             self._single_stages.clear()
+        if self._alike:
+            self._append_plans(*spell_out(self._alike))
+            self._alike.clear()
+            self._alike_stages = 0
+
+    def _append_plans(
+        self, rows: np.ndarray, tags: np.ndarray | list[int], token_start: np.ndarray, plan_start: np.ndarray
+    ) -> None:
+        """Plans one after the other: int64[token + 1] offsets into the rows, int64[plan + 1] into the tokens."""
+        offsets = self._append(rows, tags, NONE) + token_start
+        first = self._token_start.append(offsets[:-1])
+        self._token_end.append(offsets[1:])
+        self._plan_start.append(first + plan_start[1:])
+        self.plan_rows += offsets[plan_start[:-1]].tolist()
 
     def _append(self, rows: np.ndarray, tags: np.ndarray | list[int], owner: int) -> int:
         self._op_tag.append(tags)

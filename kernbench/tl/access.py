@@ -39,6 +39,15 @@ class Access:
         self._burst_bytes = int(pe.machine.figures["hbm.burst_bytes"])
         self._memories: dict[int, tuple[int, int]] = {}  # by node: route, channels
 
+    def locate(self, va: int, nbytes: int) -> tuple[int, int, int] | None:
+        """(route, offset in the memory, its channels) of a range that is in one piece of a tensor, else None."""
+        found = self._pe.locate(va, nbytes)
+        if found is None:
+            return None
+        node, offset, _ = found
+        route, stripes = self._memories.get(node) or self._memory(node)
+        return route, offset, stripes
+
     def find(self, va: int, nbytes: int) -> list[tuple[int, int, int]]:
         """(route, bytes, stripe) of each transfer of a range."""
         found = []

@@ -7,6 +7,7 @@ kernel may make a million calls.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -19,7 +20,8 @@ from kernbench.tl.errors import fail
 from kernbench.tl.exchange import Exchange, Rows
 from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.kind import kind_of
-from kernbench.tl.plan import build_plan
+from kernbench.tl.outline import SERVERS
+from kernbench.tl.plan import add_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from kernbench.tl.pe import PeContext
     from kernbench.tl.watch import Pause
 
+_SERVERS_OF = attrgetter(*SERVERS)
 _EXEC, _MOVE, _WAIT = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)  # plain ints: an enum's attribute costs a lookup
 
 
@@ -41,9 +44,11 @@ class Lowering:
         self.thread = pe.thread
         self.tag, self.costs = program.tag, pe.machine.costs
         self.tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
-        self.reads, self.writes = Access(pe, write=False), Access(pe, write=True)
+        self.burst_bytes = int(figures["hbm.burst_bytes"])
+        self._reads, self._writes = Access(pe, write=False), Access(pe, write=True)
         self.fetch_tag, self.store_tag = program.tag("fetch", "memory"), program.tag("store", "memory")
         self.lead = program.duration(("pe_mmu.tlb", pe.lookups), ("pe_dma.overhead", 1))
+        self.servers = (*_SERVERS_OF(place), self.lead)
         self._read_channel = (place.dma_read, program.tag("dma_read", "memory"))
         self._write_channel = (place.dma_write, program.tag("dma_write", "memory"))
         self._dispatch_tag = program.tag("dispatch", "control")
@@ -79,7 +84,7 @@ class Lowering:
     def composite(self, completion: CompletionHandle, /) -> None:
         """Scheduler, then all tokens of the plan start."""
         program, note = self.pe.program, completion.note
-        plan = program.plan(*build_plan(completion, self), note)
+        plan = add_plan(completion, self)
         self._composites += 1
         completion.counter = program.counter(f"the end of composite {self._composites} of {self.pe.path}")
         self.thread.extend(*self._schedule)
@@ -135,9 +140,9 @@ class Lowering:
 
     # For plans
 
-    def channel(self, write: bool) -> tuple[int, int]:
-        """The server and the tag of the DMA channel."""
-        return self._write_channel if write else self._read_channel
+    def access(self, write: bool) -> Access:
+        """The way to memory, or from there."""
+        return self._writes if write else self._reads
 
     def durations(self, cost: Callable[..., Terms], *columns: np.ndarray) -> np.ndarray:
         """int64[n] the program's durations of what each row of the columns costs; like rows are asked for once."""
@@ -148,7 +153,7 @@ class Lowering:
         """Rows, then the transfers of a range, waited for; the note is that of the transfer, or of the wait for several."""
         server, tag = self._write_channel if write else self._read_channel
         rows, tags = before
-        transfers = (self.writes if write else self.reads).find(va, nbytes)
+        transfers = self.access(write).find(va, nbytes)
         for route, size, stripe in transfers:
             rows = (*rows, _MOVE, route, size, stripe, self._done, server, NONE, self.lead)
             tags = (*tags, tag)

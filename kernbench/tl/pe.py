@@ -27,6 +27,12 @@ class Translate(Protocol):
     def __call__(self, va: int, nbytes: int, /) -> list[tuple[int, int, int]]: ...
 
 
+class Locate(Protocol):
+    """(memory node, offset in that memory, bytes) of a virtual range in one piece of a tensor; None for any other."""
+
+    def __call__(self, va: int, nbytes: int, /) -> tuple[int, int, int] | None: ...
+
+
 class TranslateMany(Protocol):
     """int64[n] memory node, int64[n] offset in that memory; node -1 where an access lies not wholly in one mapping."""
 
@@ -49,6 +55,7 @@ class PeContext:
     thread: Thread
     machine: Machine
     place: PePlace
+    locate: Locate
     translate: Translate
     translate_many: TranslateMany
     lookups: int = 1  # in the MMU, before each access of a DMA

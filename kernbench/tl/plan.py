@@ -1,54 +1,73 @@
-"""The tile plan of a composite as rows of a program, built whole arrays at a time.
+"""The tile plan of a composite: the pattern that it shares with those of other PEs, and the numbers of its own.
 
 A tile is one DMA transfer of its bytes at the address of its first element: a documented simplification, since the rows
-of a tile of a wider matrix lie apart. A tile that straddles two memories is one transfer each, on one hold of the channel.
+of a tile of a wider matrix lie apart. A tile that straddles two memories is one transfer each, on one hold of the channel;
+only a plan with operands in several memories can have such, and is written out by itself.
 Operands of an epilogue are in TCM and cost no fetch of their own.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kernbench.dtypes import itemsize
-from kernbench.program.ops import NONE, Op
 from kernbench.tl.outline import find_outline
-from kernbench.tl.stages import Stages
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.lower import Lowering
-    from kernbench.tl.outline import Jobs, Moves
+    from kernbench.tl.outline import Moves, Outline
 
 
-def build_plan(completion: CompletionHandle, low: Lowering) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags of a composite on a lowering's PE."""
+class _Streamed(NamedTuple):
+    """A tensor whose tiles are moved."""
+
+    moves: Moves
+    va: int
+    nbytes: int
+    write: bool
+
+
+def add_plan(completion: CompletionHandle, low: Lowering) -> int:
+    """The plan of a composite on a lowering's PE, added to its program. Errors: AddressError."""
     note = completion.note
     tensors = completion.inputs[: len(note.tensors)]
     outline = find_outline(note, tensors, low)
-    stages = Stages(outline.token_count)
-    _add_jobs(stages, low, outline.before)
-    for tensor, moves in zip(tensors, outline.reads, strict=False):
-        if moves is not None:
-            _add_moves(stages, low, moves, tensor.addr, tensor.nbytes, write=False)
-    _add_jobs(stages, low, outline.after)
-    if note.out_va is not None:
-        _add_moves(stages, low, outline.writes, note.out_va, prod(note.shape) * itemsize(note.dtype), write=True)
-    return stages.lay_out()
+    streamed = [
+        _Streamed(moves, tensor.addr, tensor.nbytes, False)
+        for tensor, moves in zip(tensors, outline.reads, strict=False)
+        if moves is not None
+    ]
+    if outline.writes is not None and note.out_va is not None:
+        streamed.append(_Streamed(outline.writes, note.out_va, prod(note.shape) * itemsize(note.dtype), True))
+    own = low.servers
+    for tensor in streamed:
+        place = low.access(tensor.write).locate(tensor.va, tensor.nbytes)
+        if place is None:
+            return low.pe.program.plan(*_spell_out(outline, streamed, low), note)
+        own += place
+    return low.pe.program.plan_like(outline.pattern, own, note)
 
 
-def _add_jobs(stages: Stages, low: Lowering, jobs: tuple[Jobs, ...]) -> None:
-    for tokens, tag, server, durations in jobs:
-        stages.add(tokens, tag, Op.EXEC, getattr(low.pe.place, server), durations, NONE)
-
-
-def _add_moves(stages: Stages, low: Lowering, moves: Moves, va: int, nbytes: int, *, write: bool) -> None:
-    """The transfers of tiles of a tensor that is at `va`."""
-    low.pe.translate(va, nbytes)  # a tile may miss the end of what is there, the whole does not
-    transfers = (low.writes if write else low.reads).find_many(va + moves.start_bytes, moves.tile_bytes)
-    place, which = transfers.expand(moves.tiles)
-    hold, tag = low.channel(write)
-    route, size, stripe = transfers.route[which], transfers.nbytes[which], transfers.stripe[which]
-    stages.add(moves.tokens[place], tag, Op.MOVE, route, size, stripe, NONE, hold, NONE, low.lead)
+def _spell_out(outline: Outline, streamed: list[_Streamed], low: Lowering) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags, each tensor wherever its tiles are."""
+    pattern = outline.pattern
+    found = []
+    for tensor in streamed:
+        low.pe.translate(tensor.va, tensor.nbytes)  # a tile may miss the end of what is there, the whole does not
+        start = tensor.va + tensor.moves.start_bytes
+        found.append(low.access(tensor.write).find_many(start, tensor.moves.tile_bytes))
+    counts = np.ones(len(pattern.rows), np.int64)
+    for tensor, transfers in zip(streamed, found, strict=True):
+        counts[tensor.moves.stages] = np.diff(transfers.start)[tensor.moves.tiles]
+    start = np.concatenate([[0], np.cumsum(counts)])
+    unplaced = (*low.servers, *[0, 0, 1] * len(streamed))
+    rows = np.repeat(pattern.fill(np.array([unplaced]))[0], counts, axis=0)
+    for tensor, transfers in zip(streamed, found, strict=True):
+        place, which = transfers.expand(tensor.moves.tiles)
+        at = start[tensor.moves.stages][place] + which - transfers.start[tensor.moves.tiles][place]
+        rows[at, 1:4] = np.column_stack([transfers.route, transfers.nbytes, transfers.stripe])[which]
+    return rows, start[pattern.token_start], np.repeat(pattern.tags, counts)

@@ -112,6 +112,8 @@ def test_equals_a_map_of_single_bytes(writes: list[list[tuple[int, int]]], reads
                 page.translate(va, nbytes)
             continue
         assert [(n, o + i) for n, o, size in page.translate(va, nbytes) for i in range(size)] == expected
+        one = page.translate(va, nbytes) if expected[0][0] != 99 else []
+        assert page.locate(va, nbytes) == (one[0] if len(one) == 1 else None)
     if reads:
         va, nbytes = (np.array(column) for column in zip(*reads, strict=True))
         for (address, size), node, offset in zip(reads, *page.translate_many(va, nbytes), strict=True):

@@ -55,6 +55,7 @@ def test_accesses_in_one_shard_or_in_none_pass() -> None:
     assert physical().translate(500, 100) == [(99, 500, 100)]
     assert physical().translate(350, 150) == [(99, 350, 150)]
     assert physical().translate(600, 400) == [(99, 600, 400)]
+    assert physical().locate(510, 90) == (99, 510, 90)
 
 
 @pytest.mark.parametrize(("pa", "nbytes"), [(590, 11), (290, 11), (349, 2), (0, 999)])

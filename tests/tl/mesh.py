@@ -28,6 +28,10 @@ class Slice:
         self.node = machine.places.hbm(*where)
         self.data = np.zeros(BYTES, np.uint8)
 
+    def locate(self, va, nbytes):
+        found = self.translate(va, nbytes)
+        return found[0] if len(found) == 1 else None
+
     def translate(self, va, nbytes):
         return [(self.node, va - BASE, nbytes)]
 
@@ -80,6 +84,7 @@ class Mesh:
             thread=self.program.thread("sip{}.cube{}.pe{}.pe_cpu/k".format(*where)),
             machine=self.machine,
             place=place,
+            locate=memory.locate,
             translate=memory.translate,
             translate_many=memory.translate_many,
             num_programs=2,

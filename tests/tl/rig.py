@@ -22,6 +22,10 @@ class FlatMemory:
         self.cut = cut
         self.data = np.zeros(BYTES, np.uint8)
 
+    def locate(self, va, nbytes):
+        found = self.translate(va, nbytes)
+        return found[0] if len(found) == 1 else None
+
     def translate(self, va, nbytes):
         start, end = va - BASE, va - BASE + nbytes
         if start < self.cut < end:
@@ -58,6 +62,7 @@ class Rig:
             thread=self.thread,
             machine=self.machine,
             place=self.place,
+            locate=self.memory.locate,
             translate=self.memory.translate,
             translate_many=self.memory.translate_many,
             num_programs=2,

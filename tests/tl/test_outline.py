@@ -1,7 +1,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from kernbench.program.ops import Op
 from kernbench.tl.runner import record_kernel
 from tests.tl.rig import BASE, BYTES, Rig
 
@@ -22,6 +24,7 @@ def both_pes(rig, kernel, *, shared):
         outlines = rig.pe.outlines if shared else {}
         place = rig.machine.places.pe(0, 0, pe)
         record_kernel(replace(rig.pe, place=place, outlines=outlines), kernel, (a,))
+        rig.program.flush()
         first, end = rig.program.plan_rows[-1], rig.program.row_count
         rows.append((rig.program.op[first:end].copy(), rig.program.op_tag[first:end].copy()))
     return rows
@@ -37,6 +40,24 @@ def test_pes_that_share_an_outline_write_what_they_write_alone():
         np.testing.assert_array_equal(rows, rows_alone)
         np.testing.assert_array_equal(tags, tags_alone)
     assert (shared[0][0] != shared[1][0]).any()
+
+
+@pytest.mark.parametrize("out", [OUT, 0])
+@pytest.mark.parametrize("dtype", ["f16", "f32"])
+def test_tensors_in_one_piece_are_moved_as_tile_after_tile_is_found(out, dtype):
+    def kernel(*, tl):
+        a, b = tl.ref(A + 96, (70, 40), dtype), tl.trans(tl.ref(B + 64, (50, 40), dtype))
+        tl.composite("gemm", a, b, out, epilogue=[{"op": "relu"}], tile_shape=(32, 24, 16))
+        tl.composite("math", a, math_op="exp", out_ptr=out)
+
+    together, each = Rig(), Rig()
+    record_kernel(together.pe, kernel)
+    record_kernel(replace(each.pe, locate=lambda _va, _nbytes: None), kernel)
+    for program in (together.program, each.program):
+        program.flush()
+    for name in ("op", "op_tag", "plan_start", "token_start", "token_end"):
+        np.testing.assert_array_equal(getattr(together.program, name), getattr(each.program, name), err_msg=name)
+    assert (together.program.op[:, 0] == Op.MOVE).sum() > 20
 
 
 def test_composites_that_differ_have_outlines_of_their_own():

@@ -17,6 +17,7 @@ A, B, OUT = BASE, BASE + (1 << 18), BASE + (1 << 19)
 def read_plan(rig, plan=0):
     """The stages of each token of a plan, in words: (name, amount, address)."""
     program = rig.program
+    program.flush()
     figures = {"fetch": "pe_tcm.read_byte", "store": "pe_tcm.write_byte"}
     first, end = program.plan_start[plan : plan + 2]
     tokens = []
@@ -174,6 +175,7 @@ def test_plans_of_a_whole_machine_are_built_quickly():
     record_kernel(rig.pe, kernel)  # routes found
     begun = process_time()
     record_kernel(rig.pe, kernel)
+    rig.program.flush()
     took = process_time() - begun
     assert len(rig.program.plan_start) == 3
     assert np.diff(rig.program.plan_start).tolist() == [2048, 2048]
