@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernbench.analytic.rows import find_distinct
+
 
 class Forms(NamedTuple):
     """A form of each of some resources."""
@@ -16,7 +18,7 @@ class Forms(NamedTuple):
 
     def distinct(self) -> Forms:
         """Each form once, of the first resource that has it."""
-        forms, first = np.unique(self.forms, axis=0, return_index=True)
+        forms, first = find_distinct(self.forms)
         return Forms(self.kind, self.at[first], forms)
 
 

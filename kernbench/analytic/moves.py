@@ -14,24 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds
+from kernbench.analytic.rows import find_distinct, find_kinds, spread
+from kernbench.analytic.ways import FULL, LAST, LEAST, OVERHEAD, Ways, find_ways
 
 if TYPE_CHECKING:
-    from kernbench.analytic.basis import Basis, Term
+    from kernbench.analytic.basis import Basis
     from kernbench.analytic.rows import Rows
     from kernbench.machine.machine import Machine
-
-
-class Step(NamedTuple):
-    """One step of a route, for the flits of one size of message."""
-
-    full: Term  # service of a flit but the last
-    last: Term  # of the last, which may be partial
-    least: Term  # the smaller of the two
-    overhead: Term
-    turn: Term  # the most a flit may pay besides
-    stripes: int
-    whole: bool
 
 
 class Moves(NamedTuple):
@@ -41,7 +30,7 @@ class Moves(NamedTuple):
     route: np.ndarray  # int64[kind]
     nbytes: np.ndarray  # int64[kind]
     fixed_fs: np.ndarray  # int64[kind] what every transfer pays
-    steps: tuple[tuple[Step, ...], ...]  # by kind; none for messages of no bytes
+    ways: Ways
     segment_start: np.ndarray  # int64[kind + 1] into `segment`
     segment: np.ndarray  # int64[]: the segments of each kind
     choice_start: np.ndarray  # int64[segment + 1] into `choices`
@@ -53,84 +42,63 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     """The moves among the rows; their atoms are added to the basis."""
     routes = machine.routing.tables()
     kinds, kind, _ = find_kinds(rows.op[rows.moves, 1:3])
-    known: dict[tuple[int, tuple[Step, ...]], int] = {}
-    alike: dict[tuple[bytes, int], tuple[tuple[Step, ...], list[int]]] = {}
-    segment, start, steps = [], [0], []
-    signature = _sign_steps(machine, basis)
-    for route, nbytes in kinds.tolist():
-        flits = -(-nbytes // machine.flit_bytes)
-        key = signature[routes.start[route] : routes.start[route + 1]].tobytes(), nbytes
-        if key not in alike:
-            of = _list_steps(machine, route, nbytes, basis) if flits else ()
-            alike[key] = of, [known.setdefault((flits, part), len(known)) for part in _cut(of)]
-        of, parts = alike[key]
-        steps.append(of)
-        segment += parts
-        start.append(len(segment))
-    forms = [_write_choices(steps, flits, len(basis)) for flits, steps in known]
+    route, nbytes = np.ascontiguousarray(kinds.T)
+    ways = find_ways(machine, basis, route, nbytes)
+    known: dict[tuple[int, bytes], int] = {}
+    parts = ways.cut()
+    numbers = np.array([known.setdefault(part, len(known)) for of_way in parts for part in of_way], np.int64)
+    count = np.array([len(of_way) for of_way in parts], np.int64)
+    first = np.cumsum(count) - count
+    at, of = spread(first[ways.way], (first + count)[ways.way])
+    segment_start = np.searchsorted(of, np.arange(len(route) + 1))
     fixed = routes.lead_fs + routes.propagation_fs + routes.tail_fs
     return Moves(
-        *(kind, kinds[:, 0], kinds[:, 1], fixed[kinds[:, 0]]),
-        *(tuple(steps), np.array(start), np.array(segment, np.int64), np.cumsum([0, *map(len, forms)])),
-        np.concatenate([np.zeros((0, len(basis))), *forms]),
-        _write_first(kinds[:, 1], steps, machine.flit_bytes, len(basis)),
+        *(kind, route, nbytes, fixed[route], ways),
+        *(segment_start, numbers[at], *_write_choices(ways, list(known), len(basis))),
+        _write_first(ways, len(basis))[ways.way],
     )
 
 
-def _sign_steps(machine: Machine, basis: Basis) -> np.ndarray:
-    """int64[step, 5] of all routes: steps that are equal in it take the same time for every size of message."""
-    routes, stations = machine.routing.tables(), basis.sign_stations()
-    link = routes.station < machine.edge_count
-    start = np.zeros(len(link), bool)
-    start[routes.start[:-1][np.diff(routes.start) > 0]] = True
-    passed = ~start | ~link
-    return np.stack([stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.whole], axis=1)
-
-
-def _list_steps(machine: Machine, route: int, nbytes: int, basis: Basis) -> tuple[Step, ...]:
-    routes, flit_bytes = machine.routing.tables(), machine.flit_bytes
-    last_bytes = (nbytes - 1) % flit_bytes + 1
-    found = []
-    for at in range(int(routes.start[route]), int(routes.start[route + 1])):
-        station, quantum = int(routes.station[at]), int(machine.stations.quantum_bytes[routes.station[at]])
-        full, last = basis.service(station, flit_bytes), basis.service(station, last_bytes)
-        least = last if -(-last_bytes // quantum) * quantum <= flit_bytes else full
-        passed = at > routes.start[route] or station >= machine.edge_count  # not a link's own source
-        overhead = basis.overhead(station, int(routes.overhead_fs[at])) if passed else (0, 0)
-        turn = basis.turn(station)
-        found.append(Step(full, last, least, overhead, turn, int(routes.stripes[at]), bool(routes.whole[at])))
-    return tuple(found)
-
-
-def _write_first(nbytes: np.ndarray, steps: list[tuple[Step, ...]], flit_bytes: int, atoms: int) -> np.ndarray:
-    forms = np.zeros((len(steps), atoms))
-    for at, of in enumerate(steps):
-        if of:
-            forms[at, of[0].full[0]] += (nbytes[at] - 1) // flit_bytes * of[0].full[1]
-            forms[at, of[0].last[0]] += of[0].last[1]
+def _write_first(ways: Ways, atoms: int) -> np.ndarray:
+    """float64[way, atom]"""
+    forms = np.zeros((len(ways.flits), atoms))
+    passing = np.flatnonzero(ways.flits)
+    terms = ways.terms[ways.step[ways.start[passing]]]
+    for which, count in ((FULL, ways.flits[passing] - 1), (LAST, 1)):
+        forms[passing, terms[:, which, 0]] += count * terms[:, which, 1]
     return forms
 
 
-def _cut(steps: tuple[Step, ...]) -> list[tuple[Step, ...]]:
-    starts = [i for i, step in enumerate(steps) if step.whole or i == 0]
-    return [steps[a:b] for a, b in pairwise([*starts, len(steps)])]
+def _write_choices(ways: Ways, segments: list[tuple[int, bytes]], atoms: int) -> tuple[np.ndarray, np.ndarray]:
+    """int64[segment + 1] offsets into float64[choice, atom]: each segment's time by each of its stations, no form twice."""
+    steps = [np.frombuffer(steps, np.int64) for _, steps in segments]
+    length = np.array([len(of_segment) for of_segment in steps], np.int64)
+    there = np.arange(length.max(initial=0)) < length[:, None]  # bool[segment, place]
+    step = np.concatenate([np.zeros(0, np.int64), *steps])
+    terms = np.zeros((*there.shape, 5, 2), np.int64)
+    terms[there] = ways.terms[step]
+    stripes = np.ones(there.shape, np.int64)
+    stripes[there] = ways.stripes[step]
+    flits = np.array([flits for flits, _ in segments], np.int64)[:, None]
 
+    def forms_of(chosen: np.ndarray) -> np.ndarray:
+        """float64[segment, place, atom] of one term each, int64[segment, place, 2]."""
+        forms = np.zeros((*there.shape, atoms))
+        np.put_along_axis(forms, chosen[:, :, :1], chosen[:, :, 1:], axis=2)
+        return forms
 
-def _write_choices(steps: tuple[Step, ...], flits: int, atoms: int) -> np.ndarray:
-    """float64[step, atom]: the segment's time by each of its stations, no form twice."""
-    forms = np.zeros((len(steps), atoms))
-    ordered = True  # the first flit to come is a full one
-    for j, step in enumerate(steps):
-        ordered &= step.stripes == 1 or (j == 0 and flits > step.stripes)
-        first = step.full if ordered and flits > 1 else step.least
-        share = -(-flits // step.stripes)
-        ends = (flits - 1) % step.stripes == 0  # the largest share is that with the last flit
-        forms[j:, step.overhead[0]] += step.overhead[1]
-        forms[j + 1 :, first[0]] += first[1]
-        forms[j, step.full[0]] += (share - ends) * step.full[1]
-        forms[j, step.last[0]] += ends * step.last[1]
-        forms[:j, step.least[0]] += step.least[1]
-    return np.unique(forms, axis=0)
+    striped = stripes > 1
+    striped[:, :1] &= flits <= stripes[:, :1]
+    in_order = ~np.logical_or.accumulate(striped, axis=1) & (flits > 1)  # the first flit to come is a full one
+    first = forms_of(np.where(in_order[:, :, None], terms[:, :, FULL], terms[:, :, LEAST]))
+    least, overhead = forms_of(terms[:, :, LEAST]), forms_of(terms[:, :, OVERHEAD])
+    share, ends = -(-flits // stripes), (flits - 1) % stripes == 0  # the largest share is that with the last flit
+    forms = np.cumsum(overhead, axis=1) + np.cumsum(first, axis=1) - first
+    forms += (share - ends)[:, :, None] * forms_of(terms[:, :, FULL]) + ends[:, :, None] * forms_of(terms[:, :, LAST])
+    forms += np.cumsum(least[:, ::-1], axis=1)[:, ::-1] - least
+    of = np.repeat(np.arange(len(segments)), length)
+    choices, _ = find_distinct(np.column_stack([of, forms[there]]))
+    return np.searchsorted(choices[:, 0], np.arange(len(segments) + 1)), np.ascontiguousarray(choices[:, 1:])
 
 
 def write_moves(moves: Moves, atoms_fs: np.ndarray) -> np.ndarray:

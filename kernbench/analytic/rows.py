@@ -90,11 +90,23 @@ def find_kinds(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
     As `np.unique` along an axis, but a row becomes one number where that has room for it, which is several times faster.
     """
-    low = columns.min(axis=0, initial=0)
-    width = (columns.max(axis=0, initial=0) - low + 1).tolist()
+    across = np.ascontiguousarray(columns.T)
+    low = across.min(axis=1, initial=0)
+    width = (across.max(axis=1, initial=0) - low + 1).tolist()
     if prod(width) >= 1 << 62:
         kinds, kind, count = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
         return kinds, kind.reshape(-1), count
-    packed = np.ravel_multi_index(tuple((columns - low).T), width)
+    packed = np.zeros(len(columns), np.int64)
+    for column, least, values in zip(across, low.tolist(), width, strict=True):
+        packed = packed * values + (column - least)
     kinds, kind, count = np.unique(packed, return_inverse=True, return_counts=True)
     return np.column_stack(np.unravel_index(kinds, width)) + low, kind, count
+
+
+def find_distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of an array [n, k], sorted, and int64[] the first of each; as `np.unique`, but several times faster."""
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered[new], order[new]

@@ -14,12 +14,11 @@ import numpy as np
 
 from kernbench.analytic.forms import Forms
 from kernbench.analytic.rows import find_kinds, spread
+from kernbench.analytic.ways import FULL, LAST, OVERHEAD, TURN
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
-    from kernbench.analytic.basis import Term
     from kernbench.analytic.frame import Frame
-    from kernbench.analytic.moves import Step
 
 
 def weigh_stations(frame: Frame) -> Forms:
@@ -29,21 +28,22 @@ def weigh_stations(frame: Frame) -> Forms:
     striped = np.column_stack([moves.kind, rows.op[rows.moves, 3]])
     kinds, _, count = find_kinds(striped[moves.nbytes[moves.kind] > 0])
     kind, stripe = kinds.T
-    route, nbytes = moves.route[kind], moves.nbytes[kind]
+    ways = moves.ways
+    route, way = moves.route[kind], ways.way[kind]
     at, of = spread(routes.start[route], routes.start[route + 1])
-    terms = [term for k in kind.tolist() for step in moves.steps[k] for term in (step.full, step.last)]
-    term = np.array(terms, np.int64).reshape(-1, 2, 2)  # [step of a kind, full or last, atom or amount]
-    flits = -(-nbytes // machine.flit_bytes)
-    first, flits, count, stripes = stripe[of], flits[of], count[of], routes.stripes[at]
+    step = ways.step[spread(ways.start[way], ways.start[way + 1])[0]]
+    first, flits, count, stripes = stripe[of], ways.flits[way[of]], count[of], ways.stripes[step]
     share, lane = spread(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
     here = (flits[lane] - share - 1) // stripes[lane] + 1  # flits share, share + stripes, ...
+    share, lane, here = (column[here > 0] for column in (share, lane, here))
     ends = ((flits[lane] - 1) % stripes[lane] == share).astype(np.int64)
     station = routes.station[at][lane] + (first[lane] + share) % stripes[lane]
-    used, index = np.unique(station[here > 0], return_inverse=True)
+    used, index = np.unique(station, return_inverse=True)
     forms = np.zeros((len(used), len(frame.basis)))
-    for which, number in ((0, here - ends), (1, ends)):
-        found = term[lane, which]
-        np.add.at(forms, (index, found[here > 0, 0]), (number * count[lane] * found[:, 1])[here > 0])
+    for which, number in ((FULL, here - ends), (LAST, ends)):
+        atom, amount = ways.terms[step[lane], which].T
+        cell = index * len(frame.basis) + atom
+        forms += _gather(cell, number * count[lane] * amount, forms.size).reshape(forms.shape)
     return Forms("station", used, forms)
 
 
@@ -93,15 +93,15 @@ def sum_up(frame: Frame) -> np.ndarray:
     counts = np.bincount(moves.kind, minlength=len(moves.route))
     flits = -(-moves.nbytes // frame.machine.flit_bytes)
     form[0] += (counts * (moves.fixed_fs + np.maximum(flits - 1, 0) * wires[moves.route])).sum()
-    alike: dict[tuple[tuple[Step, ...], int], int] = {}
-    for key, count in zip(zip(moves.steps, flits.tolist(), strict=True), counts.tolist(), strict=True):
-        alike[key] = alike.get(key, 0) + count
-    for (steps, of), count in alike.items():
-        for step in steps:
-            for term, times in ((step.full, of - 1), (step.last, 1), (step.turn, of), (step.overhead, 1)):
-                _add(form, term, count * times)
+    ways = moves.ways
+    of = np.repeat(np.arange(len(ways.flits)), np.diff(ways.start))  # way of each step
+    terms = ways.terms[ways.step]
+    count, flits = np.bincount(ways.way[moves.kind], minlength=len(ways.flits))[of], ways.flits[of]
+    for term, times in ((FULL, flits - 1), (LAST, 1), (TURN, flits), (OVERHEAD, 1)):
+        form += _gather(terms[:, term, 0], terms[:, term, 1] * (count * times).astype(np.float64), len(form))
     return form
 
 
-def _add(form: np.ndarray, term: Term, times: int) -> None:
-    form[term[0]] += times * term[1]
+def _gather(at: np.ndarray, amount: np.ndarray, count: int) -> np.ndarray:
+    """float64[count] the amounts that come to each."""
+    return np.bincount(at, weights=amount, minlength=count)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from kernbench.analytic.rows import find_kinds, spread
+from kernbench.analytic.rows import find_distinct, find_kinds, spread
 
 
 def test_ranges_one_after_the_other():
@@ -26,3 +29,14 @@ def test_kinds(scale):
 def test_no_kinds():
     kinds, kind, count = find_kinds(np.zeros((0, 2), np.int64))
     assert (kinds.shape, kind.shape, count.shape) == ((0, 2), (0,), (0,))
+
+
+@given(
+    st.tuples(st.integers(0, 12), st.integers(1, 3)).flatmap(
+        lambda n: arrays(np.float64, n, elements=st.integers(0, 3))
+    )
+)
+def test_distinct_rows(rows):
+    expected = np.unique(rows, axis=0, return_index=True)
+    for found, plain in zip(find_distinct(rows), expected, strict=True):
+        assert found.tolist() == plain.tolist()

@@ -1,0 +1,129 @@
+"""What transfers pass: steps with a service, an overhead and a turn each, as times of a basis.
+
+A program has thousands of kinds of transfers and few *ways*: transfers of as many bytes are of one way if their routes have
+steps that take the same times, wherever in the machine these are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.analytic.rows import find_kinds
+
+if TYPE_CHECKING:
+    from kernbench.analytic.basis import Basis, Term
+    from kernbench.machine.machine import Machine
+
+
+class Step(NamedTuple):
+    """One step of a route, for the flits of one size of message."""
+
+    full: Term  # service of a flit but the last
+    last: Term  # of the last, which may be partial
+    least: Term  # the smaller of the two
+    overhead: Term
+    turn: Term  # the most a flit may pay besides
+    stripes: int
+    whole: bool
+
+
+FULL, LAST, LEAST, OVERHEAD, TURN = range(5)  # terms of a step
+
+
+class Ways(NamedTuple):
+    """The ways of some kinds of transfers, in the order of the first of each."""
+
+    way: np.ndarray  # int64[kind]
+    flits: np.ndarray  # int64[way]
+    start: np.ndarray  # int64[way + 1] into `step`; messages of no bytes have none
+    step: np.ndarray  # int64[] the steps of each way
+    terms: np.ndarray  # int64[step, 5, 2] atom and amount of full, last, least, overhead and turn
+    stripes: np.ndarray  # int64[step]
+    whole: np.ndarray  # bool[step]
+
+    def cut(self) -> list[list[tuple[int, bytes]]]:
+        """The segments of each way: flits, and int64[] steps as bytes. Each begins where all flits stand together."""
+        begins = self.whole[self.step]
+        begins[self.start[:-1][np.diff(self.start) > 0]] = True
+        found = []
+        for way, flits in enumerate(self.flits.tolist()):
+            first, end = self.start[way : way + 2]
+            steps = np.split(self.step[first:end], np.flatnonzero(begins[first:end])[1:]) if flits else []
+            found.append([(flits, part.tobytes()) for part in steps])
+        return found
+
+
+def find_ways(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.ndarray) -> Ways:
+    """The ways of kinds of transfers, int64[kind] route and bytes; their atoms are added to the basis."""
+    step_kind, starts = _sign_steps(machine, basis), machine.routing.tables().start
+    used, which = np.unique(route, return_inverse=True)
+    ends = zip(starts[used].tolist(), starts[used + 1].tolist(), strict=True)
+    known: dict[bytes, int] = {}
+    alike = np.array([known.setdefault(step_kind[a:b].tobytes(), len(known)) for a, b in ends], np.int64)
+    kinds, way, _ = find_kinds(np.column_stack([alike[which], nbytes]))
+    first = np.empty(len(kinds), np.int64)
+    first[way[::-1]] = np.arange(len(way))[::-1]
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    known_steps = _Steps(machine, basis, step_kind)
+    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in first[order].tolist()]
+    return Ways(
+        *(rank[way], -(-kinds[order, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
+        *(np.array([step for steps in of for step in steps], np.int64), *known_steps.columns()),
+    )
+
+
+def _sign_steps(machine: Machine, basis: Basis) -> np.ndarray:
+    """int64[step] of all routes: steps of one number take the same time for every size of message."""
+    routes, stations = machine.routing.tables(), basis.sign_stations()
+    link = routes.station < machine.edge_count
+    start = np.zeros(len(link), bool)
+    start[routes.start[:-1][np.diff(routes.start) > 0]] = True
+    passed = ~start | ~link  # the node before it is not a link's own source
+    columns = (stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.whole)
+    return find_kinds(np.stack(columns, axis=1))[1]
+
+
+class _Steps:
+    """The distinct steps of routes, as they are found."""
+
+    def __init__(self, machine: Machine, basis: Basis, step_kind: np.ndarray) -> None:
+        self._machine, self._basis, self._step_kind = machine, basis, step_kind
+        self._routes = machine.routing.tables()
+        self._known: dict[tuple[int, int], int] = {}  # by kind of step and bytes of the last flit
+        self._steps: dict[Step, int] = {}
+
+    def of(self, route: int, nbytes: int) -> list[int]:
+        """Which steps a transfer passes."""
+        if not nbytes:
+            return []
+        first, end = int(self._routes.start[route]), int(self._routes.start[route + 1])
+        last_bytes = (nbytes - 1) % self._machine.flit_bytes + 1
+        found = []
+        for at, kind in enumerate(self._step_kind[first:end].tolist(), first):
+            step = self._known.get((kind, last_bytes))
+            if step is None:
+                made = self._make(at, last_bytes, at == first)
+                step = self._known[kind, last_bytes] = self._steps.setdefault(made, len(self._steps))
+            found.append(step)
+        return found
+
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Terms, stripes and `whole` of all: see `Ways`."""
+        steps = list(self._steps)
+        terms = np.array([step[:5] for step in steps], np.int64).reshape(-1, 5, 2)
+        stripes = np.array([step.stripes for step in steps], np.int64)
+        return terms, stripes, np.array([step.whole for step in steps], bool)
+
+    def _make(self, at: int, last_bytes: int, is_first: bool) -> Step:
+        machine, basis, routes = self._machine, self._basis, self._routes
+        station, flit_bytes = int(routes.station[at]), machine.flit_bytes
+        quantum = int(machine.stations.quantum_bytes[station])
+        full, last = basis.service(station, flit_bytes), basis.service(station, last_bytes)
+        least = last if -(-last_bytes // quantum) * quantum <= flit_bytes else full
+        passed = not is_first or station >= machine.edge_count  # not a link's own source
+        overhead = basis.overhead(station, int(routes.overhead_fs[at])) if passed else (0, 0)
+        return Step(full, last, least, overhead, basis.turn(station), int(routes.stripes[at]), bool(routes.whole[at]))
