@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -58,12 +59,16 @@ class Session:
         self.machine = program.machine
         self.mode = mode
         self.wall_s = 0.0  # in the loop alone
-        self._memory = Memory(self.machine, hybrid=mode == "hybrid")
         self._times = np.zeros((0, at.OP_COLUMNS), np.int64)  # of the rows of the op table
         self._builder = NetworkBuilder(self.machine)
         self._pool = np.empty((_FIRST_POOL, 2), np.int64)  # queued flits, see `kernels_jit.state`
         self._known = _Known()
         self._live = False
+
+    @cached_property
+    def _memory(self) -> Memory:
+        """Laid out when it is first asked for: a program that is recorded for others, or only bounded, needs none."""
+        return Memory(self.machine, hybrid=self.mode == "hybrid")
 
     def run(
         self,
