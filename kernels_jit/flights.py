@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import inner
+from kernels_jit.coupling import couple, set_out_fs
 from kernels_jit.entry import awaited, enter
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job
-from kernels_jit.leases import couple, give_back, pass_alone, set_out_fs, take_lease
+from kernels_jit.leases import give_back, pass_alone, take_lease
 from kernels_jit.state import (
     ALONE_COUNTED,
     DURATIONS,
@@ -116,6 +117,7 @@ def land(m, op, times, flight, time):
 def forget(m, flight):
     """Return a flight's row and its claims on stations; answers its job."""
     give_back(m, flight)
+    m[flight + FLIGHT_COUPLED] = 0
     m[FLYING] -= 1
     if m[flight + FLIGHT_SIZE] == m[FLIGHT_WORDS]:
         m[flight + FLIGHT_NEXT] = m[FLIGHT_FREE]

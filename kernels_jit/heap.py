@@ -6,7 +6,7 @@ A row an entry, so that one cache line holds two events; the payload in the last
 from __future__ import annotations
 
 from kernels_jit._jit import inner
-from kernels_jit.state import BOUND_N, BOUNDS, HEAP, HEAP_N
+from kernels_jit.state import BOUND_N, BOUNDS, HEAP, HEAP_N, NOW, NOW_KEY
 
 
 @inner
@@ -57,6 +57,18 @@ def _before(m, time, key, index, at):
     if time != t:
         return time < t
     return key < m[at + 1] or (key == m[at + 1] and index < m[at + 2])
+
+
+@inner
+def is_past(m, time, key):
+    """Whether an event that was pending when its time came has been done before the one under way."""
+    return time < m[NOW] or (time == m[NOW] and key < m[NOW_KEY])
+
+
+@inner
+def is_over(m, time, key):
+    """Whether such an event has been done or is under way."""
+    return time < m[NOW] or (time == m[NOW] and key <= m[NOW_KEY])
 
 
 @inner

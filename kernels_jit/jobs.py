@@ -12,6 +12,8 @@ from kernels_jit.state import (
     JOB_OWNER,
     JOB_PLAN,
     JOB_ROW,
+    JOB_SHIFT,
+    JOB_STAMP,
     JOB_TOKEN,
 )
 
@@ -34,3 +36,9 @@ def free_job(m, job):
     m[job + JOB_NEXT] = m[JOB_FREE]
     m[JOB_FREE] = job
     m[JOB_FREE_N] += 1
+
+
+@inner
+def name_job(m, job):
+    """What an event keeps of a job."""
+    return m[job + JOB_STAMP] << JOB_SHIFT | job

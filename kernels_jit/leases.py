@@ -11,31 +11,23 @@ from __future__ import annotations
 from kernels_jit import codes
 from kernels_jit._jit import inner
 from kernels_jit.alone import fly, has_form
+from kernels_jit.coupling import lease_of, uncouple
 from kernels_jit.entry import end_step, enter, first_step
-from kernels_jit.heap import schedule
 from kernels_jit.state import (
     ALONE_COUNTED,
     ALONE_NOTED,
-    DURATIONS,
-    EVENTS,
     FLIGHT_ALONE,
     FLIGHT_CLAIMS,
-    FLIGHT_COUPLED,
     FLIGHT_END,
     FLIGHT_FIRST,
     FLIGHT_FLITS,
-    FLIGHT_JOB,
     FLIGHT_LAST_BYTES,
     FLIGHT_LATEST_FS,
-    FLIGHT_OWNER,
     FLIGHT_ROUTE,
     FLIGHT_STAMP,
     FLIGHT_START_FS,
     FLIGHT_STRIPE,
     FLIT_BYTES,
-    JOB_END,
-    JOB_OWNER,
-    JOB_ROW,
     LEASE_COLUMNS,
     LEASE_FLIGHT,
     LEASE_FLITS,
@@ -45,16 +37,10 @@ from kernels_jit.state import (
     LEASE_PASSED,
     LEASES,
     NOW,
-    NOW_KEY,
-    OP_END_FS,
-    OP_ISSUE_FS,
-    OP_START_FS,
     ROUTE_COLUMNS,
     ROUTE_END,
-    ROUTE_LEAD_FS,
     ROUTE_N,
     ROUTE_START,
-    ROUTE_TAIL_FS,
     ROUTES,
     STATION_ALONE,
     STATION_BUSY_FS,
@@ -65,7 +51,6 @@ from kernels_jit.state import (
     STATION_TURN_FS,
     STATION_USERS,
     STEP_COLUMNS,
-    STEP_OVERHEAD_FS,
     STEP_STATION,
     STEP_STRIPES,
     STEPS,
@@ -114,94 +99,6 @@ def pass_alone(m, flight):
     m[flight + FLIGHT_ALONE] = ALONE_COUNTED
     m[lease + LEASE_PASSED] += flits
     return start + m[lease + LEASE_LANDS_FS]
-
-
-@inner
-def couple(m, op, times, flight):
-    """Do the rows that come next in a flight's job as well, if they are transfers like its own on the same lease.
-
-    Each begins when the one before is complete, and nothing else follows from that: only the last completion is an event.
-    """
-    job = m[flight + FLIGHT_JOB]
-    row = m[job + JOB_ROW]
-    lease = lease_of(m, flight)
-    tail_fs = m[m[ROUTES] + m[flight + FLIGHT_ROUTE] * ROUTE_COLUMNS + ROUTE_TAIL_FS]
-    while row + 1 < m[job + JOB_END] and is_followed(op, row):
-        done = m[flight + FLIGHT_LATEST_FS] + tail_fs
-        times[row, OP_END_FS] = done
-        row += 1
-        times[row, OP_ISSUE_FS] = done
-        times[row, OP_START_FS] = done
-        m[flight + FLIGHT_COUPLED] += 1
-        m[lease + LEASE_PASSED] += m[flight + FLIGHT_FLITS]
-        m[EVENTS] += 1
-        take_row(m, op, flight, row, done)
-        m[flight + FLIGHT_LATEST_FS] = m[flight + FLIGHT_START_FS] + m[lease + LEASE_LANDS_FS]
-
-
-@inner
-def is_followed(op, row):
-    """Whether the next row is the same transfer, to the same server, and nothing follows from arrivals."""
-    return (
-        op[row + 1, 0] == codes.MOVE
-        and op[row + 1, 1] == op[row, 1]
-        and op[row + 1, 2] == op[row, 2]
-        and op[row + 1, 5] == op[row, 5]
-        and op[row, 6] == _NONE
-        and op[row + 1, 6] == _NONE
-    )
-
-
-@inner
-def uncouple(m, op, times, flight):
-    """Of coupled rows, let the one that is under way be the last: what has been put down of later ones is taken back."""
-    job = m[flight + FLIGHT_JOB]
-    last, lease = m[job + JOB_ROW], lease_of(m, flight)
-    row = last - m[flight + FLIGHT_COUPLED]
-    owner = m[flight + FLIGHT_OWNER] - m[flight + FLIGHT_COUPLED]
-    m[flight + FLIGHT_COUPLED] = 0
-    while row < last and is_past(m, times[row, OP_END_FS], (codes.DONE << codes.KIND_SHIFT) | owner):
-        row += 1
-        owner += 1
-    if row == last:
-        return
-    done = times[row, OP_END_FS]
-    times[row, OP_END_FS] = _NONE
-    for later in range(row + 1, last + 1):
-        times[later, OP_ISSUE_FS] = _NONE
-        times[later, OP_START_FS] = _NONE
-        times[later, OP_END_FS] = _NONE
-    m[lease + LEASE_PASSED] -= (last - row) * m[flight + FLIGHT_FLITS]
-    m[EVENTS] -= last - row
-    take_row(m, op, flight, row, times[row, OP_START_FS])
-    m[flight + FLIGHT_LATEST_FS] = m[flight + FLIGHT_START_FS] + m[lease + LEASE_LANDS_FS]
-    m[flight + FLIGHT_STAMP] += 1
-    schedule(m, done, (codes.DONE << codes.KIND_SHIFT) | owner, m[flight + FLIGHT_STAMP], flight)
-
-
-@inner
-def is_past(m, time, key):
-    """Whether an event of that time and key has been done before the one under way."""
-    return time < m[NOW] or (time == m[NOW] and key < m[NOW_KEY])
-
-
-@inner
-def take_row(m, op, flight, row, begun):
-    """Let a flight be that of a row of its job that began at a time."""
-    job = m[flight + FLIGHT_JOB]
-    m[job + JOB_OWNER] += row - m[job + JOB_ROW]
-    m[job + JOB_ROW] = row
-    m[flight + FLIGHT_OWNER] = m[job + JOB_OWNER]
-    m[flight + FLIGHT_STRIPE] = op[row, 3]
-    m[flight + FLIGHT_START_FS] = set_out_fs(m, op, row, begun)
-
-
-@inner
-def set_out_fs(m, op, row, begun):
-    """When the flits of a row that began at a time stand before their first station."""
-    route = m[ROUTES] + op[row, 1] * ROUTE_COLUMNS
-    overhead = m[m[STEPS] + m[route + ROUTE_START] * STEP_COLUMNS + STEP_OVERHEAD_FS]
-    return begun + m[m[DURATIONS] + op[row, 7]] + m[route + ROUTE_LEAD_FS] + overhead
 
 
 @inner
@@ -265,7 +162,7 @@ def end_lease(m, op, times, number):
     """
     lease = m[LEASES] + number * LEASE_COLUMNS
     flight = m[lease + LEASE_FLIGHT]
-    if flight != _NONE and m[flight + FLIGHT_COUPLED] > 0:
+    if flight != _NONE:
         uncouple(m, op, times, flight)
     under_way = flight != _NONE and m[flight + FLIGHT_LATEST_FS] > m[NOW]
     m[lease + LEASE_HELD], m[lease + LEASE_FLIGHT] = 0, _NONE
@@ -308,12 +205,6 @@ def settle_all(m):
     """Put down what all leases have noted."""
     for number in range(m[ROUTE_N]):
         settle(m, number)
-
-
-@inner
-def lease_of(m, flight):
-    """Where the lease of a flight's route stands."""
-    return m[LEASES] + m[flight + FLIGHT_ROUTE] * LEASE_COLUMNS
 
 
 @inner

@@ -26,6 +26,8 @@ from kernels_jit.state import (
     HEAP,
     HEAP_N,
     JOB_ROW,
+    JOB_SHIFT,
+    JOB_STAMP,
     NEVER,
     NOW,
     NOW_KEY,
@@ -82,12 +84,16 @@ def do_event(m, op, times):
     kind = key >> codes.KIND_SHIFT
     if kind <= codes.DONE and m[data + FLIGHT_STAMP] != index:
         return codes.IDLE
-    m[NOW], m[NOW_KEY] = now, key
+    job = data & (1 << JOB_SHIFT) - 1
+    if kind == codes.SERVED and m[job + JOB_STAMP] != data >> JOB_SHIFT:
+        return codes.IDLE
+    m[NOW_KEY] = max(m[NOW_KEY], key) if now == m[NOW] else key
+    m[NOW] = now
     m[EVENTS] += 1
     if kind == codes.WAKE:
         return run_thread(m, op, times, data, now)
     if kind == codes.SERVED:
-        finish(m, op, times, data, now)
+        finish(m, op, times, job, now)
     elif kind == codes.DONE:
         finish(m, op, times, forget(m, data), now)
     else:

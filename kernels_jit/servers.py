@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import inner
+from kernels_jit.coupling import uncouple
 from kernels_jit.flights import take_off
 from kernels_jit.heap import schedule
-from kernels_jit.jobs import free_job, new_job
-from kernels_jit.prefetch import prefetch
+from kernels_jit.jobs import free_job, name_job, new_job
+from kernels_jit.lines import await_last, board, dissolve, leave
+from kernels_jit.stages import enqueue, next_token, server_of
 from kernels_jit.state import (
     COUNTER_COLUMNS,
     COUNTER_VALUE,
@@ -30,20 +32,20 @@ from kernels_jit.state import (
     PLAN_COLUMNS,
     PLAN_END,
     PLAN_FIRST,
+    PLAN_FLIGHT,
     PLAN_LEFT,
     PLAN_ROW,
     PLANS,
     SERVER_BUSY_FS,
-    SERVER_COLUMNS,
     SERVER_FIRST,
-    SERVER_LAST,
+    SERVER_LINE,
     SERVER_SLOTS,
     SERVER_USED,
-    SERVERS,
     THREAD_COLUMNS,
     THREAD_CURSOR,
     THREAD_NEXT,
     THREADS,
+    TOKEN_AWAITED,
     TOKEN_COLUMNS,
     TOKEN_END,
     TOKEN_START,
@@ -54,20 +56,13 @@ _NONE = codes.NONE
 
 
 @inner
-def server_of(m, op, row):
-    """The server a stage occupies, or NONE."""
-    number = op[row, 1] if op[row, 0] == codes.EXEC else op[row, 5]
-    return _NONE if number == _NONE else m[SERVERS] + number * SERVER_COLUMNS
-
-
-@inner
 def begin(m, op, times, job, now):
     """The job has its slot: start its row."""
     row = m[job + JOB_ROW]
     times[row, OP_START_FS] = now
     if op[row, 0] == codes.EXEC:
         end = now + m[m[DURATIONS] + op[row, 2]]
-        schedule(m, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], m[job + JOB_OWNER], job)
+        schedule(m, end, (codes.SERVED << codes.KIND_SHIFT) | op[row, 1], m[job + JOB_OWNER], name_job(m, job))
     else:
         take_off(m, op, times, job, now)
 
@@ -81,18 +76,22 @@ def request(m, op, times, job, now):
     if server == _NONE:
         begin(m, op, times, job, now)
         return
-    enqueue(m, server, job)
-    admit(m, op, times, server, now)
+    if m[job + JOB_PLAN] != _NONE and board(m, op, times, job, now):
+        return
+    join(m, op, times, server, job, now)
 
 
 @inner
-def enqueue(m, server, job):
-    """Append to the server's queue."""
-    if m[server + SERVER_FIRST] == _NONE:
-        m[server + SERVER_FIRST] = job
-    else:
-        m[m[server + SERVER_LAST] + JOB_NEXT] = job
-    m[server + SERVER_LAST] = job
+def join(m, op, times, server, job, now):
+    """Come to the end of a server's queue, which is in no line any longer."""
+    number = m[server + SERVER_LINE]
+    if number != _NONE:
+        flight = m[m[PLANS] + number * PLAN_COLUMNS + PLAN_FLIGHT]
+        if flight != _NONE:
+            uncouple(m, op, times, flight)
+        dissolve(m, op, times, number)
+    enqueue(m, server, job)
+    admit(m, op, times, server, now)
 
 
 @inner
@@ -111,27 +110,6 @@ def admit(m, op, times, server, now):
 
 
 @inner
-def next_token(m, op, times, server, queued):
-    """Hand out one token of a queued plan; the plan leaves the queue with its last."""
-    number, token = m[queued + JOB_PLAN], m[queued + JOB_TOKEN]
-    plan = m[PLANS] + number * PLAN_COLUMNS
-    first = m[m[TOKENS] + m[plan + PLAN_FIRST] * TOKEN_COLUMNS + TOKEN_START]
-    at = m[TOKENS] + token * TOKEN_COLUMNS
-    row = m[at + TOKEN_START]
-    times[row, OP_ISSUE_FS] = times[m[plan + PLAN_ROW], OP_START_FS]
-    job = new_job(m, row, m[at + TOKEN_END], m[queued + JOB_OWNER] + row - first, number)
-    if token + 1 < m[plan + PLAN_END]:
-        m[queued + JOB_TOKEN] = token + 1
-        for later in range(m[at + TOKEN_COLUMNS + TOKEN_START], m[at + TOKEN_COLUMNS + TOKEN_END]):
-            prefetch(op, later)
-            prefetch(times, later)
-    else:
-        m[server + SERVER_FIRST] = m[queued + JOB_NEXT]
-        free_job(m, queued)
-    return job
-
-
-@inner
 def start_plan(m, op, times, row, owner, now):
     """Queue all tokens of a PIPE row's plan on the server on which they begin; answers how many rows they have."""
     plan = m[PLANS] + op[row, 1] * PLAN_COLUMNS
@@ -144,16 +122,18 @@ def start_plan(m, op, times, row, owner, now):
     server = server_of(m, op, first)
     job = new_job(m, first, first, owner, op[row, 1])
     m[job + JOB_TOKEN] = token
-    enqueue(m, server, job)
-    admit(m, op, times, server, now)
+    join(m, op, times, server, job, now)
     return m[m[TOKENS] + (end - 1) * TOKEN_COLUMNS + TOKEN_END] - first
 
 
 @inner
 def finish(m, op, times, job, now):
     """The job's row is complete: go on to the token's next stage, or count what was waited for."""
+    on_line = m[job + JOB_TOKEN] == TOKEN_AWAITED
+    if on_line:
+        leave(m, job)
     row = m[job + JOB_ROW]
-    server = server_of(m, op, row)
+    server = _NONE if on_line else server_of(m, op, row)
     times[row, OP_END_FS] = now
     if row + 1 < m[job + JOB_END]:
         m[job + JOB_ROW] = row + 1
@@ -162,8 +142,8 @@ def finish(m, op, times, job, now):
             times[row + 1, OP_ISSUE_FS] = now
             begin(m, op, times, job, now)
             return
-        release(m, op, times, server, now)
         request(m, op, times, job, now)
+        release(m, op, times, server, now)
         return
     number = m[job + JOB_PLAN]
     counter = op[row, 3] if op[row, 0] == codes.EXEC else op[row, 4]
@@ -172,7 +152,7 @@ def finish(m, op, times, job, now):
     if number != _NONE:
         plan = m[PLANS] + number * PLAN_COLUMNS
         m[plan + PLAN_LEFT] -= 1
-        if m[plan + PLAN_LEFT] > 0:
+        if m[plan + PLAN_LEFT] > 0 or await_last(m, op, times, plan):
             return
         row = m[plan + PLAN_ROW]
         times[row, OP_END_FS] = now

@@ -39,7 +39,7 @@ THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
 AHEAD_FS = 30  # the most that any station may look ahead
 SLACK_FS = 52  # how far beyond the horizon a station may serve what came before it
-NOW_KEY = 55  # key of the event under way
+NOW_KEY = 55  # greatest key of the events of that time
 ROUTE_N = 53  # of the routes that have leases
 SWEEP_FS = 51  # horizon of a sweep that was interrupted, or NONE
 # Why a sweep stopped: see `network.serve`.
@@ -84,13 +84,20 @@ SERVER_USED = 1  # slots taken
 SERVER_FIRST = 2  # queue of jobs, or NONE
 SERVER_LAST = 3
 SERVER_BUSY_FS = 4  # time its slots were taken, summed
-SERVER_COLUMNS = 5
+SERVER_LINE = 5  # plan in whose line it is, or NONE
+SERVER_READY_FS = 6  # when the last token on that line has left it
+SERVER_COLUMNS = 8
 
 PLAN_FIRST = 0  # first token
 PLAN_END = 1
 PLAN_LEFT = 2  # tokens not finished
 PLAN_ROW = 3  # row of the op that started it
-PLAN_COLUMNS = 4
+PLAN_LINE_ROW = 4  # from which row on a token was on the line when it was formed: whose servers it is
+PLAN_LINE_ROWS = 5  # of a token on the line; 0: there is none
+PLAN_LINE_FIRST = 6  # the job furthest on, or NONE; jobs before that are complete
+PLAN_LINE_LAST = 7  # the job that came to it last
+PLAN_FLIGHT = 8  # that has gone on from token to token, or NONE
+PLAN_COLUMNS = 12
 
 TOKEN_START, TOKEN_END, TOKEN_COLUMNS = 0, 1, 2  # op-table rows
 
@@ -98,9 +105,14 @@ JOB_ROW = 0  # op-table row being done
 JOB_END = 1  # end of its rows: row + 1, or the end of the token's stages
 JOB_OWNER = 2  # thread << SEQ_BITS | sequence number
 JOB_PLAN = 3  # plan, or NONE
-JOB_TOKEN = 4  # next token of a plan still queued whole, or NONE
-JOB_NEXT = 5  # next in a server's queue, or in the chain of free jobs
-JOB_COLUMNS = 6
+JOB_TOKEN = 4  # next token of a plan still queued whole; TOKEN_ON_LINE, TOKEN_AWAITED; or NONE
+JOB_NEXT = 5  # next in a server's queue, on a line, or in the chain of free jobs
+JOB_STAMP = 6  # a completion with another stamp is stale
+JOB_COLUMNS = 8
+JOB_SHIFT = 44  # a job is named in an event as stamp << JOB_SHIFT | where it stands
+JOB_STAMPS = (1 << 19) - 1
+TOKEN_ON_LINE, TOKEN_AWAITED = -2, -3  # all its times on a line are known; it is an event at the end or not
+LINE_MOST = 8  # rows of a token on a line
 
 # A flight is followed by its hops (one a step), then by its source entries (one a stripe).
 FLIGHT_FIRST = 0  # first step of its route
@@ -123,7 +135,8 @@ FLIGHT_END = 16  # first step after its route
 FLIGHT_CLAIMS = 17  # 1: its stations count it as a user
 FLIGHT_SIZE = 18  # words of this row, gates and source entries included
 FLIGHT_SOURCES = 19  # where its source entries stand
-FLIGHT_COUPLED = 20  # rows of its job before this one that it has done in one go
+FLIGHT_COUPLED = 20  # rows before this one that it has done in one go
+FLIGHT_FROM = 21  # the first of them, or this one
 FLIGHT_HOPS = 24
 FLIGHT_ALIGN = 8  # flights stand at multiples of this
 
@@ -182,7 +195,9 @@ LEASE_FLIGHT = 1  # the latest of them, until it is forgotten; or NONE
 LEASE_FLITS, LEASE_LAST_BYTES = 2, 3  # a size of flights, by flits and bytes of the last; or NONE
 LEASE_LANDS_FS = 4  # how long after its start one of that size lands
 LEASE_PASSED = 5  # flits that have passed all steps and are not put down at the stations yet
+LEASE_AHEAD = 6  # tokens that a flight may go on to; as many again each time that goes well
 LEASE_COLUMNS = 8
+TOKENS_MOST = 64
 
 # Ports stand at multiples of 8. The first flit of a port's queue stands in the port, the others in blocks of the pool.
 PORT_FS = 0  # arrival of the first flit, or NEVER: there is none

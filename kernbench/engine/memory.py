@@ -41,7 +41,7 @@ class Memory:
         header[at.FLIT_BYTES] = machine.flit_bytes
         header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE, at.SWEEP_FS]] = codes.NONE
-        header[at.MARGIN] = 8 + int(max(machine.server_slots, default=0))
+        header[at.MARGIN] = 8 + at.LINE_MOST + int(max(machine.server_slots, default=0))
         limits = find_limits(machine.stations.fs_per_flit[None])
         self._cap_fs, header[at.SLACK_FS] = limits[0].tolist()
         self._lay_stations(machine)
@@ -101,7 +101,7 @@ class Memory:
     def _lay_servers(self, machine: Machine) -> None:
         rows = np.zeros((len(machine.server_slots), at.SERVER_COLUMNS), np.int64)
         rows[:, at.SERVER_SLOTS] = machine.server_slots
-        rows[:, [at.SERVER_FIRST, at.SERVER_LAST]] = codes.NONE
+        rows[:, [at.SERVER_FIRST, at.SERVER_LAST, at.SERVER_LINE]] = codes.NONE
         self.write(at.SERVERS, rows)
 
     @property
@@ -221,6 +221,7 @@ class Memory:
         known = int(self.words[at.ROUTE_N])
         rows = np.full((count - known, at.LEASE_COLUMNS), codes.NONE, np.int64)
         rows[:, [at.LEASE_HELD, at.LEASE_PASSED]] = 0
+        rows[:, at.LEASE_AHEAD] = 1
         self.write(at.LEASES, rows, known * at.LEASE_COLUMNS)
         self.words[at.ROUTE_N] = count
 

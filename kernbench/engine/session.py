@@ -144,6 +144,7 @@ class Session:
         if plans > known.plans:
             rows = np.zeros((plans - known.plans, at.PLAN_COLUMNS), np.int64)
             rows[:, at.PLAN_FIRST] = code.plan_start[known.plans : -1]
+            rows[:, [at.PLAN_LINE_FIRST, at.PLAN_FLIGHT]] = codes.NONE
             rows[:, at.PLAN_END] = code.plan_start[known.plans + 1 :]
             memory.write(at.PLANS, rows, known.plans * at.PLAN_COLUMNS)
             first = int(code.plan_start[known.plans])

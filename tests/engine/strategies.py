@@ -49,6 +49,30 @@ def _move(draw, program, counters, holds):
 
 
 def _plan(draw, program):
+    return _stages(draw, program) if draw(st.booleans()) else _tokens(draw, program)
+
+
+def _stages(draw, program):
+    """Tokens that go the same way from server to server, some with more at the end."""
+    rows, starts = [], [0]
+    first, *servers = draw(st.permutations(range(4)))[: draw(st.integers(2, 4))]
+    twice = [server for server in servers for _ in range(draw(st.sampled_from([1, 1, 2])))]
+    route, nbytes, more = _move(draw, program, st.just(NONE), st.just(first))
+    move = (Op.MOVE, route, nbytes, more["stripe"], NONE, first, NONE, more["lead"])
+    reads = draw(st.integers(0, 2))
+    for _ in range(draw(st.integers(2, 12))):
+        rows.extend([move] * reads)
+        if reads == 0 or draw(st.integers(0, 5)) == 0:
+            rows.append((Op.EXEC, first, program.duration(("fs", draw(times))), NONE, 0, 0, 0, 0))
+        rows.extend((Op.EXEC, server, program.duration(("fs", draw(times))), NONE, 0, 0, 0, 0) for server in twice)
+        if draw(st.integers(0, 3)) == 0:
+            route, nbytes, more = _move(draw, program, st.just(NONE), st.integers(-1, 3))
+            rows.append((Op.MOVE, route, nbytes, more["stripe"], NONE, more["hold"], NONE, more["lead"]))
+        starts.append(len(rows))
+    return _planned(program, rows, starts)
+
+
+def _tokens(draw, program):
     rows, starts, first = [], [0], draw(st.integers(0, 3))
     for _ in range(draw(st.integers(1, 4))):
         servers = [first, *draw(st.lists(st.integers(-1, 3), max_size=3))]
@@ -60,6 +84,10 @@ def _plan(draw, program):
             else:
                 rows.append((Op.EXEC, server, program.duration(("fs", draw(times))), NONE, 0, 0, 0, 0))
         starts.append(len(rows))
+    return _planned(program, rows, starts)
+
+
+def _planned(program, rows, starts):
     table = np.array(rows, np.int64).reshape(-1, ROW_WIDTH)
     return program.plan(table, np.array(starts), np.zeros(len(rows), np.int32), {})
 
@@ -95,3 +123,51 @@ def programs(draw):
                 case "mark":
                     thread.mark(0)
     return program
+
+
+@st.composite
+def pipelines(draw):
+    """Long plans whose tokens go the same way, and somebody who comes between, sooner or later."""
+    machine = draw(machines())
+    machine.server_slots = np.ones(4, np.int64)
+    program = Program(machine)
+    for t in range(draw(st.integers(1, 2))):
+        thread = program.thread(f"plan{t}")
+        for _ in range(draw(st.integers(1, 2))):
+            thread.pipe(_pipeline(draw, program, t if draw(st.booleans()) else 0), NONE)
+    for t in range(draw(st.integers(0, 3))):
+        thread = program.thread(f"other{t}")
+        for _ in range(draw(st.integers(1, 3))):
+            thread.delay(program.duration(("fs", draw(st.integers(0, 4000)))))
+            if draw(st.booleans()):
+                thread.exec(draw(st.integers(0, 3)), program.duration(("fs", draw(times))), NONE)
+            else:
+                route, nbytes, more = _move(draw, program, st.just(NONE), st.integers(-1, 3))
+                thread.move(route, nbytes, **more)
+    return program
+
+
+def _pipeline(draw, program, route):
+    """Up to thirty tokens that read and go on over a line of servers; now and then one writes at the end."""
+    rows, starts = [], [0]
+    first, *servers = draw(st.permutations(range(4)))[: draw(st.integers(2, 4))]
+    route = min(route, len(program.machine.routing.routes) - 1)
+    move = (
+        Op.MOVE,
+        route,
+        draw(st.sampled_from([64, 256, 512])),
+        0,
+        NONE,
+        first,
+        NONE,
+        program.duration(("fs", draw(times))),
+    )
+    work = [program.duration(("fs", draw(st.integers(1, 300)))) for _ in range(3)]
+    reads, writes = draw(st.integers(1, 3)), draw(st.sampled_from([3, 7, 100]))
+    for token in range(draw(st.integers(2, 30))):
+        rows.extend([move] * reads)
+        rows.extend((Op.EXEC, server, draw(st.sampled_from(work)), NONE, 0, 0, 0, 0) for server in servers)
+        if token % writes == writes - 1:
+            rows.append((*move[:5], draw(st.integers(-1, 3)), *move[6:]))
+        starts.append(len(rows))
+    return _planned(program, rows, starts)

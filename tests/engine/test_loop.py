@@ -9,7 +9,7 @@ from kernbench.machine import load_machine
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
 from kernels_jit.state import BLOCK
-from tests.engine.strategies import programs
+from tests.engine.strategies import pipelines, programs
 from tests.naive.engine import NaiveEngine
 
 
@@ -45,6 +45,19 @@ def test_hybrid_mode_equals_the_interpreter(program):
     session = Session(program, "hybrid")
     session.run()
     assert_same_times(session, NaiveEngine(program).run())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["flit", "hybrid"])
+@EXAMPLES
+@given(program=pipelines())
+def test_lines_and_coupled_reads_equal_the_interpreter(mode, program):
+    session = Session(program, mode)
+    session.run()
+    naive = NaiveEngine(program).run()
+    assert_same_times(session, naive)
+    if mode == "flit":
+        assert session.events == naive.events
 
 
 @pytest.mark.slow
