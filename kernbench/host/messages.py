@@ -170,8 +170,8 @@ def distinct(targets: Targets) -> Iterable[Entries]:
 
 
 def _check_shard(shard: Shard, what: str) -> None:
-    missing = [axis for axis in ("sip", "cube", "pe") if getattr(shard, axis) is None]
-    if missing:
+    if shard.sip is None or shard.cube is None or shard.pe is None:
+        missing = [axis for axis in ("sip", "cube", "pe") if getattr(shard, axis) is None]
         raise InputError(f"{what} has a shard without {', '.join(missing)}; every shard names its sip, cube, pe")
     if shard.pa < 0 or shard.nbytes < 1:
         raise InputError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kernbench.errors import InputError, OutOfMemoryError, suggest
 from kernbench.host.allocator import Allocator
 from kernbench.host.messages import Shard
-from kernbench.machine.address import Kind, decode
+from kernbench.machine.address import Kind, base_of
 from kernbench.machine.places import cube_path, pe_path
 
 if TYPE_CHECKING:
@@ -36,41 +36,42 @@ class Pools:
         }
         # Of a burst, so that each shard begins on a channel of its own.
         self._align = {Kind.HBM: int(figures["hbm.burst_bytes"]), Kind.PE: _ALIGN_BYTES, Kind.SRAM: _ALIGN_BYTES}
-        self._pools: dict[tuple[Kind, int, int], Allocator] = {}
+        self._by_base: dict[int, Allocator] = {}  # by the address at which a memory begins
+        self._known: dict[tuple[str, int, int], tuple[Allocator, int]] = {}  # by who asks: with where the memory begins
 
     def allocate(self, space: str, cube: int, pe: int, nbytes: int, what: str) -> Shard:
         """Take memory of a PE, or of its cube ("sram"), for something called `what`.
 
         Errors: OutOfMemoryError naming the memory and its largest free block; InputError for a place or space that is not.
         """
-        if space not in SPACES:
-            raise InputError(f"{what} cannot lie in {space!r}{suggest(str(space), SPACES)}")
-        kind = SPACES[space]
-        self._places.hbm(self._sip, cube, pe)
-        pool = self._pool(kind, cube, pe)
+        pool, base = self._known.get((space, cube, pe)) or self._find(space, cube, pe, what)
         offset = pool.allocate(nbytes)
         if offset is None:
+            kind = SPACES[space]
             raise OutOfMemoryError(
                 f"{what} needs {nbytes} bytes in the {_NAMES[kind]} of {self._owner(kind, cube, pe)}, whose largest free "
                 f"block is {pool.largest_free_bytes} of {pool.size} bytes; spread it over more PEs or free another"
             )
-        owner = 0 if kind == Kind.SRAM else pe
-        return Shard(self._sip, cube, pe, self._places.address_of(self._sip, cube, kind, owner, offset), nbytes)
+        return Shard(self._sip, cube, pe, base + offset, nbytes)
 
     def free(self, shard: Shard) -> None:
         """Give back what was taken."""
-        at = decode(shard.pa, self._places.shape.slice_bytes, self._places.sip_count)
-        self._pool(at.kind, at.die, at.pe).free(at.offset, shard.nbytes)
+        base = base_of(shard.pa, self._places.shape.slice_bytes)
+        self._by_base[base].free(shard.pa - base, shard.nbytes)
 
     def free_bytes(self, space: str, cube: int, pe: int) -> int:
         """Free memory of a PE, or of its cube."""
-        return self._pool(SPACES[space], cube, pe).free_bytes
+        return self._find(space, cube, pe, "what is asked for")[0].free_bytes
 
-    def _pool(self, kind: Kind, cube: int, pe: int) -> Allocator:
-        key = (kind, cube, 0 if kind == Kind.SRAM else pe)
-        found = self._pools.get(key)
-        if found is None:
-            found = self._pools[key] = Allocator(*self._range[kind], self._align[kind])
+    def _find(self, space: str, cube: int, pe: int, what: str) -> tuple[Allocator, int]:
+        """The free memory of a place, and the address at which it begins. Errors: InputError."""
+        if space not in SPACES:
+            raise InputError(f"{what} cannot lie in {space!r}{suggest(str(space), SPACES)}")
+        kind = SPACES[space]
+        self._places.hbm(self._sip, cube, pe)
+        base = self._places.address_of(self._sip, cube, kind, 0 if kind == Kind.SRAM else pe)
+        pool = self._by_base.setdefault(base, Allocator(*self._range[kind], self._align[kind]))
+        found = self._known[space, cube, pe] = pool, base
         return found
 
     def _owner(self, kind: Kind, cube: int, pe: int) -> str:

@@ -83,6 +83,9 @@ NONE = Regions.of([])
 def overlay(earlier: Regions, later: Regions) -> Regions:
     """Both, with the later one where they overlap; regions that lead nowhere are dropped, those that continue one another
     become one."""
+    if not len(earlier):
+        there = later.node != ABSENT
+        return _joined(later.start[there], later.end[there], later.node[there], later.offset[there])
     cuts = np.unique(np.concatenate([earlier.start, earlier.end, later.start, later.end]))
     if len(cuts) < 2:
         return NONE

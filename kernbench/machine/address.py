@@ -34,6 +34,9 @@ class Kind(IntEnum):
     OTHER = 3
 
 
+_HBM, _PE = int(Kind.HBM), int(Kind.PE)  # plain ints: an enum's attribute costs a lookup each
+
+
 def address_bits(sips: int) -> int:
     """How many bits the addresses of a tray have."""
     return max(ADDRESS_BITS, SIP_SHIFT + (sips - 1).bit_length())
@@ -84,6 +87,14 @@ def decode(number: int, slice_bytes: int, sips: int = SIPS) -> Address:
     elif kind == Kind.PE:
         pe, offset = local >> PE_SHIFT, local & PE_BYTES - 1
     return Address(number >> SIP_SHIFT, die, Kind(kind), pe, offset)
+
+
+def base_of(number: int, slice_bytes: int) -> int:
+    """Where the memory begins that an address is in: a PE's slice of HBM, a PE's own memory, or what a die has of a kind."""
+    kind, local = number >> KIND_SHIFT & _KINDS, number & _LOCAL
+    if kind == _HBM:
+        return number - local % slice_bytes
+    return number - (local & PE_BYTES - 1 if kind == _PE else local)
 
 
 def _fits(what: str, value: int, end: int) -> None:

@@ -101,6 +101,8 @@ class Places:
         self.pes_per_cube = shape.pes_per_cube
         self._nodes, self._servers = nodes, servers
         self._pes: dict[tuple[int, int, int], PePlace] = {}
+        self._m_cpus: dict[tuple[int, int], int] = {}
+        self._memories: dict[int, tuple[int, int]] = {}  # by the address at which each begins: node, bytes
         self._cube_of: np.ndarray | None = None
         self._cpu_servers = {nodes[name]: server for name, server in servers.items() if name in nodes}
 
@@ -118,7 +120,10 @@ class Places:
 
     def m_cpu(self, sip: int, cube: int) -> int:
         """The node of a cube's M_CPU."""
-        return self._node(f"{cube_path(sip, cube)}.m_cpu")
+        found = self._m_cpus.get((sip, cube))
+        if found is None:
+            found = self._m_cpus[sip, cube] = self._node(f"{cube_path(sip, cube)}.m_cpu")
+        return found
 
     def io_noc(self, sip: int) -> int:
         """The node of the network of a SIP's IO chiplet."""
@@ -157,19 +162,27 @@ class Places:
 
         Errors: InputError for an address behind which this machine has no memory.
         """
+        base = address.base_of(number, self.shape.slice_bytes)
+        node, size = self._memories.get(base) or self._find_memory(number, base)
+        offset = number - base
+        if offset >= size:
+            raise InputError(f"address {number:#x} is {offset:#x} in a memory of {size:#x} bytes")
+        return node, offset, size - offset
+
+    def _find_memory(self, number: int, base: int) -> tuple[int, int]:
+        """The node and the bytes of the memory that begins at `base`, for an address behind which it is."""
         found = address.decode(number, self.shape.slice_bytes, self.sip_count)
         sip, cube, pe, shape = found.sip, found.die, found.pe, self.shape
         if found.kind == Kind.HBM:
-            node, size = self.hbm(sip, cube, pe), shape.slice_bytes
+            memory = self.hbm(sip, cube, pe), shape.slice_bytes
         elif found.kind == Kind.PE:
-            node, size = self.tcm(sip, cube, pe), shape.tcm_bytes
+            memory = self.tcm(sip, cube, pe), shape.tcm_bytes
         elif found.kind == Kind.SRAM:
-            node, size = self.sram(sip, cube), shape.sram_bytes
+            memory = self.sram(sip, cube), shape.sram_bytes
         else:
             raise InputError(f"address {number:#x} is in no memory: SIP {sip}, die {cube}, {found.kind.name}")
-        if found.offset >= size:
-            raise InputError(f"address {number:#x} is {found.offset:#x} in a memory of {size:#x} bytes")
-        return node, found.offset, size - found.offset
+        self._memories[base] = memory
+        return memory
 
     def hbm_of(self, number: int) -> tuple[int, int]:
         """The controller of a physical HBM address, with the offset in its slice."""

@@ -11,6 +11,7 @@ process in which numba or polars have threads can hang; where there is no such s
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -29,6 +30,7 @@ from kernbench.sweep.row import LOST, failed_row
 from kernbench.sweep.work import RunPoint, attempt_all
 
 MOST_TRIES = 2
+OBJECTS = 50_000  # that a worker makes between two looks for garbage: about as many as a point has
 TELLING_S = 0.05  # how long a worker may keep rows to itself
 
 Outcome = tuple[Point, dict[str, Any]]  # a point with its row
@@ -176,6 +178,8 @@ def _serve(pipe: Connection, run: RunPoint, directory: str, environment: dict[st
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.chdir(directory)
     os.environ.update(environment)
+    gc.freeze()  # what is there now stays, and need not be looked through again
+    gc.set_threshold(OBJECTS)
     with suppress(EOFError, OSError):
         while True:
             rows, sent = [], time.monotonic()

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernbench.errors import InputError
-from kernbench.machine.address import ADDRESS_BITS, PE_BYTES, Address, Kind, address_bits, decode
+from kernbench.machine.address import ADDRESS_BITS, PE_BYTES, Address, Kind, address_bits, base_of, decode
 
 SLICE = 6 * 2**30
 
@@ -49,6 +50,7 @@ def test_every_address_reads_back(address):
     number = address.encode(SLICE)
     assert 0 <= number < 2**51
     assert decode(number, SLICE) == address
+    assert base_of(number, SLICE) == replace(address, offset=0).encode(SLICE)
 
 
 @pytest.mark.parametrize(
