@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
 from kernbench.host.buffer import Buffer
+from kernbench.host.collector import paused
 from kernbench.host.dma import lower_dma
 from kernbench.host.kernels import Kernels
 from kernbench.host.launch import Launch, RunPart, lower_launch
@@ -147,7 +148,8 @@ class Device:
                 places.pe(message.sip, cube, pe)
         self._unmap(message.sip)
         launch = Launch(message)
-        lower_launch(self._streams[message.sip], launch, carried, run)
+        with paused():
+            lower_launch(self._streams[message.sip], launch, carried, run)
         if launch.failure is not None:
             raise launch.failure
         self._unanswered.append(launch)

@@ -80,8 +80,8 @@ def own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
 def gemm_flops(program: Program) -> int:
     """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
     of_duration = np.array([_flops(dict(terms)) for terms in program.durations])
-    jobs = program.op[program.op[:, 0] == Op.EXEC]
-    return int(of_duration[jobs[:, 2]].sum())
+    durations = program.op[program.op[:, 0] == Op.EXEC, 2]
+    return int(of_duration[durations].sum())
 
 
 def _flops(amounts: Mapping[str, float]) -> float:
@@ -92,8 +92,8 @@ def _flops(amounts: Mapping[str, float]) -> float:
 def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
     """The bytes that PEs moved by operations of these names: to and from memory, and to each other."""
     tags = [program.tag(name, "memory") for name in names]
-    rows = np.isin(program.op_tag, tags) & (program.op[:, 0] == Op.MOVE)
-    return int(program.op[rows, 2].sum())
+    moves = np.flatnonzero(program.op[:, 0] == Op.MOVE)
+    return int(program.op[moves[np.isin(program.op_tag[moves], tags)], 2].sum())
 
 
 def per_s(amount: int, fs: int) -> float:

@@ -63,8 +63,9 @@ def find_bottleneck(parts: Parts, busy_fs: np.ndarray, window_fs: int) -> Bottle
 
 def busy_of_rows(program: Program, rows: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
     """int64[part] how long the jobs and transfers among these rows kept each part busy; times are int64[row]."""
-    machine = program.machine
-    op, took = program.op[rows], (end_fs - start_fs)[rows]
+    machine, kind = program.machine, program.op[rows, 0]
+    rows = rows[(kind == Op.EXEC) | (kind == Op.MOVE)]
+    op, took = program.op[rows], end_fs[rows] - start_fs[rows]
     busy = np.zeros(len(machine.server_name) + len(machine.station_name), np.int64)
     server = held_servers(op)
     np.add.at(busy, server[server != NONE], took[server != NONE])
@@ -77,6 +78,16 @@ def busy_of_rows(program: Program, rows: np.ndarray, start_fs: np.ndarray, end_f
 def held_servers(op: np.ndarray) -> np.ndarray:
     """int64[row] the server that each row of an op table holds, or NONE."""
     return np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
+
+
+def _unique_moves(moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64[kind, 3] route, bytes and stripe of moves that differ in one of them, and int64[kind] how many are of each."""
+    sizes, size = np.unique(moves[:, 2], return_inverse=True)
+    stripes, stripe = np.unique(moves[:, 3], return_inverse=True)
+    keys, count = np.unique((moves[:, 1] * len(sizes) + size) * len(stripes) + stripe, return_counts=True)
+    keys, stripe = np.divmod(keys, max(len(stripes), 1))
+    route, size = np.divmod(keys, max(len(sizes), 1))
+    return np.stack([route, sizes[size], stripes[stripe]], axis=1), count
 
 
 class Services(NamedTuple):
@@ -97,7 +108,7 @@ class Services(NamedTuple):
 def count_services(machine: Machine, moves: np.ndarray) -> Services:
     """The services of every flit of some rows that are moves, as the loop does it."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
-    kinds, count = np.unique(moves[:, 1:4], axis=0, return_counts=True)  # route, bytes, stripe
+    kinds, count = _unique_moves(moves)
     steps = np.diff(routes.start)[kinds[:, 0]]
     of = np.repeat(np.arange(len(kinds)), steps)
     step = np.repeat(routes.start[kinds[:, 0]], steps) + np.arange(len(of)) - np.repeat(np.cumsum(steps) - steps, steps)
