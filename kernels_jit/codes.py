@@ -32,3 +32,4 @@ IDLE = 0  # nothing can happen any more
 ASKED = 1  # the thread in `state.ASKING` wants more rows
 MORE = 2  # as many events as were allowed are done
 GROW_HEAP, GROW_JOB, GROW_FLIGHT = 3, 4, 5  # a pool is full: enlarge it, call again
+LAY = 6  # a transfer may begin on a route that the network does not know: lay it anew, call again

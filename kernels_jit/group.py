@@ -107,7 +107,7 @@ def lay(common, values, m):
         latency_fs[edge] = min(latency_fs[edge], fs)
     order, stations = common.order, m[STATIONS]
     if common.cyclic:
-        order, window_fs = visit_order(order.size, common.before, common.after, latency_fs)
+        order, window_fs = visit_order(order.size, common.before, common.after, latency_fs, NEVER)
         m[WINDOW_FS] = min(window_fs, m[WINDOW_FS])
         for rank in range(order.size):
             m[stations + order[rank] * STATION_COLUMNS + STATION_RANK] = rank

@@ -11,36 +11,37 @@ from kernels_jit._jit import jit
 
 
 @jit
-def find_illegal(op, first, kind_class, low, high):
+def find_illegal(op, first, legal):
     """The first wrong cell from row `first` on, as (row, column), or (NONE, NONE); column 0 is an unknown opcode.
 
-    Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH] what the operand in each column is (NONE: there is none),
-    int64[what] least value and int64[what] end of its range.
+    Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH, 2] least value and end of the range of each operand.
     """
     for row in range(first, len(op)):
         kind = op[row, 0]
-        if kind < 0 or kind >= len(kind_class):
+        if kind < 0 or kind >= len(legal):
             return row, 0
         for column in range(1, op.shape[1]):
-            what = kind_class[kind, column]
-            if what != codes.NONE and not low[what] <= op[row, column] < high[what]:
+            if not legal[kind, column, 0] <= op[row, column] < legal[kind, column, 1]:
                 return row, column
     return codes.NONE, codes.NONE
 
 
 @jit
-def note_moves(op, first, flit_bytes, least, laid):
+def note_rows(op, first, flit_bytes, least, laid):
     """Take the MOVEs from row `first` on into `least`, int64[route] the smallest flit that takes each route.
 
-    Answers whether the network must be laid anew: for a route not among the first `laid`, or a smaller flit than any.
+    Answers whether the network must be laid anew, for a route not among the first `laid` or a smaller flit than any, and
+    whether one of the rows asks for more.
     """
-    changed = False
+    changed, asks = False, False
     for row in range(first, len(op)):
-        if op[row, 0] == codes.MOVE:
+        kind = op[row, 0]
+        asks |= kind == codes.ASK
+        if kind == codes.MOVE:
             route, nbytes = op[row, 1], op[row, 2]
             changed |= route >= laid
             if nbytes > 0:
                 last = (nbytes - 1) % flit_bytes + 1
                 changed |= last < least[route]
                 least[route] = min(least[route], last)
-    return changed
+    return changed, asks

@@ -50,24 +50,23 @@ def channel_order(count, src, dst, latency_fs, limit_fs):
 
 
 @jit
-def visit_order(count, src, dst, latency_fs):
+def visit_order(count, src, dst, latency_fs, most_fs):
     """Stations in the order of visits, and the window (fs) within which no flit goes against that order.
 
-    Arguments as of `channel_order`. Where all edges together form a cycle, the slowest are left out: the largest latency is
-    sought such that all faster edges still form none.
+    Arguments as of `channel_order`, and a latency that is known to be no less than that window. Where all faster edges together
+    form a cycle, the slowest are left out: the largest latency is sought such that all faster edges still form none.
     """
-    order, placed = channel_order(count, src, dst, latency_fs, NEVER)
-    if placed == count:
-        return order, NEVER
-    levels = np.sort(latency_fs)
-    low, high = 0, levels.size - 1  # edges faster than the first form no cycle, as there are none
-    while low < high:
-        middle = (low + high + 1) // 2
-        if channel_order(count, src, dst, latency_fs, levels[middle])[1] == count:
-            low = middle
-        else:
-            high = middle - 1
-    order = channel_order(count, src, dst, latency_fs, levels[low])[0]
+    order, placed = channel_order(count, src, dst, latency_fs, most_fs)
+    if placed < count:
+        levels = np.unique(latency_fs)
+        low, high = 0, levels.size - 1  # edges faster than the first form no cycle, as there are none
+        while low < high:
+            middle = (low + high + 1) // 2
+            if channel_order(count, src, dst, latency_fs, levels[middle])[1] == count:
+                low = middle
+            else:
+                high = middle - 1
+        order = channel_order(count, src, dst, latency_fs, levels[low])[0]
     rank = np.empty(count, np.int64)
     for place in range(count):
         rank[order[place]] = place

@@ -38,6 +38,7 @@ MARGIN = 17  # free rows a pool must have before an event or op is begun
 THREAD_N = 18
 WINDOW_FS = 19  # a sweep may go this far at once
 AHEAD_FS = 30  # the most that any station may look ahead
+UNLAID = 28  # transfers of rows from this one on may take routes that the network does not know; NEVER: no row's do
 SLACK_FS = 52  # how far beyond the horizon a station may serve what came before it
 NOW_KEY = 55  # greatest key of the events of that time
 ROUTE_N = 53  # of the routes that have leases

@@ -31,6 +31,7 @@ from kernels_jit.state import (
     THREAD_NEXT,
     THREAD_SEQ,
     THREADS,
+    UNLAID,
 )
 
 
@@ -49,7 +50,7 @@ def short(m):
 
 @inner
 def run_thread(m, op, times, number, now):
-    """Do a thread's rows until it waits, asks or ends. Answers IDLE, ASKED, or the pool to enlarge before going on."""
+    """Do a thread's rows until it waits, asks or ends. Answers IDLE, ASKED, or what has to grow before it goes on."""
     thread = m[THREADS] + number * THREAD_COLUMNS
     wake = (codes.WAKE << codes.KIND_SHIFT) | number
     while m[thread + THREAD_CURSOR] < m[thread + THREAD_END]:
@@ -72,6 +73,9 @@ def run_thread(m, op, times, number, now):
             times[row, OP_END_FS] = now
             m[thread + THREAD_CURSOR] = row + 1
             continue
+        if row >= m[UNLAID] and (kind == codes.MOVE or kind == codes.PIPE):
+            m[RESUME] = number
+            return codes.LAY
         m[thread + THREAD_CURSOR] = row + 1
         owner = (number << codes.SEQ_BITS) | m[thread + THREAD_SEQ]
         if kind == codes.EXEC or kind == codes.MOVE:

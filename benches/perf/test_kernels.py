@@ -13,6 +13,7 @@ from kernbench import run as run_bench
 from kernbench.engine import Session
 from kernbench.machine import load_machine
 from kernbench.program.program import Program
+from kernbench.program.rows import pack_row
 from kernels_jit import codes
 
 CALLS = 5000
@@ -94,13 +95,14 @@ def us_an_ask() -> float:
     machine = load_machine("sip_2x4x4")
     program = Program(machine)
     thread, counter, server = program.thread("t"), program.counter("c"), machine.places.pe(0, 0, 0).scheduler_server
+    rows = pack_row(0, codes.EXEC, server, 0, counter, 0, 0, 0, 0) + pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
     left = CALLS
 
     def answer(_thread: int, _now_fs: int) -> None:
         nonlocal left
         left -= 1
         if left:
-            thread.extend((codes.EXEC, server, 0, counter, 0, 0, 0, 0, codes.ASK, 0, 0, 0, 0, 0, 0, 0), (0, 0))
+            thread.extend(rows)
 
     thread.ask()
     begun = perf_counter()

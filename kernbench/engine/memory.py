@@ -41,6 +41,7 @@ class Memory:
         header[at.FLIT_BYTES] = machine.flit_bytes
         header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE, at.SWEEP_FS]] = codes.NONE
+        header[at.UNLAID] = NEVER
         header[at.MARGIN] = 8 + at.LINE_MOST + int(max(machine.server_slots, default=0))
         limits = find_limits(machine.stations.fs_per_flit[None])
         self._cap_fs, header[at.SLACK_FS] = limits[0].tolist()
@@ -179,9 +180,11 @@ class Memory:
     # What a program brings
 
     def add_threads(self, count: int) -> None:
-        """Room for so many threads in all; new ones have no rows."""
+        """Room for so many threads in all, and to wake each of them; new ones have no rows."""
         self._fit(at.THREADS, count * at.THREAD_COLUMNS)
         self.words[at.THREAD_N] = count
+        if self.words[at.HEAP_SIZE] - self.words[at.HEAP_N] < count:
+            self.grow_heap()
 
     def add_counters(self, known: int, count: int) -> None:
         """Counters from `known` on, at zero."""
@@ -199,10 +202,10 @@ class Memory:
         from kernels_jit.entry import renew_hops
 
         self._widen_flights(steps, stripes)
-        step = network.step
-        step[:, at.STEP_STATION] *= at.STATION_COLUMNS
-        step[:, at.STEP_STATION] += self.words[at.STATIONS]
-        self.write(at.STEPS, step)
+        self.write(at.STEPS, network.step)
+        station = self.table(at.STEPS, *network.step.shape)[:, at.STEP_STATION]
+        station *= at.STATION_COLUMNS
+        station += self.words[at.STATIONS]
         self.write(at.ROUTES, network.route)
         self._add_leases(len(network.route))
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
@@ -216,6 +219,7 @@ class Memory:
         self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
+        self.words[at.UNLAID] = NEVER
 
     def _add_leases(self, count: int) -> None:
         known = int(self.words[at.ROUTE_N])

@@ -13,8 +13,9 @@ import numpy as np
 
 from kernbench.program.ops import NONE
 from kernels_jit import state as at
-from kernels_jit.operands import note_moves
+from kernels_jit.operands import note_rows
 from kernels_jit.order import visit_order
+from kernels_jit.ports import set_ports
 from kernels_jit.state import NEVER
 from kernels_jit.tables import Routes, Stations
 
@@ -28,7 +29,10 @@ class Network(NamedTuple):
     A station has one port per station that feeds it; flits leave a station in time order, so each port is a queue.
     """
 
-    step: np.ndarray  # int64[step + 1, STEP_COLUMNS], stations by number; one row more, so that every step has a next
+    step: (
+        np.ndarray
+    )  # int64[step + 1, STEP_COLUMNS], stations by number; one row more, so that every step has a next; good
+    # until the next is built
     route: np.ndarray  # int64[route, ROUTE_COLUMNS]
     port_start: np.ndarray  # int64[station + 1]
     pairs: np.ndarray  # int64[port] station * stations + feeder, in order
@@ -68,26 +72,31 @@ class NetworkBuilder:
         self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
         self._joined = np.zeros(0, np.int64)  # int64[route] the same when its edges were taken in
         self._laid = 0  # routes that the network built last knows
+        self._step = np.zeros((0, at.STEP_COLUMNS), np.int64)  # their steps, and room for more
         self._keys = np.zeros(0, np.int64)  # edges as later station * stations + earlier, in order
         self._latency_fs = np.zeros(0, np.int64)  # of each, the least
         self._queued = np.zeros(0, bool)  # whether flits queue there one by one
         self._order = np.zeros(0, np.int64)
         self._rank = np.zeros(0, np.int64)
         self._window_fs = NEVER
+        self.live = False  # whether a row has asked for more: then new routes may begin anywhere, at any time
 
     def add_rows(self, op: np.ndarray, first: int) -> bool:
         """Take in int64[row, ROW_WIDTH] rows from `first` on; answers whether the network must be built anew."""
-        more = len(self._machine.routing.tables().start) - 1 - len(self._least)
+        more = self._machine.routing.route_count - len(self._least)
         if more > 0:
             self._least = np.append(self._least, np.full(more, NEVER, np.int64))
             self._joined = np.append(self._joined, np.full(more, NEVER, np.int64))
-        return bool(note_moves(op, first, self._machine.flit_bytes, self._least, self._laid))
+        changed, asks = note_rows(op, first, self._machine.flit_bytes, self._least, self._laid)
+        first_ask = asks and not self.live
+        self.live |= asks
+        return changed or first_ask
 
     def build(self) -> Network:
         """The network of all routes used so far: ports, order of visits, window."""
         machine, routes = self._machine, self._machine.routing.tables()
         count = len(machine.stations.fs_per_flit)
-        self._laid = len(routes.start) - 1
+        self._add_steps(routes)
         if len(self._order) == 0:
             self._order = np.arange(count)
         fresh = np.flatnonzero(self._least != self._joined)
@@ -97,12 +106,8 @@ class NetworkBuilder:
         pairs = self._keys[self._queued]
         port_start = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(pairs // count, minlength=count), out=port_start[1:])
-        step = np.zeros((len(routes.station) + 1, at.STEP_COLUMNS), np.int64)
-        step[:, at.STEP_PORT] = NONE
-        for column, values in enumerate(routes[1:5]):
-            step[:-1, column] = values
         used = np.flatnonzero(self._least != NEVER)
-        _set_ports(step, _later_steps(routes, used, self._least[used])[0], port_start, pairs)
+        set_ports(self._step, routes.start, used, port_start, pairs % count)
         route = np.stack([routes.start[:-1], routes.start[1:], *routes[5:]], axis=1)
         sources = np.zeros(count, bool)
         first = routes.start[used]
@@ -111,7 +116,7 @@ class NetworkBuilder:
         before_start = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(self._keys // count, minlength=count), out=before_start[1:])
         return Network(
-            step,
+            self._step[: len(routes.station) + 1],
             route,
             port_start,
             pairs,
@@ -122,6 +127,18 @@ class NetworkBuilder:
             self._keys % count,
             self._latency_fs,
         )
+
+    def _add_steps(self, routes: Routes) -> None:
+        """Take in the steps of new routes, without their ports."""
+        first, end = int(routes.start[self._laid]), len(routes.station)
+        self._laid = len(routes.start) - 1
+        if end >= len(self._step):
+            bigger = np.zeros((max(end + 1, 2 * len(self._step)), at.STEP_COLUMNS), np.int64)
+            bigger[:, at.STEP_PORT] = NONE
+            bigger[:first] = self._step[:first]
+            self._step = bigger
+        for column, values in enumerate(routes[1:5]):
+            self._step[first:end, column] = values[first:]
 
     def _join(self, edges: _Edges, count: int) -> None:
         """Take edges in, and find a new order if one of them goes against the one there is sooner than a sweep may."""
@@ -140,7 +157,7 @@ class NetworkBuilder:
         against = slice(None) if len(self._rank) == 0 else self._rank[edges.src] >= self._rank[edges.dst]
         if (edge_fs[against] < self._window_fs).any():
             src, dst = self._keys % count, self._keys // count
-            self._order, self._window_fs = visit_order(count, src, dst, self._latency_fs)
+            self._order, self._window_fs = visit_order(count, src, dst, self._latency_fs, self._window_fs)
             self._rank = np.empty(count, np.int64)
             self._rank[self._order] = np.arange(count)
 
@@ -190,14 +207,3 @@ def _latency_fs(stations: Stations, edges: _Edges, flit: int) -> np.ndarray:
     padded = -(-edges.nbytes // quantum) * quantum
     service = np.where(edges.nbytes < flit, -(-padded * full // flit), full)
     return service + stations.propagation_fs[edges.src]
-
-
-def _set_ports(step: np.ndarray, steps: np.ndarray, port_start: np.ndarray, pairs: np.ndarray) -> None:
-    """Write which port each of `steps` enters: that of stripe 0, ports per own stripe, ports per stripe before."""
-    count = len(port_start) - 1
-    queued = steps[step[steps, at.STEP_WHOLE] == 0]
-    station, before = step[queued, at.STEP_STATION], step[queued - 1, at.STEP_STATION]
-    step[queued, at.STEP_PORT] = np.searchsorted(pairs, station * count + before)
-    striped = step[queued, at.STEP_STRIPES] > 1
-    step[queued[striped], at.STEP_PORT_OWN] = np.diff(port_start)[station[striped]]
-    step[queued[step[queued - 1, at.STEP_STRIPES] > 1], at.STEP_PORT_BEFORE] = 1

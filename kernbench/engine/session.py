@@ -2,6 +2,10 @@
 
 The loop is entered once for a program whose threads are all recorded. It comes back for few reasons only: a pool must
 grow, a thread asks for more rows (live kernels, the host), somebody wants to see progress, or nothing can happen any more.
+
+A live kernel asks a million times and brings a few rows each time, so what an ask costs is kept small: tables are looked at
+only if they have grown, rows by compiled code. New routes are laid when the first transfer on one of them is about to begin,
+because by then the other PEs of a launch have mostly asked too.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from kernbench.program.ops import Op
 from kernbench.units import format_ns
 from kernels_jit import codes
 from kernels_jit import state as at
+from kernels_jit.growth import give_rows
 
 if TYPE_CHECKING:
     from kernbench.program.code import Code
@@ -40,6 +45,7 @@ class _Known:
     """How much of the program has been brought into the loop's memory."""
 
     rows: int = 0
+    sizes: tuple[int, ...] | None = None  # of the program's other tables, as they were checked
     counters: int = 0
     durations: int = 0
     plans: int = 0
@@ -63,7 +69,6 @@ class Session:
         self._builder = NetworkBuilder(self.machine)
         self._pool = np.empty((_FIRST_POOL, 2), np.int64)  # queued flits, see `kernels_jit.state`
         self._known = _Known()
-        self._live = False
 
     @cached_property
     def _memory(self) -> Memory:
@@ -88,17 +93,19 @@ class Session:
             begun = perf_counter()
             status, self._pool = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
-            if status == codes.IDLE:
+            if status == codes.ASKED:
+                if on_ask is not None:
+                    on_ask(self._memory.words.item(at.ASKING), self.now_fs)
+                    self._load()
+            elif status == codes.IDLE:
                 if self._memory.words[at.HEAP_N] or self._memory.words[at.FLYING]:
                     raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {_LONGEST}; make it shorter")
                 return self.now_fs
-            if status == codes.MORE:
+            elif status == codes.MORE:
                 if on_progress is not None:
                     on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
-            elif status == codes.ASKED:
-                if on_ask is not None:
-                    on_ask(int(self._memory.words[at.ASKING]), self.now_fs)
-                    self._load()
+            elif status == codes.LAY:
+                self._lay_network()
             else:
                 self._memory.grow(status)
 
@@ -116,27 +123,31 @@ class Session:
                 (thread.id, first, first + count) for thread in program.threads for _, first, count in thread.chunks
             ]
         check_rows(program, known.rows)
-        memory.add_threads(len(program.threads))
-        memory.add_counters(known.counters, len(program.counter_labels))
-        self._load_tables()
-        self._load_times()
-        asks = bool((program.op[known.rows :, 0] == Op.ASK).any())
-        if self._builder.add_rows(program.op, known.rows) or (asks and not self._live):
-            self._live |= asks
-            memory.lay_network(self._builder.build(), *self._builder.widths(), live=self._live)
-        known.rows, known.counters = program.row_count, len(program.counter_labels)
+        if program.checked_sizes is not known.sizes:
+            self._load_tables()
+        self._op = program.op
+        if len(self._op) > len(self._times):
+            self._enlarge_times()
+        live = self._builder.live
+        if self._builder.add_rows(self._op, known.rows):
+            if live:
+                memory.words[at.UNLAID] = min(memory.words[at.UNLAID], known.rows)
+            else:  # stations look ahead, as if there were no routes but those that they know
+                self._lay_network()
+        known.rows = len(self._op)
         for number, first, end in chunks:
-            thread = int(memory.words[at.THREADS]) + number * at.THREAD_COLUMNS
-            if memory.words[thread + at.THREAD_CURSOR] < memory.words[thread + at.THREAD_END]:
+            if not give_rows(memory.words, number, first, end):
                 raise ValueError(f"thread {program.threads[number].name} was given rows before it came to its end")
-            memory.words[thread + at.THREAD_CURSOR], memory.words[thread + at.THREAD_END] = first, end
-            if number != memory.words[at.RESUME]:
-                self._wake(number)
+
+    def _lay_network(self) -> None:
+        self._memory.lay_network(self._builder.build(), *self._builder.widths(), live=self._builder.live)
 
     def _load_tables(self) -> None:
-        """Durations, plans and tokens, as far as they are new."""
-        code, known, memory = self._read_code(), self._known, self._memory
-        self._op = code.op
+        """Threads, counters, durations, plans and tokens, as far as they are new."""
+        program, code, known, memory = self.program, self._read_code(), self._known, self._memory
+        memory.add_threads(len(program.threads))
+        memory.add_counters(known.counters, len(program.counter_labels))
+        known.counters = len(program.counter_labels)
         if len(code.duration_fs) > known.durations:
             memory.write(at.DURATIONS, code.duration_fs[known.durations :], known.durations)
             known.durations = len(code.duration_fs)
@@ -151,6 +162,7 @@ class Session:
             tokens = np.stack([code.token_start[first:], code.token_end[first:]], axis=1)
             memory.write(at.TOKENS, tokens, first * at.TOKEN_COLUMNS)
             known.plans = plans
+        known.sizes = program.checked_sizes
 
     def _read_code(self) -> Code:
         """The program's tables. Errors: RunError for a new duration that the clock cannot count."""
@@ -167,21 +179,10 @@ class Session:
             raise RunError(f"an operation takes {asked}, beyond {_LONGEST}; ask for less")
         return code
 
-    def _load_times(self) -> None:
-        rows = len(self.program.op)
-        if rows > len(self._times):
-            bigger = np.full((max(rows, 2 * len(self._times)), at.OP_COLUMNS), codes.NONE, np.int64)
-            bigger[: len(self._times)] = self._times
-            self._times = bigger
-
-    def _wake(self, number: int) -> None:
-        from kernels_jit.heap import schedule
-
-        memory = self._memory
-        if memory.words[at.HEAP_SIZE] - memory.words[at.HEAP_N] < 1:
-            memory.grow_heap()
-        now = int(memory.words[at.NOW])
-        schedule(memory.words, now, (codes.WAKE << codes.KIND_SHIFT) | number, 0, number)
+    def _enlarge_times(self) -> None:
+        bigger = np.full((max(len(self._op), 2 * len(self._times)), at.OP_COLUMNS), codes.NONE, np.int64)
+        bigger[: len(self._times)] = self._times
+        self._times = bigger
 
     def _count_services(self) -> int:
         """How many times a flit is served at a station by the rows known so far."""
@@ -200,7 +201,8 @@ class Session:
     @property
     def now_fs(self) -> int:
         """The time of the last event."""
-        return int(max(self._memory.words[at.NOW], self._memory.words[at.LATEST]))
+        words = self._memory.words
+        return max(words.item(at.NOW), words.item(at.LATEST))
 
     @property
     def events(self) -> int:

@@ -102,6 +102,11 @@ class Routing:
             found = self._trees[src, intent] = self._find_tree(src, intent)
         return found
 
+    @property
+    def route_count(self) -> int:
+        """How many routes have been asked for so far."""
+        return len(self._ids)
+
     def tables(self) -> Routes:
         """All routes asked for so far, as the loop reads them."""
         if self._new or self._tables is None:

@@ -21,16 +21,16 @@ _LARGEST = 1 << 60  # of times, sizes and amounts
 
 _KINDS = sorted({operand for operands in OPERANDS.values() for operand in operands})
 _NAMES = [kind.rstrip("?") for kind in _KINDS]
-_LOW = np.array(
-    [NONE if kind.endswith("?") else -_LARGEST if kind == "amount" else 0 for kind in _KINDS],
-    np.int64,
+_WIDEST = np.iinfo(np.int64)
+_LEAST = np.array(
+    [NONE if kind.endswith("?") else -_LARGEST if kind == "amount" else 0 for kind in _KINDS] + [_WIDEST.min], np.int64
 )
-_HIGH = np.array([2 if kind == "compare" else _LARGEST for kind in _KINDS], np.int64)
+_END = np.array([2 if kind == "compare" else _LARGEST for kind in _KINDS] + [_WIDEST.max], np.int64)
 _DURATION, _ROUTE, _PLAN, _BYTES = (_KINDS.index(kind) for kind in ("duration", "route", "plan", "bytes"))
 _SERVER, _ANY_SERVER, _COUNTER, _ANY_COUNTER = (
     _KINDS.index(kind) for kind in ("server", "server?", "counter", "counter?")
 )
-_KIND_AT = np.full((len(Op), ROW_WIDTH), NONE, np.int64)
+_KIND_AT = np.full((len(Op), ROW_WIDTH), len(_KINDS), np.int64)  # the last: no operand, anything goes
 for _op, _operands in OPERANDS.items():
     _KIND_AT[_op, 1 : 1 + len(_operands)] = [_KINDS.index(operand) for operand in _operands]
 
@@ -45,37 +45,30 @@ def check_rows(program: Program, first: int = 0) -> None:
     Errors: ProgramError.
     """
     first = max(first, program.checked_rows)
-    high = _ends(program)
-    op = program.op
-    row, column = find_illegal(op, first, _KIND_AT, _LOW, high)
+    if (sizes := program.sizes) != program.checked_sizes:  # mostly not: a live kernel brings few rows a time
+        program.checked_sizes, program.legal = sizes, _find_legal(program)
+    op, legal = program.op, program.legal
+    row, column = find_illegal(op, first, legal)
     if row != NONE:
         kind, value = op[row, 0], op[row, column]
         if column == 0:
             raise ProgramError(f"row {row} has opcode {kind}; known: 0 to {len(Op) - 1}")
-        what = _KIND_AT[kind, column]
-        raise ProgramError(
-            f"row {row} ({Op(kind).name}): {_NAMES[what]} is {value}; it must be in [{_LOW[what]}, {high[what]})"
-        )
-    plan = bisect_left(program.plan_rows, first)
-    if plan < len(program.plan_rows):
-        _check_plans(program, plan)
-    program.checked_rows = program.row_count
+        name, (least, end) = _NAMES[_KIND_AT[kind, column]], legal[kind, column]
+        raise ProgramError(f"row {row} ({Op(kind).name}): {name} is {value}; it must be in [{least}, {end})")
+    if program.plan_rows and program.plan_rows[-1] >= first:
+        _check_plans(program, bisect_left(program.plan_rows, first))
+    program.checked_rows = len(op)
 
 
-def _ends(program: Program) -> np.ndarray:
-    """int64[kind of operand] the end of its range; kept until something grows, because a live kernel brings few rows a time."""
-    routes = program.machine.routing.tables().start
-    known = (len(program.durations), len(program.counter_labels), len(routes), len(program.plan_notes))
-    if program.checked_sizes != known:
-        ends = program.checked_ends = _HIGH.copy()
-        ends[_DURATION] = len(program.durations)
-        ends[_SERVER] = ends[_ANY_SERVER] = len(program.machine.server_slots)
-        ends[_COUNTER] = ends[_ANY_COUNTER] = len(program.counter_labels)
-        ends[_ROUTE] = len(routes) - 1
-        ends[_PLAN] = len(program.plan_notes)
-        ends[_BYTES] = FLITS_MOST * program.machine.flit_bytes + 1
-        program.checked_sizes = known
-    return program.checked_ends
+def _find_legal(program: Program) -> np.ndarray:
+    """int64[opcode, ROW_WIDTH, 2] least value of each operand and the end of its range."""
+    _, counters, durations, plans, routes = program.sizes
+    ends = _END.copy()
+    ends[_DURATION], ends[_ROUTE], ends[_PLAN] = durations, routes, plans
+    ends[_SERVER] = ends[_ANY_SERVER] = len(program.machine.server_slots)
+    ends[_COUNTER] = ends[_ANY_COUNTER] = counters
+    ends[_BYTES] = FLITS_MOST * program.machine.flit_bytes + 1
+    return np.stack([_LEAST, ends], axis=1)[_KIND_AT]
 
 
 def _check_plans(program: Program, first: int) -> None:

@@ -8,31 +8,35 @@ import numpy as np
 
 
 class Column:
-    """Rows of one dtype and shape; `rows` is a view of what has been appended, `n` how many.
+    """Rows of one dtype; `n` is how many have been appended."""
 
-    The view is of storage that is replaced as the column grows: take it anew after an append.
-    """
+    __slots__ = ("_storage", "n")
 
-    __slots__ = ("_storage", "n", "rows")
-
-    def __init__(self, dtype: type[np.generic] = np.int64, width: int | None = None) -> None:
-        self._storage = np.zeros(256 if width is None else (256, width), dtype)
+    def __init__(self, dtype: type[np.generic] = np.int64) -> None:
+        self._storage = np.zeros(256, dtype)
         self.n = 0
-        self.rows = self._storage[:0]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """A view of what has been appended, good until the next append."""
+        return self._storage[: self.n]
 
     def append(self, rows: np.ndarray | Sequence[int]) -> int:
         """Append rows; returns the index of the first."""
+        return self.extend(len(rows), rows)
+
+    def extend(self, count: int, value: np.ndarray | Sequence[int] | int) -> int:
+        """Append `count` rows of one value, or of as many values; returns the index of the first."""
         first = self.n
-        self.extend(len(rows), rows)
+        end = self.n = first + count
+        if end > len(self._storage):
+            self._storage = enlarged(self._storage, first, end)
+        self._storage[first:end] = value
         return first
 
-    def extend(self, count: int, value: np.ndarray | Sequence[int] | int) -> None:
-        """Append `count` rows of one value, or of as many values."""
-        first, end = self.n, self.n + count
-        if end > len(self._storage):
-            bigger = np.zeros((max(end, 2 * len(self._storage)), *self._storage.shape[1:]), self._storage.dtype)
-            bigger[:first] = self.rows
-            self._storage = bigger
-        self._storage[first:end] = value
-        self.n = end
-        self.rows = self._storage[:end]
+
+def enlarged(storage: np.ndarray, used: int, needed: int) -> np.ndarray:
+    """Storage of twice as many rows, or of as many as are needed, that holds the used ones."""
+    bigger = np.zeros((max(needed, 2 * len(storage)), *storage.shape[1:]), storage.dtype)
+    bigger[:used] = storage[:used]
+    return bigger

@@ -20,8 +20,10 @@ import numpy as np
 
 from kernbench.program.code import Code
 from kernbench.program.column import Column
-from kernbench.program.ops import GE, NONE, ROW_WIDTH
+from kernbench.program.op_table import OpTable
+from kernbench.program.ops import GE, NONE
 from kernbench.program.pattern import Pattern, spell_out
+from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
 from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 ZERO = 0  # the duration of nothing
+_ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
 _MOST_STAGES = 1 << 16  # of pending plans of patterns: what a cache holds
 
 
@@ -43,7 +46,7 @@ def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
 class Thread:
     """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
 
-    __slots__ = ("_dirty", "_pending", "_tags", "chunks", "id", "name", "notes", "row_count")
+    __slots__ = ("_dirty", "_pending", "chunks", "id", "name", "notes", "row_count")
 
     def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
         self.id = id
@@ -51,42 +54,30 @@ class Thread:
         self.row_count = 0
         self.notes: dict[int, Mapping[str, Any]] = {}  # by row index: what the op log and replay know of the row
         self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows), one a flush
-        self._pending: list[int] = []
-        self._tags: list[int] = []
+        self._pending: list[bytes] = []
         self._dirty = dirty
 
-    def _append(self, tag: int, row: tuple[int, ...]) -> int:
-        if not self._pending:
-            self._dirty.append(self)
-        self._pending += row
-        self._tags.append(tag)
-        self.row_count += 1
-        return self.row_count - 1
-
-    def extend(
-        self, rows: tuple[int, ...], tags: tuple[int, ...], at: int = 0, note: Mapping[str, Any] | None = None
-    ) -> int:
-        """Append rows written out flat, ROW_WIDTH integers and one tag each; returns the index of the first.
+    def extend(self, rows: bytes, at: int = 0, note: Mapping[str, Any] | None = None) -> int:
+        """Append rows as `kernbench.program.rows` packs them; returns the index of the first.
 
         A note is attached to the one at `at` among them.
         """
         if not self._pending:
             self._dirty.append(self)
-        self._pending += rows
-        self._tags += tags
+        self._pending.append(rows)
         first = self.row_count
-        self.row_count = first + len(tags)
+        self.row_count = first + len(rows) // ROW_BYTES
         if note is not None:
             self.notes[first + at] = note
         return first
 
     def delay(self, duration: int, tag: int = 0) -> int:
         """Be busy for a duration."""
-        return self._append(tag, (codes.DELAY, duration, 0, 0, 0, 0, 0, 0))
+        return self.extend(pack_row(tag, codes.DELAY, duration, 0, 0, 0, 0, 0, 0))
 
     def exec(self, server: int, duration: int, counter: int = NONE, tag: int = 0) -> int:
         """Queue for one slot of a server; on completion add 1 to the counter. The thread goes on at once."""
-        return self._append(tag, (codes.EXEC, server, duration, counter, 0, 0, 0, 0))
+        return self.extend(pack_row(tag, codes.EXEC, server, duration, counter, 0, 0, 0, 0))
 
     def move(
         self,
@@ -106,31 +97,31 @@ class Thread:
         between the start and the first byte (an address translation). When the last byte is at the destination, 1 is
         added to `arrive`; on completion (a write's acknowledgement is back) 1 is added to `done`.
         """
-        return self._append(tag, (codes.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
+        return self.extend(pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
 
     def until(self, time_fs: int) -> int:
         """Wait for an absolute time; no wait if it is past."""
-        return self._append(0, (codes.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
+        return self.extend(pack_row(0, codes.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
 
     def add(self, counter: int, amount: int = 1) -> int:
         """Add to a counter at once."""
-        return self._append(0, (codes.ADD, counter, amount, 0, 0, 0, 0, 0))
+        return self.extend(pack_row(0, codes.ADD, counter, amount, 0, 0, 0, 0, 0))
 
     def wait(self, counter: int, value: int, *, compare: int = GE, take: int = 0, tag: int = 0) -> int:
         """Wait until counter >= value (or ==, with EQ), then subtract `take` from it."""
-        return self._append(tag, (codes.WAIT, counter, compare, value, take, 0, 0, 0))
+        return self.extend(pack_row(tag, codes.WAIT, counter, compare, value, take, 0, 0, 0))
 
     def pipe(self, plan: int, counter: int = NONE, tag: int = 0) -> int:
         """Start all tokens of a plan; when the last has left its last stage, add 1 to the counter."""
-        return self._append(tag, (codes.PIPE, plan, counter, 0, 0, 0, 0, 0))
+        return self.extend(pack_row(tag, codes.PIPE, plan, counter, 0, 0, 0, 0, 0))
 
     def mark(self, tag: int) -> int:
         """Put a label in the log."""
-        return self._append(tag, (codes.MARK, 0, 0, 0, 0, 0, 0, 0))
+        return self.extend(pack_row(tag, codes.MARK, 0, 0, 0, 0, 0, 0, 0))
 
     def ask(self) -> int:
         """Hand control to Python, which may append more rows to this thread."""
-        return self._append(0, (codes.ASK, 0, 0, 0, 0, 0, 0, 0))
+        return self.extend(_ASK)
 
     def note(self, row: int, params: Mapping[str, Any]) -> None:
         """Attach to a row what the op log shows and replay needs."""
@@ -160,19 +151,16 @@ class Program:
         self._durations: list[Terms] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
         self.checked_rows = 0  # of the op table: known to be legal
-        self.checked_sizes: tuple[int, ...] = ()  # of the tables that rows name, when `checked_ends` was found
-        self.checked_ends = np.zeros(0, np.int64)  # where the range of each kind of operand ends
-        self._op = Column(width=ROW_WIDTH)
-        self._op_tag = Column(np.int32)
-        self._op_thread = Column()
+        self.checked_sizes: tuple[int, ...] = ()  # `sizes` when that was done last
+        self.legal = np.zeros(0, np.int64)  # and what operands could be, see `kernbench.program.check`
+        self._table = OpTable()
         self._plan_start = Column()
         self._plan_start.append([0])
         self._token_start = Column()
         self._token_end = Column()
         self._duration_fs = Column()
         self._dirty: list[Thread] = []  # threads with pending rows
-        self._singles: list[int] = []  # rows of pending plans of one token, flat
-        self._single_tags: list[int] = []
+        self._singles: list[bytes] = []  # pending plans of one token
         self._single_stages: list[int] = []  # of each
         self._alike: list[tuple[Pattern, tuple[int, ...]]] = []  # pending plans of patterns
         self._alike_stages = 0
@@ -235,13 +223,12 @@ class Program:
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
-    def token(self, rows: tuple[int, ...], tags: tuple[int, ...], note: Mapping[str, Any]) -> int:
-        """A plan of one token, its stages written out flat: cheaper than `plan`, and in the op table with the next flush."""
+    def token(self, rows: bytes, note: Mapping[str, Any]) -> int:
+        """A plan of one token, its stages packed: cheaper than `plan`, and in the op table with the next flush."""
         if self._alike:
             self._flush_plans()
-        self._singles += rows
-        self._single_tags += tags
-        self._single_stages.append(len(tags))
+        self._singles.append(rows)
+        self._single_stages.append(count_rows(rows))
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
@@ -260,25 +247,23 @@ class Program:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
         self._flush_plans()
         chunks = []
-        self._dirty.sort(key=attrgetter("id"))
+        if len(self._dirty) > 1:
+            self._dirty.sort(key=attrgetter("id"))
         for thread in self._dirty:
-            rows = np.array(thread._pending, np.int64).reshape(-1, ROW_WIDTH)
-            at = self._append(rows, thread._tags, thread.id)
-            thread.chunks.append((thread.row_count - len(rows), at, len(rows)))
-            chunks.append((thread.id, at, at + len(rows)))
+            first = self._table.write(thread._pending, thread.id)
+            end = self._table.n
+            thread.chunks.append((thread.row_count - (end - first), first, end - first))
+            chunks.append((thread.id, first, end))
             thread._pending.clear()
-            thread._tags.clear()
         self._dirty.clear()
         return chunks
 
     def _flush_plans(self) -> None:
         """Move pending plans into the tables; they are of one sort at a time."""
         if self._singles:
-            rows = np.array(self._singles, np.int64).reshape(-1, ROW_WIDTH)
-            stages = np.cumsum([0, *self._single_stages])
-            self._append_plans(rows, self._single_tags, stages, np.arange(len(stages)))
+            at, stages = self._table.write(self._singles, NONE), np.cumsum([0, *self._single_stages])
+            self._note_plans(at + stages, np.arange(len(stages)))
             self._singles.clear()
-            self._single_tags.clear()
             self._single_stages.clear()
         if self._alike:
             self._append_plans(*spell_out(self._alike))
@@ -286,41 +271,45 @@ class Program:
             self._alike_stages = 0
 
     def _append_plans(
-        self, rows: np.ndarray, tags: np.ndarray | list[int], token_start: np.ndarray, plan_start: np.ndarray
+        self, rows: np.ndarray, tags: np.ndarray, token_start: np.ndarray, plan_start: np.ndarray
     ) -> None:
         """Plans one after the other: int64[token + 1] offsets into the rows, int64[plan + 1] into the tokens."""
-        offsets = self._append(rows, tags, NONE) + token_start
-        first = self._token_start.append(offsets[:-1])
-        self._token_end.append(offsets[1:])
-        self._plan_start.append(first + plan_start[1:])
-        self.plan_rows += offsets[plan_start[:-1]].tolist()
+        self._note_plans(self._table.append(rows, tags, NONE) + token_start, plan_start)
 
-    def _append(self, rows: np.ndarray, tags: np.ndarray | list[int], owner: int) -> int:
-        self._op_tag.append(tags)
-        self._op_thread.extend(len(rows), owner)
-        return self._op.append(rows)
+    def _note_plans(self, token_start: np.ndarray, plan_start: np.ndarray) -> None:
+        """Plans that the op table holds: int64[token + 1] first stage rows, int64[plan + 1] offsets into these."""
+        first = self._token_start.append(token_start[:-1])
+        self._token_end.append(token_start[1:])
+        self._plan_start.append(first + plan_start[1:])
+        self.plan_rows += token_start[plan_start[:-1]].tolist()
 
     # What the checker, the engine and the op log read
 
     @property
     def row_count(self) -> int:
         """Rows of the op table."""
-        return self._op.n
+        return self._table.n
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """How many threads, counters, durations, plans and routes there are."""
+        routes = self.machine.routing.route_count
+        return len(self.threads), len(self.counter_labels), len(self._durations), len(self.plan_notes), routes
 
     @property
     def op(self) -> np.ndarray:
         """int64[row, ROW_WIDTH]"""
-        return self._op.rows
+        return self._table.op
 
     @property
     def op_tag(self) -> np.ndarray:
         """int32[row]"""
-        return self._op_tag.rows
+        return self._table.tags
 
     @property
     def op_thread(self) -> np.ndarray:
         """int64[row] the thread that owns a row; NONE for stage rows"""
-        return self._op_thread.rows
+        return self._table.owners
 
     @property
     def plan_start(self) -> np.ndarray:

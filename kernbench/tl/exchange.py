@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.program.ops import GE, NONE, Op
+from kernbench.program.rows import count_rows, pack_row
 from kernbench.tl.errors import fail
 from kernbench.tl.watch import choose
 
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 
 _EXEC, _MOVE, _WAIT, _PIPE = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT), int(Op.PIPE)  # plain ints: see `lower`
 
-Rows = tuple[tuple[int, ...], tuple[int, ...]]  # flat rows, and a tag each
-
 
 class Exchange:
     """The messages of one kernel. `schedule` are the rows of the PE's scheduler; `pause` is for receives from anywhere."""
 
-    def __init__(self, pe: PeContext, schedule: Rows, pause: Pause | None) -> None:
+    def __init__(self, pe: PeContext, schedule: bytes, pause: Pause | None) -> None:
         program = pe.program
         self._pe, self._thread, self._schedule, self._pause = pe, pe.thread, schedule, pause
         self._send_tag, self._credit_tag = program.tag("send", "memory"), program.tag("credit", "control")
@@ -36,6 +35,8 @@ class Exchange:
         self._arrival_tag, self._read_tag = program.tag("recv", "control"), program.tag("slot_read", "memory")
         self._overhead, self._lead = program.duration(("pe_ipcq.overhead", 1)), program.duration(("pe_dma.overhead", 1))
         self._read = program.counter(f"the reading of a slot of {pe.path}")
+        self._stages: dict[tuple[Queue, int], bytes] = {}  # of a message of so many bytes
+        self._reads: dict[tuple[Queue, int], bytes] = {}
         self._outward: dict[str, Queue] = {}
         self._inward: dict[str, Queue] = {}
 
@@ -50,23 +51,18 @@ class Exchange:
         note.queue, note.index = queue.name, queue.sent
         queue.sent += 1
         _agree("send", queue, note.index, nbytes)
-        place = self._pe.place
-        stages = (
-            *(_EXEC, place.ipcq_server, self._overhead, NONE, 0, 0, 0, 0),
-            *(_MOVE, queue.route, nbytes, 0, NONE, place.dma_write, NONE, self._lead),
-            *(_EXEC, queue.write, queue.write_duration(nbytes), NONE, 0, 0, 0, 0),
-        )
-        rows, tags = self._schedule
+        rows = self._schedule
         freed = note.index + 1 - queue.ring.n_slots
         if freed > 0:
-            rows, tags = (*rows, _WAIT, queue.credited, GE, freed, 0, 0, 0, 0), (*tags, self._credit_tag)
-        plan = self._pe.program.token(stages, self._tags, note)
-        rows = (*rows, _PIPE, plan, queue.arrived, 0, 0, 0, 0, 0)
-        self._thread.extend(rows, (*tags, self._send_tag), len(tags), note)
+            rows += pack_row(self._credit_tag, _WAIT, queue.credited, GE, freed, 0, 0, 0, 0)
+        stages = self._stages.get((queue, nbytes)) or self._write_stages(queue, nbytes)
+        plan = self._pe.program.token(stages, note)
+        at = count_rows(rows)
+        self._thread.extend(rows + pack_row(self._send_tag, _PIPE, plan, queue.arrived, 0, 0, 0, 0, 0), at, note)
 
     def post(self, note: Recv) -> None:
         """Settle which message a receive will take."""
-        self._thread.extend(*self._schedule)
+        self._thread.extend(self._schedule)
         if note.direction is None:
             note.direction = choose(self._ports("recv", None), self._thread, self._pause)
         queue = self._find_queue(note)
@@ -81,19 +77,33 @@ class Exchange:
         """Wait until a message is there, read its slot and give that back."""
         queue = self._find_queue(note)
         _agree("recv", queue, note.index, nbytes)
-        rows, tags = (_WAIT, queue.arrived, GE, note.index + 1, 0, 0, 0, 0), (self._arrival_tag,)
+        rows = pack_row(self._arrival_tag, _WAIT, queue.arrived, GE, note.index + 1, 0, 0, 0, 0)
         if note.consume:
-            read = (_EXEC, queue.read, queue.read_duration(nbytes), self._read, 0, 0, 0, 0)
-            rows, tags = (*rows, *read, _WAIT, self._read, GE, 1, 1, 0, 0, 0), (*tags, self._read_tag, 0)
-        for _ in range(queue.give_back(note.index)):
-            rows = (*rows, _MOVE, queue.home, 0, 0, NONE, NONE, queue.credited, queue.credit)
-            tags = (*tags, 0)
-        self._thread.extend(rows, tags, int(note.consume), note)
+            rows += self._reads.get((queue, nbytes)) or self._write_read(queue, nbytes)
+        if freed := queue.give_back(note.index):
+            rows += freed * pack_row(0, _MOVE, queue.home, 0, 0, NONE, NONE, queue.credited, queue.credit)
+        self._thread.extend(rows, int(note.consume), note)
 
     def find_slot(self, note: Recv) -> tuple[str, int]:
         """The memory and the address of the slot of a message."""
         queue = self._find_queue(note)
         return queue.ring.tier, queue.address(note.index)
+
+    def _write_stages(self, queue: Queue, nbytes: int) -> bytes:
+        """What a message does after its send: the queue, the way, the slot."""
+        place, (queue_tag, message_tag, write_tag) = self._pe.place, self._tags
+        rows = self._stages[queue, nbytes] = (
+            pack_row(queue_tag, _EXEC, place.ipcq_server, self._overhead, NONE, 0, 0, 0, 0)
+            + pack_row(message_tag, _MOVE, queue.route, nbytes, 0, NONE, place.dma_write, NONE, self._lead)
+            + pack_row(write_tag, _EXEC, queue.write, queue.write_duration(nbytes), NONE, 0, 0, 0, 0)
+        )
+        return rows
+
+    def _write_read(self, queue: Queue, nbytes: int) -> bytes:
+        """The reading of a slot."""
+        read = pack_row(self._read_tag, _EXEC, queue.read, queue.read_duration(nbytes), self._read, 0, 0, 0, 0)
+        rows = self._reads[queue, nbytes] = read + pack_row(0, _WAIT, self._read, GE, 1, 1, 0, 0, 0)
+        return rows
 
     def _find_queue(self, note: Recv) -> Queue:
         assert note.direction is not None

@@ -44,10 +44,10 @@ class LiveLowering(Lowering):
 
     def store(self, note: Store, source: TensorHandle, /) -> None:
         """Write memory when the transfer is issued."""
-        self.thread.extend(*self._schedule)
+        self.thread.extend(self._schedule)
         self._catch_up()
         self._memory.write(note.va, self._array(source))
-        self._transfer(note.va, source.kind.nbytes, ((), ()), note, write=True)
+        self._transfer(note.va, source.kind.nbytes, b"", note, write=True)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:
         """Compute at once."""

@@ -14,10 +14,11 @@ import numpy as np
 
 from kernbench.program.notes import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.program.ops import GE, NONE, Op
+from kernbench.program.rows import count_rows, pack_row
 from kernbench.tl.access import Access
 from kernbench.tl.core import Work
 from kernbench.tl.errors import fail
-from kernbench.tl.exchange import Exchange, Rows
+from kernbench.tl.exchange import Exchange
 from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.kind import kind_of
 from kernbench.tl.outline import SERVERS
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from kernbench.tl.watch import Pause
 
 _SERVERS_OF = attrgetter(*SERVERS)
-_EXEC, _MOVE, _WAIT = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)  # plain ints: an enum's attribute costs a lookup
+# Plain ints: an enum's attribute costs a lookup.
+_DELAY, _EXEC, _MOVE, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.WAIT)
 
 
 class Lowering:
@@ -56,14 +58,16 @@ class Lowering:
         self._done = program.counter(f"the end of a call of {pe.path}")
         self._composites = 0
         self._duration = program.duration
-        self._calls: dict[Work, Rows] = {}
+        self._calls: dict[Work, bytes] = {}
+        self._delays: dict[int, bytes] = {}  # by cycles
+        self._wait = self._await(1)
         schedule = program.duration(("pe_scheduler.overhead", 1))
         self._schedule = self._job(place.scheduler_server, schedule, program.tag("schedule", "control"))
         self._exchange = Exchange(pe, self._schedule, pause)
 
     def delay(self, cycles: int, /) -> None:
         """The PE's CPU is busy."""
-        self.thread.delay(self._duration(("pe_cpu.cycle", cycles)), self._dispatch_tag)
+        self.thread.extend(self._delays.get(cycles) or self._write_delay(cycles))
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the read channel."""
@@ -75,11 +79,7 @@ class Lowering:
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:  # noqa: ARG002
         """Scheduler, operands out of TCM, the engine, the result into TCM."""
-        call = self._calls.get(work)
-        if call is None:
-            call = self._calls[work] = self._write_call(work)
-        rows, tags = call
-        self.thread.extend(rows, tags, 4, note)  # it is the engine's row
+        self.thread.extend(self._calls.get(work) or self._write_call(work), 4, note)  # it is the engine's row
 
     def composite(self, completion: CompletionHandle, /) -> None:
         """Scheduler, then all tokens of the plan start."""
@@ -87,7 +87,7 @@ class Lowering:
         plan = add_plan(completion, self)
         self._composites += 1
         completion.counter = program.counter(f"the end of composite {self._composites} of {self.pe.path}")
-        self.thread.extend(*self._schedule)
+        self.thread.extend(self._schedule)
         self.thread.note(self.thread.pipe(plan, completion.counter, self.tag("composite", note.kind)), note)
 
     def wait(self, completion: CompletionHandle, /) -> None:
@@ -113,9 +113,9 @@ class Lowering:
         self._deliver(note, out)
         if note.out_tcm is not None:
             duration = self._duration(*self.costs.store(nbytes))
-            self.thread.extend(*self._job(self.pe.place.tcm_write, duration, self.store_tag))
+            self.thread.extend(self._job(self.pe.place.tcm_write, duration, self.store_tag))
         elif note.out_va is not None:
-            self._transfer(note.out_va, nbytes, ((), ()), None, write=True)
+            self._transfer(note.out_va, nbytes, b"", None, write=True)
         return out
 
     def _learn(self, note: Recv) -> None:  # noqa: ARG002
@@ -157,28 +157,36 @@ class Lowering:
         found[order] = np.array(known, np.int64)[np.cumsum(new) - 1]
         return found
 
-    def _transfer(self, va: int, nbytes: int, before: Rows, note: Load | Store | None, *, write: bool) -> None:
+    def _transfer(self, va: int, nbytes: int, before: bytes, note: Load | Store | None, *, write: bool) -> None:
         """Rows, then the transfers of a range, waited for; the note is that of the transfer, or of the wait for several."""
         server, tag = self._write_channel if write else self._read_channel
-        rows, tags = before
+        rows, done, lead = before, self._done, self.lead
         transfers = self.access(write).find(va, nbytes)
         for route, size, stripe in transfers:
-            rows = (*rows, _MOVE, route, size, stripe, self._done, server, NONE, self.lead)
-            tags = (*tags, tag)
-        count = len(transfers)
-        rows = (*rows, _WAIT, self._done, GE, count, count, 0, 0, 0)
-        self.thread.extend(rows, (*tags, 0), len(tags) - (count == 1), note)
+            rows += pack_row(tag, _MOVE, route, size, stripe, done, server, NONE, lead)
+        if len(transfers) == 1:
+            self.thread.extend(rows + self._wait, count_rows(before), note)
+        else:
+            self.thread.extend(rows + self._await(len(transfers)), count_rows(rows), note)
 
-    def _write_call(self, work: Work) -> Rows:
+    def _write_delay(self, cycles: int) -> bytes:
+        row = pack_row(self._dispatch_tag, _DELAY, self._duration(("pe_cpu.cycle", cycles)), 0, 0, 0, 0, 0, 0)
+        self._delays[cycles] = row
+        return row
+
+    def _write_call(self, work: Work) -> bytes:
         place, costs = self.pe.place, self.costs
         read = self._job(place.tcm_read, self._duration(*costs.fetch(work.read_bytes)), self.fetch_tag)
         cost = costs.work(work.engine, work.asked)
         engine = self._job(self._engines[work.engine], self._duration(*cost), self.tag(work.name, work.engine))
         write = self._job(place.tcm_write, self._duration(*costs.store(work.write_bytes)), self.store_tag)
-        stages = (self._schedule, read, engine, write)
-        return sum((rows for rows, _ in stages), ()), sum((tags for _, tags in stages), ())
+        rows = self._calls[work] = self._schedule + read + engine + write
+        return rows
 
-    def _job(self, server: int, duration: int, tag: int) -> Rows:
+    def _job(self, server: int, duration: int, tag: int) -> bytes:
         """A job of a server, waited for."""
-        job = (_EXEC, server, duration, self._done, 0, 0, 0, 0)
-        return (*job, _WAIT, self._done, GE, 1, 1, 0, 0, 0), (tag, 0)
+        return pack_row(tag, _EXEC, server, duration, self._done, 0, 0, 0, 0) + self._wait
+
+    def _await(self, count: int) -> bytes:
+        """The wait for so many ends."""
+        return pack_row(0, _WAIT, self._done, GE, count, count, 0, 0, 0)

@@ -25,7 +25,7 @@ class Scratch:
         """The TCM address of nbytes more bytes. Errors: ScratchError (a RuntimeError) when the region is full."""
         if not self.base:
             return 0
-        rounded = _rounded(nbytes)
+        rounded = nbytes + -nbytes % ALIGN_BYTES
         if released := self._released.get(rounded):
             return released.pop()
         start = self.cursor
@@ -46,8 +46,4 @@ class Scratch:
     def give_back(self, address: int, nbytes: int) -> None:
         """Let an address that `take(nbytes)` returned be handed out again."""
         if self.base:
-            self._released.setdefault(_rounded(nbytes), []).append(address)
-
-
-def _rounded(nbytes: int) -> int:
-    return -(-nbytes // ALIGN_BYTES) * ALIGN_BYTES
+            self._released.setdefault(nbytes + -nbytes % ALIGN_BYTES, []).append(address)

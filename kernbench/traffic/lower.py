@@ -18,6 +18,7 @@ import numpy as np
 from kernbench.errors import InputError
 from kernbench.program.ops import FLITS_MOST, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
+from kernbench.program.rows import pack_rows
 from kernbench.traffic.ways import Agent, Way, count_hops, find_ways
 from kernbench.units import FS_PER_NS
 
@@ -89,7 +90,7 @@ class Traffic:
         untils[:, 0], untils[:, 1] = Op.UNTIL, self._stretches[stretch[at]]
         rows = np.insert(moves, at, untils, axis=0)
         self._row[flows] = np.flatnonzero(rows[:, 0] == Op.MOVE)
-        thread.extend(tuple(rows.ravel().tolist()), (0,) * len(rows))
+        thread.extend(pack_rows(rows))
 
     def _write_waiting(self, thread: Thread, flows: np.ndarray, agent: int, node: int) -> None:
         """One after the other: wait for the start, act, let go."""

@@ -16,6 +16,10 @@ class BareRouting:
     machine: BareMachine
     routes: list[tuple[str, list[tuple[int, int, int, int]], int, int]] = field(default_factory=list)
 
+    @property
+    def route_count(self) -> int:
+        return len(self.routes)
+
     def tables(self) -> Routes:
         steps = [step for _, route, _, _ in self.routes for step in route]
         column = lambda i: np.array([step[i] for step in steps], np.int64)  # noqa: E731

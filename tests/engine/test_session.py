@@ -7,6 +7,7 @@ from kernbench.engine import Session, memory, session
 from kernbench.errors import DeadlockError, InputError, RunError
 from kernbench.program.ops import EQ, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
+from kernbench.program.rows import pack_row
 from tests.engine.bare import BareMachine
 from tests.naive.engine import NaiveEngine
 
@@ -259,6 +260,63 @@ def test_a_thread_that_asks_gets_more_rows_and_new_routes_join_what_is_in_flight
     got.run(on_ask)
     kept = piecewise.op[:, 0] != Op.ASK
     assert got.op_end_fs[kept].tolist() == want.op_end_fs.tolist()
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(4))
+def test_routes_that_many_threads_bring_at_once_are_laid_together(mode, seed, monkeypatch):
+    """Six threads ask in turn, and each piece has a transfer, or a plan with one, on a route that nobody has taken before."""
+    rng = np.random.default_rng(seed)
+    ways = [rng.permutation(8)[: rng.integers(2, 6)].tolist() for _ in range(24)]
+    nbytes, delays = rng.integers(1, 12 * 256, 24).tolist(), rng.integers(0, 40, 24).tolist()
+
+    def run(write_ahead):
+        machine = machine_of(*[LINK] * 8)
+        program = Program(machine)
+        threads = [program.thread(f"t{i}") for i in range(6)]
+        counters = [program.counter(f"c{i}") for i in range(6)]
+
+        def write(i, piece):
+            at = 6 * piece + i
+            route = machine.route("message", ways[at])
+            threads[i].delay(program.duration(("fs", delays[at])))
+            if piece % 2:
+                stages = pack_row(0, Op.EXEC, 0, 0, NONE, 0, 0, 0, 0)
+                stages += pack_row(0, Op.MOVE, route, nbytes[at], 0, NONE, NONE, NONE, 0)
+                threads[i].pipe(program.token(stages, {}), counters[i])
+            else:
+                threads[i].move(route, nbytes[at], done=counters[i])
+                threads[i].move(route, 256)
+            threads[i].wait(counters[i], 1, take=1)
+
+        pieces = [iter(range(4)) for _ in threads]
+
+        def on_ask(number, now_fs):
+            for piece in pieces[number]:
+                write(number, piece)
+                threads[number].ask()
+                return
+
+        for i, thread in enumerate(threads):
+            if write_ahead:
+                for piece in range(4):
+                    write(i, piece)
+            else:
+                thread.ask()
+        session = Session(program, mode)
+        session.run(on_ask)
+        session.check_finished()
+        rows = [thread.find_row(row) for thread in threads for row in range(thread.row_count)]
+        return session.op_end_fs[[row for row in rows if program.op[row, 0] != Op.ASK]].tolist()
+
+    ahead = run(write_ahead=True)
+    laid = []
+    lay = memory.Memory.lay_network
+    monkeypatch.setattr(
+        memory.Memory, "lay_network", lambda self, *given, **named: laid.append(lay(self, *given, **named))
+    )
+    assert run(write_ahead=False) == ahead
+    assert len(laid) < len(ways)
 
 
 @BOTH

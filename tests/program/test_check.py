@@ -8,6 +8,7 @@ import pytest
 from kernbench.program.check import ProgramError, check_rows
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program, Thread
+from kernbench.program.rows import pack_row
 from tests.engine.bare import BareMachine
 
 
@@ -38,7 +39,7 @@ ROWS = [
     (lambda t: t.add(NONE), "row 0 (ADD): counter is -1; it must be in [0, 1)"),
     (lambda t: t.wait(0, 1, compare=2), "row 0 (WAIT): compare is 2; it must be in [0, 2)"),
     (lambda t: t.pipe(0), "row 0 (PIPE): plan is 0; it must be in [0, 0)"),
-    (lambda t: t.extend((9,) + 7 * (0,), (0,)), "row 0 has opcode 9; known: 0 to 8"),
+    (lambda t: t.extend(pack_row(0, 9, 0, 0, 0, 0, 0, 0, 0)), "row 0 has opcode 9; known: 0 to 8"),
 ]
 
 

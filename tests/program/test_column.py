@@ -13,12 +13,3 @@ def test_rows_are_what_was_appended():
     assert column.n == 1005
     assert column.rows.tolist() == [1, 2, 7, 7, 7, *range(1000)]
     assert column.rows.dtype == np.int64
-
-
-def test_rows_of_a_width_are_contiguous():
-    column = Column(np.int32, 3)
-    for i in range(300):
-        column.append(np.array([[i, i, i]]))
-    assert column.rows.shape == (300, 3)
-    assert column.rows.flags.c_contiguous
-    assert column.rows[:, 1].tolist() == list(range(300))

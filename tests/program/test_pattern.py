@@ -9,6 +9,7 @@ from kernbench.machine import load_machine
 from kernbench.program.ops import NONE, Op
 from kernbench.program.pattern import Blanks, Pattern, Stripes, blank
 from kernbench.program.program import Program
+from kernbench.program.rows import pack_row
 
 
 def pattern(tokens: int) -> Pattern:
@@ -38,7 +39,7 @@ def tables(program: Program) -> list[list[int]]:
     return [np.array(getattr(program, name)).tolist() for name in names]
 
 
-TOKEN = (Op.EXEC, 3, 0, NONE, 0, 0, 0, 0)
+TOKEN = pack_row(0, Op.EXEC, 3, 0, NONE, 0, 0, 0, 0)
 NUMBERS = [(1, 7, 0, 4), (2, 8, 33, 8), (1, 9, 4096, 4), (5, 7, 64, 1)]
 
 
@@ -53,9 +54,9 @@ def test_plans_of_patterns_are_those_written_out(most: int, monkeypatch: pytest.
         assert numbers[0] == numbers[1]
         if i == 1:  # the other sorts keep their places
             for program in (alike, plain):
-                program.token(TOKEN, (0,), {})
+                program.token(TOKEN, {})
                 program.plan(*written(2, 1, 2, 3, 4), {})
-                program.token(TOKEN * 2, (0, 0), {})
+                program.token(TOKEN * 2, {})
     for program in (alike, plain):
         program.thread("t").pipe(0)
     assert tables(alike) == tables(plain)

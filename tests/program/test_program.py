@@ -7,6 +7,7 @@ import pytest
 
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
+from kernbench.program.rows import pack_row
 from tests.engine.bare import BareMachine
 
 
@@ -48,10 +49,11 @@ def test_flush_moves_rows_by_thread(program: Program):
 
 def test_a_token_is_a_plan_written_as_rows(program: Program):
     thread = program.thread("t")
-    row = (Op.EXEC, 0, 0, NONE, 0, 0, 0, 0)
-    first, second = program.token(row, (0,), {"a": 1}), program.token(row * 2, (0, 0), {})
-    third = program.plan(np.array([row], np.int64), np.array([0, 1]), np.zeros(1, np.int32), {})
-    fourth = program.token(row, (0,), {})
+    stage = (Op.EXEC, 0, 0, NONE, 0, 0, 0, 0)
+    row = pack_row(0, *stage)
+    first, second = program.token(row, {"a": 1}), program.token(row * 2, {})
+    third = program.plan(np.array([stage], np.int64), np.array([0, 1]), np.zeros(1, np.int32), {})
+    fourth = program.token(row, {})
     thread.pipe(first)
     program.flush()
     assert (first, second, third, fourth) == (0, 1, 2, 3)
@@ -65,9 +67,9 @@ def test_a_token_is_a_plan_written_as_rows(program: Program):
 
 def test_rows_may_bring_their_note(program: Program):
     thread = program.thread("t")
-    mark = (Op.MARK, 0, 0, 0, 0, 0, 0, 0)
-    thread.extend(mark, (0,))
-    assert thread.extend(mark * 3, (0, 0, 0), 2, {"a": 1}) == 1
+    mark = pack_row(0, Op.MARK, 0, 0, 0, 0, 0, 0, 0)
+    thread.extend(mark)
+    assert thread.extend(mark * 3, 2, {"a": 1}) == 1
     assert thread.notes == {3: {"a": 1}}
 
 

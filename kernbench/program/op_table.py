@@ -1,0 +1,64 @@
+"""The op table of a program as it grows: rows, and the tag and the thread of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kernbench.program.column import enlarged
+from kernbench.program.ops import ROW_WIDTH
+
+
+class OpTable:
+    """Arrays are views, good until the next rows come; `op` is int64[row, ROW_WIDTH]."""
+
+    __slots__ = ("_op", "_owners", "_put_rows", "_tags", "op")
+
+    def __init__(self) -> None:
+        from kernels_jit.growth import put_rows  # with numba, which nobody needs who makes no program
+
+        self._put_rows = put_rows
+        self._op = np.zeros((256, ROW_WIDTH), np.int64)
+        self._tags = np.zeros(256, np.int32)
+        self._owners = np.zeros(256, np.int64)
+        self.op = self._op[:0]
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.op)
+
+    @property
+    def tags(self) -> np.ndarray:
+        """int32[row]"""
+        return self._tags[: self.n]
+
+    @property
+    def owners(self) -> np.ndarray:
+        """int64[row] the thread of a row, NONE for stage rows"""
+        return self._owners[: self.n]
+
+    def write(self, parts: Iterable[bytes], owner: int) -> int:
+        """Append what was written in parts, see `rows`; returns the index of the first."""
+        written = np.frombuffer(b"".join(parts), np.int64)
+        first = self._extend(len(written) // (1 + ROW_WIDTH))
+        self._put_rows(written, owner, self._op, self._tags, self._owners, first)
+        return first
+
+    def append(self, rows: np.ndarray, tags: np.ndarray, owner: int) -> int:
+        """Append int64[row, ROW_WIDTH] with int32[row] tags; returns the index of the first."""
+        first = self._extend(len(rows))
+        self.op[first:], self.tags[first:], self.owners[first:] = rows, tags, owner
+        return first
+
+    def _extend(self, count: int) -> int:
+        """Room for more rows; returns the index of the first."""
+        first = len(self.op)
+        end = first + count
+        if end > len(self._op):
+            self._op, self._tags, self._owners = (
+                enlarged(column, first, end) for column in (self._op, self._tags, self._owners)
+            )
+        self.op = self._op[:end]
+        return first
