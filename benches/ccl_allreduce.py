@@ -10,7 +10,6 @@ import numpy as np
 
 from kernbench import DPPolicy, InputError, bench
 from kernbench.ccl import find_grid
-from kernbench.ccl.config import load_config
 from kernbench.dtypes import canonical, is_float, itemsize, numpy_dtype
 
 DEFAULT_BYTES = 4096
@@ -55,6 +54,8 @@ def run(
     dtype="f16",
 ):
     """`cubes` of each SIP take part (0: all); 0 bytes are the `n_elem` of ccl.yaml, 0 slots and bytes of one what it says."""
+    from kernbench.ccl.config import load_config  # brings pydantic, which other benches in this folder do not need
+
     n_elem = load_config(settings={"algorithm": algorithm or None}).algorithm()[1].n_elem
     elements, rest = divmod(bytes_per_pe or n_elem * itemsize(dtype), itemsize(dtype))
     if elements < 1 or rest:

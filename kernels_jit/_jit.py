@@ -1,6 +1,7 @@
 """The house decorator: the one place that says how loops are compiled, and why so.
 
 * lazily: signatures written out would cost a second of import for every twenty functions;
+* with all that they call, as a whole (see `kernels_jit.linking`);
 * cached, in a directory that follows all sources (see `kernels_jit.cache`), in files of our own (`kernels_jit.overloads`);
 * without the GIL, so that runs may share a process;
 * without fastmath, because results are the same bytes everywhere;
@@ -16,8 +17,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from kernels_jit.nonnegative import Compiler
-from kernels_jit.overloads import Overloads
+from kernels_jit.linking import Loop
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,7 +39,12 @@ def inner(function: F) -> F:
 def _compile_lazily(function: F, *, count_references: bool) -> F:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    options: dict[str, Any] = {"pipeline_class": Compiler, "_nrt": count_references}
-    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
-    compiled._cache = Overloads(function)  # type: ignore[attr-defined]
-    return compiled  # type: ignore[return-value]
+    options = {
+        "nopython": True,
+        "nogil": True,
+        "fastmath": False,
+        "error_model": "numpy",
+        "boundscheck": None,
+        "_nrt": count_references,
+    }
+    return Loop(function, targetoptions=options)  # type: ignore[return-value]

@@ -14,8 +14,8 @@ import numpy as np
 from kernels_jit import codes
 from kernels_jit._jit import jit
 from kernels_jit.alone import service_fs
-from kernels_jit.loop import run
 from kernels_jit.order import look_ahead, visit_order
+from kernels_jit.pointer import run_at
 from kernels_jit.state import (
     AHEAD_FS,
     EVENTS,
@@ -64,13 +64,14 @@ class Common(NamedTuple):
 
 
 @jit
-def run_points(common, values, m, times, pool, found, point, begun, most_events):
+def run_points(loop, common, values, m, times, pool, found, point, begun, most_events):
     """Run points from `point` on, until all are done or about `most_events` events. A point may have begun before.
 
-    Arguments: `Common`, int64[point, column] words that differ, int64[word] memory as long as the template, int64[point,
-    row, OP_COLUMNS] times, int64[slot, 2] queued flits, int64[point, FOUND_COLUMNS], two ints, int. Answers (status, point,
-    pool). With IDLE the points before the one answered are done. Any other status is that of `loop.run` for this point: after
-    MORE it has begun; a pool that must grow must do so in the template, and the point begins anew.
+    Arguments: what `pointer.address_of_run` answers, `Common`, int64[point, column] words that differ, int64[word] memory as
+    long as the template, int64[point, row, OP_COLUMNS] times, int64[slot, 2] queued flits, int64[point, FOUND_COLUMNS], two
+    ints, int. Answers (status, point, pool). With IDLE the points before the one answered are done. Any other status is that
+    of `loop.run` for this point: after MORE it has begun; a pool that must grow must do so in the template, and the point
+    begins anew.
     """
     while point < values.shape[0]:
         if begun == 0:
@@ -81,7 +82,7 @@ def run_points(common, values, m, times, pool, found, point, begun, most_events)
                     own[row, column] = codes.NONE
         begun = 0
         before = m[EVENTS]
-        status, pool = run(m, common.op, times[point], pool, most_events)
+        status, pool = run_at(loop, m, common.op, times[point], pool, most_events)
         if status != codes.IDLE:
             return status, point, pool
         note(common, m, found[point])

@@ -2,8 +2,8 @@
 
 Numba gives `a[i]` Python's meaning: a negative signed index counts from the end, which costs a comparison and a choice at
 every load and store; a fifth to two fifths of the time of the loops, whose work is little else. No function of this
-package uses a negative index, so a compiler pass of ours makes every index that is not a constant unsigned before types
-are inferred. Under `NUMBA_DISABLE_JIT=1` nothing changes.
+package uses a negative index, so a compiler pass of ours makes every index that is not a constant unsigned once types
+are known. Under `NUMBA_DISABLE_JIT=1` nothing changes.
 """
 
 from __future__ import annotations
@@ -11,26 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from numba.core import ir, types
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.untyped_passes import GenericRewrites
-from numba.extending import intrinsic
-
-
-@intrinsic
-def unsigned(_typing: Any, index: Any) -> Any:
-    """The index as an unsigned integer; a tuple of integers as a tuple of unsigned ones; anything else as it is."""
-    result = index
-    if isinstance(index, types.Integer):
-        result = types.uintp
-    elif isinstance(index, types.UniTuple) and isinstance(index.dtype, types.Integer):
-        result = types.UniTuple(types.uintp, index.count)
-    return result(index), lambda context, builder, _, args: context.cast(builder, args[0], index, result)
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class NonNegativeIndices(FunctionPass):
-    """Hands every index that is not a constant through `unsigned`."""
+    """Lets loads from arrays and stores to them take their index as an unsigned integer, or a tuple of such."""
 
     _name = "kernbench_nonnegative_indices"
 
@@ -39,26 +25,20 @@ class NonNegativeIndices(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         for block in state.func_ir.blocks.values():
-            block.body = [put for statement in block.body for put in _with_unsigned_index(statement, block.scope)]
+            for statement in block.body:
+                at = statement.value if isinstance(statement, ir.Assign) else statement
+                if isinstance(at, ir.SetItem) or (isinstance(at, ir.Expr) and at.op == "getitem"):
+                    call = state.calltypes.pop(at)
+                    indexed, index, *value = call.args
+                    if isinstance(indexed, types.Array):
+                        call = call.replace(args=(indexed, _unsigned(index), *value))
+                    state.calltypes[at] = call
         return True
 
 
-def _with_unsigned_index(statement: Any, scope: Any) -> list[Any]:
-    at = statement.value if isinstance(statement, ir.Assign) else statement
-    if not (isinstance(at, ir.SetItem) or (isinstance(at, ir.Expr) and at.op == "getitem")):
-        return [statement]
-    loc = statement.loc
-    function, index = scope.redefine("$unsigned", loc), scope.redefine("$index", loc)
-    call = ir.Expr.call(function, [at.index], (), loc)
-    at.index = index
-    return [ir.Assign(ir.Global("unsigned", unsigned, loc), function, loc), ir.Assign(call, index, loc), statement]
-
-
-class Compiler(CompilerBase):
-    """Numba's own pipeline with that pass."""
-
-    def define_pipelines(self) -> list[Any]:
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.add_pass_after(NonNegativeIndices, GenericRewrites)
-        pipeline.finalize()
-        return [pipeline]
+def _unsigned(index: Any) -> Any:
+    if isinstance(index, types.Integer):
+        return types.uintp
+    if isinstance(index, types.UniTuple) and isinstance(index.dtype, types.Integer):
+        return types.UniTuple(types.uintp, index.count)
+    return index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit._jit import jit
+from kernels_jit._jit import inner, jit
 from kernels_jit.state import NEVER
 
 
@@ -22,7 +22,8 @@ def channel_order(count, src, dst, latency_fs, limit_fs):
         if latency_fs[e] < limit_fs:
             first[src[e] + 1] += 1
             waits[dst[e]] += 1
-    first = np.cumsum(first)
+    for station in range(count):
+        first[station + 1] += first[station]
     fill = first[:-1].copy()
     onward = np.empty(src.size, np.int64)
     for e in range(src.size):
@@ -58,15 +59,14 @@ def visit_order(count, src, dst, latency_fs, most_fs):
     """
     order, placed = channel_order(count, src, dst, latency_fs, most_fs)
     if placed < count:
-        levels = np.unique(latency_fs)
-        low, high = 0, levels.size - 1  # edges faster than the first form no cycle, as there are none
+        low, high = least_above(latency_fs, -1), most_below(latency_fs, most_fs)  # no edge is faster than the least
         while low < high:
-            middle = (low + high + 1) // 2
-            if channel_order(count, src, dst, latency_fs, levels[middle])[1] == count:
+            middle = least_above(latency_fs, low + (high - low) // 2)
+            if channel_order(count, src, dst, latency_fs, middle)[1] == count:
                 low = middle
             else:
-                high = middle - 1
-        order = channel_order(count, src, dst, latency_fs, levels[low])[0]
+                high = most_below(latency_fs, middle)
+        order = channel_order(count, src, dst, latency_fs, low)[0]
     rank = np.empty(count, np.int64)
     for place in range(count):
         rank[order[place]] = place
@@ -75,6 +75,26 @@ def visit_order(count, src, dst, latency_fs, most_fs):
         if rank[src[e]] >= rank[dst[e]]:
             window_fs = min(window_fs, latency_fs[e])
     return order, window_fs
+
+
+@inner
+def least_above(values, bound):
+    """The least of int64[] that is above a bound, or NEVER."""
+    best = NEVER
+    for value in values:
+        if value > bound:
+            best = min(best, value)
+    return best
+
+
+@inner
+def most_below(values, bound):
+    """The largest of int64[] that is below a bound, or 0."""
+    best = 0
+    for value in values:
+        if value < bound:
+            best = max(best, value)
+    return best
 
 
 @jit

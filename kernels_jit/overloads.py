@@ -19,6 +19,7 @@ from typing import Any
 
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from kernels_jit.cache import directory, seal, unseal
@@ -38,8 +39,12 @@ class Overloads(_Cache):
         return str(directory())
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
-        """The function compiled for these types, or None."""
-        target_context.refresh()
+        """The function compiled for these types, or None.
+
+        Without numba's declarations, which its own cache loads first: half of the time that all this takes, for nothing but
+        compiling.
+        """
+        rtsys.initialize(target_context)
         content = unseal(self._path(sig, target_context.codegen()))
         return None if content is None else CompileResult._rebuild(target_context, *pickle.loads(content))
 

@@ -24,6 +24,7 @@ from kernels_jit.group import (
     Common,
     run_points,
 )
+from kernels_jit.pointer import address_of_run
 from kernels_jit.state import NEVER
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Group:
         self._most = max(1, _CELLS // max(program.row_count * at.OP_COLUMNS, len(self._fs_per_flit)))
         self._times = np.empty((self._most, program.row_count, at.OP_COLUMNS), np.int64)
         self._pool = np.empty((_FIRST_POOL, 2), np.int64)
+        self._loop = address_of_run()
 
     def run(self, weights: Weights) -> Iterator[Runs]:
         """Run the points of some weights; after each call of the compiled code, those that it has finished.
@@ -125,7 +127,7 @@ class Group:
         while done < len(values):
             common = self._common._replace(template=memory.used, word=word, column=column)
             arrays = values, words, self._times, self._pool, found
-            status, end, self._pool = run_points(common, *arrays, done, begun, _EVENTS_A_CALL)
+            status, end, self._pool = run_points(self._loop, common, *arrays, done, begun, _EVENTS_A_CALL)
             begun = int(status == codes.MORE)
             if status not in (codes.IDLE, codes.MORE):
                 memory.grow(status)
