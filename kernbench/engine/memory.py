@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.engine.aligned import aligned_zeros
 from kernels_jit import codes
 from kernels_jit import state as at
 from kernels_jit.state import NEVER
@@ -27,7 +28,7 @@ class Memory:
     """The words of a run and where its tables stand. `words` is int64[word]; it is replaced when it grows."""
 
     def __init__(self, machine: Machine, *, hybrid: bool) -> None:
-        self.words = np.zeros(1 << 16, np.int64)
+        self.words = aligned_zeros(1 << 16)
         self._used = at.HEADER
         self._room: dict[int, int] = {}  # words of the region of each base
         self._stations = len(machine.stations.fs_per_flit)
@@ -41,7 +42,6 @@ class Memory:
         header[at.FLIT_BYTES] = machine.flit_bytes
         header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE, at.SWEEP_FS]] = codes.NONE
-        header[at.UNLAID] = NEVER
         header[at.MARGIN] = 8 + at.LINE_MOST + int(max(machine.server_slots, default=0))
         limits = find_limits(machine.stations.fs_per_flit[None])
         self._cap_fs, header[at.SLACK_FS] = limits[0].tolist()
@@ -57,7 +57,7 @@ class Memory:
         start = -(-self._used // align) * align
         end = start + words
         if end > len(self.words):
-            bigger = np.zeros(max(end, 2 * len(self.words)), np.int64)
+            bigger = aligned_zeros(max(end, 2 * len(self.words)))
             bigger[: self._used] = self.words[: self._used]
             self.words = bigger
         self._used = end
@@ -142,7 +142,7 @@ class Memory:
     def grow_jobs(self) -> None:
         """Room for more jobs: as many again."""
         rows = max(256, int(self.words[at.JOB_FREE_N]), self._room.get(at.JOB_FREE, 0))
-        start = self._take(rows * at.JOB_COLUMNS)
+        start = self._take(rows * at.JOB_COLUMNS, at.JOB_COLUMNS)
         self._room[at.JOB_FREE] = self._room.get(at.JOB_FREE, 0) + rows
         self._chain(start, rows, at.JOB_COLUMNS, at.JOB_NEXT, at.JOB_FREE, at.JOB_FREE_N)
 
@@ -180,11 +180,9 @@ class Memory:
     # What a program brings
 
     def add_threads(self, count: int) -> None:
-        """Room for so many threads in all, and to wake each of them; new ones have no rows."""
+        """Room for so many threads in all; new ones have no rows."""
         self._fit(at.THREADS, count * at.THREAD_COLUMNS)
         self.words[at.THREAD_N] = count
-        if self.words[at.HEAP_SIZE] - self.words[at.HEAP_N] < count:
-            self.grow_heap()
 
     def add_counters(self, known: int, count: int) -> None:
         """Counters from `known` on, at zero."""
@@ -202,10 +200,10 @@ class Memory:
         from kernels_jit.entry import renew_hops
 
         self._widen_flights(steps, stripes)
-        self.write(at.STEPS, network.step)
-        station = self.table(at.STEPS, *network.step.shape)[:, at.STEP_STATION]
-        station *= at.STATION_COLUMNS
-        station += self.words[at.STATIONS]
+        step = network.step
+        step[:, at.STEP_STATION] *= at.STATION_COLUMNS
+        step[:, at.STEP_STATION] += self.words[at.STATIONS]
+        self.write(at.STEPS, step)
         self.write(at.ROUTES, network.route)
         self._add_leases(len(network.route))
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
@@ -219,7 +217,6 @@ class Memory:
         self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
-        self.words[at.UNLAID] = NEVER
 
     def _add_leases(self, count: int) -> None:
         known = int(self.words[at.ROUTE_N])
