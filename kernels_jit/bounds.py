@@ -6,6 +6,7 @@ import numpy as np
 
 from kernels_jit import codes
 from kernels_jit._jit import jit
+from kernels_jit.state import NEVER
 
 _NEW, _OPEN, _PLACED = 0, 1, 2
 
@@ -71,7 +72,8 @@ def sort_topologically(before_start, before):
 def find_longest(order, before_start, before, gain, floor, cost):
     """When each node ends at the soonest: `cost` after its `floor` and after all before it, each with its edge's `gain`.
 
-    Answers int64[node] ends, and int64[node] the edge that decides it, or NONE where the floor does.
+    No end is beyond NEVER; costs are less than that. Answers int64[node] ends, and int64[node] the edge that decides it,
+    or NONE where the floor does.
     """
     end = np.zeros(order.size, np.int64)
     decided = np.full(order.size, codes.NONE, np.int64)
@@ -81,7 +83,7 @@ def find_longest(order, before_start, before, gain, floor, cost):
             time = end[before[edge]] + gain[edge]
             if time > best:
                 best, by = time, edge
-        end[node], decided[node] = best + cost[node], by
+        end[node], decided[node] = min(best + cost[node], NEVER), by
     return end, decided
 
 

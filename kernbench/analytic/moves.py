@@ -65,7 +65,7 @@ def _write_first(ways: Ways, atoms: int) -> np.ndarray:
     passing = np.flatnonzero(ways.flits)
     terms = ways.terms[ways.step[ways.start[passing]]]
     for which, count in ((FULL, ways.flits[passing] - 1), (LAST, 1)):
-        forms[passing, terms[:, which, 0]] += count * terms[:, which, 1]
+        forms[passing, terms[:, which, 0]] += count * terms[:, which, 1].astype(np.float64)
     return forms
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernbench.analytic.forms import Forms
 from kernbench.analytic.moves import write_moves
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import LONGEST_FS, NONE, Op
 from kernels_jit import bounds
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernbench.analytic.rows import Rows
 
 _NEVER = 1 << 60
+_MOST_FS = float(np.nextafter(LONGEST_FS, 0))  # of a node: what takes longer is beyond the clock by itself
 
 
 class Costs(NamedTuple):
@@ -75,6 +76,7 @@ def find_after(frame: Frame, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[
 
 def _list_times(frame: Frame, forms: np.ndarray, atoms_fs: np.ndarray) -> np.ndarray:
     """int64[node] what each takes by itself."""
-    move_fs = np.append(np.rint(forms @ atoms_fs).astype(np.int64), 0)  # kind NONE is the last
-    duration_fs = (frame.durations.amount * atoms_fs[frame.durations.atom]).astype(np.int64)
-    return duration_fs[frame.costs.duration] + move_fs[frame.costs.kind]
+    move_fs = np.append(np.rint(forms @ atoms_fs), 0)  # kind NONE is the last
+    duration_fs = frame.durations.amount * atoms_fs[frame.durations.atom]
+    times = duration_fs[frame.costs.duration] + move_fs[frame.costs.kind]
+    return np.minimum(times, _MOST_FS).astype(np.int64)

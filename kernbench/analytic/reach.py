@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.program.ops import NONE
+from kernbench.analytic.sheet import check_clock
+from kernbench.program.ops import LONGEST_FS, NONE
 from kernels_jit import bounds
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Works(NamedTuple):
     kind: np.ndarray  # int64[work] of transfer, or of an injection after all kinds, or NONE
 
     def fs(self, moves: Moves, atoms_fs: np.ndarray) -> np.ndarray:
-        """int64[work, point] where atoms take these times. `atoms_fs`: float64[point, atom]."""
+        """int64[work, point] where atoms take these times. `atoms_fs`: float64[point, atom]. Errors: as `check_clock`."""
         times = moves.choices @ atoms_fs.T
         none = np.zeros((0, len(atoms_fs)))
         longest = np.maximum.reduceat(times, moves.choice_start[:-1]) if len(times) else none
@@ -47,6 +48,7 @@ class Works(NamedTuple):
             elif kind != NONE:
                 parts = moves.segment[moves.segment_start[kind] : moves.segment_start[kind + 1]]
                 found[work] += moves.fixed_fs[kind] + longest[parts].sum(axis=0)
+        check_clock(found.max(initial=0))
         return np.rint(found).astype(np.int64)
 
 
@@ -98,13 +100,14 @@ class Reach:
         return sorted({self._of[node] for node in nodes if node in self._of})
 
     def times(self, work_fs: np.ndarray) -> np.ndarray:
-        """int64[node of the cut graph, point] when each ends. `work_fs`: int64[work, point]."""
+        """int64[node of the cut graph, point] when each ends, LONGEST_FS at the most. `work_fs`: int64[work, point]."""
         end = np.empty((len(self._nodes), work_fs.shape[1]), np.int64)
         for here, node in zip(end, self._nodes, strict=True):
             here[:] = 0 if node.starts else -_NEVER
             for before, gain in node.before:
                 np.maximum(here, end[before] + gain if gain else end[before], out=here)
             here += work_fs[node.work]
+            np.minimum(here, LONGEST_FS, out=here)
         return end
 
     def _find_needed(self, frame: Frame, targets: Iterable[int]) -> np.ndarray:

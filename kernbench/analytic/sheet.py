@@ -20,9 +20,10 @@ from kernbench.analytic.moves import write_moves
 from kernbench.analytic.paths import find_after, write_path
 from kernbench.analytic.points import read_points
 from kernbench.analytic.work import sum_up, weigh_servers, weigh_stations
+from kernbench.errors import RunError
 from kernbench.machine.origins import find_origins, no_origins
-from kernbench.program.ops import NONE
-from kernbench.units import FS_PER_NS
+from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
+from kernbench.units import FS_PER_NS, format_ns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,10 +66,11 @@ class Sheet:
         self._names = [names[i] for i in kept]
 
     def bounds(self) -> Bounds:
-        """The bounds on the machine as it is."""
+        """The bounds on the machine as it is. Errors: RunError for a time that no clock counts."""
         atoms_fs = self._atoms_fs()
         lower = self.lower @ atoms_fs
         at = int(np.argmax(lower))
+        check_clock(lower[at])
         return Bounds(int(lower[at]), int(self.upper @ atoms_fs), self.name(at))
 
     def after(self, starts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +151,12 @@ def _outermost(forms: np.ndarray) -> list[int]:
         if not (forms[kept] >= forms[i]).all(axis=1).any():
             kept.append(i)
     return kept
+
+
+def check_clock(least_fs: float) -> None:
+    """Errors: RunError for a run that takes too long to be counted, at the least."""
+    if least_fs >= LONGEST_FS:
+        raise RunError(f"the run takes {format_ns(least_fs)} or more, beyond {CLOCK}; make it shorter")
 
 
 def bounds(program: Program) -> Bounds:

@@ -43,7 +43,7 @@ def weigh_stations(frame: Frame) -> Forms:
     for which, number in ((FULL, here - ends), (LAST, ends)):
         atom, amount = ways.terms[step[lane], which].T
         cell = index * len(frame.basis) + atom
-        forms += _gather(cell, number * count[lane] * amount, forms.size).reshape(forms.shape)
+        forms += _gather(cell, number * count[lane] * amount.astype(np.float64), forms.size).reshape(forms.shape)
     return Forms("station", used, forms)
 
 
@@ -76,7 +76,7 @@ def weigh_servers(frame: Frame) -> Servers:
     for timed in (rows.op[rows.jobs, 1:3], np.column_stack([holder, rows.op[rows.moves, 7]])[held]):
         kinds, _, count = find_kinds(timed)
         server, duration = kinds.T
-        np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration] * count)
+        np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration].astype(np.float64) * count)
     pairs, _, count = find_kinds(np.column_stack([holder, moves.kind])[held])
     return Servers(slots, jobs, np.column_stack([pairs, count]))
 
@@ -88,11 +88,11 @@ def sum_up(frame: Frame) -> np.ndarray:
     form[0] = op[rows.row[kind == Op.UNTIL], 1].max(initial=0)
     for duration in (op[rows.row[kind == Op.DELAY], 1], op[rows.jobs, 2], op[rows.moves, 7]):
         count = np.bincount(duration, minlength=len(durations.atom))
-        np.add.at(form, durations.atom, durations.amount * count)
+        np.add.at(form, durations.atom, durations.amount.astype(np.float64) * count)
     wires = frame.machine.routing.tables().propagation_fs
     counts = np.bincount(moves.kind, minlength=len(moves.route))
     flits = -(-moves.nbytes // frame.machine.flit_bytes)
-    form[0] += (counts * (moves.fixed_fs + np.maximum(flits - 1, 0) * wires[moves.route])).sum()
+    form[0] += (counts * (moves.fixed_fs + np.maximum(flits - 1, 0) * wires[moves.route].astype(np.float64))).sum()
     ways = moves.ways
     of = np.repeat(np.arange(len(ways.flits)), np.diff(ways.start))  # way of each step
     terms = ways.terms[ways.step]

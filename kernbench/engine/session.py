@@ -23,20 +23,18 @@ from kernbench.engine.memory import Memory
 from kernbench.engine.network import NetworkBuilder
 from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
-from kernbench.program.ops import Op
+from kernbench.program.ops import CLOCK, Op
 from kernbench.units import format_ns
 from kernels_jit import codes
 from kernels_jit import state as at
 from kernels_jit.growth import give_rows
 
 if TYPE_CHECKING:
-    from kernbench.program.code import Code
     from kernbench.program.program import Program
 
 MODES = ("hybrid", "flit")
 
 _FIRST_POOL = 128 * at.BLOCK  # slots
-_LONGEST = f"{at.NEVER // 10**15:,} s of simulated time, the most that the clock can count"
 _EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
 
 
@@ -99,7 +97,7 @@ class Session:
                     self._load()
             elif status == codes.IDLE:
                 if self._memory.words[at.HEAP_N] or self._memory.words[at.FLYING]:
-                    raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {_LONGEST}; make it shorter")
+                    raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
                 return self.now_fs
             elif status == codes.MORE:
                 if on_progress is not None:
@@ -144,7 +142,7 @@ class Session:
 
     def _load_tables(self) -> None:
         """Threads, counters, durations, plans and tokens, as far as they are new."""
-        program, code, known, memory = self.program, self._read_code(), self._known, self._memory
+        program, code, known, memory = self.program, self.program.code(), self._known, self._memory
         memory.add_threads(len(program.threads))
         memory.add_counters(known.counters, len(program.counter_labels))
         known.counters = len(program.counter_labels)
@@ -163,21 +161,6 @@ class Session:
             memory.write(at.TOKENS, tokens, first * at.TOKEN_COLUMNS)
             known.plans = plans
         known.sizes = program.checked_sizes
-
-    def _read_code(self) -> Code:
-        """The program's tables. Errors: RunError for a new duration that the clock cannot count."""
-        first, program = self._known.durations, self.program
-        try:
-            code = program.code()
-            too_long = len(code.duration_fs) > first and code.duration_fs[first:].max() >= at.NEVER
-        except OverflowError:  # not even an int64
-            too_long = True
-        if too_long:
-            figures = program.machine.figures
-            longest = max(program.durations[first:], key=lambda terms: sum(figures[figure] * n for figure, n in terms))
-            asked = " and ".join(f"{n:g} x {figure}" for figure, n in longest)
-            raise RunError(f"an operation takes {asked}, beyond {_LONGEST}; ask for less")
-        return code
 
     def _enlarge_times(self) -> None:
         bigger = np.full((max(len(self._op), 2 * len(self._times)), at.OP_COLUMNS), codes.NONE, np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from kernbench.analytic import Sheet
 from kernbench.analytic.frame import Frame, build_frame
 from kernbench.analytic.reach import Reach, Works, list_works
+from kernbench.analytic.sheet import check_clock
 from kernbench.analytic.work import sum_up
 from kernbench.errors import InputError
 from kernbench.host.device import Device
@@ -153,11 +154,12 @@ class BenchSheet:
         latency = np.zeros(count, np.int64)
         for reach in self._latencies:
             latency = np.maximum(latency, reach.times(work_fs)[reach.find(self._completed)].max(axis=0, initial=0))
+        check_clock(latency.max(initial=0))
         by_sip: dict[int, np.ndarray] = {}
         for one in self._execs:
             by_sip[one.sip] = by_sip.get(one.sip, 0) + one.took_fs(work_fs)
         pe_exec = np.max([np.zeros(count, np.int64), *by_sip.values()], axis=0)
-        return latency, pe_exec, latency, (atoms_fs @ self._upper).astype(np.int64)
+        return latency, pe_exec, latency, np.trunc(atoms_fs @ self._upper)
 
 
 class _Exec:

@@ -13,6 +13,8 @@ ROW_WIDTH = codes.ROW_WIDTH
 NONE = codes.NONE
 GE, EQ = codes.GE, codes.EQ
 FLITS_MOST = state.FLITS_MOST  # of one transfer
+LONGEST_FS = state.NEVER  # from which on no time can be counted
+CLOCK = f"{LONGEST_FS // 10**15:,} s of simulated time, the most that the clock can count"
 
 
 class Op(IntEnum):

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.errors import RunError
 from kernbench.program.code import Code
 from kernbench.program.column import Column
 from kernbench.program.op_table import OpTable
-from kernbench.program.ops import GE, NONE
+from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
 from kernbench.program.pattern import Pattern, spell_out
 from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
 from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
@@ -332,12 +333,16 @@ class Program:
         return self._durations
 
     def duration_fs(self) -> np.ndarray:
-        """int64[duration] on this program's machine."""
+        """int64[duration] on this program's machine. Errors: RunError for one that the clock cannot count."""
         if (known := self._duration_fs.n) < len(self._durations):
-            figures = self.machine.figures
-            self._duration_fs.append([round(sum_up(terms, figures)) for terms in self._durations[known:]])
+            new, figures = self._durations[known:], self.machine.figures
+            found = [round(sum_up(terms, figures)) for terms in new]
+            if max(found) >= LONGEST_FS:
+                asked = " and ".join(f"{n:g} x {figure}" for figure, n in new[found.index(max(found))])
+                raise RunError(f"an operation takes {asked}, beyond {CLOCK}; ask for less")
+            self._duration_fs.append(found)
         return self._duration_fs.rows
 
     def code(self) -> Code:
-        """The tables of what has been flushed; to be taken anew after each flush."""
+        """The tables of what has been flushed; to be taken anew after each flush. Errors: as `duration_fs`."""
         return Code(self.op, self.plan_start, self.token_start, self.token_end, self.duration_fs())

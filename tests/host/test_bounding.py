@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernbench import DPPolicy, InputError, bench, run
+from kernbench.errors import RunError
 from kernbench.host.bench import find_bench
 from kernbench.host.bounding import BenchSheet
 from kernbench.host.recording import record
@@ -110,6 +111,24 @@ def test_more_points_than_are_worked_on_at_once() -> None:
         one = sheet.evaluate({"hbm.channel_gbs": gbs[at : at + 1]}, 1)
         assert {name: times[at] for name, times in found.items()} == {name: times[0] for name, times in one.items()}
     assert (np.diff(found["latency_ns"]) <= 0).all()
+
+
+@bench("slow", "Busy for seconds, on all PEs")
+def being_busy(torch, cycles=3 * 10**12):
+    torch.launch("spin", lambda n, tl: tl.cycles(n), cycles)
+
+
+def test_times_of_many_points_that_no_clock_counts() -> None:
+    base = Variants("tiny", {}).base
+    recording = record(find_bench(being_busy), base, {"cycles": 3 * 10**12}, [0])
+    sheet = BenchSheet(recording.program, recording.launches)
+    found = sheet.evaluate({"pe_cpu.clock_ghz": np.array([1.0, 2.0])}, 2)
+    pes = base.places.cubes_per_sip * base.places.pes_per_cube
+    assert found["upper_ns"] == pytest.approx([pes * 3e12, pes * 1.5e12])
+    assert found["upper_ns"][0] > np.iinfo(np.int64).max / 1e6
+    for clock in (0.25, 0.6):
+        with pytest.raises(RunError, match=r"^the run takes [0-9,.]+ ns or more, beyond 4,611 s of simulated time"):
+            sheet.evaluate({"pe_cpu.clock_ghz": np.array([1.0, clock])}, 2)
 
 
 def test_a_sheet_needs_a_launch() -> None:
