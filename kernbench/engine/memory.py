@@ -35,6 +35,7 @@ class Memory:
         self._flights = 0
         self._flight_blocks: list[tuple[int, int]] = []  # where each begins, how many it holds
         self._stripes = 0
+        self._steps = 0  # of the routes that have been laid
         self._order = np.zeros(0, np.int64)  # stations in the order of visits
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         header = self.words
@@ -42,6 +43,7 @@ class Memory:
         header[at.FLIT_BYTES] = machine.flit_bytes
         header[at.FLIGHT_WORDS] = at.FLIGHT_HOPS  # those of a program that moves nothing
         header[[at.RESUME, at.ASKING, at.JOB_FREE, at.FLIGHT_FREE, at.POOL_FREE, at.SWEEP_FS]] = codes.NONE
+        header[at.UNLAID] = NEVER
         header[at.MARGIN] = 8 + at.LINE_MOST + int(max(machine.server_slots, default=0))
         limits = find_limits(machine.stations.fs_per_flit[None])
         self._cap_fs, header[at.SLACK_FS] = limits[0].tolist()
@@ -180,9 +182,11 @@ class Memory:
     # What a program brings
 
     def add_threads(self, count: int) -> None:
-        """Room for so many threads in all; new ones have no rows."""
+        """Room for so many threads in all, and to wake each of them; new ones have no rows."""
         self._fit(at.THREADS, count * at.THREAD_COLUMNS)
         self.words[at.THREAD_N] = count
+        if self.words[at.HEAP_SIZE] - self.words[at.HEAP_N] < count:
+            self.grow_heap()
 
     def add_counters(self, known: int, count: int) -> None:
         """Counters from `known` on, at zero."""
@@ -200,10 +204,7 @@ class Memory:
         from kernels_jit.entry import renew_hops
 
         self._widen_flights(steps, stripes)
-        step = network.step
-        step[:, at.STEP_STATION] *= at.STATION_COLUMNS
-        step[:, at.STEP_STATION] += self.words[at.STATIONS]
-        self.write(at.STEPS, step)
+        self._lay_steps(network.step)
         self.write(at.ROUTES, network.route)
         self._add_leases(len(network.route))
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
@@ -213,10 +214,21 @@ class Memory:
         stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = port_at[:-1], port_at[1:]
         if network.order is not self._order:
             self._lay_order(network.order)
-        stations[:, at.STATION_AHEAD_FS] = 0 if live else self._look_ahead(network)
-        self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
+        if not live or self.words[at.AHEAD_FS] > 0:
+            stations[:, at.STATION_AHEAD_FS] = 0 if live else self._look_ahead(network)
+            self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
+        self.words[at.UNLAID] = NEVER
+
+    def _lay_steps(self, step: np.ndarray) -> None:
+        """New steps, and the ports of those that are there."""
+        known, self._steps = self._steps, len(step) - 1
+        new, ports = step[known:].copy(), slice(at.STEP_PORT, at.STEP_PORT_BEFORE + 1)
+        new[:, at.STEP_STATION] *= at.STATION_COLUMNS
+        new[:, at.STEP_STATION] += self.words[at.STATIONS]
+        self.write(at.STEPS, new, known * at.STEP_COLUMNS)
+        self.table(at.STEPS, known, at.STEP_COLUMNS)[:, ports] = step[:known, ports]
 
     def _add_leases(self, count: int) -> None:
         known = int(self.words[at.ROUTE_N])
