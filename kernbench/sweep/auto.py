@@ -1,11 +1,11 @@
 """Mode auto: bounds for every point, events only where bounds cannot decide.
 
 A point is settled when it was run, when its bounds break a condition on results, or when another point that keeps the
-conditions is surely better: no worse at its worst in any objective, and better in one, than this one at its best. What is
-not settled is run, the most promising first, until nothing is left. So the front of the table is the front of running every
-point, and whatever was not run stands in it with bounds that do not change that.
+conditions is surely better: no worse at its worst in any objective, and better in one, than this one at its best. Of what is
+not settled, those run first that none betters at its best, until nothing is left. So the front of the table is the front of
+running every point, and whatever was not run stands in it with bounds that do not change that.
 
-At the end a few points are drawn and run too, unless they have been, to say how tight the bounds were.
+A few points are drawn and run too, to say how tight the bounds were.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 EVENTS = "hybrid"  # the mode in which points run
 CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
-ROUND_SHARE = 0.01  # of the points are run before looking again, or as many as there are workers
 
 _TIMES = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
 _RATES = ("achieved_tflops", "achieved_gbs")  # that are, of bounds, what pe_exec_ns allows at most
@@ -110,12 +109,11 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[P
 
         execute(some, store, crew, hear)
 
-    most = max(crew.count(len(runs)), round(ROUND_SHARE * len(runs)))
-    while len(chosen := state.choose(most)):
-        run(chosen)
     control = state.draw(max(LEAST_CONTROLS, round(CONTROL_SHARE * len(runs))), plan.grid.seed)
-    if not state.ran[control].all():
-        run(control[~state.ran[control]])
+    drawn = control[~state.ran[control]]
+    while len(chosen := np.union1d(state.choose(), drawn)):
+        run(chosen)
+        drawn = drawn[:0]
     return runs, Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
 
 
@@ -162,17 +160,18 @@ class _State:
                 unknown_low = 0.0 if name in _NOT_NEGATIVE else -np.inf
                 low[place], high[place] = (unknown_low, np.inf) if value is None else (value, value)
 
-    def choose(self, most: int) -> np.ndarray:
-        """Which points to run next, at most so many; none when all are settled."""
+    def choose(self) -> np.ndarray:
+        """Which points to run next: those of which none is at its best better than another; none when all are settled.
+
+        All of them have to run. What could settle one would be better at its worst, so all the more at its best.
+        """
         best, worst, kept, may_keep = self._judge()
         better = worst[kept & np.isfinite(worst).all(axis=1)]
         better = better[undominated(better)] if len(better) else better
         left = np.flatnonzero(~self.ran & may_keep)
         for cost in better:
             left = left[~((cost <= best[left]).all(axis=1) & (cost < best[left]).any(axis=1))]
-        first = left[undominated(best[left])]
-        order = np.argsort(_rank(best[first]), kind="stable")
-        return np.sort(first[order[:most]])
+        return left[undominated(best[left])]
 
     def draw(self, count: int, seed: int) -> np.ndarray:
         """Some of all points that have bounds, the same whichever of them have run."""
@@ -222,8 +221,3 @@ def _narrow(which: np.ndarray, low: np.ndarray, least: np.ndarray, high: np.ndar
 
 def _cost(column: Interval, least: bool) -> Interval:
     return column if least else Interval(-column.high, -column.low)
-
-
-def _rank(costs: np.ndarray) -> np.ndarray:
-    """How promising: the sum of places among the others, objective by objective."""
-    return costs.argsort(axis=0, kind="stable").argsort(axis=0, kind="stable").sum(axis=1)
