@@ -98,7 +98,7 @@ def us_an_ask() -> float:
     rows = pack_row(0, codes.EXEC, server, 0, counter, 0, 0, 0, 0) + pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
     left = CALLS
 
-    def answer(_thread: int, _now_fs: int) -> None:
+    def answer(_thread: int) -> None:
         nonlocal left
         left -= 1
         if left:
@@ -108,6 +108,13 @@ def us_an_ask() -> float:
     begun = perf_counter()
     Session(program).run(answer)
     return (perf_counter() - begun) / CALLS * 1e6
+
+
+def prefill_s(live: bool) -> float:
+    """Seconds of a whole run in which 256 PEs take 836 routes, all known beforehand or not before a kernel asks."""
+    begun = perf_counter()
+    run_bench("attention-prefill", live=live)
+    return perf_counter() - begun
 
 
 def simpy_us() -> float:
@@ -155,3 +162,12 @@ def test_recording(figures: Figures) -> None:
     figures.show("a message, sent and received", message, "µs", "< 12")
     figures.ratio("SimPy timeout over a recorded call", simpy / call)
     figures.ratio("SimPy timeout over a recorded message", simpy / message)
+
+
+def test_a_live_launch(figures: Figures) -> None:
+    """What it costs that a launch's routes come as its kernels go, besides its numbers."""
+    prefill_s(live=True)
+    recorded, live = figures.side_by_side(lambda: prefill_s(live=False), lambda: prefill_s(live=True), rounds=3)
+    figures.show("attention-prefill, recorded: whole run", recorded, "s")
+    figures.show("attention-prefill, live: whole run", live, "s")
+    figures.ratio("attention-prefill: recorded over live", recorded / live)

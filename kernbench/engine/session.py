@@ -75,12 +75,12 @@ class Session:
 
     def run(
         self,
-        on_ask: Callable[[int, int], None] | None = None,
+        on_ask: Callable[[int], None] | None = None,
         on_progress: Callable[[int, int, int], None] | None = None,
     ) -> int:
         """Run until nothing can happen any more; returns the time (fs). Errors: RunError if that were too late to be counted.
 
-        `on_ask(thread, now_fs)` is called for each ASK row and may append rows to that thread, or add threads.
+        `on_ask(thread)` is called for each ASK row and may append rows to that thread, or add threads.
         `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
         station, and how many times that will be in all, by what is known of the program.
         """
@@ -93,7 +93,7 @@ class Session:
             self.wall_s += perf_counter() - begun
             if status == codes.ASKED:
                 if on_ask is not None:
-                    on_ask(self._memory.words.item(at.ASKING), self.now_fs)
+                    on_ask(self._memory.words.item(at.ASKING))
                     self._load()
             elif status == codes.IDLE:
                 if self._memory.words[at.HEAP_N] or self._memory.words[at.FLYING]:

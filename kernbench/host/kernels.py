@@ -36,7 +36,7 @@ class Kernels:
         """What runs a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
         return PeRun(self, message, kernel, home, queues)
 
-    def answer(self, thread: int, now_fs: int) -> None:  # noqa: ARG002
+    def answer(self, thread: int) -> None:
         """Let go on who asks: a kernel, or a host thread that has something for memory."""
         step = self.steps.get(thread)
         if step is None:

@@ -249,7 +249,7 @@ def test_a_thread_that_asks_gets_more_rows_and_new_routes_join_what_is_in_flight
     asking.ask()
     pieces = iter(range(4))
 
-    def on_ask(number, now_fs):
+    def on_ask(number):
         assert number == asking.id
         for piece in pieces:
             write(piecewise, asking, counter, piece)
@@ -291,7 +291,7 @@ def test_routes_that_many_threads_bring_at_once_are_laid_together(mode, seed, mo
 
         pieces = [iter(range(4)) for _ in threads]
 
-        def on_ask(number, now_fs):
+        def on_ask(number):
             for piece in pieces[number]:
                 write(number, piece)
                 threads[number].ask()
@@ -347,7 +347,7 @@ def test_a_route_that_only_bare_headers_take_may_join_later(mode):
     thread.move(0, 256)
     thread.ask()
 
-    def on_ask(number, now_fs):
+    def on_ask(number):
         thread.move(machine.route("message", [0, 1], lead_fs=3), 0, done=counter)
 
     run = Session(program, mode)

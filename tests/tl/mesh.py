@@ -104,7 +104,7 @@ class Mesh:
                 pe.thread.ask()
             else:
                 self._step(pe, stepped)
-        self.session.run(lambda thread, now_fs: self._step(*running[thread]))
+        self.session.run(lambda thread: self._step(*running[thread]))
         self.session.check_finished(exclude=self.ipcq.watchers)
         if not self.live:
             of_thread = {pe.thread.id: self.memory[where] for where, pe in self.pes.items()}

@@ -80,7 +80,7 @@ class Rig:
         """Run a kernel live; returns the time of its end (fs)."""
         running = SteppedKernel(self.pe, kernel, args)
         self.thread.ask()
-        return self.simulate(lambda thread, now_fs: running.resume())
+        return self.simulate(lambda thread: running.resume())
 
     def simulate(self, on_ask=None):
         end = self.session.run(on_ask)

@@ -161,7 +161,7 @@ def test_a_load_sees_memory_as_it_is_when_it_completes():
     running = {0: SteppedKernel(rig.pe, reader), 1: SteppedKernel(other, writer)}
     rig.thread.ask()
     other.thread.ask()
-    rig.simulate(lambda thread, now_fs: running[thread].resume())
+    rig.simulate(lambda thread: running[thread].resume())
     assert seen == [1, 1]  # the store is issued at 6 ns, the first load completes at 11.5 ns
 
 
@@ -201,7 +201,7 @@ def test_kernels_that_take_turns_compute_each_in_its_own_context():
     )
     running, turns = {0: SteppedKernel(rig.pe, adds), 1: SteppedKernel(other, scales)}, []
 
-    def resume(thread, now_fs):
+    def resume(thread):
         turns.append(thread)
         running[thread].resume()
 
