@@ -94,9 +94,8 @@ class Structure:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
                 started = time.perf_counter()
         except OverflowError:  # at a point that will say so when it is run by itself
-            return
-        finally:
-            idle.append(group)
+            pass
+        idle.append(group)  # after anything else it may be in any state, and another is made
 
     def _read_all(self, points: Sequence[Point]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """float64[point] of each figure that any point sets, and bool[point] which have to be run by themselves."""

@@ -79,7 +79,7 @@ def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[obje
         for result in structure.run_all(points):
             yield result
             left -= 1
-    except Exception:  # a part that somebody dropped in may raise anything
+    except (Exception, SystemExit):  # a part that somebody dropped in may raise anything
         yield from repeat(None, left)
 
 
@@ -98,7 +98,7 @@ def bound_group(points: Points) -> polars.DataFrame | None:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             found = structure.bound(_read_figures(structure, points), len(points))
-    except KernBenchError:  # which point it is of, and what of the others, is found out by each
+    except (Exception, SystemExit):  # which point it is of, and what of the others, is found out by each
         return None
     if found is None:
         return None

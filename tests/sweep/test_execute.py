@@ -8,6 +8,7 @@ from kernbench.errors import InputError
 from kernbench.sweep import execute as module
 from kernbench.sweep.execute import Crew, execute
 from kernbench.sweep.plan import plan_sweep
+from kernbench.sweep.shared import Structure
 from kernbench.sweep.store import Store
 from tests.sweep import fakes
 from tests.sweep.test_store import kept
@@ -38,6 +39,22 @@ def test_rows_are_on_the_disk_when_they_are_heard_of(tmp_path: Path) -> None:
 
     execute(plan.points, store, Crew(1, run=fakes.run_fake), hear)
     assert seen == [1, 2, 13]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("breaks", [ZeroDivisionError, SystemExit])
+def test_bounds_that_break_together_are_found_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breaks: type[BaseException]
+) -> None:
+    def bound(*_arguments: object) -> None:
+        raise breaks
+
+    monkeypatch.setattr(Structure, "bound", bound)
+    monkeypatch.setattr(module, "MANY_BOUNDS", 3)
+    grid = {"name": "g", "bench": "vector-add", "topology": "tiny", "mode": "analytic"}
+    plan = plan_sweep({**grid, "parameters": {"n": 4096, "topology.noc.gbs": [50.0, 100.0, 200.0]}}, tmp_path / "out")
+    execute(plan.points, Store(plan.directory, plan.inputs.stamp), Crew(1), lambda _point, _row: None)
+    assert kept(plan.directory)["status"].to_list() == ["ok"] * 3
 
 
 @pytest.mark.slow

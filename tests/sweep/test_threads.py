@@ -3,8 +3,11 @@ from __future__ import annotations
 import threading
 from types import SimpleNamespace
 
+import pytest
+
 from kernbench.sweep.batch import Batch
 from kernbench.sweep.point import Point
+from kernbench.sweep.shared import Structure
 from kernbench.sweep.threads import run_in_threads
 from tests.sweep import fakes
 
@@ -14,10 +17,11 @@ def batches(*ms: int, size: int = 2) -> list[Batch]:
     return [Batch(tuple(made[i : i + size]), True) for i in range(0, len(made), size)]
 
 
-class Fake:
+class Fake(Structure):
     """A structure whose points have the latency M; 13 has to run by itself, and 14 breaks everything."""
 
-    def __init__(self) -> None:
+    def __init__(self, breaks: type[BaseException] = ZeroDivisionError) -> None:
+        self.breaks = breaks
         self.threads: set[int] = set()
         self.begun = 0
 
@@ -26,7 +30,7 @@ class Fake:
         for point in points:
             self.begun += 1
             if point.parameters["M"] == 14:
-                raise ZeroDivisionError
+                raise self.breaks
             yield None if point.parameters["M"] == 13 else fakes.result(float(point.parameters["M"]))
 
 
@@ -50,8 +54,9 @@ def test_every_point_gets_its_row_in_a_thread() -> None:
     assert threading.get_ident() not in structure.threads
 
 
-def test_what_has_to_run_by_itself_is_handed_back() -> None:
-    found, left = finish(run_in_threads(batches(1, 13, 2, 14, 3, 14, 4, 5, size=4), Fake(), 3))
+@pytest.mark.parametrize("breaks", [ZeroDivisionError, MemoryError, SystemExit])
+def test_what_has_to_run_by_itself_is_handed_back(breaks: type[BaseException]) -> None:
+    found, left = finish(run_in_threads(batches(1, 13, 2, 14, 3, 14, 4, 5, size=4), Fake(breaks), 3))
     assert sorted(row["latency_ns"] for _, row in found) == [1, 2, 3]
     assert sorted(batch.points[0].parameters["M"] for batch in left) == [4, 5, 13, 14, 14]
     assert all(batch.alike and len(batch) == 1 for batch in left)
