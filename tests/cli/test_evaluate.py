@@ -75,6 +75,7 @@ def test_all_at_once_as_json(own: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["gemm", "--set", "M=3"], "the evaluation 'gemm' has no setting 'M'; known: cubes, dtype, pes, sips"),
         (["gemm", "--set", "pes=all"], "--set pes takes a whole number, not 'all'"),
         (["gemm", "-t", "tiny", "--set", "sips=2"], "matmul-composite got sips=2; give 1 to 1, or 0 for all"),
+        (["gemm", "--mode", "nope"], "unknown mode 'nope'; known: flit, hybrid"),
         (
             ["attention", "--mode", "analytic"],
             "an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid",
