@@ -47,7 +47,8 @@ def scheduler(directory: Path, workers: int) -> Iterator[tuple[str, list[subproc
 
         with Client(scheduler_file=str(told), timeout=60, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=60)
-            address = client.scheduler.address
+            assert client.scheduler is not None
+            address = str(client.scheduler.address)
         yield address, started
     finally:
         for process in reversed(started):
