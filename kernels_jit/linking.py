@@ -6,8 +6,10 @@ a function that compiled code calls is a `Part`: it stays as it is. One that Pyt
 that it needs, is optimised and becomes machine code, and is what the cache keeps. A function called from both sides is
 compiled for both.
 
-Since nobody else can call what a whole has taken in, the compiler need not keep to any calling convention there. It drops
-arguments that are not used, most of the seven words of every array: GEMMs run 1.4 times as fast in hybrid mode.
+Since nobody else can call what a whole has taken in, calls there need not keep to any convention: arguments that are not used
+are dropped in the end, most of the seven words of every array, and GEMMs run 1.4 times as fast in hybrid mode. That comes
+last because the optimiser takes more in where it knows that nobody else calls, and flits on a mesh are 1.2 times as fast if it
+does not.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from llvmlite.binding import create_new_module_pass_manager
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Flags
+from numba.core.llvm_bindings import create_pass_builder
 from numba.core.registry import CPUDispatcher
 
 from kernels_jit.overloads import Overloads
@@ -61,10 +65,14 @@ class Whole(JITCodeLibrary):
         super().finalize()
 
     def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage.name == _TAKEN_IN:
                 function.linkage = "internal"
-        super()._optimize_final_module()
+        passes = create_new_module_pass_manager()
+        passes.add_dead_arg_elimination_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(self._final_module, create_pass_builder(self._codegen._tm, opt=3))
 
 
 class PartPipeline(Pipeline):
