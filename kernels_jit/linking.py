@@ -7,9 +7,8 @@ that it needs, is optimised and becomes machine code, and is what the cache keep
 compiled for both.
 
 Since nobody else can call what a whole has taken in, calls there need not keep to any convention: arguments that are not used
-are dropped in the end, most of the seven words of every array, and GEMMs run 1.4 times as fast in hybrid mode. That comes
-last because the optimiser takes more in where it knows that nobody else calls, and flits on a mesh are 1.2 times as fast if it
-does not.
+are dropped in the end, most of the seven words of every array, and GEMMs run 1.15 times as fast in hybrid mode. That comes
+last because the optimiser takes more in where it knows that nobody else calls, and flits on a mesh are slower if it does.
 """
 
 from __future__ import annotations
