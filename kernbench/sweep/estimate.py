@@ -20,13 +20,14 @@ import numpy as np
 
 from kernbench.engine.warmth import must_compile
 from kernbench.sweep.batch import group_points
-from kernbench.sweep.execute import MANY_BOUNDS, Crew, execute
+from kernbench.sweep.execute import Crew, execute
 from kernbench.sweep.plan import Plan
 from kernbench.sweep.points import Points
 from kernbench.sweep.store import Store
 from kernbench.sweep.work import ANALYTIC
 
 TRIED = 3  # structures
+MANY = 128  # points of each that are bounded together
 FEW = 3  # points of each, and more if
 QUICK_S = 0.2  # they take no longer than this
 PATIENCE_S = 30.0  # for all of them
@@ -121,7 +122,7 @@ def _run(points: Points) -> float:
 
 
 def _try(group: Points, patience_s: float) -> Trial:
-    picked = np.unique(np.linspace(0, len(group) - 1, min(2 * MANY_BOUNDS, len(group))).astype(int))
+    picked = np.unique(np.linspace(0, len(group) - 1, min(MANY, len(group))).astype(int))
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         file.write(pickle.dumps(group.take(picked)))
         file.flush()

@@ -24,7 +24,7 @@ from kernbench.sweep.work import ANALYTIC, RunPoint, bound_group, find_structure
 LOCAL = "local"
 SCHEDULERS = (LOCAL, "processes")  # that are no addresses
 
-MANY_BOUNDS = 64  # points of a structure from which on they are bounded together
+MANY_BOUNDS = 8  # points of a structure from which on they are bounded together, unless there is a worker for each
 MOST_BOUNDS = 1 << 14  # at a time: a part on the disk
 MOST_POINTS = 32  # a batch
 BATCHES_A_WORKER = 8  # so that all come to an end at about the same time
@@ -63,7 +63,7 @@ def execute(points: Points, store: Store, crew: Crew, on_point: OnPoint) -> None
     """
     groups = group_points(points)
     if points.setting.mode == ANALYTIC and crew.run is run_point:
-        groups = _bound(groups, store, on_point)
+        groups = _bound(groups, store, on_point, crew.count(len(points)))
     outcomes = _start(groups, crew)
     try:
         _keep(outcomes, store, on_point)
@@ -71,11 +71,11 @@ def execute(points: Points, store: Store, crew: Crew, on_point: OnPoint) -> None
         outcomes.close()
 
 
-def _bound(groups: list[Points], store: Store, on_point: OnPoint) -> list[Points]:
+def _bound(groups: list[Points], store: Store, on_point: OnPoint, workers: int) -> list[Points]:
     """Bound structures of many points; returns the others."""
     left: list[Points] = []
     for group in groups:
-        many = len(group) >= MANY_BOUNDS
+        many = len(group) >= max(MANY_BOUNDS, workers + 1)
         for first in range(0, len(group), MOST_BOUNDS):
             some = group[first : first + MOST_BOUNDS]
             rows = bound_group(some) if many else None
