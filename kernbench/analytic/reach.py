@@ -82,11 +82,12 @@ class Reach:
         self._nodes: list[_Node] = []
         self._of: dict[int, int] = {}
         self._ways: dict[int, dict[int, int]] = {}
+        self._cuts: dict[frozenset[tuple[int, int]], frozenset[tuple[int, int]]] = {}
         alike: dict[_Node, int] = {}
         start, before, gain = (array.tolist() for array in frame.order[1:4])
         for node in frame.order.node[needed[frame.order.node]].tolist():
             edges = range(start[node], start[node + 1])
-            given = [(self._of[before[e]], gain[e]) for e in edges if before[e] in self._of]
+            given = frozenset((self._of[before[e]], gain[e]) for e in edges if before[e] in self._of)
             made = _Node(node in self._starts, int(works.of[node]), self._cut(given))
             self._of[node] = number = alike.setdefault(made, len(alike))
             if number == len(self._nodes):
@@ -122,8 +123,16 @@ class Reach:
                 ahead += [other for other in before[start[node] : start[node + 1]] if self._reached[other]]
         return needed
 
-    def _cut(self, edges: Iterable[tuple[int, int]]) -> frozenset[tuple[int, int]]:
+    def _cut(self, edges: frozenset[tuple[int, int]]) -> frozenset[tuple[int, int]]:
         """The edges to a node, each node before it once, without those that another way makes needless."""
+        if len(edges) < 2:
+            return edges
+        found = self._cuts.get(edges)
+        if found is None:
+            found = self._cuts[edges] = self._find_cut(edges)
+        return found
+
+    def _find_cut(self, edges: Iterable[tuple[int, int]]) -> frozenset[tuple[int, int]]:
         longest: dict[int, int] = {}
         for node, gain in edges:
             longest[node] = max(gain, longest.get(node, gain))
