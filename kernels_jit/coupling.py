@@ -13,7 +13,7 @@ from kernels_jit._jit import inner
 from kernels_jit.heap import is_over, schedule
 from kernels_jit.jobs import free_job, new_job
 from kernels_jit.lines import board, clear, fits, take_ahead
-from kernels_jit.stages import next_token, server_of
+from kernels_jit.stages import next_token, server_of, token_start
 from kernels_jit.state import (
     DURATIONS,
     EVENTS,
@@ -63,9 +63,6 @@ from kernels_jit.state import (
     STEP_COLUMNS,
     STEP_OVERHEAD_FS,
     STEPS,
-    TOKEN_COLUMNS,
-    TOKEN_START,
-    TOKENS,
     TOKENS_MOST,
 )
 
@@ -128,7 +125,7 @@ def is_followed(m, op, job, row):
     rows, queued = m[plan + PLAN_LINE_ROWS], m[server + SERVER_FIRST]
     if rows == 0 or row + 1 + rows != m[job + JOB_END] or not is_of(m, queued, number):
         return False
-    first = m[m[TOKENS] + m[queued + JOB_TOKEN] * TOKEN_COLUMNS + TOKEN_START]
+    first = token_start(m, m[queued + JOB_TOKEN])
     return m[plan + PLAN_LEFT] > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, m[job + JOB_END])
 
 
@@ -224,7 +221,7 @@ def put_back(m, op, number, job, tokens):
         m[queued + JOB_TOKEN] -= tokens
         return
     plan = m[PLANS] + number * PLAN_COLUMNS
-    first = m[m[TOKENS] + m[plan + PLAN_FIRST] * TOKEN_COLUMNS + TOKEN_START]
+    first = token_start(m, m[plan + PLAN_FIRST])
     entry = new_job(m, first, first, m[job + JOB_OWNER] - (m[job + JOB_ROW] - first), number)
     m[entry + JOB_TOKEN] = m[plan + PLAN_END] - tokens
     m[entry + JOB_NEXT] = queued

@@ -13,7 +13,7 @@ from kernels_jit import codes
 from kernels_jit._jit import inner
 from kernels_jit.heap import is_over, is_past, schedule
 from kernels_jit.jobs import free_job, name_job
-from kernels_jit.stages import enqueue, server_of
+from kernels_jit.stages import enqueue, server_of, token_start
 from kernels_jit.state import (
     DURATIONS,
     EVENTS,
@@ -46,10 +46,7 @@ from kernels_jit.state import (
     SERVER_SLOTS,
     SERVER_USED,
     TOKEN_AWAITED,
-    TOKEN_COLUMNS,
     TOKEN_ON_LINE,
-    TOKEN_START,
-    TOKENS,
 )
 
 _NONE = codes.NONE
@@ -98,7 +95,7 @@ def form(m, op, number, row, end, now):
     plan = m[PLANS] + number * PLAN_COLUMNS
     if m[plan + PLAN_LINE_ROWS] != 0:
         return False
-    first = server_of(m, op, m[m[TOKENS] + m[plan + PLAN_FIRST] * TOKEN_COLUMNS + TOKEN_START])
+    first = server_of(m, op, token_start(m, m[plan + PLAN_FIRST]))
     rows, before = 0, _NONE
     while row + rows < end and rows < LINE_MOST and is_stage(m, op, row + rows):
         server = server_of(m, op, row + rows)

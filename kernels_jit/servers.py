@@ -13,7 +13,7 @@ from kernels_jit.flights import take_off
 from kernels_jit.heap import schedule
 from kernels_jit.jobs import free_job, name_job, new_job
 from kernels_jit.lines import await_last, board, dissolve, leave
-from kernels_jit.stages import enqueue, next_token, server_of
+from kernels_jit.stages import enqueue, next_token, server_of, token_start
 from kernels_jit.state import (
     COUNTER_COLUMNS,
     COUNTER_VALUE,
@@ -48,7 +48,6 @@ from kernels_jit.state import (
     TOKEN_AWAITED,
     TOKEN_COLUMNS,
     TOKEN_END,
-    TOKEN_START,
     TOKENS,
 )
 
@@ -118,7 +117,7 @@ def start_plan(m, op, times, row, owner, now):
     m[plan + PLAN_LEFT] = end - token
     times[row, OP_ISSUE_FS] = now
     times[row, OP_START_FS] = now
-    first = m[m[TOKENS] + token * TOKEN_COLUMNS + TOKEN_START]
+    first = token_start(m, token)
     server = server_of(m, op, first)
     job = new_job(m, first, first, owner, op[row, 1])
     m[job + JOB_TOKEN] = token

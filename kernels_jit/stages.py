@@ -49,11 +49,17 @@ def enqueue(m, server, job):
 
 
 @inner
+def token_start(m, token):
+    """The row with which a token begins."""
+    return m[m[TOKENS] + token * TOKEN_COLUMNS + TOKEN_START]
+
+
+@inner
 def next_token(m, op, times, server, queued):
     """Hand out one token of a queued plan; the plan leaves the queue with its last."""
     number, token = m[queued + JOB_PLAN], m[queued + JOB_TOKEN]
     plan = m[PLANS] + number * PLAN_COLUMNS
-    first = m[m[TOKENS] + m[plan + PLAN_FIRST] * TOKEN_COLUMNS + TOKEN_START]
+    first = token_start(m, m[plan + PLAN_FIRST])
     at = m[TOKENS] + token * TOKEN_COLUMNS
     row = m[at + TOKEN_START]
     times[row, OP_ISSUE_FS] = times[m[plan + PLAN_ROW], OP_START_FS]

@@ -134,10 +134,9 @@ def command(
         raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
     if mode == "analytic":
         raise InputError("an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid")
-    from kernbench.engine.session import MODES
+    from kernbench.engine.session import check_mode
 
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
+    check_mode(mode)
     out = out or Path("results", name)
     if figures_only:
         files = _draw(name, _read(out / f"{name}.parquet"), out)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.program.column import enlarged
 from kernbench.program.ops import NONE
 from kernels_jit import state as at
 from kernels_jit.operands import note_rows
@@ -29,10 +30,8 @@ class Network(NamedTuple):
     A station has one port per station that feeds it; flits leave a station in time order, so each port is a queue.
     """
 
-    step: (
-        np.ndarray
-    )  # int64[step + 1, STEP_COLUMNS], stations by number; one row more, so that every step has a next; good
-    # until the next is built
+    # int64[step + 1, STEP_COLUMNS], stations by number; one row more, so that every step has a next. Good until the next build.
+    step: np.ndarray
     route: np.ndarray  # int64[route, ROUTE_COLUMNS]
     port_start: np.ndarray  # int64[station + 1]
     pairs: np.ndarray  # int64[port] station * stations + feeder, in order
@@ -133,10 +132,8 @@ class NetworkBuilder:
         first, end = int(routes.start[self._laid]), len(routes.station)
         self._laid = len(routes.start) - 1
         if end >= len(self._step):
-            bigger = np.zeros((max(end + 1, 2 * len(self._step)), at.STEP_COLUMNS), np.int64)
-            bigger[:, at.STEP_PORT] = NONE
-            bigger[:first] = self._step[:first]
-            self._step = bigger
+            self._step = enlarged(self._step, first, end + 1)
+            self._step[first:, at.STEP_PORT] = NONE
         for column, values in enumerate(routes[1:5]):
             self._step[first:end, column] = values[first:]
 

@@ -23,6 +23,7 @@ from kernbench.engine.memory import Memory
 from kernbench.engine.network import NetworkBuilder
 from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
+from kernbench.program.column import enlarged
 from kernbench.program.ops import CLOCK, Op
 from kernbench.units import format_ns
 from kernels_jit import codes
@@ -36,6 +37,12 @@ MODES = ("hybrid", "flit")
 
 _FIRST_POOL = 128 * at.BLOCK  # slots
 _EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
+
+
+def check_mode(mode: str) -> None:
+    """Errors: InputError for a mode in which no program runs."""
+    if mode not in MODES:
+        raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
 
 
 @dataclass(slots=True)
@@ -57,8 +64,7 @@ class Session:
     """
 
     def __init__(self, program: Program, mode: str = "hybrid") -> None:
-        if mode not in MODES:
-            raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
+        check_mode(mode)
         self.program = program
         self.machine = program.machine
         self.mode = mode
@@ -163,9 +169,9 @@ class Session:
         known.sizes = program.checked_sizes
 
     def _enlarge_times(self) -> None:
-        bigger = np.full((max(len(self._op), 2 * len(self._times)), at.OP_COLUMNS), codes.NONE, np.int64)
-        bigger[: len(self._times)] = self._times
-        self._times = bigger
+        known = len(self._times)
+        self._times = enlarged(self._times, known, len(self._op))
+        self._times[known:] = codes.NONE
 
     def _count_services(self) -> int:
         """How many times a flit is served at a station by the rows known so far."""
