@@ -83,9 +83,10 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:
     sheet = Sheet(program, vary=False)
     whole = sheet.bounds()
     latencies, by_sip = [0] if launches else [whole.lower_fs], {}
+    if launches:
+        _, end_fs = sheet.after([_row(launch.issued) for launch in launches])
+        latencies += [launch.back_fs(end_fs) for launch in launches]
     for launch in launches:
-        _, end_fs = sheet.after([_row(launch.issued)])
-        latencies += [other.back_fs(end_fs) for other in launches]
         took = launch.pe_exec_fs(*sheet.after([_row(place) for place in launch.started]))
         by_sip[launch.message.sip] = by_sip.get(launch.message.sip, 0) + max(0, took)
     return BenchBounds(
@@ -118,12 +119,13 @@ class BenchSheet:
         self.figures = {field: float(program.machine.figures[field]) for field in frame.basis.fields}
         self._works = list_works(frame)
         self._upper = sum_up(frame)
-        completed = [_row(launch.completed) for launch in launches]
-        self._latencies = [Reach(frame, self._works, [_row(launch.issued)], completed) for launch in launches]
-        self._completed = completed
+        issued, self._completed = (
+            [_row(getattr(launch, end)) for launch in launches] for end in ("issued", "completed")
+        )
+        self._latency = Reach(frame, self._works, issued, self._completed)
         self._amounts = {"achieved_tflops": (gemm_flops(program), 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
         self._execs = [_Exec(frame, self._works, launch) for launch in launches]
-        nodes = max((len(reach) for reach in (*self._latencies, *(one.reach for one in self._execs))), default=1)
+        nodes = max(len(reach) for reach in (self._latency, *(one.reach for one in self._execs)))
         self._chunk = max(1, min(_MOST_POINTS, _CELLS // max(nodes, len(self._works.atom), 1)))
 
     def evaluate(self, values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
@@ -151,9 +153,7 @@ class BenchSheet:
     def _evaluate(self, values: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, ...]:
         atoms_fs = self._frame.basis.fs(values, count)
         work_fs = self._works.fs(self._frame.moves, atoms_fs)
-        latency = np.zeros(count, np.int64)
-        for reach in self._latencies:
-            latency = np.maximum(latency, reach.times(work_fs)[reach.find(self._completed)].max(axis=0, initial=0))
+        latency = self._latency.times(work_fs)[self._latency.find(self._completed)].max(axis=0, initial=0)
         check_clock(latency.max(initial=0))
         by_sip: dict[int, np.ndarray] = {}
         for one in self._execs:
@@ -175,7 +175,7 @@ class _Exec:
         """int64[point]"""
         end = self.reach.times(work_fs)
         finished, started = self.reach.find(self._finished), self.reach.find(self._started)
-        if not finished:
+        if not len(finished):
             return np.zeros(work_fs.shape[1], np.int64)
         return np.maximum(0, end[finished].max(axis=0) - end[started].min(axis=0))
 

@@ -1,0 +1,76 @@
+"""Classes of nodes against longest paths over the nodes themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernels_jit.alike import find_between, find_ends, merge_alike
+from kernels_jit.bounds import sort_topologically
+from kernels_jit.codes import NONE
+from tests.kernels_jit.test_bounds import arrays, graphs
+from tests.naive.bounds import longest_ends
+
+pytestmark = pytest.mark.slow
+
+NEVER = -(10**6)
+FS = np.array([[0, 0], [1, 40], [7, 3]])  # of three works, at two points
+
+
+def twice(before):
+    """A graph beside itself."""
+    count = len(before)
+    return before | {node + count: [(one + count, gain) for one, gain in edges] for node, edges in before.items()}
+
+
+def classes(before, work, starts, targets):
+    """int64[node] the class of each, int64[class, point] when each ends."""
+    start, nodes, gain = arrays(before)
+    order, _ = sort_topologically(start, nodes)
+    starts, targets = (np.array(some, np.int64) for some in (starts, targets))
+    between = find_between(order, start, nodes, starts, targets)
+    of, *found = merge_alike(between, start, nodes, gain, np.array(work), starts)
+    assert sorted(between.tolist()) == np.flatnonzero(of != NONE).tolist()
+    return of, find_ends(*found, FS)
+
+
+@given(graphs(), st.data())
+def test_classes_end_when_their_nodes_do(graph, data):
+    before, _ = graph
+    some = st.lists(st.sampled_from(sorted(before)), unique=True, min_size=1)
+    starts, targets = data.draw(some), data.draw(some)
+    work = data.draw(st.lists(st.integers(0, 2), min_size=len(before), max_size=len(before)))
+    of, end = classes(before, work, starts, targets)
+    floor = [0 if node in starts else NEVER for node in before]
+    for point in range(2):
+        ends = longest_ends(before, floor, FS[work, point].tolist())
+        for node in targets:
+            assert (of[node] != NONE) == (ends[node] > NEVER // 2)
+            assert of[node] == NONE or end[of[node], point] == ends[node]
+
+
+@given(graphs(), st.data())
+def test_what_is_alike_is_one(graph, data):
+    before, _ = graph
+    work = data.draw(st.lists(st.integers(0, 2), min_size=len(before), max_size=len(before)))
+    starts = data.draw(st.lists(st.sampled_from(sorted(before)), unique=True, min_size=1))
+    count, every = len(before), list(before)
+    once, _ = classes(before, work, starts, every)
+    both, end = classes(
+        twice(before), work * 2, [*starts, *(node + count for node in starts)], [*every, *range(count, 2 * count)]
+    )
+    assert both[:count].tolist() == both[count:].tolist()
+    assert len(end) == once.max(initial=NONE) + 1
+
+
+def test_threads_that_meet_stay_alike():
+    """Nodes 1 and 2 come after 0, node 3 after both; 4 and 5 after 3, and each after its own, through which 3 comes anyway."""
+    before = {0: [], 1: [(0, 0)], 2: [(0, 0)], 3: [(1, 0), (2, 0)], 4: [(3, 0), (1, 0)], 5: [(3, 0), (2, 0)]}
+    of, _ = classes(before, [0, 1, 2, 0, 1, 1], [0], [4, 5])
+    assert of[4] == of[5]
+    before[4][1] = (1, 1)  # more than through the node at which they meet
+    of, end = classes(before, [0, 1, 2, 0, 1, 1], [0], [4, 5])
+    assert of[4] != of[5]
+    assert end[of[4]].tolist() == [8, 81]
