@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, title_of
 from kernbench.report.table import count_bounded, figure, many, rank_points, sensitivity_cells, shown_columns
-from kernbench.sweep.asked import FEASIBLE, VERSUS
 from kernbench.sweep.front import answerable, pareto_front, with_figure
 from kernbench.sweep.grid import Grid, Objective
-from kernbench.sweep.row import OK
+from kernbench.sweep.row import FEASIBLE, OK, VERSUS
 from kernbench.sweep.store import write_whole
 
 if TYPE_CHECKING:

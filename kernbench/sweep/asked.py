@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.grid import Derived, Grid, Objective, Rule
 from kernbench.sweep.points import Setting
+from kernbench.sweep.row import FEASIBLE, VERSUS
 from kernbench.sweep.space import late_names
 
 if TYPE_CHECKING:
     import numpy as np
     import polars
 
-FEASIBLE = "feasible"
-VERSUS = "_vs_baseline"  # after an objective's name: its share of the baseline's
 LATENCY = Objective("latency_ns")
 
 

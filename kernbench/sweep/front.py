@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.sweep.asked import FEASIBLE
 from kernbench.sweep.grid import Objective
-from kernbench.sweep.row import OK
+from kernbench.sweep.row import FEASIBLE, OK
 
 if TYPE_CHECKING:
     import polars

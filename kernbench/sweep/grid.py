@@ -119,7 +119,7 @@ def _read(tree: Marked, stem: str) -> Grid:
         *_rules(fields.get("where"), True, problems),
         *_rules(fields.get("exclude"), False, problems),
     ]
-    derived = tuple(_derived(fields, problems))
+    derived = tuple(_derived(spec, fields, problems))
     groups = _group(axes, spec.zip, fields.get("zip", tree).mark, problems)
     if problems:
         raise InputError("\n".join(problems))
@@ -195,10 +195,10 @@ def _rules(given: Marked | None, keeps: bool, problems: list[str]) -> Iterator[R
             problems.append(f"{text.mark}: {error}")
 
 
-def _derived(fields: Mapping[str, Marked], problems: list[str]) -> Iterator[Derived]:
+def _derived(spec: GridSpec, fields: Mapping[str, Marked], problems: list[str]) -> Iterator[Derived]:
     for name, formula in fields["derived"].value.items() if "derived" in fields else ():
         try:
-            yield Derived(name, Expression(str(formula.value)), formula.key or formula.mark)
+            yield Derived(name, Expression(spec.derived[name]), formula.key or formula.mark)
         except ValueError as error:
             problems.append(f"{formula.mark}: {error}")
 
@@ -228,7 +228,11 @@ def _group(
             for name in names
             if name not in axes
         ]
-        problems += [f"{mark}: zip: {name!r} stands in it twice" for name in names if name in together]
+        problems += [
+            f"{mark}: zip: {name!r} stands in it twice"
+            for name in dict.fromkeys(names)
+            if name in together or names.count(name) > 1
+        ]
         together |= dict.fromkeys(names, names)
         problems += _unequal([axes[name] for name in names if name in axes], mark)
     if problems:

@@ -30,6 +30,8 @@ def _senses(value: Any) -> Any:
         sense, _, column = str(text).partition(" ")
         if sense not in SENSES or not column.strip():
             raise ValueError(f"got {text!r}, expected min or max and a column, such as 'min latency_ns'")
+        if column.strip() in senses:
+            raise ValueError(f"{column.strip()!r} stands in it twice")
         senses[column.strip()] = sense
     return senses
 
@@ -41,8 +43,16 @@ def _is_name(names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
+def _formula(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return repr(value)
+    raise ValueError(f"got {value!r}, expected a formula")
+
+
 Texts = Annotated[list[str], BeforeValidator(_listed)]
-Formula = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else repr(value))]
+Formula = Annotated[str, BeforeValidator(_formula)]
 
 
 class GridSpec(Model):

@@ -14,11 +14,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
-from kernbench.sweep.asked import FEASIBLE
 from kernbench.sweep.axis import Value
 from kernbench.sweep.design import Design, collect
 from kernbench.sweep.grid import Axis
-from kernbench.sweep.row import OK
+from kernbench.sweep.row import FEASIBLE, OK
 from kernbench.sweep.space import Space
 
 if TYPE_CHECKING:

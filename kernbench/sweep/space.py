@@ -15,7 +15,7 @@ from kernbench.errors import InputError, suggest
 from kernbench.sweep.axis import Value
 from kernbench.sweep.grid import Axis, Derived, Grid, Rule
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.row import COLUMNS
+from kernbench.sweep.row import COLUMNS, FEASIBLE, VERSUS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,7 +110,7 @@ class Space:
 
     def _misnamed(self) -> Iterator[str]:
         for derived in self.grid.derived:
-            if derived.name in self.parameters | RESULTS:
+            if derived.name in self.parameters | RESULTS | {FEASIBLE} or derived.name.endswith(VERSUS):
                 yield f"{derived.mark}: {derived.name!r} is a column already; give the derived one another name"
 
     def _is_needed(self, derived: Derived) -> bool:

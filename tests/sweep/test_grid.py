@@ -133,6 +133,7 @@ def test_what_cannot_be_zipped(tmp_path: Path) -> None:
         "grid.yaml:3:6: zip: what varies together has equally many values, but M has 2, N has 3"
     ]
     assert refusal(tmp_path, head + "zip: [[M, K], [K]]\n") == ["grid.yaml:3:6: zip: 'K' stands in it twice"]
+    assert refusal(tmp_path, head + "zip: [[M, M]]\n") == ["grid.yaml:3:6: zip: 'M' stands in it twice"]
 
 
 def test_an_unknown_grid_names_the_known() -> None:
@@ -182,6 +183,12 @@ def test_what_is_wrong_with_a_question(tmp_path: Path) -> None:
     ]
     assert refusal(tmp_path, "bench: toy\nobjectives: [fast]\n") == [
         "grid.yaml:2:13: objectives: got 'fast', expected min or max and a column, such as 'min latency_ns'"
+    ]
+    assert refusal(tmp_path, "bench: toy\nobjectives: [min M, max M]\n") == [
+        "grid.yaml:2:13: objectives: 'M' stands in it twice"
+    ]
+    assert refusal(tmp_path, "bench: toy\nderived: {a: [1]}\n") == [
+        "grid.yaml:2:14: derived.a: got [1], expected a formula"
     ]
     assert refusal(tmp_path, "bench: toy\nderived: {a b: 1}\n") == [
         "grid.yaml:2:1: derived: 'a b' is no name for a column; write letters, digits and _"

@@ -176,6 +176,14 @@ def test_objectives_and_baselines_name_what_is_there(tmp_path: Path) -> None:
     assert lines[1].startswith("grid: objectives: 'latency' is no column of numbers; did you mean 'latency_ns'?")
     assert lines[2].startswith("grid: objectives: 'dtype' is no column of numbers; known: M, N, achieved_gbs")
     assert lines[3] == "grid: baseline: 'N' is not among the parameters; known: M"
+    with pytest.raises(InputError, match=r"^grid: objectives: 'wall_s' is no column of numbers; known: M, N"):
+        points({**given, "objectives": "min wall_s"})
+
+
+def test_an_integer_that_no_table_holds_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        points(fakes.toy_grid(tmp_path, M=[2**63, -(2**63)]))
+    assert str(caught.value) == f"grid: parameter 'M': got {2**63}, expected an integer of 64 bits"
 
 
 def test_every_row_carries_what_it_came_from(tmp_path: Path) -> None:

@@ -48,6 +48,11 @@ def test_conditions_on_results_wait_for_them() -> None:
         ({"derived": {"a": "b", "b": 1}}, "grid: 'b' is not a parameter here; known: M, depth, variant"),
         ({"derived": {"M": 1}}, "grid: 'M' is a column already; give the derived one another name"),
         ({"derived": {"events": 1}}, "grid: 'events' is a column already; give the derived one another name"),
+        ({"derived": {"feasible": 1}}, "grid: 'feasible' is a column already; give the derived one another name"),
+        (
+            {"derived": {"a_vs_baseline": 1}},
+            "grid: 'a_vs_baseline' is a column already; give the derived one another name",
+        ),
         (
             {"parameters": {"M": {"value": 1, "when": "latency_ns > 1"}}},
             "grid: 'latency_ns' is not a parameter here; known: M, depth, variant",
