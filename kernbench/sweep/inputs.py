@@ -20,7 +20,7 @@ from kernbench.errors import InputError, suggest
 from kernbench.library import is_path
 from kernbench.sweep.axis import Value
 from kernbench.sweep.design import Design
-from kernbench.sweep.grid import Grid
+from kernbench.sweep.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.points import Points, Setting, make_points
 from kernbench.sweep.row import COLUMNS, STAMP
@@ -100,6 +100,31 @@ def read_inputs(grid: Grid) -> Inputs:
     shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
     shown[-1] = f"{kernbench_version()}+{shown[-1]}"
     return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), dict(_scalar_fields(spec)))
+
+
+def read_units(grid: Grid, fields: Mapping[str, Value]) -> Grid:
+    """The grid with what it gives as texts with units, for fields of the topology that are numbers, in the units of the fields.
+
+    What does not fit is left as it is, for `check_fields` to refuse.
+    """
+    from kernbench.machine.load import SpecLoader
+
+    loader = SpecLoader(grid.topology)
+
+    def read(axis: Axis, value: Value) -> Value:
+        path = axis.name.removeprefix(TOPOLOGY)
+        if not isinstance(value, str) or _field_problem(loader, {path: value}):
+            return value
+        figure = attrgetter(path)(loader.load({path: value}))
+        return int(figure) if figure == int(figure) else figure  # 4 ns and 4 are one point
+
+    def plain(axis: Axis) -> Axis:
+        if not _is_number(fields.get(axis.name, "")):
+            return axis
+        return replace(axis, values=tuple(read(axis, value) for value in axis.values))
+
+    groups = tuple(tuple(map(plain, group)) for group in grid.groups)
+    return replace(grid, groups=groups, baseline=tuple(map(plain, grid.baseline)))
 
 
 def check_fields(grid: Grid, points: Points) -> None:

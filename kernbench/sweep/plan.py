@@ -16,7 +16,7 @@ from kernbench.errors import InputError
 from kernbench.sweep.design import Design
 from kernbench.sweep.expand import expand
 from kernbench.sweep.grid import Grid, load_grid
-from kernbench.sweep.inputs import Inputs, check_fields, read_inputs
+from kernbench.sweep.inputs import Inputs, check_fields, read_inputs, read_units
 from kernbench.sweep.kept import Kept
 from kernbench.sweep.points import Points
 from kernbench.sweep.row import ERROR, OK
@@ -56,6 +56,7 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     """
     checked = load_grid(grid)
     inputs = read_inputs(checked)
+    checked = read_units(checked, inputs.fields)
     design = METHODS[checked.method](Space(checked, inputs.defaults))
     first = (
         replace(checked, mode=ANALYTIC) if checked.mode == AUTO else checked

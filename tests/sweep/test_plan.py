@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kernbench import library
@@ -26,6 +27,16 @@ def test_a_grid_without_points_is_refused(tmp_path: Path) -> None:
 
 def test_results_go_to_a_directory_of_the_grids_name(tmp_path: Path) -> None:
     assert plan_sweep(fakes.toy_grid(tmp_path, M=1)).directory == Path("results", "toy")
+
+
+def test_figures_with_units_are_numbers_everywhere(tmp_path: Path) -> None:
+    field = "topology.ucie.overhead_ns"
+    grid = fakes.toy_grid(tmp_path, **{field: ["4 ns", "0.008 us", 8]})
+    points = plan_sweep(
+        {**grid, "constraints": f"{field} > 4", "baseline": {field: "2000 ps"}}, tmp_path / "out"
+    ).points
+    assert [point.overrides for point in points] == [{"ucie.overhead_ns": 8}, {"ucie.overhead_ns": 2}]
+    assert points.frame([field], np.arange(2))[field].dtype.is_numeric()
 
 
 def test_what_is_missing_depends_on_how_it_ended(tmp_path: Path) -> None:
