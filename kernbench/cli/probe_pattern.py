@@ -89,4 +89,6 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
 def _saturation(curve: Curve) -> str:
     if curve.saturation_load is None:
         return "not saturated at any of these loads"
-    return f"saturated, with three times that, at load {curve.saturation_load:.3f}"
+    least = curve.points[0].load
+    below = " or below, where none was measured" if curve.saturation_load == least else ""
+    return f"saturated, with three times that, at load {curve.saturation_load:.3f}{below}"

@@ -40,7 +40,7 @@ def _draw(curve: Curve) -> Figure:
         axes.plot(loads, latencies, color=style.CATEGORIES[i], marker=style.MARKERS[i], markersize=5, label=name)
     axes.axhline(curve.zero_load_ns, color=style.INK, linewidth=1, linestyle=":", label="mean, each packet alone")
     if curve.saturation_load is not None:
-        _mark_saturation(axes, curve.saturation_load)
+        _mark_saturation(axes, curve.saturation_load, "≤ " if curve.saturation_load == loads[0] else "")
     axes.set_xlim(0, max(loads) * 1.04)
     highest = max(max(latencies) for latencies in lines.values())
     axes.set_ylim(0, min(highest * 1.08, TOP * curve.zero_load_ns))
@@ -53,8 +53,8 @@ def _draw(curve: Curve) -> Figure:
     return figure
 
 
-def _mark_saturation(axes: Axes, load: float) -> None:
-    axes.axvline(load, color=style.INK, linewidth=1, linestyle="--", label=f"saturation, {load:.3f}")
+def _mark_saturation(axes: Axes, load: float, bound: str) -> None:
+    axes.axvline(load, color=style.INK, linewidth=1, linestyle="--", label=f"saturation, {bound}{load:.3f}")
 
 
 def _flits(count: int) -> str:

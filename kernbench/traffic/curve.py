@@ -36,7 +36,7 @@ class Curve:
     warm_up_ns: float
     window_ns: float
     zero_load_ns: float  # mean latency of the packets of the heaviest load, had each been alone in the network
-    saturation_load: float | None  # None: not reached
+    saturation_load: float | None  # None: not reached; the least load, if that is beyond it
     points: tuple[LoadPoint, ...]  # by load
 
     def table(self) -> polars.DataFrame:

@@ -6,9 +6,10 @@ All rows are converted at once; only what is no plain number is looked at by its
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -79,28 +80,32 @@ def _texts(path: Path) -> polars.DataFrame:
     import polars
 
     try:
-        path.open("rb").close()  # whose errors have words
-        table = polars.read_csv(path, infer_schema=False)
+        content = path.read_bytes()  # a pipe is read once
+        table = polars.read_csv(content, infer_schema=False)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except polars.exceptions.PolarsError as error:
-        raise InputError(_ragged(path) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
-    names = [name.strip() for name in table.columns]
-    if len(set(names)) < len(names):
+        raise InputError(_ragged(path, content) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
+    names = [name.strip() for name in next(_lines(content))]  # polars gives the second of a name another
+    if any(names.count(name) > 1 for name in names if name):
         raise InputError(f"{path}:1: a column is named twice: {','.join(names)}")
-    table = table.rename(dict(zip(table.columns, names, strict=True)))
+    table = table.rename({name: name.strip() for name in table.columns})
     return table.with_columns(polars.all().str.strip_chars().replace("", None))
 
 
-def _ragged(path: Path) -> str | None:
+def _ragged(path: Path, content: bytes) -> str | None:
     """A sentence about the first line with more fields than the header, if there is one."""
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
-        rows = csv.reader(file)
-        header = next(rows, [])
-        for row in rows:
-            if len(row) > len(header):
-                return f"{path}:{rows.line_num}: got {len(row)} fields, expected {len(header)} as in the header"
+    rows = _lines(content)
+    header = next(rows, [])
+    for row in rows:
+        if len(row) > len(header):
+            return f"{path}:{rows.line_num}: got {len(row)} fields, expected {len(header)} as in the header"
     return None
+
+
+def _lines(content: bytes) -> Any:
+    """A `csv.reader`."""
+    return csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", "replace", newline=""))
 
 
 def _converted(

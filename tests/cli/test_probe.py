@@ -103,6 +103,11 @@ def test_a_light_load_does_not_saturate(capsys: pytest.CaptureFixture[str]) -> N
     assert "; not saturated at any of these loads\n" in capsys.readouterr().out
 
 
+def test_loads_that_all_saturate_give_a_bound(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe("-t", "mesh_8x8", "--pattern", "hotspot", "--load", "0.5,0.6", "--window", "300") == 0
+    assert "at load 0.500 or below, where none was measured\n" in capsys.readouterr().out
+
+
 SURVEY_KEYS = ["topology", "mode", "ok", "reference_bytes", "checks", "summary", "sweep", "overrides", "files"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
         (HEADER + "\na,b,0,0,read\n", ":4: bytes: got '0', expected more than 0 B"),
         (HEADER + f"a,b,{10**30},0,read\n", f":3: bytes: got '{10**30}', expected 1048576 TiB at most"),
         ("src, src,dst,bytes,start_ns\n", ":1: a column is named twice: src,src,dst,bytes,start_ns"),
+        ("src,dst,bytes,start_ns,bytes\n", ":1: a column is named twice: src,dst,bytes,start_ns,bytes"),
         (HEADER + "a,b,-1,0,read\n", ":3: bytes: got '-1', expected more than 0 B"),
         (HEADER + "a,b,1.5,0,read\n", ":3: bytes: got '1.5', expected a whole number of B"),
         (HEADER + "a,b,1,-1,read\n", ":3: start_ns: got '-1', expected 0 ns to 1 s"),
@@ -65,6 +67,14 @@ def test_bad_files_and_lines(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(InputError) as error:
         read_flows(path)
     assert str(error.value) == f"{path}{sentence}"
+
+
+def test_a_pipe_is_a_file() -> None:
+    read, written = os.pipe()
+    with os.fdopen(written, "w") as pipe:
+        pipe.write("src,dst,bytes,start_ns\na,b,4,0\n")
+    assert read_flows(Path(f"/dev/fd/{read}")).nbytes.tolist() == [4]
+    os.close(read)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
