@@ -7,6 +7,7 @@ holds half a run, whatever happens in between.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,17 @@ from typing import Any
 from kernbench.errors import RunError
 
 RESULT = "result.json"
+
+
+def refusals() -> tuple[type[Exception], ...]:
+    """What is raised when a file cannot be written: by Python, and by polars, which words the system's errors anew."""
+    polars = sys.modules.get("polars")
+    return (OSError, polars.exceptions.ComputeError) if polars else (OSError,)
+
+
+def reason_of(refusal: Exception) -> str:
+    """Why a file could not be written."""
+    return getattr(refusal, "strerror", None) or str(refusal)
 
 
 def write_directory(out: Path, write: Callable[[Path], object]) -> None:
@@ -26,8 +38,8 @@ def write_directory(out: Path, write: Callable[[Path], object]) -> None:
             out.mkdir(exist_ok=True)
             for file in sorted(Path(partial).iterdir()):
                 file.replace(out / file.name)
-    except OSError as error:
-        raise RunError(f"the run is done but {out} cannot be written: {error.strerror}; nothing was kept") from error
+    except refusals() as error:
+        raise RunError(f"the run is done but {out} cannot be written: {reason_of(error)}; nothing was kept") from error
 
 
 def write_json(summary: Mapping[str, Any], path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars
 import pytest
 
 from kernbench.directory import RESULT, write_directory, write_json
@@ -30,6 +31,12 @@ def test_a_later_run_replaces_its_files_and_leaves_others(tmp_path: Path) -> Non
         write_directory(tmp_path, lambda partial, text=text: (partial / "a.txt").write_text(text))
     assert (tmp_path / "a.txt").read_text() == "new"
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_table_that_has_no_room_is_told_as_any_file(tmp_path: Path) -> None:
+    table = polars.DataFrame({"a": [1]})
+    with pytest.raises(RunError, match=r"cannot be written: .*; nothing was kept"):
+        write_directory(tmp_path / "probe", lambda _: table.write_parquet("/dev/full"))
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ a sentence and an exit code.
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,6 +30,7 @@ COMMANDS = {
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
+FULL = (errno.ENOSPC, errno.EDQUOT)
 CANCELLED = 130  # what a shell reports of a process that Ctrl-C ended
 
 
@@ -113,6 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products of tiles lose more to threads than they gain
     settings = Settings()
+    for name in ("stdout", "stderr"):  # either is None where the shell has closed it
+        setattr(sys, name, getattr(sys, name) or open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     try:
         code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -126,6 +131,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _report(str(error), settings)
         return error.exit_code
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            _report(f"{error.filename or 'the output'} cannot be written: {error.strerror}", settings)
+            return 1
         sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
         _report(sentence if settings.debug else f"{sentence}; --debug shows where", settings)
         return 1

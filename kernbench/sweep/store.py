@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.directory import reason_of, refusals
 from kernbench.errors import InputError
 from kernbench.sweep.row import COLUMNS, ERROR, LOST, OK, Row
 
@@ -42,8 +43,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         os.replace(unfinished, path)
         with suppress(OSError):  # not every system lets a directory be opened
             _sync(path.parent, os.O_RDONLY)
-    except OSError as error:
-        raise InputError(f"cannot write {path} ({error.strerror or error}); give another --out") from None
+    except refusals() as error:
+        raise InputError(f"cannot write {path} ({reason_of(error)}); give another --out") from None
     finally:
         with suppress(OSError):
             unfinished.unlink()

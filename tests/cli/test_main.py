@@ -84,6 +84,19 @@ def test_a_bug_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     )
 
 
+@pytest.mark.parametrize("shell", ["kernbench list 2>&-", "kernbench run vector-add -t tiny 2>&- >&-"])
+def test_closed_streams_do_no_harm(shell: str) -> None:
+    command = shell.replace("kernbench", f"{sys.executable} -m kernbench", 1)
+    assert subprocess.run(command, shell=True, check=False, stdout=subprocess.PIPE).returncode == 0
+
+
+def test_a_full_disk_is_no_bug() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m kernbench list > /dev/full", shell=True, check=False, stderr=subprocess.PIPE
+    )
+    assert (done.returncode, done.stderr) == (1, b"error: the output cannot be written: No space left on device\n")
+
+
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with(monkeypatch, KeyboardInterrupt()) == 130
     assert capsys.readouterr().err.endswith("error: interrupted\n")

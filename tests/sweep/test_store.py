@@ -169,6 +169,12 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert str(caught.value) == f"cannot write {tmp_path / 'file' / 'x'} (File exists); give another --out"
 
 
+def test_a_disk_without_room_is_told(tmp_path: Path) -> None:
+    rows = polars.DataFrame({"key": ["a"]})
+    with pytest.raises(InputError, match=r"^cannot write .*No space left on device"):
+        write_whole(tmp_path / "x", lambda _: rows.write_parquet("/dev/full"))
+
+
 def test_all_rows_of_a_store_carry_its_stamp(tmp_path: Path) -> None:
     store = Store(tmp_path, {"bench_digest": "b", "topology_digest": "t", "kernbench": "1+c"})
     store.append(row("a"))
