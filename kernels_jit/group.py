@@ -24,19 +24,27 @@ from kernels_jit.state import (
     LATEST,
     NEVER,
     NOW,
+    PORT_COLUMNS,
+    PORT_RANK,
     SLACK_FS,
-    STATION_AHEAD_FS,
-    STATION_AT,
     STATION_COLUMNS,
     STATION_FLITS,
+    STATION_PORT,
+    STATION_PORT_END,
     STATION_PROPAGATION_FS,
     STATION_RANK,
+    STATION_TURN_FS,
     STATIONS,
     THREAD_COLUMNS,
     THREAD_CURSOR,
     THREAD_END,
     THREAD_N,
     THREADS,
+    VISIT_AHEAD_FS,
+    VISIT_COLUMNS,
+    VISIT_STATION,
+    VISIT_TURN_FS,
+    VISITS,
     WINDOW_FS,
 )
 
@@ -111,13 +119,18 @@ def lay(common, values, m):
         order, window_fs = visit_order(order.size, common.before, common.after, latency_fs, NEVER)
         m[WINDOW_FS] = min(window_fs, m[WINDOW_FS])
         for rank in range(order.size):
-            m[stations + order[rank] * STATION_COLUMNS + STATION_RANK] = rank
-            m[m[STATION_AT] + rank] = stations + order[rank] * STATION_COLUMNS
+            station = stations + order[rank] * STATION_COLUMNS
+            m[station + STATION_RANK] = rank
+            m[m[VISITS] + rank * VISIT_COLUMNS + VISIT_STATION] = station
+            for port in range(m[station + STATION_PORT], m[station + STATION_PORT_END], PORT_COLUMNS):
+                m[port + PORT_RANK] = rank
     ahead = look_ahead(order, common.before_start, common.before, latency_fs, common.sources, m[SLACK_FS])
     m[AHEAD_FS] = 0
-    for station in range(ahead.size):
-        m[stations + station * STATION_COLUMNS + STATION_AHEAD_FS] = ahead[station]
-        m[AHEAD_FS] = max(m[AHEAD_FS], ahead[station])
+    for rank in range(order.size):
+        visit = m[VISITS] + rank * VISIT_COLUMNS
+        m[visit + VISIT_TURN_FS] = m[m[visit + VISIT_STATION] + STATION_TURN_FS]
+        m[visit + VISIT_AHEAD_FS] = ahead[order[rank]]
+        m[AHEAD_FS] = max(m[AHEAD_FS], ahead[order[rank]])
 
 
 @jit

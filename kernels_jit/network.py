@@ -5,7 +5,7 @@ that is due before a horizon: when its turn comes, everything upstream has been 
 and it only merges them by (arrival, owner, flit). What has come before the horizon may be served well beyond it
 (`SLACK_FS`): then a transfer that stands in a long queue is known to land long before it does, and sweeps are few; but not
 without end, or a long message would fill the queues instead of waiting at its source. And what comes after the horizon may
-be served where no route begins, as far as all that will come is known (`STATION_AHEAD_FS`).
+be served where no route begins, as far as all that will come is known (`VISIT_AHEAD_FS`).
 
 How far a sweep may go: nothing may be injected before the horizon. Injections follow from landings, and no flight lands
 before its bound; the smallest bound is the horizon. A flight that has not landed by its bound gets a new one from what is
@@ -21,6 +21,7 @@ from kernels_jit import codes
 from kernels_jit._jit import inner
 from kernels_jit.alone import fly, part_fs, service_fs
 from kernels_jit.flights import land
+from kernels_jit.prefetch import prefetch
 from kernels_jit.queues import has_block, inject, leave_block, note_arrival, owner_of, put, take_block
 from kernels_jit.state import (
     AHEAD_FS,
@@ -64,7 +65,7 @@ from kernels_jit.state import (
     PORT_FS,
     PORT_HEAD,
     PORT_OWNER,
-    PORT_STATION,
+    PORT_RANK,
     PORT_TAIL,
     ROUTE_COLUMNS,
     ROUTE_DIRECTION,
@@ -73,14 +74,11 @@ from kernels_jit.state import (
     SOURCE_ENTRY,
     SOURCE_FS,
     SOURCE_NEXT,
-    STATION_AHEAD_FS,
-    STATION_AT,
     STATION_BUSY_FS,
     STATION_DIRECTION,
     STATION_FLITS,
     STATION_FREE_FS,
     STATION_FULL_FS,
-    STATION_HEAD_FS,
     STATION_PORT,
     STATION_PORT_END,
     STATION_PROPAGATION_FS,
@@ -101,6 +99,12 @@ from kernels_jit.state import (
     STOP_PORT,
     STOP_STEP,
     SWEEP_FS,
+    VISIT_AHEAD_FS,
+    VISIT_COLUMNS,
+    VISIT_HEAD_FS,
+    VISIT_STATION,
+    VISIT_TURN_FS,
+    VISITS,
     WINDOW_FS,
     WORD_FS,
     WORDS,
@@ -139,10 +143,10 @@ def earliest(m, before):
 @inner
 def word_earliest(m, word):
     """When the next service is due at the stations of a word of `PENDING`, or NEVER."""
-    best = NEVER
+    best, heads = NEVER, m[VISITS] + word * 64 * VISIT_COLUMNS + VISIT_HEAD_FS
     todo = m[m[PENDING] + word]
     while todo != 0:
-        best = min(best, m[m[m[STATION_AT] + word * 64 + lowest_bit(todo)] + STATION_HEAD_FS])
+        best = min(best, m[heads + lowest_bit(todo) * VISIT_COLUMNS])
         todo &= todo - 1
     return best
 
@@ -189,7 +193,7 @@ def put_stopped(m, pool):
     """Put the flit that found the pool full where it was to go."""
     port = m[STOP_PORT]
     if put(m, pool, port, m[STOP_ENTRY], m[STOP_FS]):
-        note_arrival(m, m[port + PORT_STATION], m[STOP_FS])
+        note_arrival(m, m[port + PORT_RANK], m[STOP_FS])
 
 
 @inner
@@ -201,7 +205,7 @@ def serve(m, pool, horizon):
 
     Whatever needs arrays made or flights moved is done outside: hence the stops.
     """
-    pending, station_at, word_fs, group_fs = m[PENDING], m[STATION_AT], m[WORD_FS], m[GROUP_FS]
+    pending, visits, word_fs, group_fs = m[PENDING], m[VISITS], m[WORD_FS], m[GROUP_FS]
     steps, flit_bytes, slack = m[STEPS], m[FLIT_BYTES], m[SLACK_FS]
     limit, latest = horizon + slack, horizon + m[AHEAD_FS]
     skip, word, words = m[AT_BIT], m[AT_WORD] - 1, m[WORDS]
@@ -218,14 +222,15 @@ def serve(m, pool, horizon):
         skip = 0
         while todo != 0:
             bit = lowest_bit(todo)
-            station = m[station_at + word * 64 + bit]
-            ahead = horizon + m[station + STATION_AHEAD_FS]
-            if m[station + STATION_HEAD_FS] >= ahead:
+            visit = visits + (word * 64 + bit) * VISIT_COLUMNS
+            ahead = horizon + m[visit + VISIT_AHEAD_FS]
+            if m[visit + VISIT_HEAD_FS] >= ahead:
                 todo &= todo - 1
                 continue
+            station, turn = m[visit + VISIT_STATION], m[visit + VISIT_TURN_FS]
+            hint_at(m, pool, visits + word * 64 * VISIT_COLUMNS, todo & todo - 1)
             first_port, end_port = m[station + STATION_PORT], m[station + STATION_PORT_END]
             full_fs, propagation = m[station + STATION_FULL_FS], m[station + STATION_PROPAGATION_FS]
-            turn = m[station + STATION_TURN_FS]
             free, busy, served = m[station + STATION_FREE_FS], 0, 0
             source, source_fs, source_entry, source_owner = m[station + STATION_SOURCE], NEVER, 0, NEVER
             if source != _NONE:
@@ -243,7 +248,7 @@ def serve(m, pool, horizon):
                         now, at, entry, owner = m[p + PORT_FS], p, m[p + PORT_ENTRY], m[p + PORT_OWNER]
                 begun = max(now, free)
                 if now >= ahead or begun >= limit:
-                    m[station + STATION_HEAD_FS] = max(now, begun - slack // 2)
+                    m[visit + VISIT_HEAD_FS] = max(now, begun - slack // 2)
                     break
                 hop = (entry >> FLIT_SHIFT) * HOP_COLUMNS
                 onward = m[hop + HOP_NEXT]
@@ -321,9 +326,11 @@ def serve(m, pool, horizon):
                         m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
                 entry += 1 << FLIT_SHIFT
                 if m[port + PORT_FS] == NEVER:
+                    prefetch(m, m[hop + HOP_COLUMNS + HOP_NEXT])  # the port after that
                     m[port + PORT_FS], m[port + PORT_ENTRY] = arrival, entry
                     m[port + PORT_OWNER] = m[hop + HOP_OWNER]
-                    note_arrival(m, m[port + PORT_STATION], arrival)
+                    prefetch(m, m[visits + m[port + PORT_RANK] * VISIT_COLUMNS + VISIT_STATION])
+                    note_arrival(m, m[port + PORT_RANK], arrival)
                     continue
                 slot = m[port + PORT_TAIL]
                 if slot & (BLOCK - 1) == 0 and not has_block(m, pool):
@@ -332,7 +339,7 @@ def serve(m, pool, horizon):
                     break
                 if onward & HOP_GATED:
                     if put(m, pool, port, entry, arrival):
-                        note_arrival(m, m[port + PORT_STATION], arrival)
+                        note_arrival(m, m[port + PORT_RANK], arrival)
                 else:
                     if slot & (BLOCK - 1) == 0:
                         slot = take_block(m, pool, port)
@@ -348,10 +355,39 @@ def serve(m, pool, horizon):
             if why != SERVED_ALL:
                 m[AT_WORD], m[AT_BIT] = word, bit
                 return why
-            if m[station + STATION_HEAD_FS] == NEVER:
+            if m[visit + VISIT_HEAD_FS] == NEVER:
                 m[pending + word] &= ~(np.int64(1) << bit)
             todo = m[pending + word] & -(np.int64(2) << bit) if bit < 63 else 0
     return SERVED_ALL
+
+
+@inner
+def hint_at(m, pool, visits, todo):
+    """Hint at what the next visits will read: of the next the flits, of the one after that the queues, then the station.
+
+    Arguments: where the visits of a word stand, and a bit for each that is to come. What leads to a row has been hinted at one
+    visit earlier, so that nothing here waits for memory.
+    """
+    if todo == 0:
+        return
+    station = m[visits + lowest_bit(todo) * VISIT_COLUMNS + VISIT_STATION]
+    source = m[station + STATION_SOURCE]
+    if source != _NONE:
+        prefetch(m, (m[source + SOURCE_ENTRY] >> FLIT_SHIFT) * HOP_COLUMNS)
+    else:
+        port = m[station + STATION_PORT]
+        prefetch(m, (m[port + PORT_ENTRY] >> FLIT_SHIFT) * HOP_COLUMNS)
+        prefetch(pool, m[port + PORT_HEAD])
+    todo &= todo - 1
+    if todo == 0:
+        return
+    station = m[visits + lowest_bit(todo) * VISIT_COLUMNS + VISIT_STATION]
+    if m[station + STATION_SOURCE] != _NONE:
+        prefetch(m, m[station + STATION_SOURCE])
+    prefetch(m, m[station + STATION_PORT])
+    todo &= todo - 1
+    if todo != 0:
+        prefetch(m, m[visits + lowest_bit(todo) * VISIT_COLUMNS + VISIT_STATION])
 
 
 @inner

@@ -41,7 +41,6 @@ from kernels_jit.state import (
     SOURCE_FS,
     SOURCE_NEXT,
     STATION_COLUMNS,
-    STATION_HEAD_FS,
     STATION_RANK,
     STATION_SOURCE,
     STATION_SOURCE_LAST,
@@ -49,6 +48,9 @@ from kernels_jit.state import (
     STEP_STATION,
     STEP_STRIPES,
     STEPS,
+    VISIT_COLUMNS,
+    VISIT_HEAD_FS,
+    VISITS,
     WORD_FS,
 )
 
@@ -70,11 +72,11 @@ def owner_of(m, entry):
 
 
 @inner
-def note_arrival(m, station, time):
-    """A flit will be at a station at a time: the station has work."""
-    if time < m[station + STATION_HEAD_FS]:
-        m[station + STATION_HEAD_FS] = time
-    rank = m[station + STATION_RANK]
+def note_arrival(m, rank, time):
+    """A flit will be at the station of a rank at a time: the station has work."""
+    visit = m[VISITS] + rank * VISIT_COLUMNS
+    if time < m[visit + VISIT_HEAD_FS]:
+        m[visit + VISIT_HEAD_FS] = time
     m[m[PENDING] + (rank >> 6)] |= np.int64(1) << (rank & 63)
     word_fs, group_fs = m[WORD_FS] + (rank >> 6), m[GROUP_FS] + (rank >> 6 + GROUP_SHIFT)
     m[word_fs], m[group_fs] = min(m[word_fs], time), min(m[group_fs], time)
@@ -98,7 +100,7 @@ def inject(m, flight, step, time):
             station += (stripe + j) % stripes * STATION_COLUMNS
         entry = (hop // HOP_COLUMNS << FLIT_SHIFT) | (flits - 1 - j)
         _insert_source(m, station, sources + j * SOURCE_COLUMNS, time, entry)
-        note_arrival(m, station, time)
+        note_arrival(m, m[station + STATION_RANK], time)
 
 
 @inner

@@ -48,7 +48,7 @@ AT_WORD, AT_BIT, LANDED_N, STOP_FLIGHT, STOP_STEP, STOP_PORT, STOP_ENTRY, STOP_F
 # Where tables stand.
 HEAP, BOUNDS, LANDED, TERMS = 32, 33, 34, 35
 THREADS, COUNTERS, SERVERS, PLANS, TOKENS, DURATIONS = 36, 37, 38, 39, 40, 41
-STATIONS, STEPS, ROUTES, PENDING, WORDS, STATION_AT, PORTS, WORD_FS, GROUP_FS, LEASES = (
+STATIONS, STEPS, ROUTES, PENDING, WORDS, VISITS, PORTS, WORD_FS, GROUP_FS, LEASES = (
     42,
     43,
     44,
@@ -159,24 +159,30 @@ SOURCE_ENTRY = 1  # the next of them, packed
 SOURCE_NEXT = 2  # next entry at the same station, by (time, owner)
 SOURCE_COLUMNS = 4
 
+# What every visit needs is in the first line, and when one is due in `VISITS`.
 STATION_FULL_FS = 0  # service of a full flit
-STATION_QUANTUM = 1  # a partial flit is served as if rounded up to this many bytes
-STATION_TURN_FS = 2  # extra when the direction differs from the flit before
-STATION_PROPAGATION_FS = 3
-STATION_PORT = 4  # first port
-STATION_PORT_END = 5
-STATION_RANK = 6  # place in the order of visits
-STATION_FREE_FS = 7  # end of the service under way
-STATION_HEAD_FS = 8  # when its next service is due, or before; NEVER without flits
-STATION_SOURCE = 9  # first source entry, or NONE
-STATION_SOURCE_LAST = 10
-STATION_BUSY_FS = 11
-STATION_FLITS = 12
-STATION_DIRECTION = 13  # of the last flit, or NONE
-STATION_AHEAD_FS = 14  # how far beyond the horizon of a sweep all that will come is known
-STATION_USERS = 16  # flights whose route it is on
-STATION_ALONE = 17  # the route in whose lease it is, or NONE
-STATION_COLUMNS = 24
+STATION_PROPAGATION_FS = 1
+STATION_PORT = 2  # first port
+STATION_PORT_END = 3
+STATION_FREE_FS = 4  # end of the service under way
+STATION_SOURCE = 5  # first source entry, or NONE
+STATION_BUSY_FS = 6
+STATION_FLITS = 7
+STATION_QUANTUM = 8  # a partial flit is served as if rounded up to this many bytes
+STATION_TURN_FS = 9  # extra when the direction differs from the flit before
+STATION_DIRECTION = 10  # of the last flit, or NONE
+STATION_SOURCE_LAST = 11
+STATION_RANK = 12  # place in the order of visits
+STATION_USERS = 13  # flights whose route it is on
+STATION_ALONE = 14  # the route in whose lease it is, or NONE
+STATION_COLUMNS = 16
+
+# Rows by rank: what has to be known of a station before it is visited.
+VISIT_STATION = 0
+VISIT_HEAD_FS = 1  # when its next service is due, or before; NEVER without flits
+VISIT_AHEAD_FS = 2  # how far beyond the horizon of a sweep all that will come is known
+VISIT_TURN_FS = 3  # the station's
+VISIT_COLUMNS = 4
 
 STEP_STATION = 0  # of a striped step the first of its stations
 STEP_STRIPES = 1  # flit f takes the station of stripe (stripe + f) mod stripes
@@ -206,7 +212,7 @@ PORT_ENTRY = 1  # the first flit, packed
 PORT_OWNER = 2  # of the first flit's flight
 PORT_HEAD = 3  # slot of the second flit
 PORT_TAIL = 4  # slot after that of the last flit; the same as the head if there is no second
-PORT_STATION = 5  # that is entered
+PORT_RANK = 5  # of the station that is entered
 PORT_COLUMNS = 8
 
 # The pool is int64[slot, 2], a row a queued flit: arrival and packed flit; the first row of a block is (block before, block

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.engine.memory import find_limits
+from kernbench.engine.memory import empty_pool, find_limits
 from kernbench.engine.session import Session
 from kernbench.program.ops import NONE, Op
 from kernels_jit import codes
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 _EVENTS_A_CALL = 1 << 21  # about half a second
-_FIRST_POOL = 128 * at.BLOCK  # slots
 _CELLS = 1 << 20  # times of rows, or of stations, that are held at once
 
 
@@ -107,7 +106,7 @@ class Group:
         self._steps = len(network.step) - 1 if self._memory.words[at.STEPS] else 0  # in the memory
         self._most = max(1, _CELLS // max(program.row_count * at.OP_COLUMNS, len(self._fs_per_flit)))
         self._times = np.empty((self._most, program.row_count, at.OP_COLUMNS), np.int64)
-        self._pool = np.empty((_FIRST_POOL, 2), np.int64)
+        self._pool = empty_pool(machine)
         self._loop = address_of_run()
 
     def run(self, weights: Weights) -> Iterator[Runs]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FLIGHTS_MOST_WORDS = at.HOP_COLUMNS << (63 - at.FLIT_SHIFT)  # what a packed flit can point at
 _SWEEP_FLITS = 1024  # flits of the median link in the longest sweep: so many can stand in a queue that need not
+_POOL_BLOCKS = 128  # of the smallest pool
 _SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
 
 
@@ -91,13 +92,15 @@ class Memory:
 
     def _lay_stations(self, machine: Machine) -> None:
         rows = np.zeros((self._stations, at.STATION_COLUMNS), np.int64)
-        rows[:, at.STATION_FULL_FS : at.STATION_PROPAGATION_FS + 1] = np.stack(machine.stations, axis=1)
-        rows[:, at.STATION_HEAD_FS] = NEVER
+        brought = (at.STATION_FULL_FS, at.STATION_QUANTUM, at.STATION_TURN_FS, at.STATION_PROPAGATION_FS)
+        rows[:, brought] = np.stack(machine.stations, axis=1)
         rows[:, [at.STATION_SOURCE, at.STATION_SOURCE_LAST, at.STATION_DIRECTION, at.STATION_ALONE]] = codes.NONE
         self.write(at.STATIONS, rows)
         self.words[at.WORDS] = (self._stations + 63) // 64
         self._fit(at.PENDING, int(self.words[at.WORDS]))
-        self._fit(at.STATION_AT, 64 * int(self.words[at.WORDS]))
+        visits = np.zeros((64 * int(self.words[at.WORDS]), at.VISIT_COLUMNS), np.int64)
+        visits[:, at.VISIT_HEAD_FS] = NEVER
+        self.write(at.VISITS, visits)
         self.write(at.WORD_FS, np.full(int(self.words[at.WORDS]), NEVER, np.int64))
         self.write(at.GROUP_FS, np.full((int(self.words[at.WORDS]) >> at.GROUP_SHIFT) + 1, NEVER, np.int64))
 
@@ -116,6 +119,11 @@ class Memory:
     def stations(self) -> np.ndarray:
         """int64[station, STATION_COLUMNS]"""
         return self.table(at.STATIONS, self._stations, at.STATION_COLUMNS)
+
+    @property
+    def _visits(self) -> np.ndarray:
+        """int64[station, VISIT_COLUMNS] by rank."""
+        return self.table(at.VISITS, self._stations, at.VISIT_COLUMNS)
 
     # Pools
 
@@ -208,15 +216,15 @@ class Memory:
         self.write(at.ROUTES, network.route)
         self._add_leases(len(network.route))
         self.words[at.WINDOW_FS] = min(network.window_fs, self._cap_fs)
-        self._lay_ports(network)
-        stations = self.stations
-        port_at = self.words[at.PORTS] + network.port_start * at.PORT_COLUMNS
-        stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = port_at[:-1], port_at[1:]
         if network.order is not self._order:
             self._lay_order(network.order)
+        self._lay_ports(network)
+        stations, visits = self.stations, self._visits
+        port_at = self.words[at.PORTS] + network.port_start * at.PORT_COLUMNS
+        stations[:, at.STATION_PORT], stations[:, at.STATION_PORT_END] = port_at[:-1], port_at[1:]
         if not live or self.words[at.AHEAD_FS] > 0:
-            stations[:, at.STATION_AHEAD_FS] = 0 if live else self._look_ahead(network)
-            self.words[at.AHEAD_FS] = stations[:, at.STATION_AHEAD_FS].max(initial=0)
+            visits[:, at.VISIT_AHEAD_FS] = 0 if live else self._look_ahead(network)[network.order]
+            self.words[at.AHEAD_FS] = visits[:, at.VISIT_AHEAD_FS].max(initial=0)
         for start, rows in self._flight_blocks:
             renew_hops(self.words, start, rows)
         self.words[at.UNLAID] = NEVER
@@ -247,11 +255,14 @@ class Memory:
         )
 
     def _lay_order(self, order: np.ndarray) -> None:
-        self._order = order
-        stations = self.stations
+        stations, visits = self.stations, self._visits
+        if len(self._order) > 0:
+            visits[:, at.VISIT_HEAD_FS] = visits[stations[order, at.STATION_RANK], at.VISIT_HEAD_FS]
+        visits[:, at.VISIT_STATION] = self.words[at.STATIONS] + order * at.STATION_COLUMNS
+        visits[:, at.VISIT_TURN_FS] = stations[order, at.STATION_TURN_FS]
         stations[order, at.STATION_RANK] = np.arange(len(order))
-        self.write(at.STATION_AT, self.words[at.STATIONS] + order * at.STATION_COLUMNS)
-        ranks = stations[stations[:, at.STATION_HEAD_FS] < NEVER, at.STATION_RANK]
+        self._order = order
+        ranks = np.flatnonzero(visits[:, at.VISIT_HEAD_FS] < NEVER)
         pending = np.zeros(int(self.words[at.WORDS]), np.uint64)
         np.bitwise_or.at(pending, ranks >> 6, np.uint64(1) << (ranks & 63).astype(np.uint64))
         self.write(at.PENDING, pending.view(np.int64))
@@ -264,9 +275,15 @@ class Memory:
         ports = np.zeros((len(pairs), at.PORT_COLUMNS), np.int64)
         ports[:, at.PORT_FS] = NEVER
         ports[keep] = self.table(at.PORTS, len(known), at.PORT_COLUMNS)
-        ports[:, at.PORT_STATION] = self.words[at.STATIONS] + pairs // self._stations * at.STATION_COLUMNS
+        ports[:, at.PORT_RANK] = self.stations[pairs // self._stations, at.STATION_RANK]
         self.write(at.PORTS, ports)
         self._pairs = pairs
+
+
+def empty_pool(machine: Machine) -> np.ndarray:
+    """int64[slot, 2]: blocks for queued flits, see `kernels_jit.state`; for two a station, which is enough for most runs."""
+    blocks = max(_POOL_BLOCKS, 2 * len(machine.stations.fs_per_flit) // at.BLOCK)
+    return np.empty((blocks * at.BLOCK, 2), np.int64)
 
 
 def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.deadlock import describe_waits
-from kernbench.engine.memory import Memory
+from kernbench.engine.memory import Memory, empty_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 MODES = ("hybrid", "flit")
 
-_FIRST_POOL = 128 * at.BLOCK  # slots
 _EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
 
 
@@ -71,7 +70,7 @@ class Session:
         self.wall_s = 0.0  # in the loop alone
         self._times = np.zeros((0, at.OP_COLUMNS), np.int64)  # of the rows of the op table
         self._builder = NetworkBuilder(self.machine)
-        self._pool = np.empty((_FIRST_POOL, 2), np.int64)  # queued flits, see `kernels_jit.state`
+        self._pool = empty_pool(self.machine)
         self._known = _Known()
 
     @cached_property

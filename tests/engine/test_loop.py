@@ -1,5 +1,6 @@
 """The compiled loop against the reference interpreter, bit for bit."""
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -77,14 +78,14 @@ def test_short_sweeps_and_no_slack_change_nothing(program):
 @given(programs())
 def test_a_pool_that_fills_up_changes_nothing(program):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session_module, "_FIRST_POOL", BLOCK)
+        patch.setattr(session_module, "empty_pool", lambda _machine: np.empty((BLOCK, 2), np.int64))
         session = Session(program, "flit")
     session.run()
     assert_same_times(session, NaiveEngine(program).run())
 
 
 def test_a_pool_is_enlarged_in_the_middle_of_a_sweep(monkeypatch):
-    monkeypatch.setattr(session_module, "_FIRST_POOL", BLOCK)
+    monkeypatch.setattr(session_module, "empty_pool", lambda _machine: np.empty((BLOCK, 2), np.int64))
     machine = load_machine("mesh_8x8", {"k": 3})
     program, again = Program(machine), Program(machine)
     for made in (program, again):
@@ -100,7 +101,7 @@ def test_a_pool_is_enlarged_in_the_middle_of_a_sweep(monkeypatch):
     small = Session(program, "flit")
     small.run()
     assert len(small._pool) > BLOCK
-    monkeypatch.setattr(session_module, "_FIRST_POOL", 1 << 16)
+    monkeypatch.undo()
     large = Session(again, "flit")
     large.run()
     assert small.op_end_fs.tolist() == large.op_end_fs.tolist()
