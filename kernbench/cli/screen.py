@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
     from rich.table import Table
 
 _PIPE_WIDTH = 400
 
 
-def show(table: Table) -> None:
+def show(table: ConsoleRenderable) -> None:
     """Print a table on stdout."""
     from rich.console import Console
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +13,60 @@ from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, short_name
 from kernbench.sweep.front import answerable, pareto_front, with_figure
 from kernbench.sweep.grid import Objective
-from kernbench.sweep.row import COLUMNS
+from kernbench.sweep.point import TOPOLOGY
+from kernbench.sweep.row import COLUMNS, VERSUS
 from kernbench.sweep.work import ANALYTIC
 
 if TYPE_CHECKING:
     import polars
+    from rich.console import Console, ConsoleOptions
     from rich.table import Table
+
+SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, those first that go first
+ENDLESS = 10_000  # characters, wider than any table
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of texts. `spare` says what it is of `SPARE`, if it may be left out."""
+
+    heading: str
+    cells: Sequence[str]
+    right: bool
+    spare: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A table of points. In a narrow terminal its headings are broken, then what is spare is left out: no figure is cut."""
+
+    title: str
+    columns: Sequence[Column]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        def is_too_wide(table: Table) -> bool:
+            return table.__rich_measure__(console, options.update(width=ENDLESS)).maximum > options.max_width
+
+        shown = self._draw(self.columns, narrow=False)
+        for most in range(len(SPARE) + 1):
+            if not is_too_wide(shown):
+                break
+            gone = [column for column in self.columns if column.spare in SPARE[:most]]
+            shown = self._draw([column for column in self.columns if column not in gone], narrow=True)
+            if gone:
+                headings = ", ".join(column.heading.replace(".\n", ".") for column in gone)
+                shown.caption = f"not shown, for lack of room: {headings}\n"
+        yield shown
+
+    def _draw(self, columns: Sequence[Column], *, narrow: bool) -> Table:
+        table = _empty(self.title)
+        table.collapse_padding = narrow
+        for column in columns:
+            heading = _broken(column.heading) if narrow else column.heading
+            table.add_column(heading, justify="right" if column.right else "left", overflow="fold")
+        for cells in zip(*(column.cells for column in columns), strict=True):
+            table.add_row(*cells)
+        return table
 
 
 def rank_points(table: polars.DataFrame, objective: Objective, most: int | None = None) -> polars.DataFrame:
@@ -26,14 +76,14 @@ def rank_points(table: polars.DataFrame, objective: Objective, most: int | None 
     return known[np.argsort(figures if objective.least else -figures, kind="stable")[:most]]
 
 
-def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Table:
+def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
     """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
     ranked = rank_points(table, objectives[0], most)
     title = f"best {len(ranked)} of {many(len(table), 'point')} by {objectives[0].column}"
     return _points(table, ranked, objectives, title)
 
 
-def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> Table:
+def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> Points:
     """The Pareto front, or of a long one its first `most` points."""
     front = pareto_front(table, objectives)
     wanted = ", ".join(map(str, objectives))
@@ -99,24 +149,24 @@ def many(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Table:
-    shown = _empty(title)
-    columns = shown_columns(table, objectives)
-    for column in columns:
-        numeric = table[column].dtype.is_numeric()
-        name = _heading(column) if column in COLUMNS else column.replace(".", ".\n")
-        shown.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    rated = "achieved_tflops" not in columns
-    for heading in ("TFLOPS", "busy") if rated else ("busy",):
-        shown.add_column(heading, justify="right")
-    shown.add_column("bottleneck", overflow="fold")
-    for row in rows.iter_rows(named=True):
-        busy = row["bottleneck_utilisation"]
-        cells = [_cell(column, row[column]) for column in columns]
-        if rated:
-            cells.append(_cell("achieved_tflops", row["achieved_tflops"]))
-        shown.add_row(*cells, "" if busy is None else f"{busy:.0%}", row["bottleneck"] or "")
-    return shown
+def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Points:
+    columns = []
+    for name in shown_columns(table, objectives):
+        heading = _heading(name) if name in COLUMNS else name.replace(".", ".\n")
+        spare = VERSUS if name.endswith(VERSUS) else ""
+        columns.append(Column(heading, [_cell(name, value) for value in rows[name]], _is_figure(table[name]), spare))
+    if all(column.heading != "TFLOPS" for column in columns):
+        columns.append(
+            Column("TFLOPS", [_cell("achieved_tflops", value) for value in rows["achieved_tflops"]], True, "TFLOPS")
+        )
+    shares = ["" if busy is None else f"{busy:.0%}" for busy in rows["bottleneck_utilisation"]]
+    columns.append(Column("busy", shares, True, "busy"))
+    columns.append(Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck"))
+    return Points(title, columns)
+
+
+def _is_figure(column: polars.Series) -> bool:
+    return column.dtype.is_numeric()
 
 
 def _cell(column: str, value: Any) -> str:
@@ -132,8 +182,15 @@ def _heading(column: str) -> str:
     return "TFLOPS" if words == "tflops" else words
 
 
+def _broken(heading: str) -> str:
+    """A heading on as many lines as it has words."""
+    return re.sub(r"([._])\n?|\s", r"\1\n", heading.removeprefix(f"{TOPOLOGY}\n"))
+
+
 def _empty(title: str) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    return Table(
+        title=title, title_justify="left", title_style="bold", caption_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )

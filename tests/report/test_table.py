@@ -10,10 +10,10 @@ from tests.report.tables import table
 LATENCY, TFLOPS = Objective("latency_ns"), Objective("achieved_tflops", least=False)
 
 
-def shown(made: object) -> list[str]:
+def shown(made: object, width: int = 200) -> list[str]:
     from rich.console import Console
 
-    console = Console(width=200)
+    console = Console(width=width)
     with console.capture() as captured:
         console.print(made)
     return [line.rstrip() for line in captured.get().splitlines()]
@@ -30,6 +30,22 @@ def test_the_best_points_show_what_varies_and_what_limits() -> None:
     assert lines[0] == "best 1 of 2 points by latency_ns"
     assert lines[2].split() == ["M", "latency", "ns", "TFLOPS", "busy", "bottleneck"]
     assert lines[4].split() == ["1", "1,000.0", "1.000", "80%", "sip0.cube0.hbm_ctrl.pe0"]
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures() -> None:
+    axes = {"topology__hbm__channel_gbs": [4, 8], "bytes_per_pe": [1024, 65536]}
+    made = best_points(table(lambda gbs, size: 12345.6 * size / gbs, **axes), [LATENCY])
+    assert "TFLOPS" in shown(made)[4]
+    lines = shown(made, width=64)
+    assert [line.split() for line in lines[2:5]] == [
+        ["hbm.", "bytes_"],
+        ["channel_", "per_", "latency"],
+        ["gbs", "pe", "ns", "busy", "bottleneck"],
+    ]
+    assert lines[6].split() == ["8", "1024", "1,580,236.8", "80%", "sip0.cube0.hbm_ctrl.pe0"]
+    assert lines[11] == "not shown, for lack of room: TFLOPS"
+    assert "1,580,236.8" in shown(made, width=40)[6]
+    assert len(shown(made, width=20)) > 10  # folded, since nothing is left to leave out
 
 
 def test_a_long_front_is_cut_and_says_so() -> None:
