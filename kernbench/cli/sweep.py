@@ -171,6 +171,7 @@ def _show(result: SweepResult, as_json: bool) -> None:
     import polars
 
     from kernbench.report.answers import choose_objectives, find_rows, read_answered, write_answers
+    from kernbench.report.markdown import find_gaps
     from kernbench.report.table import rank_points
 
     plan, scan = result.plan, polars.scan_parquet(result.table_path)
@@ -183,6 +184,8 @@ def _show(result: SweepResult, as_json: bool) -> None:
         return
     for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
+    for gap in find_gaps(plan.grid, table):
+        click.echo(gap, err=True)
     _show_answers(table, objectives)
     if result.decided:
         click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")

@@ -74,7 +74,24 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         if best.get(objective.column + VERSUS) is not None:
             sentence += f"; {best[objective.column + VERSUS]:.3g} of its baseline's"
         sentences.append(sentence)
-    return sentences
+    return [*sentences, *find_gaps(grid, table)]
+
+
+def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
+    """Why points that finished are no answers, where one would wonder: formulas without a value, conditions that none keeps."""
+    finished = table.filter(table["status"] == OK)
+    gaps = []
+    for derived in grid.derived:
+        without = finished.filter(finished[derived.name].is_null())
+        if len(without):
+            first = without.row(0, named=True)
+            where = ", ".join(f"{title_of(axis.column)} = {figure(first[axis.column])}" for axis in find_swept(table))
+            place = f", as at {where}" if where and len(without) < len(finished) else ""
+            formula = f"{derived.expression.text!r} has no value there"
+            gaps.append(f"{many(len(without), 'point')} without {derived.name}, since {formula}{place}")
+    if FEASIBLE in table.columns and len(finished) and not finished[FEASIBLE].any():
+        gaps.append(f"none of {many(len(finished), 'point')} keeps the conditions on results")
+    return gaps
 
 
 def _summary(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:

@@ -116,6 +116,21 @@ def test_failed_points_are_counted_and_named(tmp_path: Path, capsys: pytest.Capt
     ]
 
 
+def test_points_that_are_no_answer_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid = {**fakes.toy_grid(tmp_path, M=[1, 2]), "derived": {"cost": "1 / (M - 2)", "none": "dtype"}}
+    path = tmp_path / "grid.yaml"
+    path.write_text(yaml.safe_dump({**grid, "constraints": "latency_ns < 1"}), encoding="utf-8")
+    assert run(path, "--out", tmp_path / "out") == 0
+    sentences = [
+        "1 point without cost, since '1 / (M - 2)' has no value there, as at M = 2",
+        "2 points without none, since 'dtype' has no value there",
+        "none of 2 points keeps the conditions on results",
+    ]
+    assert capsys.readouterr().err.splitlines()[-3:] == sentences
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert all(f"* {sentence}\n" in report for sentence in sentences)
+
+
 def test_failed_points_run_again_on_request(tmp_path: Path, fake_runs: list[int]) -> None:
     grid, out = write_grid(tmp_path, M=[1, 13]), tmp_path / "out"
     assert [run(grid, "--out", out) for _ in range(2)] == [1, 1]
