@@ -50,7 +50,7 @@ def write_page(
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
         sensitivity=_rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)) if found else "",
         shown=f"{len(data['rows'])} of {many(len(table), 'point')}",
-        data=json.dumps(data, allow_nan=False).replace("</", "<\\/"),
+        data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
     )
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     return path
@@ -69,7 +69,7 @@ def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str,
     rest = [name for name in table.columns if name in COLUMNS or name not in varying]
     results = [name for name in rest if name not in DROPPED and table[name].n_unique() > 1]
     columns = list(dict.fromkeys([*varying, *results]))
-    numeric = [name for name in columns if table[name].dtype.is_numeric()]
+    numeric = [name for name in columns if table[name].dtype.is_numeric() or table[name].dtype == polars.Boolean]
     wanted = [objective.column for objective in objectives]
     across = wanted[1] if len(wanted) > 1 else next((name for name in numeric if name != wanted[0]), wanted[0])
     return {

@@ -44,7 +44,8 @@ def add_shares(grid: Grid, table: polars.DataFrame, baseline: np.ndarray, bases:
     pairs = polars.DataFrame({"of": polars.Series(baseline).cast(polars.String)})
     base = pairs.join(bases, on="of", how="left", maintain_order="left")
     names = [objective.column for objective in objectives_of(grid)]
-    return table.with_columns((table[name] / base[name]).alias(name + VERSUS) for name in names)
+    parts = base.with_columns(polars.col(names).cast(polars.Float64).replace(0.0, None))  # nothing is a share of 0
+    return table.with_columns((table[name].cast(polars.Float64) / parts[name]).alias(name + VERSUS) for name in names)
 
 
 def _derive(derived: Derived, setting: Setting, table: polars.DataFrame) -> polars.Series:

@@ -92,3 +92,16 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     assert sorted(row[0] for row in data["rows"]) == [1, 1, 2, 2]
     assert data["front"] == [True, False, False, False]
     assert "A &lt;question&gt; &amp; more" in page
+
+
+@pytest.mark.slow
+def test_the_page_plots_truths_and_its_data_ends_no_script(tmp_path: Path) -> None:
+    given = table(lambda m, v: 10.0 * m + len(v), M=[1, 2], variant=["<!--<script>", "cc"])
+    given = given.with_columns((polars.col("M") > 1).alias("dear"))
+    grid = load_grid({**GRID, "derived": {"dear": "M > 1"}, "objectives": ["min latency_ns", "min dear"]})
+    page = write_answers(grid, given.lazy(), tmp_path)["page"].read_text(encoding="utf-8")
+    held = re.findall(r'type="application/json">(.*?)</script>', page, re.S)[0]
+    assert "<" not in held
+    data = json.loads(held)
+    assert data["across"] == "dear"
+    assert set(data["numeric"]) == {"M", "dear", "latency_ns", "achieved_tflops"}

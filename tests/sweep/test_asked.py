@@ -40,6 +40,17 @@ def test_objectives_are_compared_with_the_baseline_of_each_point() -> None:
     assert table["achieved_gbs_vs_baseline"].to_list() == [1.0] * 4
 
 
+def test_nothing_is_a_share_of_zero() -> None:
+    grid, points = planned(
+        parameters={"M": [1, 2]},
+        baseline={"M": 1},
+        derived={"dear": "M > 1"},
+        objectives=["min dear", "min latency_ns"],
+    )
+    table = build_table(grid, points, rows(points, 10.0, 5.0))
+    assert table.select("dear_vs_baseline", "latency_ns_vs_baseline").rows() == [(None, 1.0), (None, 0.5)]
+
+
 def test_points_of_the_baseline_that_the_grid_lacks_follow() -> None:
     grid, points = planned(parameters={"M": [1, 2], "N": [5, 6]}, where="N == 6", baseline={"N": 9})
     table = build_table(grid, points, rows(points, 10.0, 20.0, 5.0, None))
