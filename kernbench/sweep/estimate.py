@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,11 +38,14 @@ ALONE = "import sys; from kernbench.sweep.estimate import answer; answer(sys.arg
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was measured: seconds for the first point of a structure, for each further one, and the process's peak."""
+    """What was measured: seconds for the first point of a structure, for each further one, and the process's peak, of which
+    all workers share what is mapped from files: libraries, the cache.
+    """
 
     first_s: float
     more_s: float
     peak_bytes: int
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,9 @@ class Estimate:
     @property
     def peak_bytes(self) -> int | None:
         """Of all workers together."""
-        return None if self.trial is None else self.workers * self.trial.peak_bytes
+        if self.trial is None:
+            return None
+        return self.workers * (self.trial.peak_bytes - self.trial.shared_bytes) + self.trial.shared_bytes
 
 
 def count_programs(points: Points) -> int:
@@ -111,7 +117,16 @@ def answer(path: str) -> None:
         more = _run(points) / len(points)
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    print(first, more, peak)
+    print(first, more, peak, _shared_bytes())
+
+
+def _shared_bytes() -> int:
+    """What this process has in memory of files; 0 where the system does not say."""
+    with suppress(OSError):
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("RssFile:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def _run(points: Points) -> float:
@@ -129,11 +144,12 @@ def _try(group: Points, patience_s: float) -> Trial:
         done = subprocess.run(
             [sys.executable, "-c", ALONE, file.name], capture_output=True, text=True, timeout=patience_s, check=True
         )
-    first, rest, peak = done.stdout.split()[-3:]
-    return Trial(float(first), min(float(first), float(rest)), int(peak))
+    first, rest, peak, shared = done.stdout.split()[-4:]
+    return Trial(float(first), min(float(first), float(rest)), int(peak), int(shared))
 
 
 def _average(trials: Sequence[Trial]) -> Trial:
     first = sum(trial.first_s for trial in trials) / len(trials)
     more = sum(trial.more_s for trial in trials) / len(trials)
-    return Trial(first, more, max(trial.peak_bytes for trial in trials))
+    largest = max(trials, key=lambda trial: trial.peak_bytes)
+    return Trial(first, more, largest.peak_bytes, largest.shared_bytes)

@@ -20,6 +20,7 @@ def test_points_that_differ_in_figures_alone_share_a_program(tmp_path: Path) -> 
 def test_an_estimate_adds_up() -> None:
     guess = Estimate(points=100, programs=10, workers=2, trial=Trial(3.0, 0.1, 200))
     assert (guess.seconds, guess.peak_bytes) == (pytest.approx(19.5), 400)
+    assert Estimate(100, 10, 3, Trial(3.0, 0.1, 200, shared_bytes=80)).peak_bytes == 3 * 120 + 80
     assert Estimate(0, 0, 1, None).seconds is None
 
 
@@ -30,6 +31,7 @@ def test_points_are_tried_and_nothing_is_kept(tmp_path: Path) -> None:
     assert guess.trial is not None
     assert 0 < guess.trial.more_s <= guess.trial.first_s
     assert 50e6 < guess.trial.peak_bytes < 2e9
+    assert 5e6 < guess.trial.shared_bytes < guess.trial.peak_bytes
     assert not (tmp_path / "out").exists()
 
 
