@@ -152,6 +152,16 @@ def test_any_number_of_workers_gives_the_same_table(tmp_path: Path) -> None:
     assert three.equals(one)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_workers_that_share_one_structure_give_the_table_of_one(tmp_path: Path, mode: str) -> None:
+    figures = {"topology.hbm.channel_gbs": {"logspace": [4, 64, 9]}, "topology.noc.gbs": [64, 128]}
+    grid = {"name": "g", "bench": "gemm-single-pe", "topology": "tiny", "mode": mode, "parameters": figures}
+    one, two = (run_sweep(grid, tmp_path / str(workers), workers).table.drop("wall_s") for workers in (1, 2))
+    assert two.equals(one)
+    assert one["latency_ns"].n_unique() > 5
+
+
 SCRIPT = """
 import json, sys
 from kernbench.sweep.run import run_sweep
