@@ -1,6 +1,6 @@
-"""Nodes of an order that have the same time wherever figures vary, made one: 256 PEs that do the same do it once.
+"""Nodes of a graph that have the same time wherever figures vary, made one: 256 PEs that do the same do it once.
 
-A *class* is all nodes that have the same work and come in the same way after the same classes.
+Graphs here are what `cut_out` answers: nodes are numbered so that each comes after all before it.
 """
 
 from __future__ import annotations
@@ -9,72 +9,113 @@ import numpy as np
 
 from kernels_jit._jit import inner, jit
 from kernels_jit.codes import NONE
-from kernels_jit.state import NEVER
 
 
 @jit
-def find_between(order, before_start, before, starts, targets):
-    """int64[] the nodes by which some targets come after some starts, these included, each after all before it.
+def cut_out(order, before_start, before, gain, starts, targets):
+    """The part of a graph by which some targets come after some starts, these included.
 
-    Arguments: int64[node] sorted so, int64[node + 1] offsets into int64[edge] nodes before, int64[] nodes twice.
+    Arguments: int64[node] each after all before it, int64[node + 1] offsets into int64[edge] nodes before and gains, int64[]
+    nodes twice. Answers int64[] the nodes of the part; int64[node of it + 1] offsets into int64[] nodes before, by their
+    places in the part, and gains.
     """
-    needed, reached = np.zeros(order.size, np.bool_), np.zeros(order.size, np.bool_)
-    needed[targets], reached[starts] = True, True
+    needed, place = np.zeros(order.size, np.bool_), np.full(order.size, NONE)
+    needed[targets] = True
+    place[starts] = 0
     first = 0
-    while first < order.size and not reached[order[first]]:
+    while first < order.size and place[order[first]] == NONE:
         first += 1
-    for place in range(order.size - 1, first - 1, -1):
-        node = order[place]
+    for at in range(order.size - 1, first - 1, -1):
+        node = order[at]
         if needed[node]:
             for edge in range(before_start[node], before_start[node + 1]):
                 needed[before[edge]] = True
-    found = np.empty(order.size - first, np.int64)
-    count = 0
+    nodes, count, edges = np.empty(order.size - first, np.int64), 0, 0
     for node in order[first:]:
         if not needed[node]:
+            place[node] = NONE
             continue
+        reached = place[node] != NONE
         for edge in range(before_start[node], before_start[node + 1]):
-            reached[node] = reached[node] or reached[before[edge]]
-        if reached[node]:
-            found[count] = node
+            if place[before[edge]] != NONE:
+                reached = True
+                edges += 1
+        if reached:
+            place[node], nodes[count] = count, node
             count += 1
-    return found[:count].copy()
+    start, near, far = np.zeros(count + 1, np.int64), np.empty(edges, np.int64), np.empty(edges, np.int64)
+    edges = 0
+    for at in range(count):
+        node = nodes[at]
+        for edge in range(before_start[node], before_start[node + 1]):
+            if place[before[edge]] != NONE:
+                near[edges], far[edges] = place[before[edge]], gain[edge]
+                edges += 1
+        start[at + 1] = edges
+    return nodes[:count].copy(), start, near, far
 
 
 @jit
-def merge_alike(nodes, before_start, before, gain, work, starts):
-    """The classes of some nodes, given each after all before it. Other nodes before them do not count.
+def find_gates(start, before, gate):
+    """int64[node] the first of the gates that each node leads to, NONE where there is none.
+
+    `gate`: int64[node] which gate a node is, in the order in which they come, or NONE.
+    """
+    found = gate.copy()
+    for node in range(gate.size - 1, -1, -1):
+        if found[node] != NONE:
+            for edge in range(start[node], start[node + 1]):
+                one = before[edge]
+                if found[one] == NONE or found[node] < found[one]:
+                    found[one] = found[node]
+    return found
+
+
+@jit
+def turn(start, before, gain, gate):
+    """The way back from gates: a graph whose last node is the first. Edges to a further gate are left out."""
+    count = gate.size
+    turned = np.zeros(count + 1, np.int64)
+    for node in range(count):
+        for edge in range(start[node], start[node + 1]):
+            if gate[before[edge]] == gate[node]:
+                turned[count - before[edge]] += 1
+    turned = np.cumsum(turned)
+    free = turned[:-1].copy()
+    near, far = np.empty(turned[count], np.int64), np.empty(turned[count], np.int64)
+    for node in range(count):
+        for edge in range(start[node], start[node + 1]):
+            if gate[before[edge]] == gate[node]:
+                at = count - 1 - before[edge]
+                near[free[at]], far[free[at]] = count - 1 - node, gain[edge]
+                free[at] += 1
+    return turned, near, far
+
+
+@jit
+def merge_alike(before_start, before, gain, work, mark):
+    """The classes of nodes that have the same work, the same mark, and in the same way the same classes before them.
 
     An edge that says no more than a way over one or two other nodes is left out: so threads that meet at a barrier stay alike.
 
-    Arguments: int64[] nodes, int64[node + 1] offsets into int64[edge] nodes before and gains, int64[node] work, int64[] nodes
-    that begin of themselves, which makes them no class with others. Answers int64[node] classes, NONE for other nodes, numbered
-    so that each comes after all before it; int64[class] works; bool[class] which begin of themselves; int64[class + 1] offsets
-    into int64[] classes before and gains.
+    Arguments: a graph, int64[node] twice. Answers int64[node] classes, numbered so that each comes after all before it;
+    int64[class] works and marks; int64[class + 1] offsets into int64[] classes before and gains.
     """
-    begins, class_of = np.zeros(work.size, np.bool_), np.full(work.size, NONE)
-    begins[starts] = True
-    edges = 0
-    for node in nodes:
-        edges += before_start[node + 1] - before_start[node]
-    near, far = np.empty(edges, np.int64), np.empty(edges, np.int64)
-    start, class_work = np.zeros(nodes.size + 1, np.int64), np.empty(nodes.size, np.int64)
-    class_begins = np.empty(nodes.size, np.bool_)
-    seen, place = (
-        np.full(nodes.size, NONE),
-        np.empty(nodes.size, np.int64),
-    )  # of a class: which node it is before, and where
+    nodes = work.size
+    class_of = np.empty(nodes, np.int64)
+    near, far = np.empty(before.size, np.int64), np.empty(before.size, np.int64)
+    start = np.zeros(nodes + 1, np.int64)
+    class_work, class_mark = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    seen, place = np.full(nodes, NONE), np.empty(nodes, np.int64)  # of a class: which node it is before, and where
     size = 16
-    while size < 2 * nodes.size:
+    while size < 2 * nodes:
         size *= 2
     table = np.full(size, NONE)
     count = 0
-    for node in nodes:
+    for node in range(nodes):
         first = end = start[count]
         for edge in range(before_start[node], before_start[node + 1]):
             one = class_of[before[edge]]
-            if one == NONE:
-                continue
             if seen[one] != node:
                 seen[one], place[one] = node, end
                 near[end], far[end] = one, gain[edge]
@@ -83,25 +124,25 @@ def merge_alike(nodes, before_start, before, gain, work, starts):
                 far[place[one]] = gain[edge]
         if end - first > 1:
             end = _cut(near, far, first, end, start, seen, place, node)
-        at = _hash(near, far, first, end, work[node]) & (size - 1)
+        at = _hash(near, far, first, end, work[node], mark[node]) & (size - 1)
         while table[at] != NONE:
             one = table[at]
-            if class_work[one] == work[node] and class_begins[one] == begins[node]:
+            if class_work[one] == work[node] and class_mark[one] == mark[node]:
                 if _are_before(near, far, start[one], start[one + 1], end - first, seen, place, node):
                     break
             at = (at + 1) & (size - 1)
         if table[at] == NONE:
             table[at] = count
-            class_work[count], class_begins[count] = work[node], begins[node]
+            class_work[count], class_mark[count] = work[node], mark[node]
             count += 1
             start[count] = end
         class_of[node] = table[at]
     edges = start[count]
     return (
         class_of,
-        class_work[:count],
-        class_begins[:count],
-        start[: count + 1],
+        class_work[:count].copy(),
+        class_mark[:count].copy(),
+        start[: count + 1].copy(),
         near[:edges].copy(),
         far[:edges].copy(),
     )
@@ -130,9 +171,9 @@ def _cut(near, far, first, end, start, seen, place, node):
 
 
 @inner
-def _hash(near, far, first, end, work):
+def _hash(near, far, first, end, work, mark):
     """A number that sets of edges have in common which are the same, in whatever order."""
-    found = work * 1_000_003 + (end - first)
+    found = work * 1_000_003 + mark * 7_919 + (end - first)
     for at in range(first, end):
         found += (near[at] + 1) * 73_856_093 ^ (far[at] & 0xFFFFF) * 19_349_663
     return found ^ (found >> 17)
@@ -148,23 +189,3 @@ def _are_before(near, far, first, end, count, seen, place, node):
         if seen[one] != node or far[place[one]] != far[edge]:
             return False
     return True
-
-
-@jit
-def find_ends(work, begins, start, near, far, work_fs):
-    """int64[class, point] when classes end at the soonest, NEVER at the latest; those that begin do so at 0, or later.
-
-    Arguments as `merge_alike` answers them; int64[work, point] what works take.
-    """
-    points = work_fs.shape[1]
-    end = np.empty((work.size, points), np.int64)
-    for one in range(work.size):
-        here, takes = end[one], work_fs[work[one]]
-        here[:] = 0 if begins[one] else -NEVER
-        for edge in range(start[one], start[one + 1]):
-            other, more = end[near[edge]], far[edge]
-            for point in range(points):
-                here[point] = max(here[point], other[point] + more)
-        for point in range(points):
-            here[point] = min(here[point] + takes[point], NEVER)
-    return end

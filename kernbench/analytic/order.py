@@ -43,6 +43,9 @@ class Order(NamedTuple):
     gain: np.ndarray  # int64[edge] fs from the end of the one before
     floor: np.ndarray  # int64[node] fs before which it does not begin
     injected: np.ndarray  # int64[injection] row of the message
+    chain: (
+        np.ndarray
+    )  # int64[row] stages of one number are served one after the other, in an order that is known; or NONE
 
 
 class _Edges:
@@ -66,7 +69,7 @@ def find_order(program: Program, rows: Rows) -> Order:
     edges, op = _Edges(), rows.op
     edges.add(rows.blocker, rows.row)
     _order_stages(edges, rows)
-    _order_servers(edges, rows, np.asarray(program.machine.server_slots))
+    chain = _order_servers(edges, rows, np.asarray(program.machine.server_slots))
     _order_waits(edges, rows, program)
     injected = _order_messages(edges, rows, program)
     count = len(op) + len(program.counter_labels) + len(injected)
@@ -77,7 +80,7 @@ def find_order(program: Program, rows: Rows) -> Order:
     floor = np.zeros(count, np.int64)
     until = rows.row[rows.kind == Op.UNTIL]
     floor[until] = op[until, 1]
-    return Order(node, before_start, before, gain, floor, injected)
+    return Order(node, before_start, before, gain, floor, injected, chain)
 
 
 def _describe(program: Program, node: int) -> str:
@@ -98,7 +101,8 @@ def _order_stages(edges: _Edges, rows: Rows) -> None:
     edges.add(rows.token_end[piped] - 1, by[piped])
 
 
-def _order_servers(edges: _Edges, rows: Rows, slots: np.ndarray) -> None:
+def _order_servers(edges: _Edges, rows: Rows, slots: np.ndarray) -> np.ndarray:
+    """int64[row] the chain of each stage, or NONE."""
     server = np.where(rows.op[rows.stage, 0] == Op.EXEC, rows.op[rows.stage, 1], rows.op[rows.stage, 5])
     token, count = rows.stage_token, len(slots) + 1
     new = np.ones(len(server), bool)
@@ -120,6 +124,9 @@ def _order_servers(edges: _Edges, rows: Rows, slots: np.ndarray) -> None:
     kept = kept[np.argsort(prefix[kept], kind="stable")]
     pairs = np.flatnonzero(prefix[kept[1:]] == prefix[kept[:-1]])
     edges.add(rows.stage[last[kept[pairs]]], rows.stage[first[kept[pairs + 1]]])
+    chain = np.full(len(rows.op), NONE)
+    chain[rows.stage] = np.repeat(prefix, last + 1 - first)
+    return chain
 
 
 def _order_messages(edges: _Edges, rows: Rows, program: Program) -> np.ndarray:

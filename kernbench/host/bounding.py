@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,14 +10,16 @@ import numpy as np
 
 from kernbench.analytic import Sheet
 from kernbench.analytic.frame import Frame, build_frame
-from kernbench.analytic.reach import Reach, Works, list_works
+from kernbench.analytic.legs import list_legs
+from kernbench.analytic.queues import Queues
 from kernbench.analytic.sheet import check_clock
+from kernbench.analytic.span import Span
 from kernbench.analytic.work import sum_up
+from kernbench.analytic.works import list_works
 from kernbench.errors import InputError
 from kernbench.host.device import Device
 from kernbench.host.launch import Launch
 from kernbench.host.measure import dma_bytes, gemm_flops, rate
-from kernbench.machine.origins import find_origins
 from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
 
@@ -25,6 +27,7 @@ _CELLS = 1 << 21  # times that are worked on at once: what a cache holds
 _MOST_POINTS = 1 << 13
 
 if TYPE_CHECKING:
+    from kernbench.analytic.works import Works
     from kernbench.host.layout import Layout
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program, Thread
@@ -115,69 +118,90 @@ class BenchSheet:
     def __init__(self, program: Program, launches: Sequence[Launch]) -> None:
         if not launches:
             raise InputError("a program without a launch has no latency to bound for many points; bound it by itself")
-        frame = self._frame = build_frame(program, find_origins(program.machine))
+        frame = self._frame = build_frame(program, program.machine.origins())
         self.figures = {field: float(program.machine.figures[field]) for field in frame.basis.fields}
-        self._works = list_works(frame)
+        works = self._works = list_works(frame)
         self._upper = sum_up(frame)
-        issued, self._completed = (
-            [_row(getattr(launch, end)) for launch in launches] for end in ("issued", "completed")
-        )
-        self._latency = Reach(frame, self._works, issued, self._completed)
         self._amounts = {"achieved_tflops": (gemm_flops(program), 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
-        self._execs = [_Exec(frame, self._works, launch) for launch in launches]
-        nodes = max(len(reach) for reach in (self._latency, *(one.reach for one in self._execs)))
-        self._chunk = max(1, min(_MOST_POINTS, _CELLS // max(nodes, len(self._works.atom), 1)))
+        issued, completed = ([_row(getattr(launch, end)) for launch in launches] for end in ("issued", "completed"))
+        self._sips = [launch.message.sip for launch in launches]
+        self._spans = [
+            Span(frame, works, issued, [[row] for row in completed])
+        ]  # of latency, then of each launch's PEs
+        self._spans += [_span_pes(frame, works, launch) for launch in launches]
+        self._queued: _Queued | None = None
 
-    def evaluate(self, values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+    def evaluate(self, values: Mapping[str, np.ndarray], count: int, *, queues: bool = False) -> dict[str, np.ndarray]:
         """float64[point] times in ns and rates as of `BenchBounds` where fields have these values, `count` of each.
 
-        Fields that `values` leaves out are as the machine has them.
+        Fields that `values` leaves out are as the machine has them. With `queues` those who meet at a part wait for each other:
+        then no time is less than without and no rate more, and a point takes some ten times as long.
         """
         names = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns")
         found = {name: np.empty(count) for name in (*names, *self._amounts)}
-        for first in range(0, count, self._chunk):
-            here = slice(first, min(first + self._chunk, count))
-            size = here.stop - first
-            given = {
-                field: values[field][here] if field in values else np.full(size, base)
-                for field, base in self.figures.items()
-            }
-            times = dict(zip(names, self._evaluate(given, size), strict=True))
-            for name, times_fs in times.items():
+        find_times = self._find_queues().times if queues else self._find_paths
+        for here, given in self._cut(values, count):
+            atoms_fs = self._frame.basis.fs(given, here.stop - here.start)
+            latency, pe_exec = self._join(find_times(atoms_fs))
+            check_clock(latency.max(initial=0))
+            for name, times_fs in zip(
+                names, (latency, pe_exec, latency, np.trunc(atoms_fs @ self._upper)), strict=True
+            ):
                 found[name][here] = times_fs / FS_PER_NS
             for name, (amount, unit) in self._amounts.items():
-                least_fs = np.where(times["pe_exec_ns"] > 0, times["pe_exec_ns"], np.nan)
-                found[name][here] = rate(amount, least_fs) / unit
+                found[name][here] = rate(amount, np.where(pe_exec > 0, pe_exec, np.nan)) / unit
         return found
 
-    def _evaluate(self, values: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, ...]:
-        atoms_fs = self._frame.basis.fs(values, count)
-        work_fs = self._works.fs(self._frame.moves, atoms_fs)
-        latency = self._latency.times(work_fs)[self._latency.find(self._completed)].max(axis=0, initial=0)
-        check_clock(latency.max(initial=0))
-        by_sip: dict[int, np.ndarray] = {}
-        for one in self._execs:
-            by_sip[one.sip] = by_sip.get(one.sip, 0) + one.took_fs(work_fs)
-        pe_exec = np.max([np.zeros(count, np.int64), *by_sip.values()], axis=0)
-        return latency, pe_exec, latency, np.trunc(atoms_fs @ self._upper)
+    def _find_paths(self, atoms_fs: np.ndarray) -> list[np.ndarray]:
+        """int64[point, gate] of each span."""
+        work_fs = self._works.fs(atoms_fs, self._works.transfers_fs(atoms_fs))
+        return [span.times(work_fs) for span in self._spans]
+
+    def _find_queues(self) -> _Queued:
+        if self._queued is None:
+            self._queued = _Queued(self._frame, self._works, self._spans)
+        return self._queued
+
+    def _cut(self, values: Mapping[str, np.ndarray], count: int) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
+        """Some points after the other, with the values of all fields."""
+        most = max(len(self._works.atom), len(self._frame.moves.choices), 1)
+        size = max(1, min(_MOST_POINTS, _CELLS // most))
+        for first in range(0, count, size):
+            here = slice(first, min(first + size, count))
+            yield (
+                here,
+                {
+                    field: values[field][here] if field in values else np.full(here.stop - first, base)
+                    for field, base in self.figures.items()
+                },
+            )
+
+    def _join(self, times: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """int64[point] of latency and of PEs: those of the SIP that is busy longest. `times`: as of all spans."""
+        latency, *execs = (found.max(axis=1, initial=0) for found in times)
+        sips, of = np.unique(self._sips, return_inverse=True)
+        by_sip = np.zeros((len(sips), len(latency)), np.int64)
+        np.add.at(by_sip, of, execs)
+        return latency, by_sip.max(axis=0)
 
 
-class _Exec:
+class _Queued:
+    """The queues on the ways of some spans."""
+
+    def __init__(self, frame: Frame, works: Works, spans: Sequence[Span]) -> None:
+        self._legs = list_legs(frame, works)
+        self._queues = [Queues(frame, self._legs, span) for span in spans]
+
+    def times(self, atoms_fs: np.ndarray) -> list[np.ndarray]:
+        """int64[point, gate] of each span."""
+        legs_fs, work_fs = self._legs.times(atoms_fs)
+        return [queues.times(legs_fs, work_fs) for queues in self._queues]
+
+
+def _span_pes(frame: Frame, works: Works, launch: Launch) -> Span:
     """What the PEs of a launch take, from the opening of its barrier to the end of the last."""
-
-    def __init__(self, frame: Frame, works: Works, launch: Launch) -> None:
-        self.sip = launch.message.sip
-        self._started = [_row(place) for place in launch.started]
-        self._finished = _blockers(frame, [_row(place) for place in launch.finished])
-        self.reach = Reach(frame, works, self._started, [*self._started, *self._finished])
-
-    def took_fs(self, work_fs: np.ndarray) -> np.ndarray:
-        """int64[point]"""
-        end = self.reach.times(work_fs)
-        finished, started = self.reach.find(self._finished), self.reach.find(self._started)
-        if not len(finished):
-            return np.zeros(work_fs.shape[1], np.int64)
-        return np.maximum(0, end[finished].max(axis=0) - end[started].min(axis=0))
+    finished = _blockers(frame, [_row(place) for place in launch.finished])
+    return Span(frame, works, [_row(place) for place in launch.started], [finished] if finished else [])
 
 
 def _blockers(frame: Frame, rows: Sequence[int]) -> list[int]:

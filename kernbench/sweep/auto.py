@@ -5,6 +5,9 @@ conditions is surely better: no worse at its worst in any objective, and better 
 not settled, those run first that none betters at its best, until nothing is left. So the front of the table is the front of
 running every point, and whatever was not run stands in it with bounds that do not change that.
 
+Where a structure has many points, and one that is not settled would run, those of them are bounded once more, with the queues
+that bounds leave out otherwise: that takes as long as a few runs. Their rows are kept under keys of their own.
+
 A few points are drawn and run too, to say how tight the bounds were.
 """
 
@@ -13,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kernbench.sweep.asked import objectives_of
+from kernbench.sweep.batch import group_places
 from kernbench.sweep.execute import Crew, OnPoint, execute
 from kernbench.sweep.front import undominated
 from kernbench.sweep.interval import Interval, find_interval, unknown
@@ -29,6 +33,7 @@ from kernbench.sweep.row import COLUMNS, OK, Row
 from kernbench.sweep.space import late_names
 from kernbench.sweep.store import RANK, Store
 from kernbench.sweep.table import parameter_names
+from kernbench.sweep.work import AUTO, bound_group, run_point
 
 if TYPE_CHECKING:
     import polars
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
 EVENTS = "hybrid"  # the mode in which points run
 CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
+MANY_POINTS = 16  # of a structure, for which queues are looked at
+MOST_KEPT = 8  # structures, to come back to
 
 _TIMES = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
 _RATES = ("achieved_tflops", "achieved_gbs")  # that are, of bounds, what pe_exec_ns allows at most
@@ -61,11 +68,18 @@ class Decided:
         return f"{said}; lower bounds of {sample} are {low:.1%} to {high:.1%} of the simulated time"
 
 
+class Finer(NamedTuple):
+    """The points of a plan again, under the keys of what is known of some of them besides their bounds."""
+
+    queues: Points  # bounded with queues
+    runs: Points  # run with events
+
+
 class Decision:
     """The rows of a plan in mode auto: of the run, with bounds beside its results, where there is one, else of the bounds."""
 
-    def __init__(self, store: Store, bounded: Points, runs: Points) -> None:
-        self._bounds, self._runs = Kept(store, bounded), Kept(store, runs)
+    def __init__(self, store: Store, bounded: Points, finer: Finer) -> None:
+        self._bounds, self._queues, self._runs = (Kept(store, points) for points in (bounded, *finer))
 
     @property
     def found(self) -> np.ndarray:
@@ -80,24 +94,36 @@ class Decision:
 
     def take(self, which: np.ndarray) -> polars.DataFrame:
         """The rows of some points that have one, in the order given."""
-        import polars
-
-        bounds = self._bounds.take(which)
-        ran = self._runs.found[which]
-        beside = bounds.filter(ran).select("key", *_BOUNDS)
-        runs = self._runs.take(which[ran]).drop(beside.columns).hstack(beside).select(bounds.columns)
-        order = np.argsort(np.concatenate([np.flatnonzero(~ran), np.flatnonzero(ran)]))
-        return polars.concat([bounds.filter(~ran), runs])[order]
+        bounds = _lay_over(self._bounds.take(which), self._queues, which, ["key"])
+        return _lay_over(bounds, self._runs, which, ["key", *_BOUNDS])
 
 
-def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Points, Decided]:
-    """Bound the missing points of a plan and run what has to be run; returns the points as they run, and how it went.
+def _lay_over(rows: polars.DataFrame, finer: Kept, which: np.ndarray, but: list[str]) -> polars.DataFrame:
+    """The rows of some points, or the finer ones that there are in their place: all columns but some."""
+    import polars
+
+    there = finer.found[which]
+    over = finer.take(which[there]).drop(but).hstack(rows.filter(there).select(but)).select(rows.columns)
+    order = np.argsort(np.concatenate([np.flatnonzero(~there), np.flatnonzero(there)]))
+    return polars.concat([rows.filter(~there), over])[order]
+
+
+def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:
+    """Bound the missing points of a plan and run what has to be run; returns where that is kept, and how it went.
 
     Errors: as `execute`.
     """
+    from kernbench.sweep.shared import keep_structures
+
+    with keep_structures(MOST_KEPT):
+        return _run_auto(plan, store, crew, on_point)
+
+
+def _run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:
     execute(plan.missing, store, crew, on_point)
-    runs = plan.inputs.points(replace(plan.grid, mode=EVENTS), plan.points.design)
-    state = _State(plan, Kept(store, plan.points), Kept(store, runs))
+    queues, runs = (plan.inputs.points(replace(plan.grid, mode=mode), plan.points.design) for mode in (AUTO, EVENTS))
+    state = _State(plan, *(Kept(store, points) for points in (plan.points, queues, runs)))
+    closer = _Closer(queues, store) if crew.run is run_point else None
 
     def run(chosen: np.ndarray) -> None:
         some = runs.take(chosen)
@@ -112,17 +138,49 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[P
     control = state.draw(max(LEAST_CONTROLS, round(CONTROL_SHARE * len(runs))), plan.grid.seed)
     drawn = control[~state.ran[control]]
     while len(chosen := np.union1d(state.choose(), drawn)):
+        if closer and closer.look(state, chosen):
+            continue
         run(chosen)
         drawn = drawn[:0]
-    return runs, Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
+    return Finer(queues, runs), Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
+
+
+class _Closer:
+    """The structures of points, each bounded with queues once."""
+
+    def __init__(self, points: Points, store: Store) -> None:
+        self._points, self._store = points, store
+        self._groups = group_places(points)
+        self._of = np.empty(len(points), np.int64)  # int64[point]
+        for group, places in enumerate(self._groups):
+            self._of[places] = group
+        self._seen = np.zeros(len(self._groups), bool)
+
+    def look(self, state: _State, chosen: np.ndarray) -> bool:
+        """Bound what is left of the structures of some points, if they have many; whether any bounds were found."""
+        left = state.find_left() & ~state.closely
+        found = False
+        for group in np.unique(self._of[chosen[left[chosen]]]).tolist():
+            places = self._groups[group]
+            if self._seen[group] or len(places) < MANY_POINTS:
+                continue
+            self._seen[group] = True
+            for some in slices(places[left[places]]):
+                rows = bound_group(self._points.take(some), queues=True)
+                if rows is not None:
+                    self._store.append_frame(rows)
+                    state.take_bounds(some, rows)
+                    state.closely[some] = found = True
+        return found
 
 
 class _State:
-    """What is known of every point. `ran`: bool[point], whether with events."""
+    """What is known of every point. bool[point]: `ran`, whether with events; `closely`, whether bounded with queues."""
 
-    def __init__(self, plan: Plan, bounds: Kept, runs: Kept) -> None:
+    def __init__(self, plan: Plan, bounds: Kept, queues: Kept, runs: Kept) -> None:
         self._grid, self._count = plan.grid, len(plan.points)
         self.ran = np.zeros(self._count, bool)
+        self.closely = queues.found.copy()
         self._failed = np.zeros(self._count, bool)
         self._bounded = bounds.rank == RANK[OK]
         wanted = {"latency_ns", *_BOUNDS, *(objective.column for objective in objectives_of(self._grid))}
@@ -130,13 +188,15 @@ class _State:
         wanted = reduce(set.union, (rule.condition.names for rule in self._grid.rules), wanted)
         self._fixed = _read_parameters(plan, wanted)
         self._results = {name: unknown(self._count) for name in sorted(wanted) if COLUMNS.get(name) in (int, float)}
-        for some in slices(np.flatnonzero(bounds.found)):
-            self._take_bounds(some, bounds.take(some))
+        for known in (bounds, queues):
+            for some in slices(np.flatnonzero(known.found)):
+                self.take_bounds(some, known.take(some))
         for some in slices(np.flatnonzero(bounds.found & runs.found)):
             for place, row in zip(some.tolist(), runs.take(some).iter_rows(named=True), strict=True):
                 self.take(place, row)
 
-    def _take_bounds(self, which: np.ndarray, rows: polars.DataFrame) -> None:
+    def take_bounds(self, which: np.ndarray, rows: polars.DataFrame) -> None:
+        """Take in bounds of points that have not run."""
         known = {name: rows[name].cast(float).to_numpy() for name in (*_TIMES, *_RATES, *_BOUNDS)}
         upper = known["upper_ns"]
         for name, (low, high) in self._results.items():
@@ -165,13 +225,24 @@ class _State:
 
         All of them have to run. What could settle one would be better at its worst, so all the more at its best.
         """
+        left, best = self._find_left()
+        return left[undominated(best[left])]
+
+    def find_left(self) -> np.ndarray:
+        """bool[point] which are not settled."""
+        left = np.zeros(self._count, bool)
+        left[self._find_left()[0]] = True
+        return left
+
+    def _find_left(self) -> tuple[np.ndarray, np.ndarray]:
+        """And float64[point, objective] the costs of all points at their best."""
         best, worst, kept, may_keep = self._judge()
         better = worst[kept & np.isfinite(worst).all(axis=1)]
         better = better[undominated(better)] if len(better) else better
         left = np.flatnonzero(~self.ran & may_keep)
         for cost in better:
             left = left[~((cost <= best[left]).all(axis=1) & (cost < best[left]).any(axis=1))]
-        return left[undominated(best[left])]
+        return left, best
 
     def draw(self, count: int, seed: int) -> np.ndarray:
         """Some of all points that have bounds, the same whichever of them have run."""

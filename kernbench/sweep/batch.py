@@ -29,16 +29,21 @@ class Batch:
 
 def group_points(points: Points) -> list[Points]:
     """The points of each structure, in the order of their first points."""
+    return [points.take(places) for places in group_places(points)]
+
+
+def group_places(points: Points) -> list[np.ndarray]:
+    """int64[] which points are of each structure, in the order of their first points."""
     design = points.design
     fixed = [i for i, name in enumerate(design.names) if not may_vary(name.removeprefix(TOPOLOGY))]
     if not fixed or not len(points):
-        return [points] if len(points) else []
+        return [np.arange(len(points))] if len(points) else []
     choices = np.ascontiguousarray(points.choices[:, fixed])
     _, first, which = np.unique(choices, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(which.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(which.reshape(-1)))
     groups = np.split(order, ends[:-1])
-    return [points.take(groups[group]) for group in np.argsort(first).tolist()]
+    return [groups[group] for group in np.argsort(first).tolist()]
 
 
 def make_batches(groups: list[Points], most: int) -> Iterator[Batch]:

@@ -19,7 +19,7 @@ from kernbench.sweep.pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.row import Row
 from kernbench.sweep.store import Store
 from kernbench.sweep.threads import run_in_threads
-from kernbench.sweep.work import ANALYTIC, RunPoint, bound_group, find_structure, is_shared, run_point
+from kernbench.sweep.work import ANALYTIC, RunPoint, bound_group, find_structure, is_kept, is_shared, run_point
 
 LOCAL = "local"
 SCHEDULERS = (LOCAL, "processes")  # that are no addresses
@@ -98,18 +98,20 @@ def _start(groups: list[Points], crew: Crew) -> Outcomes:
         return run_on_cluster(make_batches(groups, most), crew.run, crew.scheduler, count)
     if count == 1:
         return run_here(make_batches(groups, most), crew.run)
-    if crew.run is run_point and len(groups) < count and groups[0].setting.mode != ANALYTIC:
+    threads = crew.run is run_point and groups[0].setting.mode != ANALYTIC
+    if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
         return _start_threads(groups, most, count)
     return _start_workers(list(make_batches(groups, most)), crew.run, count)
 
 
 def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
-    """Few structures, so that workers would make each of them many times: make it here, and let threads share it."""
+    """Structures that are there, or so few that workers would make each of them many times: let threads share them."""
     left: list[Batch] = []
     for group in groups:
-        structure = find_structure(group[0])
+        alone = len(group) == 1 and not is_kept(group[0])
+        structure = None if alone else find_structure(group[0])
         batches = make_batches([group], most)
-        if structure is None or not structure.groups or len(group) == 1:
+        if structure is None or not structure.groups:
             left += batches
         else:
             left += yield from run_in_threads(batches, structure, count)

@@ -63,15 +63,15 @@ def _run_missing(plan: Plan, crew: Crew, on_point: OnPoint) -> SweepResult:
     started = time.perf_counter()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
-    runs, decided = None, None
+    finer, decided = None, None
     try:
         if plan.grid.mode == AUTO:
-            runs, decided = run_auto(plan, store, crew, on_point)
+            finer, decided = run_auto(plan, store, crew, on_point)
         else:
             execute(plan.missing, store, crew, on_point)
     finally:
         store.compact()
-        rows = Decision(store, plan.points, runs) if runs is not None else Kept(store, plan.points)
+        rows = Decision(store, plan.points, finer) if finer else Kept(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
     count = int(rows.found.sum())
     return SweepResult(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)

@@ -2,7 +2,8 @@
 
 A structure is what points have in common that differ in figures of the topology alone. What it answers is bit for bit what
 each point gives by itself, or nothing: then the point has to be run by itself (a bench that reads what it computed, a part
-whose figures do more than usual). One structure is kept at a time, since points come in groups.
+whose figures do more than usual). One structure is kept at a time, since points come in groups; mode auto, which comes back,
+keeps several.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from types import SimpleNamespace
 
@@ -27,7 +29,16 @@ from kernbench.sweep.point import Point
 
 MOST_VALUES = 1 << 12  # that are kept as read, of all figures
 
-_latest = threading.local()  # workers of a cluster may be threads
+
+class _Kept(threading.local):
+    """The latest structures, oldest first; of each thread, as workers of a cluster may be threads."""
+
+    def __init__(self) -> None:
+        self.most = 1
+        self.structures: list[Structure] = []
+
+
+_kept = _Kept()
 
 
 class Structure:
@@ -119,17 +130,20 @@ class Structure:
                 alone |= other
         return columns, alone
 
-    def bound(self, columns: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray] | None:
+    def bound(
+        self, columns: Mapping[str, np.ndarray], count: int, *, queues: bool = False
+    ) -> dict[str, np.ndarray] | None:
         """The bounds of many points, float64[point] of each time; None if they have to be bounded by themselves.
 
-        `columns`: float64[point] of each field that may differ, in its own unit. Errors: KernBenchError.
+        `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `BenchSheet.evaluate`.
+        Errors: KernBenchError.
         """
         if not self.groups or not self._follows(columns):
             return None
         assert self.recording is not None
         if self._sheet is None:
             self._sheet = BenchSheet(self.recording.program, self.recording.launches)
-        return self._sheet.evaluate(columns, count)
+        return self._sheet.evaluate(columns, count, queues=queues)
 
     def _follows(self, columns: Mapping[str, np.ndarray]) -> bool:
         """Whether all that differs is known to be no more than figures of times, each held against a compiled machine."""
@@ -160,12 +174,34 @@ def _read_value(variants: Variants, field: str, value: object) -> float:
 
 
 def find_structure(point: Point) -> Structure:
-    """The structure of a point: that of the point before it, if it is the same. Errors: as `Structure`."""
-    kept: Structure | None = getattr(_latest, "structure", None)
-    if kept is None or kept.identity != identify(point):
-        kept = _latest.structure = None  # before the next is made: it may need the memory
-        kept = _latest.structure = Structure(point)
-    return kept
+    """The structure of a point: one of those kept, if it is the same. Errors: as `Structure`."""
+    kept = _kept.structures
+    identity = identify(point)
+    found = next((structure for structure in kept if structure.identity == identity), None)
+    if found is None:
+        del kept[: max(0, len(kept) - _kept.most + 1)]  # before it is made: it may need the memory
+        found = Structure(point)
+    else:
+        kept.remove(found)
+    kept.append(found)
+    return found
+
+
+def is_kept(point: Point) -> bool:
+    """Whether its structure need not be made."""
+    identity = identify(point)
+    return any(structure.identity == identity for structure in _kept.structures)
+
+
+@contextmanager
+def keep_structures(most: int) -> Iterator[None]:
+    """Keep so many in this thread, for who comes back to them; in the end the latest is left."""
+    _kept.most = most
+    try:
+        yield
+    finally:
+        _kept.most = 1
+        del _kept.structures[:-1]
 
 
 def identify(point: Point) -> tuple[str, ...]:

@@ -69,7 +69,8 @@ def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
 
 def is_shared(run: RunPoint, batch: Batch) -> bool:
     """Whether the points of a batch run with what they have in common."""
-    return run is run_point and batch.alike and batch.points[0].mode != ANALYTIC
+    first = batch.points[0]
+    return run is run_point and first.mode != ANALYTIC and (batch.alike or is_kept(first))
 
 
 def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[object | None]:
@@ -89,15 +90,18 @@ def _run_alike(point: Point) -> object:
     return run_point(point) if result is None else result
 
 
-def bound_group(points: Points) -> polars.DataFrame | None:
-    """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself."""
+def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | None:
+    """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself.
+
+    `queues`: as of `BenchSheet.evaluate`.
+    """
     started = time.perf_counter()
     structure = find_structure(points[0])
     if structure is None:
         return None
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            found = structure.bound(_read_figures(structure, points), len(points))
+            found = structure.bound(_read_figures(structure, points), len(points), queues=queues)
     except (Exception, SystemExit):  # which point it is of, and what of the others, is found out by each
         return None
     if found is None:
@@ -122,6 +126,13 @@ def find_structure(point: Point) -> Structure | None:
             return shared.find_structure(point)
     except (Exception, SystemExit):
         return None
+
+
+def is_kept(point: Point) -> bool:
+    """Whether its structure is there already, in this process."""
+    from kernbench.sweep import shared
+
+    return shared.is_kept(point)
 
 
 def _read_figures(structure: Structure, points: Points) -> dict[str, np.ndarray]:

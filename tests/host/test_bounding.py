@@ -101,6 +101,25 @@ def test_a_sheet_of_many_points_says_what_runs_say(name, points) -> None:
         assert {column: found[column][at] for column in found} == {column: getattr(alone, column) for column in found}
 
 
+@pytest.mark.parametrize("name", [*BENCHES, "attention-prefill"])
+@settings(max_examples=6, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from(FIGURES), st.floats(0.5, 500), max_size=5), min_size=1, max_size=3))
+def test_with_queues_bounds_are_closer_and_hold(name, points) -> None:
+    variants = Variants("tiny", {})
+    parameters = BENCHES.get(name, {"users": 1, "tokens": 64, "heads": 8, "kv_heads": 1, "tile": 16})
+    recording = record(find_bench(name), variants.base, parameters, [0])
+    sheet = BenchSheet(recording.program, recording.launches)
+    values = {
+        field: np.array([point.get(field, base) for point in points], float) for field, base in sheet.figures.items()
+    }
+    paths, queues = (sheet.evaluate(values, len(points), queues=queues) for queues in (False, True))
+    for at, point in enumerate(points):
+        exact = recording.list_figures(variants.machine(point), "hybrid")
+        for column in ("latency_ns", "pe_exec_ns"):
+            assert paths[column][at] <= queues[column][at] <= exact[column] <= queues["upper_ns"][at]
+        assert paths["upper_ns"][at] == queues["upper_ns"][at]
+
+
 def test_more_points_than_are_worked_on_at_once() -> None:
     variants = Variants("tiny", {})
     recording = record(find_bench("vector-add"), variants.base, {}, [0])

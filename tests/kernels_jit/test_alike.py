@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_jit.alike import find_between, find_ends, merge_alike
+from kernels_jit.alike import cut_out, find_gates, merge_alike, turn
 from kernels_jit.bounds import sort_topologically
 from kernels_jit.codes import NONE
+from kernels_jit.spans import Classes, find_ends
 from tests.kernels_jit.test_bounds import arrays, graphs
 from tests.naive.bounds import longest_ends
 
 pytestmark = pytest.mark.slow
 
-NEVER = -(10**6)
-FS = np.array([[0, 0], [1, 40], [7, 3]])  # of three works, at two points
+NEVER = 10**6
+FS = np.array([[0, 1, 7], [0, 40, 3]])  # of three works, at two points
 
 
 def twice(before):
@@ -26,14 +27,16 @@ def twice(before):
 
 
 def classes(before, work, starts, targets):
-    """int64[node] the class of each, int64[class, point] when each ends."""
+    """int64[node] the class of each or NONE, int64[point, class] when each ends."""
     start, nodes, gain = arrays(before)
     order, _ = sort_topologically(start, nodes)
-    starts, targets = (np.array(some, np.int64) for some in (starts, targets))
-    between = find_between(order, start, nodes, starts, targets)
-    of, *found = merge_alike(between, start, nodes, gain, np.array(work), starts)
-    assert sorted(between.tolist()) == np.flatnonzero(of != NONE).tolist()
-    return of, find_ends(*found, FS)
+    part, *graph = cut_out(order, start, nodes, gain, *(np.array(some, np.int64) for some in (starts, targets)))
+    begins = np.isin(part, starts).astype(np.int64)
+    found, of, mark, *edges = merge_alike(*graph, np.array(work, np.int64)[part], begins)
+    ends = find_ends(Classes(*edges, of, np.where(mark == 1, 0, -NEVER)), np.arange(len(of)), FS)
+    class_of = np.full(len(before), NONE)
+    class_of[part] = found
+    return class_of, ends
 
 
 @given(graphs(), st.data())
@@ -43,12 +46,12 @@ def test_classes_end_when_their_nodes_do(graph, data):
     starts, targets = data.draw(some), data.draw(some)
     work = data.draw(st.lists(st.integers(0, 2), min_size=len(before), max_size=len(before)))
     of, end = classes(before, work, starts, targets)
-    floor = [0 if node in starts else NEVER for node in before]
+    floor = [0 if node in starts else -NEVER for node in before]
     for point in range(2):
-        ends = longest_ends(before, floor, FS[work, point].tolist())
+        ends = longest_ends(before, floor, FS[point, work].tolist())
         for node in targets:
-            assert (of[node] != NONE) == (ends[node] > NEVER // 2)
-            assert of[node] == NONE or end[of[node], point] == ends[node]
+            assert (of[node] != NONE) == (ends[node] > -NEVER // 2)
+            assert of[node] == NONE or end[point, of[node]] == ends[node]
 
 
 @given(graphs(), st.data())
@@ -62,7 +65,7 @@ def test_what_is_alike_is_one(graph, data):
         twice(before), work * 2, [*starts, *(node + count for node in starts)], [*every, *range(count, 2 * count)]
     )
     assert both[:count].tolist() == both[count:].tolist()
-    assert len(end) == once.max(initial=NONE) + 1
+    assert end.shape[1] == once.max(initial=NONE) + 1
 
 
 def test_threads_that_meet_stay_alike():
@@ -73,4 +76,16 @@ def test_threads_that_meet_stay_alike():
     before[4][1] = (1, 1)  # more than through the node at which they meet
     of, end = classes(before, [0, 1, 2, 0, 1, 1], [0], [4, 5])
     assert of[4] != of[5]
-    assert end[of[4]].tolist() == [8, 81]
+    assert end[:, of[4]].tolist() == [8, 81]
+
+
+def test_the_way_back_from_gates():
+    """A chain of five with gates at 2 and 4, and an edge past the first: it leads to a further gate than its end does."""
+    start, before, gain = np.array([0, 0, 1, 2, 3, 6]), np.array([0, 1, 2, 3, 0, 3]), np.array([1, 2, 3, 4, 5, 6])
+    opens = np.array([NONE, NONE, 0, NONE, 1])
+    gate = find_gates(start, before, opens)
+    assert gate.tolist() == [0, 0, 0, 1, 1]
+    turned, after, gains = turn(start, before, gain, gate)
+    edges = {4 - node: [4 - other for other in after[turned[node] : turned[node + 1]]] for node in range(5)}
+    assert edges == {4: [], 3: [4, 4], 2: [], 1: [2], 0: [1]}
+    assert gains.tolist() == [4, 6, 2, 1]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kernbench.errors import InputError
+from kernbench.sweep import auto as auto_module
 from kernbench.sweep.asked import objectives_of
 from kernbench.sweep.front import pareto_front
 from kernbench.sweep.plan import plan_sweep
@@ -70,7 +71,11 @@ def test_the_front_is_that_of_running_everything(tmp_path_factory, names, asked,
     parameters = {**GEMM, "K": 64, "topology.hbm.channel_gbs": 8, "topology.noc.gbs": 64, **chosen}
     out: Path = tmp_path_factory.mktemp("auto")
     exact = run_sweep(grid("hybrid", parameters, derived=DERIVED, **asked), out / "events", 1)
-    auto = run_sweep(grid("auto", parameters, derived=DERIVED, **asked), out / "auto", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            auto_module, "MANY_POINTS", data.draw(st.sampled_from([1, 100]))
+        )  # queues of all points, or of none
+        auto = run_sweep(grid("auto", parameters, derived=DERIVED, **asked), out / "auto", 1)
     assert front(auto) == front(exact)
     ran = auto.table.filter(auto.table["fidelity"] == "hybrid")
     assert auto.decided is not None
@@ -129,3 +134,32 @@ def test_rates_are_bounded_by_the_least_time(tmp_path: Path) -> None:
     bounded = (auto.table["fidelity"] == "analytic").to_list()
     pairs = zip(auto.table["achieved_tflops"], exact.table["achieved_tflops"], bounded, strict=True)
     assert all(most >= rate if bound else most == rate for most, rate, bound in pairs)
+
+
+@pytest.mark.slow
+def test_queues_settle_what_paths_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention, whose PEs read the same keys: bounds that know of queues are closer, and are what the table says."""
+    parameters = {
+        "users": 1,
+        "tokens": 64,
+        "heads": 8,
+        "kv_heads": 1,
+        "tile": 16,
+        "topology.hbm.channel_gbs": {"logspace": [2.0, 32.0, 5]},
+        "topology.noc.gbs": {"logspace": [32.0, 256.0, 4]},
+    }
+    asked = {"bench": "attention-prefill", "objectives": ["min latency_ns", "min cost"]}
+    asked["derived"] = {"cost": "4 * topology.hbm.channel_gbs + topology.noc.gbs"}
+    queues = run_sweep(grid("auto", parameters, **asked), tmp_path / "queues", 1)
+    again = run_sweep(grid("auto", parameters, **asked), tmp_path / "queues", 1)
+    monkeypatch.setattr(auto_module, "MANY_POINTS", 100)
+    paths = run_sweep(grid("auto", parameters, **asked), tmp_path / "paths", 1)
+    exact = run_sweep(grid("hybrid", parameters, **asked), tmp_path / "events", 1)
+    assert front(queues) == front(paths) == front(exact)
+    assert queues.decided is not None
+    assert paths.decided is not None
+    assert queues.decided.ran < paths.decided.ran
+    assert again.table.equals(queues.table)
+    assert (paths.table["lower_ns"] <= queues.table["lower_ns"]).all()
+    assert (paths.table["lower_ns"] < queues.table["lower_ns"]).any()
+    assert (queues.table["lower_ns"] <= exact.table["latency_ns"]).all()

@@ -15,7 +15,7 @@ from kernbench.machine.variants import Variants
 from kernbench.sweep.point import Point
 from kernbench.sweep.row import FIGURES
 from kernbench.sweep.run import run_sweep
-from kernbench.sweep.shared import find_structure, identify
+from kernbench.sweep.shared import find_structure, identify, is_kept, keep_structures
 from kernbench.sweep.work import run_point
 
 FIELDS = sorted(Variants("tiny", {}).fields)
@@ -165,3 +165,16 @@ def test_the_rows_of_a_sweep_are_those_of_single_runs(tmp_path_factory, mode, na
         )
         assert [row[name] for name in ROWS] == [getattr(alone, name) for name in ROWS]
         assert row["fidelity"] == mode
+
+
+def test_structures_are_kept_for_who_comes_back() -> None:
+    points = [point({"noc.gbs": 64.0}, n=n) for n in (1024, 2048, 4096)]
+    with keep_structures(2):
+        first = find_structure(points[0])
+        assert find_structure(points[1]) is not first
+        assert find_structure(points[0]) is first
+        find_structure(points[2])
+        assert [is_kept(one) for one in points] == [True, False, True]
+    assert [is_kept(one) for one in points] == [False, False, True]
+    find_structure(points[0])
+    assert [is_kept(one) for one in points] == [True, False, False]

@@ -1,0 +1,71 @@
+"""What a transfer does before, at and after each station of its route, and what a job does at its server.
+
+Nothing of a transfer reaches a station before its first flit has passed all before it, each at its own service and wire, and
+paid the nodes on the way. The last to leave the station has the wires and services after it still before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernels_jit import spans
+
+if TYPE_CHECKING:
+    from kernbench.analytic.frame import Frame
+    from kernbench.analytic.works import Works
+
+_MOST_FS = float(1 << 61)  # of one atom
+
+
+@dataclass(frozen=True, slots=True)
+class Legs:
+    """A leg for each step of each way that transfers have, then one for each work, which a job is as a whole."""
+
+    works: Works
+    first: np.ndarray  # int64[kind] of moves: the leg of its first step
+    ways: spans.Ways
+
+    @property
+    def of_works(self) -> int:
+        """The leg of the first work."""
+        return len(self.ways.wire_fs)
+
+    def times(self, atoms_fs: np.ndarray) -> tuple[spans.Legs, np.ndarray]:
+        """The times of all legs, and int64[point, work] of all works. `atoms_fs`: float64[point, atom].
+
+        Errors: as `Works.fs`.
+        """
+        transfers_fs = self.works.transfers_fs(atoms_fs)
+        work_fs = self.works.fs(atoms_fs, transfers_fs)
+        return spans.find_legs(self.ways, _whole(atoms_fs), _whole(transfers_fs.T), work_fs), work_fs
+
+
+def _whole(times_fs: np.ndarray) -> np.ndarray:
+    return np.rint(np.minimum(times_fs, _MOST_FS)).astype(np.int64, order="C")
+
+
+def list_legs(frame: Frame, works: Works) -> Legs:
+    """The legs of all transfers of a frame."""
+    machine, moves = frame.machine, frame.moves
+    routes, wires = machine.routing.tables(), machine.stations.propagation_fs
+    known: dict[tuple[bytes, ...], int] = {}
+    steps, wire_fs, start, first = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0], []
+    ends = np.stack([routes.lead_fs[moves.route], routes.tail_fs[moves.route], works.transfer_of], axis=1)
+    for kind, (route, way) in enumerate(zip(moves.route.tolist(), moves.ways.way.tolist(), strict=True)):
+        of = moves.ways.step[moves.ways.start[way] : moves.ways.start[way + 1]]
+        here = wires[routes.station[routes.start[route] : routes.start[route] + len(of)]]
+        key = ends[kind].tobytes(), of.tobytes(), here.tobytes()
+        if key not in known:
+            known[key] = start[-1]
+            steps.append(of)
+            wire_fs.append(here)
+            start.append(start[-1] + len(of))
+        first.append(known[key])
+    ends = np.array([np.frombuffer(key[0], np.int64) for key in known], np.int64).reshape(-1, 3)
+    terms = moves.ways.terms[np.concatenate(steps)].transpose(1, 2, 0)[:4]
+    columns = *ends.T, *terms, np.concatenate(wire_fs)
+    ways = spans.Ways(np.array(start), *map(np.ascontiguousarray, columns))
+    return Legs(works, np.array(first, np.int64), ways)

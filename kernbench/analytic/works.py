@@ -1,0 +1,73 @@
+"""What the nodes of a frame's order take by themselves, each once, at many points at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.analytic.rows import find_kinds, spread
+from kernbench.analytic.sheet import check_clock
+from kernbench.program.ops import NONE
+
+if TYPE_CHECKING:
+    from kernbench.analytic.frame import Frame
+    from kernbench.analytic.moves import Moves
+
+
+@dataclass(frozen=True, slots=True)
+class Works:
+    """So many of an atom, and a transfer, an injection or neither."""
+
+    moves: Moves
+    of: np.ndarray  # int64[node] which
+    nothing: int  # the work that takes no time
+    atom: np.ndarray  # int64[work]
+    amount: np.ndarray  # int64[work]
+    transfer: np.ndarray  # int64[work] into `kinds`; NONE
+    kinds: np.ndarray  # int64[transfer] of moves, or of an injection after all kinds
+    transfer_of: np.ndarray  # int64[kind] of moves: which transfer takes as long
+
+    def transfers_fs(self, atoms_fs: np.ndarray) -> np.ndarray:
+        """float64[transfer, point] where atoms take these times. `atoms_fs`: float64[point, atom]."""
+        moves, count = self.moves, len(self.moves.route)
+        found = np.empty((len(self.kinds), len(atoms_fs)))
+        injected, moved = np.flatnonzero(self.kinds >= count), np.flatnonzero(self.kinds < count)
+        found[injected] = moves.first[self.kinds[injected] - count] @ atoms_fs.T
+        kinds = self.kinds[moved]
+        found[moved] = moves.fixed_fs[kinds, None]
+        start, end = moves.segment_start[kinds], moves.segment_start[kinds + 1]
+        passing = end > start  # messages of no bytes do not
+        if passing.any():
+            longest = np.maximum.reduceat(moves.choices @ atoms_fs.T, moves.choice_start[:-1])
+            part, of = spread(start[passing], end[passing])
+            first = np.searchsorted(of, np.arange(passing.sum()))
+            found[moved[passing]] += np.add.reduceat(longest[moves.segment[part]], first)
+        return found
+
+    def fs(self, atoms_fs: np.ndarray, transfers_fs: np.ndarray) -> np.ndarray:
+        """int64[point, work]; `transfers_fs` as of `transfers_fs`. Errors: as `check_clock`."""
+        found = self.amount[:, None] * atoms_fs.T[self.atom]
+        moved = self.transfer != NONE
+        found[moved] += transfers_fs[self.transfer[moved]]
+        check_clock(found.max(initial=0))
+        return np.rint(found.T).astype(np.int64, order="C")
+
+
+def list_works(frame: Frame) -> Works:
+    """The distinct works of a frame's nodes."""
+    durations, moves, costs = frame.durations, frame.moves, frame.costs
+    segments = (tuple(sorted(moves.segment[a:b].tolist())) for a, b in pairwise(moves.segment_start.tolist()))
+    keys = [*zip(moves.fixed_fs.tolist(), segments, strict=True), *(form.tobytes() for form in moves.first)]
+    first: dict[object, int] = {}
+    same = np.array([*(first.setdefault(key, at) for at, key in enumerate(keys)), NONE], np.int64)
+    nothing = np.array([[0, 0, NONE]])
+    columns = [durations.atom[costs.duration], durations.amount[costs.duration], same[costs.kind]]  # NONE is the last
+    found, of, _ = find_kinds(np.concatenate([np.stack(columns, axis=1), nothing]))
+    atom, amount, kind = found.T
+    kinds = np.unique(np.concatenate([kind[kind != NONE], same[: len(moves.route)]]))
+    transfer = np.where(kind == NONE, NONE, np.searchsorted(kinds, kind))
+    transfer_of = np.searchsorted(kinds, same[: len(moves.route)])
+    return Works(moves, of[:-1], int(of[-1]), atom, amount, transfer, kinds, transfer_of)

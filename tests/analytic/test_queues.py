@@ -1,0 +1,109 @@
+"""The least time between rows with the queues on the way, against the loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+
+from kernbench.analytic.frame import build_frame
+from kernbench.analytic.legs import list_legs
+from kernbench.analytic.paths import find_after
+from kernbench.analytic.queues import Queues
+from kernbench.analytic.span import Span
+from kernbench.analytic.works import list_works
+from kernbench.engine import Session
+from kernbench.errors import DeadlockError
+from kernbench.machine.origins import no_origins
+from kernbench.program.program import Program
+from tests.engine.bare import BareMachine
+from tests.engine.strategies import programs
+
+pytestmark = pytest.mark.slow
+
+
+def times(frame, starts, gates, atoms_fs):
+    """int64[point, gate], and which gates are reached."""
+    works = list_works(frame)
+    legs, span = list_legs(frame, works), Span(frame, works, starts, gates)
+    return Queues(frame, legs, span).times(*legs.times(atoms_fs)), span.reached
+
+
+@settings(max_examples=400, suppress_health_check=list(HealthCheck), deadline=None)
+@given(program=programs(), data=st.data())
+def test_no_row_is_sooner_than_its_bound(program, data):
+    session = Session(program, "flit")
+    session.run()
+    try:
+        session.check_finished()
+    except DeadlockError:
+        assume(False)
+    frame = build_frame(program, no_origins(program.machine))
+    rows = sorted(set(frame.rows.row.tolist()) | set(frame.rows.stage.tolist()))
+    assume(rows)
+    some = st.lists(st.sampled_from(rows), unique=True, min_size=1, max_size=4)
+    starts, single, several = data.draw(some), data.draw(some), data.draw(some)
+    gates = [*([row] for row in single), several]
+    (found,), reached = times(frame, starts, gates, np.ones((1, 1)))
+    began_fs = session.op_issue_fs[starts].min()
+    _, path_fs = find_after(frame, np.array(starts), np.ones(1))
+    least = iter(found.tolist())
+    for gate, there in zip(gates, reached, strict=True):
+        if there:
+            bound = next(least)
+            path = max(path_fs[gate])
+            event("a queue binds" if bound > path else "a path binds")
+            assert path <= bound <= session.op_end_fs[gate].max() - began_fs
+
+
+@pytest.fixture
+def crowd():
+    """Four senders to one memory channel of 100 fs a flit, each over a link of its own of 10 fs and a wire of 2."""
+    bare = BareMachine([(10, 64, 0, 2)] * 4 + [(100, 64, 0, 0)], 4, [1, 2], flit_bytes=64)
+    for link in range(4):
+        bare.route("write", [link, (4, 1, 0, 0)], tail_fs=7)
+    return bare
+
+
+def test_a_queue_at_a_memory(crowd):
+    """Nobody comes before 12 fs; 4 times 2 flits of 100 fs are served; then there is the way back, and 5 fs to do."""
+    program = Program(crowd)
+    done = program.counter("done")
+    for route in range(4):
+        program.thread(f"t{route}").move(route, 128, done=done)
+    waiting = program.thread("waiting")
+    waiting.wait(done, 4)
+    waiting.delay(program.duration(("fs", 5)))
+    frame = build_frame(program, no_origins(crowd))
+    session = Session(program, "flit")
+    session.run()
+    (found,), _ = times(frame, list(range(4)), [[4], [5]], np.ones((1, 1)))
+    assert found.tolist() == session.op_end_fs[4:].tolist() == [12 + 800 + 7, 12 + 800 + 7 + 5]
+
+
+def test_a_queue_at_a_server_with_two_slots(crowd):
+    program = Program(crowd)
+    done = program.counter("done")
+    for name in "abcd":
+        program.thread(name).exec(1, program.duration(("fs", 50)), done)
+    waiting = program.thread("waiting")
+    waiting.wait(done, 4)
+    frame = build_frame(program, no_origins(crowd))
+    (found,), _ = times(frame, list(range(4)), [[4]], np.ones((1, 1)))
+    assert found.tolist() == [100]
+
+
+def test_the_queue_before_a_gate_is_not_that_after_it(crowd):
+    """Two crowds, the second after the first: what a path through one of each would not add up."""
+    program = Program(crowd)
+    counters = [program.counter(f"{i}") for i in range(2)]
+    for route in range(4):
+        thread = program.thread(f"t{route}")
+        for counter in counters:
+            thread.move(route, 64, done=counter)
+            thread.wait(counter, 4)
+    frame = build_frame(program, no_origins(crowd))
+    met = [[len(program.op) + counter] for counter in counters]
+    (found,), _ = times(frame, [0, 4, 8, 12], met, np.ones((1, 1)))
+    assert found.tolist() == [12 + 400 + 7, 2 * (12 + 400 + 7)]
