@@ -27,6 +27,11 @@ def jit(function: F) -> F:
     return _compile_lazily(function, count_references=True)
 
 
+def inlined(function: F) -> F:
+    """Compile as `inner` does, a function that becomes part of each caller whatever its size: it is a name for some lines."""
+    return _compile_lazily(function, count_references=False, forceinline=True)
+
+
 def inner(function: F) -> F:
     """Compile a function that works in arrays it is given, and neither makes nor answers any.
 
@@ -36,7 +41,7 @@ def inner(function: F) -> F:
     return _compile_lazily(function, count_references=False)
 
 
-def _compile_lazily(function: F, *, count_references: bool) -> F:
+def _compile_lazily(function: F, *, count_references: bool, forceinline: bool = False) -> F:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     options = {
@@ -46,5 +51,6 @@ def _compile_lazily(function: F, *, count_references: bool) -> F:
         "error_model": "numpy",
         "boundscheck": None,
         "_nrt": count_references,
+        "forceinline": forceinline,
     }
     return Loop(function, targetoptions=options)  # type: ignore[return-value]

@@ -13,7 +13,7 @@ from kernels_jit._jit import inner, jit
 from kernels_jit.flights import forget
 from kernels_jit.heap import drop_event, pop_bound, push_bound
 from kernels_jit.leases import settle_all
-from kernels_jit.network import FULL, SERVED_ALL, advance, bound_of, earliest, put_stopped
+from kernels_jit.network import advance, bound_of, earliest, put_stopped
 from kernels_jit.queues import enlarge
 from kernels_jit.servers import add, finish
 from kernels_jit.state import (
@@ -33,6 +33,7 @@ from kernels_jit.state import (
     NOW_KEY,
     RESUME,
 )
+from kernels_jit.station import FULL, SERVED_ALL
 from kernels_jit.threads import run_thread, short
 
 

@@ -19,76 +19,44 @@ import numpy as np
 
 from kernels_jit import codes
 from kernels_jit._jit import inner
-from kernels_jit.alone import fly, part_fs, service_fs
+from kernels_jit.alone import fly, service_fs
 from kernels_jit.flights import land
 from kernels_jit.prefetch import prefetch
-from kernels_jit.queues import has_block, inject, leave_block, note_arrival, owner_of, put, take_block
+from kernels_jit.queues import inject, note_arrival, put
 from kernels_jit.state import (
     AHEAD_FS,
     AT_BIT,
     AT_WORD,
-    BLOCK,
     EVENTS,
     FLIGHT_ARRIVED,
     FLIGHT_BASE,
     FLIGHT_END,
-    FLIGHT_FIRST,
     FLIGHT_FLITS,
-    FLIGHT_HOPS,
     FLIGHT_LAST_BYTES,
     FLIGHT_LATEST_FS,
-    FLIGHT_ROUTE,
     FLIGHT_SOURCES,
     FLIGHT_STRIPE,
     FLIGHT_TAIL_FS,
     FLIGHT_TAIL_STEP,
-    FLIT_BYTES,
     FLIT_MASK,
     FLIT_SHIFT,
     GROUP_FS,
     GROUP_SHIFT,
     HOP_COLUMNS,
-    HOP_ENDS,
-    HOP_FLAGS,
-    HOP_FLIGHT,
-    HOP_GATE,
-    HOP_GATED,
-    HOP_NEXT,
-    HOP_OWNER,
-    HOP_STRIPED,
     LANDED,
     LANDED_N,
     NEVER,
     PENDING,
-    PORT_COLUMNS,
     PORT_ENTRY,
-    PORT_FS,
     PORT_HEAD,
-    PORT_OWNER,
     PORT_RANK,
-    PORT_TAIL,
-    ROUTE_COLUMNS,
-    ROUTE_DIRECTION,
-    ROUTES,
-    SLACK_FS,
     SOURCE_ENTRY,
-    SOURCE_FS,
-    SOURCE_NEXT,
-    STATION_BUSY_FS,
-    STATION_DIRECTION,
-    STATION_FLITS,
-    STATION_FREE_FS,
     STATION_FULL_FS,
     STATION_PORT,
-    STATION_PORT_END,
     STATION_PROPAGATION_FS,
-    STATION_QUANTUM,
     STATION_SOURCE,
-    STATION_TURN_FS,
     STEP_COLUMNS,
     STEP_OVERHEAD_FS,
-    STEP_PORT_BEFORE,
-    STEP_PORT_OWN,
     STEP_STATION,
     STEP_STRIPES,
     STEP_WHOLE,
@@ -103,15 +71,15 @@ from kernels_jit.state import (
     VISIT_COLUMNS,
     VISIT_HEAD_FS,
     VISIT_STATION,
-    VISIT_TURN_FS,
     VISITS,
     WINDOW_FS,
     WORD_FS,
     WORDS,
 )
+from kernels_jit.station import FULL, SERVED_ALL, serve_station
 
 _NONE = codes.NONE
-SERVED_ALL, GATHERED, FULL, STOPPED = 0, 1, 2, 3  # why `serve` or `advance` came back
+STOPPED = 3  # why `advance` came back, if it is none of the reasons of `serve_station`
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.zeros(64, np.int64)
 for _i in range(64):
@@ -198,16 +166,9 @@ def put_stopped(m, pool):
 
 @inner
 def serve(m, pool, horizon):
-    """Visit the stations in order, from where the last visit was interrupted; answers why this one stopped.
-
-    SERVED_ALL; GATHERED: all flits of STOP_FLIGHT have come together before STOP_STEP, where they wait for one another;
-    FULL: the pool has no block left for STOP_ENTRY at STOP_PORT. Flights that came to their end are in `LANDED`.
-
-    Whatever needs arrays made or flights moved is done outside: hence the stops.
-    """
+    """Visit the stations in order, from where the last visit was interrupted; answers as `serve_station` does."""
     pending, visits, word_fs, group_fs = m[PENDING], m[VISITS], m[WORD_FS], m[GROUP_FS]
-    steps, flit_bytes, slack = m[STEPS], m[FLIT_BYTES], m[SLACK_FS]
-    limit, latest = horizon + slack, horizon + m[AHEAD_FS]
+    latest = horizon + m[AHEAD_FS]
     skip, word, words = m[AT_BIT], m[AT_WORD] - 1, m[WORDS]
     while word + 1 < words:
         word += 1
@@ -223,135 +184,11 @@ def serve(m, pool, horizon):
         while todo != 0:
             bit = lowest_bit(todo)
             visit = visits + (word * 64 + bit) * VISIT_COLUMNS
-            ahead = horizon + m[visit + VISIT_AHEAD_FS]
-            if m[visit + VISIT_HEAD_FS] >= ahead:
+            if m[visit + VISIT_HEAD_FS] >= horizon + m[visit + VISIT_AHEAD_FS]:
                 todo &= todo - 1
                 continue
-            station, turn = m[visit + VISIT_STATION], m[visit + VISIT_TURN_FS]
             hint_at(m, pool, visits + word * 64 * VISIT_COLUMNS, todo & todo - 1)
-            first_port, end_port = m[station + STATION_PORT], m[station + STATION_PORT_END]
-            full_fs, propagation = m[station + STATION_FULL_FS], m[station + STATION_PROPAGATION_FS]
-            free, busy, served = m[station + STATION_FREE_FS], 0, 0
-            source, source_fs, source_entry, source_owner = m[station + STATION_SOURCE], NEVER, 0, NEVER
-            if source != _NONE:
-                source_fs, source_entry = m[source + SOURCE_FS], m[source + SOURCE_ENTRY]
-                source_owner = owner_of(m, source_entry)
-            why = SERVED_ALL
-            while True:
-                # the earliest flit before this station
-                now, at, entry, owner = source_fs, _NONE, source_entry, source_owner
-                for p in range(first_port, end_port, PORT_COLUMNS):
-                    if m[p + PORT_FS] <= now:
-                        if m[p + PORT_FS] == now:
-                            if m[p + PORT_OWNER] > owner or (m[p + PORT_OWNER] == owner and m[p + PORT_ENTRY] < entry):
-                                continue
-                        now, at, entry, owner = m[p + PORT_FS], p, m[p + PORT_ENTRY], m[p + PORT_OWNER]
-                begun = max(now, free)
-                if now >= ahead or begun >= limit:
-                    m[visit + VISIT_HEAD_FS] = max(now, begun - slack // 2)
-                    break
-                hop = (entry >> FLIT_SHIFT) * HOP_COLUMNS
-                onward = m[hop + HOP_NEXT]
-                if at != _NONE:
-                    head = m[at + PORT_HEAD]
-                    if head == m[at + PORT_TAIL]:
-                        m[at + PORT_FS] = NEVER
-                    else:
-                        m[at + PORT_FS], m[at + PORT_ENTRY] = pool[head, 0], pool[head, 1]
-                        m[at + PORT_OWNER] = owner_of(m, pool[head, 1])
-                        head += 1
-                        m[at + PORT_HEAD] = head
-                        if head == m[at + PORT_TAIL] or head & (BLOCK - 1) == 0:
-                            leave_block(m, pool, at)
-                else:
-                    stride = stripes_at(m, hop) if onward & HOP_STRIPED else 1
-                    if source_entry & FLIT_MASK >= stride:
-                        source_entry -= stride
-                    else:
-                        source = m[source + SOURCE_NEXT]
-                        m[station + STATION_SOURCE] = source
-                        source_fs, source_owner = NEVER, NEVER
-                        if source != _NONE:
-                            source_fs, source_entry = m[source + SOURCE_FS], m[source + SOURCE_ENTRY]
-                            source_owner = owner_of(m, source_entry)
-
-                served += 1
-                if onward & HOP_FLAGS == 0 and entry & FLIT_MASK != 0 and turn == 0:
-                    # on to the next station, like most
-                    free = begun + full_fs
-                    busy += full_fs
-                    arrival = free + propagation
-                    port = onward
-                else:
-                    flight, left = m[hop + HOP_FLIGHT], entry & FLIT_MASK
-                    service = full_fs
-                    if left == 0:
-                        quantum, last_bytes = m[station + STATION_QUANTUM], m[flight + FLIGHT_LAST_BYTES]
-                        service = part_fs(last_bytes, quantum, full_fs, flit_bytes)
-                    if turn > 0:
-                        service += turned(m, station, flight)
-                    free = begun + service
-                    busy += service
-                    arrival = free + propagation
-                    after = m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS + 1
-                    if onward & HOP_ENDS:
-                        # at the destination, or before a node that forwards whole messages
-                        m[flight + FLIGHT_LATEST_FS] = max(m[flight + FLIGHT_LATEST_FS], arrival)
-                        m[flight + FLIGHT_ARRIVED] += 1
-                        if left == 0:
-                            m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
-                        if m[flight + FLIGHT_ARRIVED] < m[flight + FLIGHT_FLITS]:
-                            continue
-                        if after == m[flight + FLIGHT_END]:
-                            m[m[LANDED] + m[LANDED_N]] = flight
-                            m[LANDED_N] += 1
-                            continue
-                        m[STOP_FLIGHT], m[STOP_STEP] = flight, after
-                        why = GATHERED
-                        break
-                    port = onward & ~HOP_FLAGS
-                    step = steps + after * STEP_COLUMNS
-                    if onward & HOP_STRIPED:
-                        stripe = m[flight + FLIGHT_STRIPE] + m[flight + FLIGHT_FLITS] - 1 - left
-                        if m[step + STEP_PORT_OWN] > 0:
-                            port += stripe % m[step + STEP_STRIPES] * m[step + STEP_PORT_OWN] * PORT_COLUMNS
-                        elif m[step + STEP_PORT_BEFORE] > 0:
-                            port += stripe % m[step - STEP_COLUMNS + STEP_STRIPES] * PORT_COLUMNS
-                    if onward & HOP_GATED:
-                        gate = hop + HOP_COLUMNS + HOP_GATE
-                        if m[gate] == _NONE:
-                            m[gate] = arrival + m[step + STEP_OVERHEAD_FS]
-                        arrival = max(arrival, m[gate])
-                    if left == 0:
-                        m[flight + FLIGHT_TAIL_STEP], m[flight + FLIGHT_TAIL_FS] = after, arrival
-                entry += 1 << FLIT_SHIFT
-                if m[port + PORT_FS] == NEVER:
-                    prefetch(m, m[hop + HOP_COLUMNS + HOP_NEXT])  # the port after that
-                    m[port + PORT_FS], m[port + PORT_ENTRY] = arrival, entry
-                    m[port + PORT_OWNER] = m[hop + HOP_OWNER]
-                    prefetch(m, m[visits + m[port + PORT_RANK] * VISIT_COLUMNS + VISIT_STATION])
-                    note_arrival(m, m[port + PORT_RANK], arrival)
-                    continue
-                slot = m[port + PORT_TAIL]
-                if slot & (BLOCK - 1) == 0 and not has_block(m, pool):
-                    m[STOP_PORT], m[STOP_ENTRY], m[STOP_FS] = port, entry, arrival
-                    why = FULL
-                    break
-                if onward & HOP_GATED:
-                    if put(m, pool, port, entry, arrival):
-                        note_arrival(m, m[port + PORT_RANK], arrival)
-                else:
-                    if slot & (BLOCK - 1) == 0:
-                        slot = take_block(m, pool, port)
-                    pool[slot, 0], pool[slot, 1] = arrival, entry
-                    m[port + PORT_TAIL] = slot + 1
-
-            if source != _NONE:
-                m[source + SOURCE_ENTRY] = source_entry
-            m[station + STATION_FREE_FS] = free
-            m[station + STATION_BUSY_FS] += busy
-            m[station + STATION_FLITS] += served
-            m[EVENTS] += served
+            why = serve_station(m, pool, visits, visit, horizon)
             if why != SERVED_ALL:
                 m[AT_WORD], m[AT_BIT] = word, bit
                 return why
@@ -388,23 +225,6 @@ def hint_at(m, pool, visits, todo):
     todo &= todo - 1
     if todo != 0:
         prefetch(m, m[visits + lowest_bit(todo) * VISIT_COLUMNS + VISIT_STATION])
-
-
-@inner
-def stripes_at(m, hop):
-    """How many stripes the station of a hop has beside it, itself included."""
-    flight = m[hop + HOP_FLIGHT]
-    step = m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS
-    return m[m[STEPS] + step * STEP_COLUMNS + STEP_STRIPES]
-
-
-@inner
-def turned(m, station, flight):
-    """What a memory channel pays for changing direction, if this flit makes it change."""
-    direction = m[m[ROUTES] + m[flight + FLIGHT_ROUTE] * ROUTE_COLUMNS + ROUTE_DIRECTION]
-    before = m[station + STATION_DIRECTION]
-    m[station + STATION_DIRECTION] = direction
-    return m[station + STATION_TURN_FS] if before == 1 - direction else 0
 
 
 @inner
