@@ -116,8 +116,11 @@ def sim_benchmark(request: pytest.FixtureRequest, benchmark: Any) -> SimBenchmar
 
 def _check(item: pytest.Item, latency_fs: int) -> None:
     file, test = _place(item.nodeid, item.config.rootpath)
-    kept = _read(file).get(test)
     shown = _shown(file, item.config.rootpath)
+    try:
+        kept = _read(file).get(test)
+    except ValueError as error:
+        pytest.fail(f"{shown} cannot be read: {error}; mend it, or remove it and use pytest {FLAG}", pytrace=False)
     if kept is None:
         pytest.fail(
             f"{test} has no simulated latency in {shown} yet; keep {_ns(latency_fs)} with pytest {FLAG}", pytrace=False
@@ -148,8 +151,12 @@ class _Keeper:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write the files; tests that did not run keep what they have."""
         for file, found in self._found.items():
+            try:
+                text = json.dumps({**_read(file), **found}, indent=2, sort_keys=True)
+            except ValueError as error:
+                terminalreporter.write_line(f"nothing kept in {_shown(file, self._root)}: {error}; mend or remove it")
+                continue
             file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({**_read(file), **found}, indent=2, sort_keys=True)
             file.write_text(text + "\n", encoding="utf-8")
             count = f"{len(found)} simulated {'latency' if len(found) == 1 else 'latencies'}"
             terminalreporter.write_line(f"{count} kept in {_shown(file, self._root)}")
@@ -171,10 +178,16 @@ def _shown(file: Path, root: Path) -> Path:
 
 
 def _read(file: Path) -> dict[str, int]:
+    """The latencies in a file, none if there is no file. Errors: ValueError for a file that holds something else."""
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        kept = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except ValueError as error:
+        raise ValueError(f"it is no JSON ({error})") from None
+    if not isinstance(kept, dict) or not all(isinstance(latency_fs, int) for latency_fs in kept.values()):
+        raise ValueError("it holds no femtoseconds by test")
+    return kept
 
 
 def _ns(fs: int) -> str:

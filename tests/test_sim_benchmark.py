@@ -128,3 +128,24 @@ def test_pytest_benchmark_may_be_disabled(project: Project) -> None:
     assert project.pytest("-q", "--benchmark-disable")[0] == 0
     project.write(100)
     assert project.pytest("-q", "--benchmark-disable")[0] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<<<<<<< ours\n", "it is no JSON (Expecting value: line 1 column 1"),
+        ("[3]", "it holds no femtoseconds by test"),
+    ],
+)
+def test_a_file_that_a_merge_broke_is_named(project: Project, text: str, reason: str) -> None:
+    kept = project.path / "simulated" / "test_latency.json"
+    kept.parent.mkdir()
+    kept.write_text(text)
+    code, printed = project.pytest("-k", "own")
+    assert code == 1
+    assert f"simulated/test_latency.json cannot be read: {reason}" in printed
+    assert "Traceback" not in printed
+    code, printed = project.pytest("-k", "own", "--sim-update")
+    assert f"nothing kept in simulated/test_latency.json: {reason}" in printed
+    assert (code, kept.read_text()) == (0, text)
