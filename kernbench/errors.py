@@ -78,5 +78,12 @@ def suggest(got: str, known: Iterable[str], *, most: int = 12) -> str:
     if not names:
         return "; none are known"
     shown = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-    near = get_close_matches(got, names, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}? Known: {shown}" if near else f"; known: {shown}"
+    near = find_nearest(got, names)
+    return f"; did you mean {near!r}? Known: {shown}" if near else f"; known: {shown}"
+
+
+def find_nearest(got: str, known: Iterable[str]) -> str | None:
+    """The known name that is meant, as far as its letters tell: the same but for capitals, else the nearest if one is near."""
+    names = sorted(set(known))
+    same = [name for name in names if name.lower() == got.lower()]
+    return next(iter([*same, *get_close_matches(got, names, n=1)]), None)

@@ -6,10 +6,9 @@ The same spelling serves sweep files and the columns of their tables.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, find_nearest
 from kernbench.sweep.point import TOPOLOGY
 
 if TYPE_CHECKING:
@@ -43,10 +42,10 @@ def check_parameters(names: Iterable[str], bench: Bench, topology: str) -> None:
     from kernbench.machine.load import field_names
 
     fields = [TOPOLOGY + field for field in field_names(topology)]
-    near = get_close_matches(unknown[0], [*bench.parameters, *fields], n=1)
+    near = find_nearest(unknown[0], [*bench.parameters, *fields])
     raise InputError(
         f"bench {bench.name!r} has no parameter {unknown[0]!r}"
-        f"{f'; did you mean {near[0]!r}?' if near else ';'} "
+        f"{f'; did you mean {near!r}?' if near else ';'} "
         f"--set takes its parameters ({', '.join(bench.parameters) or 'none'}) "
         f"or fields of topology {topology!r} ({', '.join(fields[:FEW])} and {len(fields) - FEW} more)"
     )

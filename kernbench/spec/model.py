@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, find_nearest
 from kernbench.spec.yaml import Mark, Marked
 
 
@@ -86,9 +85,8 @@ def _shown(value: object) -> str:
 def _known(model: type[BaseModel], path: list[Any]) -> str:
     owner = _model_at(model, path[:-1])
     names = sorted(owner.model_fields) if owner else []
-    near = get_close_matches(str(path[-1]), names, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {near[0]!r}?"
+    if near := find_nearest(str(path[-1]), names):
+        return f"; did you mean {near!r}?"
     return f"; known: {', '.join(names)}" if names else ""
 
 

@@ -7,11 +7,10 @@ One that reads no result decides before anything runs; one that does says of a f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError, suggest
+from kernbench.errors import InputError, find_nearest, suggest
 from kernbench.sweep.axis import Value
 from kernbench.sweep.grid import Axis, Derived, Grid, Rule
 from kernbench.sweep.point import TOPOLOGY
@@ -133,6 +132,6 @@ def _strangers(names: Iterable[str], known: Iterable[str], where: Axis | Rule | 
     readable = set(known)
     own = [name for name in readable if not name.startswith(TOPOLOGY) and name not in RESULTS]
     for name in sorted(set(names) - readable):
-        near = get_close_matches(name, sorted(readable), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else suggest(name, own)
+        near = find_nearest(name, readable)
+        hint = f"; did you mean {near!r}?" if near else suggest(name, own)
         yield f"{where.mark}: {name!r} is not a parameter here{hint}"

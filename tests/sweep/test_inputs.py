@@ -85,6 +85,11 @@ def test_unknown_parameters_are_refused_with_their_line(tmp_path: Path) -> None:
     ]
 
 
+def test_capitals_do_not_hide_what_is_meant(tmp_path: Path) -> None:
+    found = refusal(tmp_path, m=[1])
+    assert found[0] == "grid: bench 'toy' has no parameter 'm'; did you mean 'M'? Known: M, N, dtype"
+
+
 def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         points({**fakes.toy_grid(tmp_path, M=1), "mode": "flitt"})
