@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from io import TextIOWrapper
 from traceback import print_exc
 
 import click
@@ -116,8 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products of tiles lose more to threads than they gain
     settings = Settings()
-    for name in ("stdout", "stderr"):  # either is None where the shell has closed it
-        setattr(sys, name, getattr(sys, name) or open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    _open_streams()
     try:
         code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -137,6 +137,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
         _report(sentence if settings.debug else f"{sentence}; --debug shows where", settings)
         return 1
+
+
+def _open_streams() -> None:
+    """Let every text be written: to nowhere where the shell has closed a stream, with ? for what its encoding lacks."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        setattr(sys, name, stream)
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _report(sentence: str, settings: Settings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -88,6 +89,13 @@ def test_a_bug_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 def test_closed_streams_do_no_harm(shell: str) -> None:
     command = shell.replace("kernbench", f"{sys.executable} -m kernbench", 1)
     assert subprocess.run(command, shell=True, check=False, stdout=subprocess.PIPE).returncode == 0
+
+
+def test_a_terminal_without_all_letters_gets_others() -> None:
+    command = [sys.executable, "-m", "kernbench", "run", "vector-add", "-t", "tiny", "--mode", "analytic"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "\nlatency    ? 10,354.475 ns" in done.stdout
 
 
 def test_a_full_disk_is_no_bug() -> None:
