@@ -212,4 +212,4 @@ def test_parameters_are_read_as_the_type_of_their_default(folder: Path) -> None:
         )
     with pytest.raises(InputError) as error:
         typed_parameters(found, {"m": 1})
-    assert str(error.value) == "bench 'mine' has no parameter 'm'; known: M, dtype, fast, ratio"
+    assert str(error.value) == "bench 'mine' has no parameter 'm'; did you mean 'M'? Known: M, dtype, fast, ratio"

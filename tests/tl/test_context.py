@@ -253,7 +253,7 @@ def test_constants_can_be_stored():
         (lambda tl: tl.arange(4, 4), "tl.arange got 4 and 4; give two ints, the second one greater"),
         (lambda tl: tl.trans(tl.zeros(4)), "tl.trans got TensorHandle((4,), f16, tcm:0x0); give a tensor of two dimensions or more"),  # noqa: E501
         (lambda tl: tl.send("E", 3), "tl.send got 3; give a tensor, such as one from tl.load"),
-        (lambda tl: tl.send("e", tl.zeros(4)), "tl.send got the direction 'e'; known: E, N, S, W, global_E, global_N, global_S, global_W, intra_E, intra_N, intra_S, intra_W"),  # noqa: E501
+        (lambda tl: tl.send("e", tl.zeros(4)), "tl.send got the direction 'e'; did you mean 'E'? Known: E, N, S, W, global_E, global_N, global_S, global_W, intra_E, intra_N, intra_S, intra_W"),  # noqa: E501
         (lambda tl: tl.send("E"), "tl.send got neither a tensor nor an address; give src, or src_addr with shape or nbytes"),
         (lambda tl: tl.send("E", src_addr=64), "tl.send got nbytes=None of f16; give a shape, or a multiple of 2"),
         (lambda tl: tl.send("E", tl.zeros(4), shape=4), "tl.send got a tensor and an address; give one of them; a tensor knows its shape"),  # noqa: E501
