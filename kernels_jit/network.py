@@ -20,6 +20,7 @@ import numpy as np
 from kernels_jit import codes
 from kernels_jit._jit import inner
 from kernels_jit.alone import fly, service_fs
+from kernels_jit.bits import lowest_bit
 from kernels_jit.flights import land
 from kernels_jit.prefetch import prefetch
 from kernels_jit.queues import inject, note_arrival, put
@@ -80,16 +81,6 @@ from kernels_jit.station import FULL, SERVED_ALL, serve_station
 
 _NONE = codes.NONE
 STOPPED = 3  # why `advance` came back, if it is none of the reasons of `serve_station`
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_BIT = np.zeros(64, np.int64)
-for _i in range(64):
-    _BIT[((1 << _i) * int(_DE_BRUIJN) & (1 << 64) - 1) >> 58] = _i
-
-
-@inner
-def lowest_bit(word):
-    """The number of the lowest bit set in an int64 that is not zero."""
-    return _BIT[(np.uint64(word & -word) * _DE_BRUIJN) >> np.uint64(58)]
 
 
 @inner
@@ -179,7 +170,7 @@ def serve(m, pool, horizon):
         if m[word_fs + word] >= latest:
             skip = 0
             continue
-        todo = m[pending + word] & -(np.int64(1) << skip)
+        todo = m[pending + word] & np.int64(-1) << skip
         skip = 0
         while todo != 0:
             bit = lowest_bit(todo)
@@ -194,7 +185,7 @@ def serve(m, pool, horizon):
                 return why
             if m[visit + VISIT_HEAD_FS] == NEVER:
                 m[pending + word] &= ~(np.int64(1) << bit)
-            todo = m[pending + word] & -(np.int64(2) << bit) if bit < 63 else 0
+            todo = m[pending + word] & np.int64(-2) << bit
     return SERVED_ALL
 
 

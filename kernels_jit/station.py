@@ -105,8 +105,7 @@ def serve_station(m, pool, visits, visit, horizon):
         hop = (entry >> FLIT_SHIFT) * HOP_COLUMNS
         onward, left = m[hop + HOP_NEXT], entry & FLIT_MASK
         if at == _NONE:
-            leave_source(m, station, hop)
-            source_fs, source_entry, source_owner = first_of_source(m, station)
+            source_fs, source_entry, source_owner = leave_source(m, station, hop, source_fs, source_entry, source_owner)
         else:
             leave_port(m, pool, at)
         served += 1
@@ -120,6 +119,8 @@ def serve_station(m, pool, visits, visit, horizon):
                 continue
             port, arrival = choose_port(m, hop, left, arrival)
         why = enter_port(m, pool, visits, port, hop, onward, entry + (1 << FLIT_SHIFT), arrival)
+    if source_fs != NEVER:
+        m[m[station + STATION_SOURCE] + SOURCE_ENTRY] = source_entry
     m[station + STATION_FREE_FS] = free
     m[station + STATION_BUSY_FS] += busy
     m[station + STATION_FLITS] += served
@@ -151,14 +152,16 @@ def first_flit(m, first_port, end_port, now, entry, owner):
 
 
 @inlined
-def leave_source(m, station, hop):
-    """The first of the flits that stand before a station together is served; those of a striped memory take turns."""
-    source = m[station + STATION_SOURCE]
+def leave_source(m, station, hop, fs, entry, owner):
+    """The first of the flits that stand before a station together is served. Answers the next, as `first_of_source` does.
+
+    Those that stand before a striped memory are served in turn by the stations of its stripes.
+    """
     stride = stripes_at(m, hop) if m[hop + HOP_NEXT] & HOP_STRIPED else 1
-    if m[source + SOURCE_ENTRY] & FLIT_MASK >= stride:
-        m[source + SOURCE_ENTRY] -= stride
-    else:
-        m[station + STATION_SOURCE] = m[source + SOURCE_NEXT]
+    if entry & FLIT_MASK >= stride:
+        return fs, entry - stride, owner
+    m[station + STATION_SOURCE] = m[m[station + STATION_SOURCE] + SOURCE_NEXT]
+    return first_of_source(m, station)
 
 
 @inlined
