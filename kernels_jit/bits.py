@@ -12,7 +12,7 @@ from kernels_jit._jit import inner
 
 @inner
 def _lowest_bit(word):
-    return trailing_zeros(word)
+    return trailing_zeros(word)  # type: ignore[call-arg]
 
 
 def _lowest_bit_of_a_number(word: Any) -> int:
