@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from math import isnan
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +22,7 @@ from kernbench.errors import KernBenchError
 from kernbench.host.bench import find_bench, typed_parameters
 from kernbench.host.bounding import BenchSheet
 from kernbench.host.recording import RecordedGroup, record
-from kernbench.host.run import choose_sips
+from kernbench.host.run import ANALYTIC, choose_sips
 from kernbench.machine.origins import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.program.digest import digest
@@ -89,7 +90,9 @@ class Structure:
         with self._lock:
             columns, alone = self._read_all(points)
         together = np.flatnonzero(~alone)
-        results = self._run_together(points[0].mode, {field: values[together] for field, values in columns.items()})
+        columns = {field: values[together] for field, values in columns.items()}
+        bounded = points[0].mode == ANALYTIC
+        results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns)
         return (None if by_itself else next(results, None) for by_itself in alone.tolist())
 
     def _run_together(self, mode: str, columns: Mapping[str, np.ndarray]) -> Iterator[object | None]:
@@ -107,6 +110,16 @@ class Structure:
         except OverflowError:  # at a point that will say so when it is run by itself
             pass
         idle.append(group)  # after anything else it may be in any state, and another is made
+
+    def _bound_together(self, columns: Mapping[str, np.ndarray]) -> Iterator[object]:
+        started = time.perf_counter()
+        count = len(next(iter(columns.values()), ()))
+        found = self.bound(columns, count) or {}
+        same = {"events": 0, "flit_hops": 0, "program_digest": self.digest}
+        wall_s = (time.perf_counter() - started) / max(count, 1)
+        for values in zip(*(column.tolist() for column in found.values()), strict=True):
+            figures = {name: None if isnan(value) else value for name, value in zip(found, values, strict=True)}
+            yield SimpleNamespace(**figures, **same, wall_s=wall_s)
 
     def _read_all(self, points: Sequence[Point]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """float64[point] of each figure that any point sets, and bool[point] which have to be run by themselves."""

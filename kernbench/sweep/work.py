@@ -70,7 +70,7 @@ def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
 def is_shared(run: RunPoint, batch: Batch) -> bool:
     """Whether the points of a batch run with what they have in common."""
     first = batch.points[0]
-    return run is run_point and first.mode != ANALYTIC and (batch.alike or is_kept(first))
+    return run is run_point and (batch.alike or is_kept(first))
 
 
 def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[object | None]:
@@ -85,7 +85,7 @@ def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[obje
 
 
 def _run_alike(point: Point) -> object:
-    structure = find_structure(point)
+    structure = find_structure(point) if point.mode != ANALYTIC else None
     result = structure and structure.run(point)
     return run_point(point) if result is None else result
 

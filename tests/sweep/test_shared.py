@@ -41,7 +41,7 @@ def several(draw):
     values = st.one_of(st.floats(0.05, 2000), st.sampled_from(["32", "0.5", -1.0, "fast"]))
     names = draw(st.lists(st.sampled_from(FIELDS), unique=True, min_size=1, max_size=5))
     figures = draw(st.lists(st.dictionaries(st.sampled_from(names), values), min_size=1, max_size=6))
-    mode = draw(st.sampled_from(["hybrid", "flit"]))
+    mode = draw(st.sampled_from(["hybrid", "flit", "analytic"]))
     return [point(set_, mode) for set_ in figures]
 
 
