@@ -34,7 +34,8 @@ def scheduler(directory: Path, workers: int) -> Iterator[tuple[str, list[subproc
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH": "0"}
 
     def start(*command: str) -> subprocess.Popen[bytes]:
-        arguments = [sys.executable, "-m", "distributed.cli." + command[0], *command[1:], "--no-dashboard"]
+        alone = ("--no-dashboard", "--dashboard-address", ":0")  # beside other schedulers of this machine
+        arguments = [sys.executable, "-m", "distributed.cli." + command[0], *command[1:], *alone]
         with (directory / f"{len(started)}.log").open("wb") as log:
             return subprocess.Popen(arguments, env=environment, stdout=log, stderr=log, cwd=directory)
 
