@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import polars
@@ -80,7 +81,19 @@ def test_the_table_of_a_cluster_that_loses_a_worker_is_the_local_one(tmp_path: P
     assert table(tmp_path / "cluster").equals(table(tmp_path / "local"))
 
 
+@pytest.fixture
+def dashboard_port_taken() -> Iterator[None]:
+    """Somebody else's scheduler, or anything else, listens where Dask shows its dashboard."""
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):
+            other.bind(("", 8787))
+            other.listen()
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("dashboard_port_taken")
 def test_processes_of_this_computer(tmp_path: Path) -> None:
     grid = fakes.toy_grid(tmp_path, M=[1, 2, 13, 4, 5], N=[1, 2])
     local = run_sweep(grid, tmp_path / "local", 1, run=fakes.run_fake)
