@@ -121,10 +121,8 @@ def _open_client(scheduler: str, workers: int, run: RunPoint) -> Iterator[Client
         address: Any = scheduler
         if scheduler == PROCESSES:
             stack.enter_context(script_hidden(unless=run.__module__ == "__main__"))  # also where one is started anew
-            quiet = {
-                "dashboard": False,
-                "dashboard_address": "127.0.0.1:0",
-            }  # any free port: another sweep may be running
+            # any free port for what it tells over HTTP: another sweep may be running
+            quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
             options: dict[str, Any] = {"scheduler_kwargs": quiet, "silence_logs": logging.CRITICAL}
             address = stack.enter_context(LocalCluster(n_workers=workers, threads_per_worker=1, **options))
         try:
