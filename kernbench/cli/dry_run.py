@@ -18,14 +18,23 @@ UNITS = (("h", 3600.0), ("min", 60.0))
 
 def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     """Print what a sweep would do; nothing of what is tried for it is kept."""
+    from kernbench.sweep.auto import plan_events
     from kernbench.sweep.estimate import count_programs, estimate
+    from kernbench.sweep.work import AUTO
 
     guess = estimate(plan, workers)
+    most = estimate(plan_events(plan), workers) if plan.grid.mode == AUTO else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)
     counts = {"points": plan.most_points, "programs": programs, "machines": machines, "missing": guess.points}
     if as_json:
-        figures = {"workers": guess.workers, "seconds": guess.seconds, "peak_bytes": guess.peak_bytes}
+        figures: dict[str, object] = {
+            "workers": guess.workers,
+            "seconds": guess.seconds,
+            "peak_bytes": guess.peak_bytes,
+        }
+        if most is not None:
+            figures["most_events"] = {"points": most.points, "seconds": most.seconds, "peak_bytes": most.peak_bytes}
         click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
         return
     which = f"{many(programs, 'program')}, {many(machines, 'machine')}"
@@ -35,7 +44,11 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     else:
         click.echo(f"{many(plan.most_points, 'point')}, {which}")
         click.echo(f"{guess.points:,} of the points {_are(guess.points)} not in {plan.directory} yet")
-    click.echo(_effort(guess))
+    if most is None:
+        click.echo(_effort(guess))
+    else:
+        click.echo(f"bounds: {_effort(guess)}")
+        click.echo(f"events, if bounds decided nothing: {_effort(most)}")
 
 
 def _are(count: int) -> str:

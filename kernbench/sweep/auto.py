@@ -26,7 +26,7 @@ from kernbench.sweep.execute import Crew, OnPoint, execute
 from kernbench.sweep.front import undominated
 from kernbench.sweep.interval import Interval, find_interval, unknown
 from kernbench.sweep.kept import Kept, slices
-from kernbench.sweep.plan import Plan
+from kernbench.sweep.plan import Plan, find_missing
 from kernbench.sweep.point import Point
 from kernbench.sweep.points import Points
 from kernbench.sweep.row import COLUMNS, OK, Row
@@ -106,6 +106,12 @@ def _lay_over(rows: polars.DataFrame, finer: Kept, which: np.ndarray, but: list[
     over = finer.take(which[there]).drop(but).hstack(rows.filter(there).select(but)).select(rows.columns)
     order = np.argsort(np.concatenate([np.flatnonzero(~there), np.flatnonzero(there)]))
     return polars.concat([rows.filter(~there), over])[order]
+
+
+def plan_events(plan: Plan) -> Plan:
+    """The points of a plan in mode auto as if all ran with events: no more than these do."""
+    runs = plan.inputs.points(replace(plan.grid, mode=EVENTS), plan.points.design)
+    return replace(plan, points=runs, missing=find_missing(runs, plan.directory, retry=plan.retry))
 
 
 def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:

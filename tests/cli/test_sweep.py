@@ -11,6 +11,7 @@ import yaml
 from kernbench.cli.main import main
 from kernbench.errors import RunError
 from kernbench.sweep.estimate import Trial
+from kernbench.sweep.points import Points
 from tests.sweep import fakes
 
 
@@ -187,6 +188,27 @@ def test_a_dry_run_runs_nothing(
         "out": str(out),
     }
     assert (fake_runs, out.exists()) == ([], False)
+
+
+def test_a_dry_run_of_mode_auto_tells_bounds_and_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def guess(points: Points, patience_s: float) -> Trial:
+        return Trial(1.0 if points.setting.mode == "analytic" else 3.0, 0.5, 300_000_000)
+
+    monkeypatch.setattr("kernbench.sweep.estimate._try", guess)
+    path, out = tmp_path / "auto.yaml", tmp_path / "out"
+    asked = {"mode": "auto", "objectives": "min latency_ns"}
+    path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M=[1, 2]), **asked}), encoding="utf-8")
+    assert run(path, "--out", out, "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        "bounds: about 2.0 s and 300 MB in this process, from a few points tried just now",
+        "events, if bounds decided nothing: about 6.0 s and 300 MB in this process, from a few points tried just now",
+    ]
+    assert run(path, "--out", out, "--dry-run", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["seconds"] == 2.0
+    assert told["most_events"] == {"points": 2, "seconds": 6.0, "peak_bytes": 300_000_000}
 
 
 def test_a_dry_run_of_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str], guess: None) -> None:
