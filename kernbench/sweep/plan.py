@@ -58,10 +58,8 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     inputs = read_inputs(checked)
     checked = read_units(checked, inputs.fields)
     design = METHODS[checked.method](Space(checked, inputs.defaults))
-    first = (
-        replace(checked, mode=ANALYTIC) if checked.mode == AUTO else checked
-    )  # all points are bounded, some run later
-    points = inputs.points(first, design)
+    bounded = checked.mode == AUTO  # all points are; some of them run later
+    points = inputs.points(replace(checked, mode=ANALYTIC) if bounded else checked, design)
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, points)
