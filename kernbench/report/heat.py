@@ -44,7 +44,7 @@ def _draw(
 ) -> Figure:
     from matplotlib.figure import Figure
 
-    columns, rows = (_ordered(axis) for axis in (across, up))
+    columns, rows = (list(axis.in_order) for axis in (across, up))
     cells = _best(done, objective, across, up, columns, rows)
     figure = Figure(
         figsize=(max(4.8, 2.4 + 0.72 * len(columns)), max(2.8, 1.5 + 0.42 * len(rows))), layout="constrained"
@@ -65,10 +65,6 @@ def _draw(
     axes.set_title(f"{objective.column}, {'least' if objective.least else 'most'} is bright{remark}", fontsize="small")
     style.head(figure, title)
     return figure
-
-
-def _ordered(axis: Swept) -> list[Any]:
-    return sorted(axis.values) if axis.numeric else list(axis.values)
 
 
 def _best(

@@ -68,7 +68,7 @@ def _draw_points(axes: Axes, done: polars.DataFrame, up: Objective, across: Obje
     choice = _choice(done, across)
     shown = {"designs": done}
     if choice:
-        shown = {style.shown(value): done.filter(done[choice.column] == value) for value in choice.values}
+        shown = {style.shown(value): done.filter(done[choice.column] == value) for value in choice.in_order}
     ordered = choice is not None and choice.numeric
     for i, (name, colour) in enumerate(zip(shown, style.colours(len(shown), ordered=ordered), strict=True)):
         heights = (shown[name][up.column] / unit.size).to_numpy()

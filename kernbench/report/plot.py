@@ -61,7 +61,7 @@ def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
     import polars
     from matplotlib.figure import Figure
 
-    panels = layout.panel.values if layout.panel else (None,)
+    panels = layout.panel.in_order if layout.panel else (None,)
     columns = len(panels) if len(panels) <= 3 else -(-len(panels) // 2)
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(2.2 + 4.2 * columns, 0.8 + 3.4 * rows), layout="constrained")
@@ -86,7 +86,7 @@ def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds
 
     line = layout.line
     ordered = line is not None and line.numeric
-    order = sorted(line.values) if line and ordered else line.values if line else (None,)
+    order = line.in_order if line else (None,)
     shades = style.colours(len(order), ordered=ordered)
     for i, value in enumerate(order):
         points = shown.filter(polars.col(line.column) == value) if line else shown

@@ -32,6 +32,11 @@ class Swept:
     numeric: bool
 
     @property
+    def in_order(self) -> tuple[Any, ...]:
+        """Its values, numbers from the least to the largest: points that are no answers may have changed the grid's order."""
+        return tuple(sorted(self.values)) if self.numeric else self.values
+
+    @property
     def of_topology(self) -> bool:
         """Whether it is a figure of the machine, not of the work."""
         return self.column.startswith(TOPOLOGY)

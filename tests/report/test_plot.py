@@ -8,6 +8,7 @@ import polars
 import pytest
 
 from kernbench.report.plot import choose_layout, plot_latency
+from kernbench.sweep.front import answerable
 from tests.report.tables import table
 
 BANDWIDTH = "topology__hbm__channel_gbs"
@@ -33,6 +34,14 @@ def test_the_first_numeric_axis_goes_across() -> None:
 def test_the_third_axis_makes_panels_and_the_rest_is_folded() -> None:
     given = table(lambda *_: 1.0, M=[1, 2], N=[1, 2], K=[*range(7)], variant=["a", "b"], P=[1, 2])
     assert columns(given) == ("M", "N", "variant", ["K", "P"])
+
+
+def test_panels_stand_in_order_though_the_first_points_are_no_answers() -> None:
+    given = table(lambda m, _, k: None if k < 3 and m == 1 else 1.0, M=[1, 2], N=[1, 2], K=[1, 2, 3])
+    layout = choose_layout(answerable(given))
+    assert layout is not None
+    assert layout.panel is not None
+    assert (layout.panel.values, layout.panel.in_order) == ((3, 1, 2), (1, 2, 3))
 
 
 def test_more_lines_than_can_be_told_apart_are_folded() -> None:
