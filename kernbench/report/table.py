@@ -19,7 +19,7 @@ from kernbench.sweep.work import ANALYTIC
 
 if TYPE_CHECKING:
     import polars
-    from rich.console import Console, ConsoleOptions
+    from rich.console import Console, ConsoleOptions, ConsoleRenderable
     from rich.table import Table
 
 SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, those first that go first
@@ -43,7 +43,9 @@ class Points:
     title: str
     columns: Sequence[Column]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[ConsoleRenderable]:
+        from rich.text import Text
+
         def is_too_wide(table: Table) -> bool:
             return table.__rich_measure__(console, options.update(width=ENDLESS)).maximum > options.max_width
 
@@ -56,10 +58,11 @@ class Points:
             if gone:
                 headings = ", ".join(column.heading.replace(".\n", ".") for column in gone)
                 shown.caption = f"not shown, for lack of room: {headings}\n"
+        yield Text(self.title, style="bold")  # a title of the table itself would be no wider than that
         yield shown
 
     def _draw(self, columns: Sequence[Column], *, narrow: bool) -> Table:
-        table = _empty(self.title)
+        table = _empty()
         table.collapse_padding = narrow
         for column in columns:
             heading = _broken(column.heading) if narrow else column.heading
@@ -187,7 +190,7 @@ def _broken(heading: str) -> str:
     return re.sub(r"([._])\n?|\s", r"\1\n", heading.removeprefix(f"{TOPOLOGY}\n"))
 
 
-def _empty(title: str) -> Table:
+def _empty(title: str | None = None) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -51,7 +51,7 @@ def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures() -> None:
 def test_a_long_front_is_cut_and_says_so() -> None:
     given = table(lambda m: 10.0 / m, M=[1, 2, 3, 4])
     lines = shown(front_points(given, [LATENCY, Objective("M")], most=2))
-    assert " ".join(lines[:2]) == "Pareto front of min latency_ns, min M: 4 of 4 points, 2 shown"
+    assert lines[0] == "Pareto front of min latency_ns, min M: 4 of 4 points, 2 shown"
     assert [line.split()[0] for line in lines if "80%" in line] == ["4", "3"]
 
 
