@@ -191,16 +191,16 @@ def service_of(m, station, flight, left):
 
 
 @inlined
-def step_after(m, hop):
-    """The step after that of a hop."""
+def step_of(m, hop):
+    """The step of a hop."""
     flight = m[hop + HOP_FLIGHT]
-    return m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS + 1
+    return m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS
 
 
 @inlined
 def gather(m, hop, left, arrival):
     """A flit has come to the destination, or before a node that forwards whole messages. Answers as `serve_station` does."""
-    flight, after = m[hop + HOP_FLIGHT], step_after(m, hop)
+    flight, after = m[hop + HOP_FLIGHT], step_of(m, hop) + 1
     m[flight + FLIGHT_LATEST_FS] = max(m[flight + FLIGHT_LATEST_FS], arrival)
     m[flight + FLIGHT_ARRIVED] += 1
     if left == 0:
@@ -218,7 +218,7 @@ def gather(m, hop, left, arrival):
 @inlined
 def choose_port(m, hop, left, arrival):
     """The port that a flit enters next, and when: the first flit opens the gate of a node with an overhead for all."""
-    flight, after, onward = m[hop + HOP_FLIGHT], step_after(m, hop), m[hop + HOP_NEXT]
+    flight, after, onward = m[hop + HOP_FLIGHT], step_of(m, hop) + 1, m[hop + HOP_NEXT]
     port, step = onward & ~HOP_FLAGS, m[STEPS] + after * STEP_COLUMNS
     if onward & HOP_STRIPED:
         stripe = m[flight + FLIGHT_STRIPE] + m[flight + FLIGHT_FLITS] - 1 - left
@@ -264,9 +264,7 @@ def enter_port(m, pool, visits, port, hop, onward, entry, arrival):
 @inner
 def stripes_at(m, hop):
     """How many stripes the station of a hop has beside it, itself included."""
-    flight = m[hop + HOP_FLIGHT]
-    step = m[flight + FLIGHT_FIRST] + (hop - flight - FLIGHT_HOPS) // HOP_COLUMNS
-    return m[m[STEPS] + step * STEP_COLUMNS + STEP_STRIPES]
+    return m[m[STEPS] + step_of(m, hop) * STEP_COLUMNS + STEP_STRIPES]
 
 
 @inner

@@ -43,9 +43,8 @@ class Order(NamedTuple):
     gain: np.ndarray  # int64[edge] fs from the end of the one before
     floor: np.ndarray  # int64[node] fs before which it does not begin
     injected: np.ndarray  # int64[injection] row of the message
-    chain: (
-        np.ndarray
-    )  # int64[row] stages of one number are served one after the other, in an order that is known; or NONE
+    # int64[row] stages of one number are served one after the other, in an order that is known; or NONE
+    chain: np.ndarray
 
 
 class _Edges:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _FLIGHTS_MOST_WORDS = at.HOP_COLUMNS << (63 - at.FLIT_SHIFT)  # what a packed flit can point at
 _SWEEP_FLITS = 1024  # flits of the median link in the longest sweep: so many can stand in a queue that need not
-_POOL_BLOCKS = 128  # of the smallest pool
 _SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
+_POOL_BLOCKS = 128  # of the smallest pool
 
 
 class Memory:

@@ -125,10 +125,8 @@ class BenchSheet:
         self._amounts = {"achieved_tflops": (gemm_flops(program), 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
         issued, completed = ([_row(getattr(launch, end)) for launch in launches] for end in ("issued", "completed"))
         self._sips = [launch.message.sip for launch in launches]
-        self._spans = [
-            Span(frame, works, issued, [[row] for row in completed])
-        ]  # of latency, then of each launch's PEs
-        self._spans += [_span_pes(frame, works, launch) for launch in launches]
+        latency = Span(frame, works, issued, [[row] for row in completed])
+        self._spans = [latency, *(_span_pes(frame, works, launch) for launch in launches)]
         self._queued: _Queued | None = None
 
     def evaluate(self, values: Mapping[str, np.ndarray], count: int, *, queues: bool = False) -> dict[str, np.ndarray]:
@@ -168,13 +166,11 @@ class BenchSheet:
         size = max(1, min(_MOST_POINTS, _CELLS // most))
         for first in range(0, count, size):
             here = slice(first, min(first + size, count))
-            yield (
-                here,
-                {
-                    field: values[field][here] if field in values else np.full(here.stop - first, base)
-                    for field, base in self.figures.items()
-                },
-            )
+            given = {
+                field: values[field][here] if field in values else np.full(here.stop - first, base)
+                for field, base in self.figures.items()
+            }
+            yield here, given
 
     def _join(self, times: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """int64[point] of latency and of PEs: those of the SIP that is busy longest. `times`: as of all spans."""

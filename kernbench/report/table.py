@@ -157,7 +157,8 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
     for name in shown_columns(table, objectives):
         heading = _heading(name) if name in COLUMNS else name.replace(".", ".\n")
         spare = VERSUS if name.endswith(VERSUS) else ""
-        columns.append(Column(heading, [_cell(name, value) for value in rows[name]], _is_figure(table[name]), spare))
+        right = table[name].dtype.is_numeric()
+        columns.append(Column(heading, [_cell(name, value) for value in rows[name]], right, spare))
     if all(column.heading != "TFLOPS" for column in columns):
         columns.append(
             Column("TFLOPS", [_cell("achieved_tflops", value) for value in rows["achieved_tflops"]], True, "TFLOPS")
@@ -166,10 +167,6 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
     columns.append(Column("busy", shares, True, "busy"))
     columns.append(Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck"))
     return Points(title, columns)
-
-
-def _is_figure(column: polars.Series) -> bool:
-    return column.dtype.is_numeric()
 
 
 def _cell(column: str, value: Any) -> str:

@@ -110,7 +110,7 @@ def _lay_over(rows: polars.DataFrame, finer: Kept, which: np.ndarray, but: list[
 
 def plan_events(plan: Plan) -> Plan:
     """The points of a plan in mode auto as if all ran with events: no more than these do."""
-    runs = plan.inputs.points(replace(plan.grid, mode=EVENTS), plan.points.design)
+    runs = plan.points_in(EVENTS)
     return replace(plan, points=runs, missing=find_missing(runs, plan.directory, retry=plan.retry))
 
 
@@ -127,7 +127,7 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[F
 
 def _run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:
     execute(plan.missing, store, crew, on_point)
-    queues, runs = (plan.inputs.points(replace(plan.grid, mode=mode), plan.points.design) for mode in (AUTO, EVENTS))
+    queues, runs = plan.points_in(AUTO), plan.points_in(EVENTS)
     state = _State(plan, *(Kept(store, points) for points in (plan.points, queues, runs)))
     closer = _Closer(queues, store) if crew.run is run_point else None
 
@@ -160,17 +160,19 @@ class _Closer:
         self._of = np.empty(len(points), np.int64)  # int64[point]
         for group, places in enumerate(self._groups):
             self._of[places] = group
-        self._seen = np.zeros(len(self._groups), bool)
+        self._done = np.array([len(places) < MANY_POINTS for places in self._groups])
 
     def look(self, state: _State, chosen: np.ndarray) -> bool:
         """Bound what is left of the structures of some points, if they have many; whether any bounds were found."""
+        if self._done.all():
+            return False
         left = state.find_left() & ~state.closely
         found = False
         for group in np.unique(self._of[chosen[left[chosen]]]).tolist():
             places = self._groups[group]
-            if self._seen[group] or len(places) < MANY_POINTS:
+            if self._done[group]:
                 continue
-            self._seen[group] = True
+            self._done[group] = True
             for some in slices(places[left[places]]):
                 rows = bound_group(self._points.take(some), queues=True)
                 if rows is not None:

@@ -121,9 +121,8 @@ def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
 
 def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
     first = batches[0]
-    if must_compile(
-        group=is_shared(run, first) and first.points[0].mode != ANALYTIC
-    ):  # one process compiles the loops for all
+    group = is_shared(run, first) and first.points[0].mode != ANALYTIC
+    if must_compile(group=group):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         batches[0] = Batch(first.points[1:], first.alike)
     yield from run_in_workers([batch for batch in batches if len(batch)], run, count)

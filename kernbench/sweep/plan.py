@@ -43,6 +43,10 @@ class Plan:
     retry: bool  # whether points that failed before count as missing
     changed: tuple[str, ...]  # inputs that are not what they were when this directory was last written
 
+    def points_in(self, mode: str) -> Points:
+        """The same points in another mode, under keys of their own."""
+        return self.inputs.points(replace(self.grid, mode=mode), self.points.design)
+
     @property
     def most_points(self) -> int:
         """How many points there will be, at most."""
