@@ -78,25 +78,45 @@ def fly(m, first, end, flits, last_bytes, stripe, start, sign):
 
     `sign` is that of `occupy`. Where the closed form does not hold (see `has_form`), answers NONE.
     """
+    opener_bytes = m[FLIT_BYTES] if flits > 1 else last_bytes
+    return fly_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, sign)
+
+
+@inner
+def landing_bound(m, first, end, flits, last_bytes, stripe, start):
+    """A time before which a transfer does not land that stands before step `first` at `start`, whomever it meets.
+
+    That is when it lands alone, unless its flits may change places: those that stand before a striped memory together are served
+    by its channels side by side, and if one channel is busy a short last flit goes on before others. Then the full flits
+    by themselves are a bound, behind gates that the short one has opened, and so is the short one by itself.
+    """
+    if flits == 1 or last_bytes == m[FLIT_BYTES] or m[m[STEPS] + first * STEP_COLUMNS + STEP_STRIPES] == 1:
+        return fly(m, first, end, flits, last_bytes, stripe, start, 0)
+    full = fly_behind(m, first, end, flits - 1, m[FLIT_BYTES], last_bytes, stripe, start, 0)
+    return max(full, fly(m, first, end, 1, last_bytes, stripe, start, 0))
+
+
+@inner
+def fly_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, sign):
+    """When a transfer lands as in `fly`, where a flit of `opener_bytes` by itself opens the gates of nodes with an overhead."""
     lines = m[TERMS]
     slopes = lines + m[MAX_STEPS]
     full = flits - 1  # flits before the last
     m[lines], m[slopes], n = start, 0, 1
     stair, tilt, rise, width = codes.NONE, 0, 0, 1
-    last = start
+    last, opener = start, start
     for step in range(first, end):
         at = m[STEPS] + step * STEP_COLUMNS
         station, overhead = m[at + STEP_STATION], m[at + STEP_OVERHEAD_FS]
         if step > first and m[at + STEP_WHOLE] == 1:
             last += overhead
+            opener = last
             m[lines], m[slopes], n, stair = last, 0, 1, codes.NONE
         elif step > first and overhead > 0:
-            if full == 0:
-                last += overhead
-            else:
-                gate = _first(m, lines, n, stair) + overhead
-                m[lines + n], m[slopes + n], n = gate, 0, n + 1
-                last = max(last, gate)
+            opener += overhead
+            if full > 0:
+                m[lines + n], m[slopes + n], n = opener, 0, n + 1
+            last = max(last, opener)
         service = m[station + STATION_FULL_FS]
         final = service_fs(m, station, last_bytes)
         stripes = m[at + STEP_STRIPES]
@@ -127,6 +147,7 @@ def fly(m, first, end, flits, last_bytes, stripe, start, sign):
             last += final
             occupy(m, station, last, full * service + final, flits, sign)
         propagation = m[station + STATION_PROPAGATION_FS]
+        opener += service_fs(m, station, opener_bytes) + propagation
         if propagation > 0:
             last += propagation
             for i in range(n):

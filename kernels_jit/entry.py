@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels_jit import codes
 from kernels_jit._jit import inner
-from kernels_jit.alone import fly
+from kernels_jit.alone import landing_bound
 from kernels_jit.heap import push_bound
 from kernels_jit.queues import inject
 from kernels_jit.state import (
@@ -52,7 +52,7 @@ def enter(m, op, flight):
     inject(m, flight, first, start)
     if awaited(m, op, m[flight + FLIGHT_JOB]):
         flits, last_bytes = m[flight + FLIGHT_FLITS], m[flight + FLIGHT_LAST_BYTES]
-        alone = fly(m, first, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], start, 0)
+        alone = landing_bound(m, first, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], start)
         push_bound(m, max(alone, start + 1), flight)
 
 

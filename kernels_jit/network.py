@@ -19,7 +19,7 @@ import numpy as np
 
 from kernels_jit import codes
 from kernels_jit._jit import inner
-from kernels_jit.alone import fly, service_fs
+from kernels_jit.alone import landing_bound, service_fs
 from kernels_jit.bits import lowest_bit
 from kernels_jit.flights import land
 from kernels_jit.prefetch import prefetch
@@ -249,7 +249,7 @@ def bound_of(m, flight, horizon):
     if gather == end:
         return gathered
     released = gathered + m[m[STEPS] + gather * STEP_COLUMNS + STEP_OVERHEAD_FS]
-    return max(fly(m, gather, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], released, 0), released)
+    return max(landing_bound(m, gather, end, flits, last_bytes, m[flight + FLIGHT_STRIPE], released), released)
 
 
 @inner
