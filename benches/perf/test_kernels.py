@@ -14,7 +14,7 @@ from kernbench.engine import Session
 from kernbench.machine import load_machine
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_row
-from kernels_jit import codes
+from kernels_jit.layout import codes
 
 CALLS = 5000
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from kernbench.analytic.rows import find_kinds
 from kernbench.machine.origins import Origin, Origins
-from kernels_jit.alone import part_fs
+from kernels_jit.simulate.closed_form import part_fs
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernels_jit import spans
+from kernels_jit.bounds import queueing_bounds
 
 if TYPE_CHECKING:
     from kernbench.analytic.frame import Frame
@@ -26,21 +26,21 @@ class Legs:
 
     works: Works
     first: np.ndarray  # int64[kind] of moves: the leg of its first step
-    ways: spans.Ways
+    ways: queueing_bounds.Ways
 
     @property
     def of_works(self) -> int:
         """The leg of the first work."""
         return len(self.ways.wire_fs)
 
-    def times(self, atoms_fs: np.ndarray) -> tuple[spans.Legs, np.ndarray]:
+    def times(self, atoms_fs: np.ndarray) -> tuple[queueing_bounds.Legs, np.ndarray]:
         """The times of all legs, and int64[point, work] of all works. `atoms_fs`: float64[point, atom].
 
         Errors: as `Works.fs`.
         """
         transfers_fs = self.works.transfers_fs(atoms_fs)
         work_fs = self.works.fs(atoms_fs, transfers_fs)
-        return spans.find_legs(self.ways, _whole(atoms_fs), _whole(transfers_fs.T), work_fs), work_fs
+        return queueing_bounds.find_legs(self.ways, _whole(atoms_fs), _whole(transfers_fs.T), work_fs), work_fs
 
 
 def _whole(times_fs: np.ndarray) -> np.ndarray:
@@ -67,5 +67,5 @@ def list_legs(frame: Frame, works: Works) -> Legs:
     ends = np.array([np.frombuffer(key[0], np.int64) for key in known], np.int64).reshape(-1, 3)
     terms = moves.ways.terms[np.concatenate(steps)].transpose(1, 2, 0)[:4]
     columns = *ends.T, *terms, np.concatenate(wire_fs)
-    ways = spans.Ways(np.array(start), *map(np.ascontiguousarray, columns))
+    ways = queueing_bounds.Ways(np.array(start), *map(np.ascontiguousarray, columns))
     return Legs(works, np.array(first, np.int64), ways)

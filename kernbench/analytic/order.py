@@ -25,7 +25,7 @@ import numpy as np
 from kernbench.analytic.rows import Rows, spread
 from kernbench.errors import DeadlockError
 from kernbench.program.ops import NONE, Op
-from kernels_jit import bounds
+from kernels_jit.bounds import longest_path
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -59,8 +59,8 @@ class _Edges:
         self._parts.append((before[found], after[found], np.broadcast_to(gain, len(before))[found]))
 
     def gathered(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All edges among so many nodes, as `bounds.group_edges`."""
-        return bounds.group_edges(count, *(np.concatenate(part) for part in zip(*self._parts, strict=True)))
+        """All edges among so many nodes, as `longest_path.group_edges`."""
+        return longest_path.group_edges(count, *(np.concatenate(part) for part in zip(*self._parts, strict=True)))
 
 
 def find_order(program: Program, rows: Rows) -> Order:
@@ -73,7 +73,7 @@ def find_order(program: Program, rows: Rows) -> Order:
     injected = _order_messages(edges, rows, program)
     count = len(op) + len(program.counter_labels) + len(injected)
     before_start, before, gain = edges.gathered(count)
-    node, placed = bounds.sort_topologically(before_start, before)
+    node, placed = longest_path.sort_topologically(before_start, before)
     if placed < count:
         raise DeadlockError(f"deadlock: {_describe(program, int(node[placed]))} comes after itself")
     floor = np.zeros(count, np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from kernbench.analytic.forms import Forms
 from kernbench.analytic.moves import write_moves
 from kernbench.program.ops import LONGEST_FS, NONE, Op
-from kernels_jit import bounds
+from kernels_jit.bounds import longest_path
 
 if TYPE_CHECKING:
     from kernbench.analytic.frame import Frame
@@ -47,11 +47,11 @@ def write_path(frame: Frame, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Fo
     order, costs, durations = frame.order, frame.costs, frame.durations
     forms = np.concatenate([move_forms, frame.moves.first])
     cost = _list_times(frame, forms, atoms_fs)
-    end, decided = bounds.find_longest(*order[:4], order.floor, cost)
+    end, decided = longest_path.find_longest(*order[:4], order.floor, cost)
     form = np.zeros(len(atoms_fs))
     if not len(end):
         return Forms("path", np.array([NONE]), form[None])
-    node, edge = bounds.trace(int(np.argmax(end)), order.before, decided)
+    node, edge = longest_path.trace(int(np.argmax(end)), order.before, decided)
     form[0] = order.floor[node[-1]] + order.gain[edge[:-1]].sum()
     duration, kind, server = costs.duration[node], costs.kind[node], costs.server[node]
     np.add.at(form, durations.atom[duration], durations.amount[duration])
@@ -68,7 +68,7 @@ def find_after(frame: Frame, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[
     forms = np.concatenate([write_moves(frame.moves, atoms_fs), frame.moves.first])
     floor = np.full(len(frame.order.floor), -_NEVER)
     floor[starts] = 0
-    end, _ = bounds.find_longest(*frame.order[:4], floor, _list_times(frame, forms, atoms_fs))
+    end, _ = longest_path.find_longest(*frame.order[:4], floor, _list_times(frame, forms, atoms_fs))
     issue, rows = np.full(len(end), -_NEVER), frame.rows
     issue[rows.row] = np.where(rows.blocker == NONE, -_NEVER, end[rows.blocker])
     return issue[: len(rows.op)], end[: len(rows.op)]

@@ -2,7 +2,7 @@
 
 The longest path says when each row is reached if nobody waits. Where many transfers and jobs need one station or server
 between the start and a gate, they queue there: none comes before its own path allows, it serves one at a time, and what
-follows each on its way to the gate follows the last of them too (`kernels_jit.spans`). So a gate is no sooner than by any of
+follows each on its way to the gate follows the last of them too (`kernels_jit.bounds.queueing_bounds`). So a gate is no sooner than by any of
 these queues. What comes after a gate starts from there; each load is part of the queue before the first gate that it leads to.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from kernbench.analytic.rows import find_kinds, spread
 from kernbench.analytic.span import merge
 from kernbench.program.ops import NONE
-from kernels_jit import alike, spans
+from kernels_jit.bounds import node_merging, queueing_bounds
 
 if TYPE_CHECKING:
     from kernbench.analytic.frame import Frame
@@ -47,8 +47,8 @@ class Queues:
 
     def __init__(self, frame: Frame, legs: Legs, span: Span) -> None:
         part = span.part
-        gate = alike.find_gates(part.start, part.before, span.opens)
-        turned = alike.turn(part.start, part.before, part.gain, gate)
+        gate = node_merging.find_gates(part.start, part.before, span.opens)
+        turned = node_merging.turn(part.start, part.before, part.gain, gate)
         behind, self._behind = merge(turned, span.work[::-1].copy(), np.minimum(span.opens[::-1] + 1, 1))
         found = _Found(gate, span.ahead, behind[::-1])
         loads = np.concatenate(
@@ -60,9 +60,9 @@ class Queues:
     def __len__(self) -> int:
         return len(self._span) + len(self._behind.work) + len(self._queues.leg)
 
-    def times(self, legs: spans.Legs, work_fs: np.ndarray) -> np.ndarray:
+    def times(self, legs: queueing_bounds.Legs, work_fs: np.ndarray) -> np.ndarray:
         """int64[point, gate] when each gate that is reached is, at the least; the arguments are those of `Legs.times`."""
-        found = spans.find_spans(self._span.classes, self._behind, self._queues, legs, work_fs)
+        found = queueing_bounds.find_spans(self._span.classes, self._behind, self._queues, legs, work_fs)
         return found[:, self._span.gate]
 
 
@@ -114,7 +114,7 @@ def _list_jobs(frame: Frame, legs: Legs, place: np.ndarray, found: _Found) -> np
     return np.column_stack([same[:, :5], count, np.zeros_like(count), count, same[:, 5]])
 
 
-def _list_queues(frame: Frame, legs: Legs, span: Span, loads: np.ndarray) -> spans.Queues:
+def _list_queues(frame: Frame, legs: Legs, span: Span, loads: np.ndarray) -> queueing_bounds.Queues:
     """The queues where loads may meet; each once of those that are alike.
 
     Loads stand in the order in which they come on the machine as it is.
@@ -122,7 +122,7 @@ def _list_queues(frame: Frame, legs: Legs, span: Span, loads: np.ndarray) -> spa
     machine, classes = frame.machine, span.classes
     figures = {field: np.array([float(machine.figures[field])]) for field in frame.basis.fields}
     legs_fs, work_fs = legs.times(frame.basis.fs(figures, 1))
-    ends = spans.find_ends(classes, np.arange(len(span)), work_fs)[0]
+    ends = queueing_bounds.find_ends(classes, np.arange(len(span)), work_fs)[0]
     head = ends[loads[:, _LOAD.ahead]] + legs_fs.head[0, loads[:, _LOAD.leg]]
     order = (_LOAD.leg, _LOAD.behind, _LOAD.ahead)
     loads = loads[np.lexsort((*loads[:, order].T, head, loads[:, _LOAD.resource], loads[:, _LOAD.gate]))]
@@ -136,7 +136,7 @@ def _list_queues(frame: Frame, legs: Legs, span: Span, loads: np.ndarray) -> spa
     keys, queues = list(chosen), list(chosen.values())
     counts = np.bincount(np.array([gate for gate, *_ in keys], np.int64), minlength=len(span.gates))
     columns = np.concatenate([loads[:0], *queues])[:, _LOAD.ahead : _LOAD.many].T
-    return spans.Queues(
+    return queueing_bounds.Queues(
         *(span.ahead[span.gates], np.append(0, np.cumsum(counts))),
         *(np.cumsum([0, *map(len, queues)]), np.array([many for _, many, _ in keys], np.int64)),
         *map(np.ascontiguousarray, columns),

@@ -2,7 +2,7 @@
 
 It is the longest path of `find_after`, and says the same to the femtosecond; what differs is what it is good at. One point is
 best served by one pass over all rows. For many points the graph is first cut down to what lies between the two ends, and all
-nodes that have the same time at every point become one (`kernels_jit.alike`): 256 PEs that do the same do it once.
+nodes that have the same time at every point become one (`kernels_jit.bounds.node_merging`): 256 PEs that do the same do it once.
 
 A wait at a barrier comes after the counter, and after the row before it in its own thread, through which the counter comes
 too. The second edge says nothing, but would tell the threads apart, so it is left out where a way over others says as much.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.program.ops import NONE
-from kernels_jit import alike, spans
+from kernels_jit.bounds import node_merging, queueing_bounds
 
 if TYPE_CHECKING:
     from kernbench.analytic.frame import Frame
@@ -57,7 +57,7 @@ class Span:
     def __init__(self, frame: Frame, works: Works, starts: Sequence[int], gates: Sequence[Sequence[int]]) -> None:
         begin = np.array(starts, np.int64)
         targets = np.array([node for group in gates for node in group], np.int64)
-        part = Part(*alike.cut_out(*frame.order[:4], begin, targets))
+        part = Part(*node_merging.cut_out(*frame.order[:4], begin, targets))
         self.place = part.find_places(len(frame.order.floor))  # int64[node of the order]
         ends = [self.place[group] for group in gates]
         ends = [nodes[nodes != NONE] for nodes in ends]
@@ -80,12 +80,12 @@ class Span:
 
     def times(self, work_fs: np.ndarray) -> np.ndarray:
         """int64[point, gate] when each gate that is reached is, LONGEST_FS at the most. `work_fs`: int64[point, work]."""
-        return spans.find_ends(self.classes, self.ahead[self.gates][self.gate], work_fs)
+        return queueing_bounds.find_ends(self.classes, self.ahead[self.gates][self.gate], work_fs)
 
 
 def merge(
     graph: tuple[np.ndarray, np.ndarray, np.ndarray], work: np.ndarray, mark: np.ndarray
-) -> tuple[np.ndarray, spans.Classes]:
+) -> tuple[np.ndarray, queueing_bounds.Classes]:
     """int64[node] the class of each, and the classes: those of odd marks begin at 0, others after what is before them."""
-    found, of, marked, start, before, gain = alike.merge_alike(*graph, work, mark)
-    return found, spans.Classes(start, before, gain, of, np.where(marked % 2 == 1, 0, -spans.NEVER))
+    found, of, marked, start, before, gain = node_merging.merge_alike(*graph, work, mark)
+    return found, queueing_bounds.Classes(start, before, gain, of, np.where(marked % 2 == 1, 0, -queueing_bounds.NEVER))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.program.ops import EQ, Op
-from kernels_jit import state as at
+from kernels_jit.layout import records as r
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,20 +21,20 @@ def describe_waits(program: Program, memory: Memory, times: np.ndarray, threads:
     parts = [_describe(program, memory, times, thread) for thread in threads[:_MOST]]
     if len(threads) > _MOST:
         parts.append(f"{len(threads) - _MOST} more threads")
-    return f"deadlock at {_ns(int(memory.words[at.NOW]))}: " + "; ".join(parts)
+    return f"deadlock at {_ns(memory['now_fs'])}: " + "; ".join(parts)
 
 
 def _describe(program: Program, memory: Memory, times: np.ndarray, thread: int) -> str:
-    row = int(memory.table(at.THREADS, thread + 1, at.THREAD_COLUMNS)[thread, at.THREAD_CURSOR])
+    row = int(memory.table("threads", r.THREAD, thread + 1)["cursor"][thread])
     op = program.op[row]
     name = program.threads[thread].name
     if op[0] != Op.WAIT:
         return f"{name} stopped before {Op(op[0]).name}"
-    value = memory.table(at.COUNTERS, op[1] + 1, at.COUNTER_COLUMNS)[op[1], at.COUNTER_VALUE]
+    value = memory.table("counters", r.COUNTER, op[1] + 1)["value"][op[1]]
     sign = "=" if op[2] == EQ else "≥"
     return (
         f"{name} waits for {program.counter_labels[op[1]]} {sign} {op[3]} (is {value}) "
-        f"since {_ns(int(times[row, at.OP_ISSUE_FS]))}"
+        f"since {_ns(int(times['issue_fs'][row]))}"
     )
 
 

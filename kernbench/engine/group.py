@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.engine.memory import empty_pool, find_limits
+from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
 from kernbench.engine.session import Session
 from kernbench.program.ops import NONE, Op
-from kernels_jit import codes
-from kernels_jit import state as at
-from kernels_jit.group import (
+from kernels_jit.layout import codes
+from kernels_jit.layout import records as r
+from kernels_jit.layout.records import NEVER, word_of, words_of
+from kernels_jit.simulate.batch import (
     FOUND_COLUMNS,
     FOUND_EVENTS,
     FOUND_HOPS,
@@ -24,8 +25,6 @@ from kernels_jit.group import (
     Common,
     run_points,
 )
-from kernels_jit.pointer import address_of_run
-from kernels_jit.state import NEVER
 
 if TYPE_CHECKING:
     from kernbench.engine.weights import Weights
@@ -39,8 +38,8 @@ class Runs(NamedTuple):
     """Finished runs of consecutive points, good until the next are asked for."""
 
     points: slice
-    found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.group`
-    times: np.ndarray  # int64[run, row, OP_COLUMNS]
+    found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.simulate.batch`
+    times: np.ndarray  # TIME[run, row]
 
     @property
     def now_fs(self) -> np.ndarray:
@@ -65,17 +64,17 @@ class Runs(NamedTuple):
     @property
     def op_issue_fs(self) -> np.ndarray:
         """int64[run, row] when each row was asked for; -1: never."""
-        return self.times[:, :, at.OP_ISSUE_FS]
+        return self.times["issue_fs"]
 
     @property
     def op_start_fs(self) -> np.ndarray:
         """int64[run, row] when each row began, after queueing; -1: never."""
-        return self.times[:, :, at.OP_START_FS]
+        return self.times["start_fs"]
 
     @property
     def op_end_fs(self) -> np.ndarray:
         """int64[run, row] when each row was complete; -1: never."""
-        return self.times[:, :, at.OP_END_FS]
+        return self.times["end_fs"]
 
 
 class Group:
@@ -103,11 +102,10 @@ class Group:
             edge_count=machine.edge_count,
         )
         self._fs_per_flit = machine.stations.fs_per_flit
-        self._steps = len(network.step) - 1 if self._memory.words[at.STEPS] else 0  # in the memory
-        self._most = max(1, _CELLS // max(program.row_count * at.OP_COLUMNS, len(self._fs_per_flit)))
-        self._times = np.empty((self._most, program.row_count, at.OP_COLUMNS), np.int64)
+        self._steps = len(network.step) - 1 if self._memory["steps"] else 0  # in the memory
+        self._most = max(1, _CELLS // max(program.row_count * words_of(r.TIME), len(self._fs_per_flit)))
+        self._times = np.empty((self._most, program.row_count), r.TIME)
         self._pool = empty_pool(machine)
-        self._loop = address_of_run()
 
     def run(self, weights: Weights) -> Iterator[Runs]:
         """Run the points of some weights; after each call of the compiled code, those that it has finished.
@@ -126,9 +124,11 @@ class Group:
         while done < len(values):
             common = self._common._replace(template=memory.used, word=word, column=column)
             arrays = values, words, self._times, self._pool, found
-            status, end, self._pool = run_points(self._loop, common, *arrays, done, begun, _EVENTS_A_CALL)
-            begun = int(status == codes.MORE)
-            if status not in (codes.IDLE, codes.MORE):
+            status, end = run_points(common, *arrays, done, begun, _EVENTS_A_CALL)
+            begun = int(status in (codes.MORE, codes.GROW_SLOTS))
+            if status == codes.GROW_SLOTS:
+                self._pool = enlarged_pool(self._pool)
+            elif status not in (codes.IDLE, codes.MORE):
                 memory.grow(status)
                 words = np.empty_like(memory.used)
             if end > done:
@@ -138,15 +138,16 @@ class Group:
 
     def _list_words(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which words of the memory differ, int64[], in which column of its values each is, and int64[point, column]."""
-        base, limits = self._memory.words, find_limits(weights.fs_per_flit(self._fs_per_flit))
-        header = np.full(at.HEADER, NONE)
-        header[[at.WINDOW_FS, at.SLACK_FS]] = weights.values.shape[1] + np.arange(2)
+        memory, limits = self._memory, find_limits(weights.fs_per_flit(self._fs_per_flit))
+        state = np.full(words_of(r.STATE), NONE)
+        state[[word_of(r.STATE, "window_fs"), word_of(r.STATE, "slack_fs")]] = weights.values.shape[1] + np.arange(2)
+        station, step = words_of(r.STATION), words_of(r.STEP)
         tables = (
-            (0, 1, header),
-            (base[at.STATIONS] + at.STATION_FULL_FS, at.STATION_COLUMNS, weights.full),
-            (base[at.STATIONS] + at.STATION_TURN_FS, at.STATION_COLUMNS, weights.turn),
-            (base[at.STEPS] + at.STEP_OVERHEAD_FS, at.STEP_COLUMNS, weights.overhead[: self._steps]),
-            (base[at.DURATIONS], 1, weights.duration),
+            (0, 1, state),
+            (memory["stations"] + word_of(r.STATION, "full_fs"), station, weights.full),
+            (memory["stations"] + word_of(r.STATION, "turn_fs"), station, weights.turn),
+            (memory["steps"] + word_of(r.STEP, "overhead_fs"), step, weights.overhead[: self._steps]),
+            (memory["durations"], 1, weights.duration),
         )
         word = [start + columns * np.flatnonzero(column != NONE) for start, columns, column in tables]
         column = [column[column != NONE] for *_, column in tables]

@@ -2,7 +2,7 @@
 
 An edge of the channel graph joins two stations that follow each other on some route. Where the graph has cycles (a ring of
 SIPs, a torus, reads and writes that cross at a memory), the slowest edges are allowed to go against the order: the largest
-latency is sought such that all faster edges still form no cycle, and that latency is how far one sweep may go.
+latency is sought such that all faster edges still form no cycle, and that latency is how far one pass may go.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import numpy as np
 
 from kernbench.program.column import enlarged
 from kernbench.program.ops import NONE
-from kernels_jit import state as at
-from kernels_jit.operands import note_rows
-from kernels_jit.order import visit_order
-from kernels_jit.ports import set_ports
-from kernels_jit.state import NEVER
-from kernels_jit.tables import Routes, Stations
+from kernels_jit.layout import records as r
+from kernels_jit.layout.machine_tables import Routes, Stations
+from kernels_jit.layout.records import NEVER
+from kernels_jit.simulate.op_rows import note_rows
+from kernels_jit.simulate.ports import set_ports
+from kernels_jit.simulate.visit_order import visit_order
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+
+
+_GIVEN = ("station", "stripes", "overhead_fs", "store_and_forward")  # what routes say of a step
 
 
 class Network(NamedTuple):
@@ -30,13 +33,13 @@ class Network(NamedTuple):
     A station has one port per station that feeds it; flits leave a station in time order, so each port is a queue.
     """
 
-    # int64[step + 1, STEP_COLUMNS], stations by number; one row more, so that every step has a next. Good until the next build.
+    # STEP[step + 1], stations by number; one row more, so that every step has a next. Good until the next build.
     step: np.ndarray
-    route: np.ndarray  # int64[route, ROUTE_COLUMNS]
+    route: np.ndarray  # ROUTE[route]
     port_start: np.ndarray  # int64[station + 1]
     pairs: np.ndarray  # int64[port] station * stations + feeder, in order
     order: np.ndarray  # int64[station] in the order of visits; the same array as before if that has not changed
-    window_fs: int  # how far one sweep may go: what an edge against the order takes at least
+    window_fs: int  # how far one pass may go: what an edge against the order takes at least
     sources: np.ndarray  # bool[station] whether a route begins there
     before_start: np.ndarray  # int64[station + 1]
     before: np.ndarray  # int64[edge] which station feeds a station, all that feed one together
@@ -71,7 +74,7 @@ class NetworkBuilder:
         self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
         self._joined = np.zeros(0, np.int64)  # int64[route] the same when its edges were taken in
         self._laid = 0  # routes that the network built last knows
-        self._step = np.zeros((0, at.STEP_COLUMNS), np.int64)  # their steps, and room for more
+        self._step = np.zeros(0, r.STEP)  # their steps, and room for more
         self._keys = np.zeros(0, np.int64)  # edges as later station * stations + earlier, in order
         self._latency_fs = np.zeros(0, np.int64)  # of each, the least
         self._queued = np.zeros(0, bool)  # whether flits queue there one by one
@@ -107,7 +110,9 @@ class NetworkBuilder:
         np.cumsum(np.bincount(pairs // count, minlength=count), out=port_start[1:])
         used = np.flatnonzero(self._least != NEVER)
         set_ports(self._step, routes.start, used, port_start, pairs % count)
-        route = np.stack([routes.start[:-1], routes.start[1:], *routes[5:]], axis=1)
+        route = np.zeros(len(routes.start) - 1, r.ROUTE)
+        for field, values in zip(r.ROUTE.names or (), (routes.start[:-1], routes.start[1:], *routes[5:]), strict=True):
+            route[field] = values
         sources = np.zeros(count, bool)
         first = routes.start[used]
         for stripe in range(int(routes.stripes[first].max(initial=1))):
@@ -133,12 +138,12 @@ class NetworkBuilder:
         self._laid = len(routes.start) - 1
         if end >= len(self._step):
             self._step = enlarged(self._step, first, end + 1)
-            self._step[first:, at.STEP_PORT] = NONE
-        for column, values in enumerate(routes[1:5]):
-            self._step[first:end, column] = values[first:]
+            self._step["port"][first:] = NONE
+        for field, values in zip(_GIVEN, routes[1:5], strict=True):
+            self._step[field][first:end] = values[first:]
 
     def _join(self, edges: _Edges, count: int) -> None:
-        """Take edges in, and find a new order if one of them goes against the one there is sooner than a sweep may."""
+        """Take edges in, and find a new order if one of them goes against the one there is sooner than a pass may."""
         keys = edges.dst * count + edges.src
         known = np.concatenate([self._keys, keys[~_among(keys, self._keys)]])
         sort = np.argsort(known, kind="stable")

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.deadlock import describe_waits
-from kernbench.engine.memory import Memory, empty_pool
+from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
 from kernbench.program.column import enlarged
 from kernbench.program.ops import CLOCK, Op
 from kernbench.units import format_ns
-from kernels_jit import codes
-from kernels_jit import state as at
-from kernels_jit.growth import give_rows
+from kernels_jit.layout import codes
+from kernels_jit.layout import records as r
+from kernels_jit.simulate.op_append import give_rows
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -68,7 +68,7 @@ class Session:
         self.machine = program.machine
         self.mode = mode
         self.wall_s = 0.0  # in the loop alone
-        self._times = np.zeros((0, at.OP_COLUMNS), np.int64)  # of the rows of the op table
+        self._times = np.zeros(0, r.TIME)  # of the rows of the op table
         self._builder = NetworkBuilder(self.machine)
         self._pool = empty_pool(self.machine)
         self._known = _Known()
@@ -89,19 +89,19 @@ class Session:
         `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
         station, and how many times that will be in all, by what is known of the program.
         """
-        from kernels_jit.loop import run
+        from kernels_jit.simulate.loop import run
 
         self._load()
         while True:
             begun = perf_counter()
-            status, self._pool = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
+            status = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
             self.wall_s += perf_counter() - begun
             if status == codes.ASKED:
                 if on_ask is not None:
-                    on_ask(self._memory.words.item(at.ASKING))
+                    on_ask(self._memory["asking"])
                     self._load()
             elif status == codes.IDLE:
-                if self._memory.words[at.HEAP_N] or self._memory.words[at.FLYING]:
+                if self._memory["heap_n"] or self._memory["in_flight"]:
                     raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
                 return self.now_fs
             elif status == codes.MORE:
@@ -109,6 +109,8 @@ class Session:
                     on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
             elif status == codes.LAY:
                 self._lay_network()
+            elif status == codes.GROW_SLOTS:
+                self._pool = enlarged_pool(self._pool)
             else:
                 self._memory.grow(status)
 
@@ -134,7 +136,7 @@ class Session:
         live = self._builder.live
         if self._builder.add_rows(self._op, known.rows):
             if live:
-                memory.words[at.UNLAID] = min(memory.words[at.UNLAID], known.rows)
+                memory["pending_row"] = min(memory["pending_row"], known.rows)
             else:  # stations look ahead, as if there were no routes but those that they know
                 self._lay_network()
         known.rows = len(self._op)
@@ -152,25 +154,25 @@ class Session:
         memory.add_counters(known.counters, len(program.counter_labels))
         known.counters = len(program.counter_labels)
         if len(code.duration_fs) > known.durations:
-            memory.write(at.DURATIONS, code.duration_fs[known.durations :], known.durations)
+            memory.write("durations", code.duration_fs[known.durations :], known.durations)
             known.durations = len(code.duration_fs)
         plans = len(code.plan_start) - 1
         if plans > known.plans:
-            rows = np.zeros((plans - known.plans, at.PLAN_COLUMNS), np.int64)
-            rows[:, at.PLAN_FIRST] = code.plan_start[known.plans : -1]
-            rows[:, [at.PLAN_LINE_FIRST, at.PLAN_FLIGHT]] = codes.NONE
-            rows[:, at.PLAN_END] = code.plan_start[known.plans + 1 :]
-            memory.write(at.PLANS, rows, known.plans * at.PLAN_COLUMNS)
+            rows = np.zeros(plans - known.plans, r.PLAN)
+            rows["first"], rows["end"] = code.plan_start[known.plans : -1], code.plan_start[known.plans + 1 :]
+            rows["chain_first"] = rows["transfer"] = codes.NONE
+            memory.write("plans", rows, known.plans * r.words_of(r.PLAN))
             first = int(code.plan_start[known.plans])
             tokens = np.stack([code.token_start[first:], code.token_end[first:]], axis=1)
-            memory.write(at.TOKENS, tokens, first * at.TOKEN_COLUMNS)
+            memory.write("tokens", tokens, first * r.words_of(r.TOKEN))
             known.plans = plans
         known.sizes = program.checked_sizes
 
     def _enlarge_times(self) -> None:
         known = len(self._times)
         self._times = enlarged(self._times, known, len(self._op))
-        self._times[known:] = codes.NONE
+        for field in r.TIME.names or ():
+            self._times[field][known:] = codes.NONE
 
     def _count_services(self) -> int:
         """How many times a flit is served at a station by the rows known so far."""
@@ -180,8 +182,8 @@ class Session:
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
-        threads = self._memory.table(at.THREADS, len(self.program.threads), at.THREAD_COLUMNS)
-        stuck = np.flatnonzero(threads[:, at.THREAD_CURSOR] < threads[:, at.THREAD_END])
+        threads = self._memory.table("threads", r.THREAD, len(self.program.threads))
+        stuck = np.flatnonzero(threads["cursor"] < threads["end"])
         waits = [int(thread) for thread in stuck if int(thread) not in exclude]
         if waits:
             raise DeadlockError(describe_waits(self.program, self._memory, self._times, waits))
@@ -189,13 +191,12 @@ class Session:
     @property
     def now_fs(self) -> int:
         """The time of the last event."""
-        words = self._memory.words
-        return max(words.item(at.NOW), words.item(at.LATEST))
+        return max(self._memory["now_fs"], self._memory["latest_fs"])
 
     @property
     def events(self) -> int:
         """How many events the loop has done: in flit mode every flit at every station is one."""
-        return int(self._memory.words[at.EVENTS])
+        return self._memory["events"]
 
     @property
     def flit_hops(self) -> int:
@@ -205,36 +206,34 @@ class Session:
     @property
     def op_issue_fs(self) -> np.ndarray:
         """int64[row] when each row was asked for; -1: never."""
-        return self._times[: self.program.row_count, at.OP_ISSUE_FS]
+        return self._times["issue_fs"][: self.program.row_count]
 
     @property
     def op_start_fs(self) -> np.ndarray:
         """int64[row] when each row began, after queueing; -1: never."""
-        return self._times[: self.program.row_count, at.OP_START_FS]
+        return self._times["start_fs"][: self.program.row_count]
 
     @property
     def op_end_fs(self) -> np.ndarray:
         """int64[row] when each row was complete; -1: never."""
-        return self._times[: self.program.row_count, at.OP_END_FS]
+        return self._times["end_fs"][: self.program.row_count]
 
     @property
     def counter_value(self) -> np.ndarray:
         """int64[counter]"""
-        return self._memory.table(at.COUNTERS, len(self.program.counter_labels), at.COUNTER_COLUMNS)[
-            :, at.COUNTER_VALUE
-        ]
+        return self._memory.table("counters", r.COUNTER, len(self.program.counter_labels))["value"]
 
     @property
     def station_busy_fs(self) -> np.ndarray:
         """int64[station] time spent serving flits."""
-        return self._memory.stations[:, at.STATION_BUSY_FS]
+        return self._memory.stations["busy_fs"]
 
     @property
     def station_flits(self) -> np.ndarray:
         """int64[station] flits served."""
-        return self._memory.stations[:, at.STATION_FLITS]
+        return self._memory.stations["flits"]
 
     @property
     def server_busy_fs(self) -> np.ndarray:
         """int64[server] time its slots were taken, summed over slots."""
-        return self._memory.table(at.SERVERS, len(self.machine.server_slots), at.SERVER_COLUMNS)[:, at.SERVER_BUSY_FS]
+        return self._memory.table("servers", r.SERVER, len(self.machine.server_slots))["busy_fs"]

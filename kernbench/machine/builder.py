@@ -15,7 +15,7 @@ import numpy as np
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine, Terminal
 from kernbench.units import FS_PER_NS
-from kernels_jit.tables import Stations
+from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.machine.mesh_places import MeshShape

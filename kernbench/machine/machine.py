@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError, suggest
-from kernels_jit.tables import Stations
+from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.machine.costs import Costs

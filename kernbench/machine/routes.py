@@ -13,7 +13,7 @@ import numpy as np
 
 from kernbench.errors import UnreachableError
 from kernbench.machine.intents import Intent, RouteKind, allowed_edges
-from kernels_jit.tables import Routes
+from kernels_jit.layout.machine_tables import Routes
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -124,7 +124,7 @@ class Routing:
         return intent
 
     def _way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        from kernels_jit import dijkstra
+        from kernels_jit.routing import dijkstra
 
         intent = self._effective(src, dst, intent)
         if self._machine.node_count > _TREE_NODES:
@@ -140,14 +140,14 @@ class Routing:
 
     def _near_way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         """The way that the tree would give, found without going farther than it does."""
-        from kernels_jit import dijkstra
+        from kernels_jit.routing import dijkstra
 
         rows = self._machine.csr(intent)
         distance = dijkstra.sparse_distances(*rows[:3], src, dst)
         return dijkstra.trace(distance, rows.start, rows.neighbour, rows.edge, self._machine.edge_weight, src, dst)
 
     def _find_tree(self, src: int, intent: Intent) -> np.ndarray:
-        from kernels_jit import dijkstra
+        from kernels_jit.routing import dijkstra
 
         machine = self._machine
         rows = machine.csr(intent)

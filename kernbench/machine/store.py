@@ -18,7 +18,7 @@ import numpy as np
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.places import Shape
-from kernels_jit.tables import Stations
+from kernels_jit.layout.machine_tables import Stations
 
 KEEP = 32  # files of about 2 MB; a sweep over topologies makes one for each
 _JSON = (

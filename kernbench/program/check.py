@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.program.ops import FLITS_MOST, NONE, OPERANDS, ROW_WIDTH, STAGE_OPS, Op
-from kernels_jit.operands import find_illegal
+from kernels_jit.simulate.op_rows import find_illegal
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program

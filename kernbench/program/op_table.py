@@ -16,7 +16,7 @@ class OpTable:
     __slots__ = ("_op", "_owners", "_put_rows", "_tags", "op")
 
     def __init__(self) -> None:
-        from kernels_jit.growth import put_rows  # with numba, which nobody needs who makes no program
+        from kernels_jit.simulate.op_append import put_rows  # with numba, which nobody needs who makes no program
 
         self._put_rows = put_rows
         self._op = np.zeros((256, ROW_WIDTH), np.int64)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from kernels_jit import codes, state
+from kernels_jit.layout import codes, records
 
 ROW_WIDTH = codes.ROW_WIDTH
 NONE = codes.NONE
 GE, EQ = codes.GE, codes.EQ
-FLITS_MOST = state.FLITS_MOST  # of one transfer
-LONGEST_FS = state.NEVER  # from which on no time can be counted
+FLITS_MOST = records.FLITS_MOST  # of one transfer
+LONGEST_FS = records.NEVER  # from which on no time can be counted
 CLOCK = f"{LONGEST_FS // 10**15:,} s of simulated time, the most that the clock can count"
 
 

@@ -25,7 +25,7 @@ from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
 from kernbench.program.pattern import Pattern, spell_out
 from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
-from kernels_jit import codes  # plain integers: an enum's members cost a lookup each
+from kernels_jit.layout import codes  # plain integers: an enum's members cost a lookup each
 
 if TYPE_CHECKING:
     from kernbench.machine.costs import Terms

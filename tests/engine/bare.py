@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kernels_jit.tables import Routes, Stations
+from kernels_jit.layout.machine_tables import Routes, Stations
 
 
 @dataclass

@@ -9,7 +9,7 @@ from kernbench.engine import session as session_module
 from kernbench.machine import load_machine
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
-from kernels_jit.state import BLOCK
+from kernels_jit.layout.records import BLOCK
 from tests.engine.strategies import pipelines, programs
 from tests.naive.engine import NaiveEngine
 

@@ -7,8 +7,8 @@ import numpy as np
 from kernbench.engine.network import NetworkBuilder
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernels_jit import state as at
-from kernels_jit.order import look_ahead
-from kernels_jit.state import NEVER
+from kernels_jit.simulate.visit_order import look_ahead
+from kernels_jit.layout.records import NEVER
 from tests.engine.bare import BareMachine
 
 

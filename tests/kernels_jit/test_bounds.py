@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_jit.bounds import find_longest, group_edges, sort_topologically, trace
-from kernels_jit.codes import NONE
+from kernels_jit.bounds.longest_path import find_longest, group_edges, sort_topologically, trace
+from kernels_jit.layout.codes import NONE
 from tests.naive.bounds import longest_ends
 
 pytestmark = pytest.mark.slow

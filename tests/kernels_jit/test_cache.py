@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels_jit import cache
+from kernels_jit.compile import cache
 
 find_directory = cache.directory.__wrapped__
 

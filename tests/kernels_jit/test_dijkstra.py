@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_jit import dijkstra
+from kernels_jit.routing import dijkstra
 
 NODES = 7
 edges = st.lists(

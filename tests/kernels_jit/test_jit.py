@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from kernels_jit._jit import inner, jit
+from kernels_jit.compile.jit import inner, jit
 
 
 def double(values):
@@ -46,6 +46,6 @@ def test_inner_functions_leave_no_references_behind():
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 def test_compiled_code_goes_to_the_directory_of_this_version():
-    from kernels_jit import cache
+    from kernels_jit.compile import cache
 
     assert str(cache.key()) in jit(double).stats.cache_path  # type: ignore[attr-defined]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kernels_jit import pointer
-from kernels_jit._jit import inner, jit
-from kernels_jit.loop import run
-from kernels_jit.state import HEADER
+from kernels_jit.compile.jit import inner, jit
+from kernels_jit.simulate.loop import run
+from kernels_jit.layout.records import HEADER
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 

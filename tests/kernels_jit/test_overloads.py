@@ -22,8 +22,8 @@ pytestmark = [
 PROGRAM = """
 import sys
 import numpy as np
-from kernels_jit import cache
-from kernels_jit._jit import jit
+from kernels_jit.compile import cache
+from kernels_jit.compile.jit import jit
 
 @jit
 def triple(x):

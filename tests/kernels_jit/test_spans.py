@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_jit.spans import NEVER, Classes, Legs, Queues, find_spans
+from kernels_jit.bounds.queueing_bounds import NEVER, Classes, Legs, Queues, find_spans
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernbench.machine import EdgeKind, Intent, load_machine
-from kernels_jit import dijkstra
+from kernels_jit.routing import dijkstra
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from kernbench.program.ops import EQ, NONE, Op
-from kernels_jit.codes import DELIVER, DONE, FLIT, SEQ_BITS, SERVED, WAKE
+from kernels_jit.layout.codes import DELIVER, DONE, FLIT, SEQ_BITS, SERVED, WAKE
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Longest paths and queueing bounds over many machines at once."""

@@ -1,0 +1,1 @@
+"""How loops are compiled, where machine code is kept, and how compiled code reaches memory."""

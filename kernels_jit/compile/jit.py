@@ -1,0 +1,56 @@
+"""The house decorators: the one place that says how loops are compiled, and why so.
+
+* lazily: signatures written out would cost a second of import for every twenty functions;
+* entry points are cached, in a directory that follows all sources (see `compile.cache`);
+* without the GIL, so that runs may share a process;
+* without fastmath, because results are the same bytes everywhere;
+* not in parallel inside a run: sweeps run points side by side, and `prange` forbids a later fork.
+
+Under `NUMBA_DISABLE_JIT=1` the functions stay plain Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+
+from kernels_jit.compile.cache import directory
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_INNER = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+CHECKED = os.environ.get("KERNBENCH_CHECKED", "0") not in ("", "0")
+"""Whether loops assert what their order rests on (docs/engine.md). Tests switch it on; it is read when loops are imported."""
+
+
+def jit(function: F) -> F:
+    """Compile a function that Python calls, on its first call, and keep its machine code."""
+    compiled = numba.njit(**_OPTIONS)(function)
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        _keep(compiled)
+    return compiled
+
+
+def inner(function: F) -> F:
+    """Compile a function that compiled code calls. It becomes part of the entry points, which are what is kept."""
+    return numba.njit(**_INNER)(function)
+
+
+def inlined(function: F) -> F:
+    """Compile as `inner` does, a function that becomes part of each caller whatever its size: it is a name for some lines."""
+    return numba.njit(forceinline=True, **_INNER)(function)
+
+
+def _keep(compiled: Any) -> None:
+    """Let numba cache a function in our directory. It reads that setting when a function's cache is switched on."""
+    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = str(directory())  # type: ignore[attr-defined]
+    try:
+        compiled.enable_caching()
+    finally:
+        numba.config.CACHE_DIR = before  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""What the memory of a run holds: records and the numbers that Python and the loop agree on."""

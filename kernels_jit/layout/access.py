@@ -1,0 +1,46 @@
+"""Records by place or number, for compiled code: `station_at(m, place).free_fs`, `plan_at(m, number).left`.
+
+Functions of `m`, the memory, take the place of a record where other records point at it by place, and its number otherwise.
+Functions of `op`, `times` and `pool` take the number of a row.
+"""
+
+from __future__ import annotations
+
+from kernels_jit.compile.pointers import record_at, row_at, table_row_at
+from kernels_jit.layout import records as r
+from kernels_jit.layout.records import word_of, words_of
+
+
+state_at = record_at(r.STATE)  # at word 0
+
+# By place.
+station_at = record_at(r.STATION)
+server_at = record_at(r.SERVER)
+job_at = record_at(r.JOB)
+transfer_at = record_at(r.TRANSFER)
+hop_at = record_at(r.HOP)
+source_at = record_at(r.SOURCE)
+port_at = record_at(r.PORT)
+event_at = record_at(r.EVENT)
+bound_at = record_at(r.BOUND)
+
+# By number.
+thread_at = table_row_at(r.THREAD, word_of(r.STATE, "threads"))
+counter_at = table_row_at(r.COUNTER, word_of(r.STATE, "counters"))
+plan_at = table_row_at(r.PLAN, word_of(r.STATE, "plans"))
+token_at = table_row_at(r.TOKEN, word_of(r.STATE, "tokens"))
+duration_at = table_row_at(r.DURATION, word_of(r.STATE, "durations"))
+step_at = table_row_at(r.STEP, word_of(r.STATE, "steps"))
+route_at = table_row_at(r.ROUTE, word_of(r.STATE, "routes"))
+reservation_at = table_row_at(r.RESERVATION, word_of(r.STATE, "reservations"))
+visit_at = table_row_at(r.VISIT, word_of(r.STATE, "visits"))
+
+# Rows of the op table and their times; queued flits.
+code_at, delay_at, exec_at, move_at = row_at(r.OP), row_at(r.DELAY_OP), row_at(r.EXEC_OP), row_at(r.MOVE_OP)
+until_at, add_at, wait_at, pipe_at = row_at(r.UNTIL_OP), row_at(r.ADD_OP), row_at(r.WAIT_OP), row_at(r.PIPE_OP)
+time_at = row_at(r.TIME)
+slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
+
+STATION_WORDS, SERVER_WORDS, HOP_WORDS, SOURCE_WORDS = map(words_of, (r.STATION, r.SERVER, r.HOP, r.SOURCE))
+PORT_WORDS, EVENT_WORDS, BOUND_WORDS, TRANSFER_WORDS = map(words_of, (r.PORT, r.EVENT, r.BOUND, r.TRANSFER))
+VISIT_WORDS, TIME_WORDS, SLOT_WORDS, OP_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT, r.MOVE_OP))

@@ -1,0 +1,301 @@
+"""The records in the memory of a run: the one definition of their fields, for Python and for compiled code.
+
+`memory` is one array, int64[word], that begins with a `STATE` record and goes on with tables of other records. One array
+is copied at once (a batch of runs starts each from a template) and is saved at once. Rows never move: Python enlarges the
+array at its end. So a record is named by its *place*, the index of its first word, and records point at each other by
+places. Records of tables that are only looked up by number (threads, counters, plans, tokens, routes, steps,
+reservations, ports of a step) point at each other by number. Results never depend on which free row is allocated.
+
+Three arrays stand beside it: the op table and the times of its rows, which the program owns, and the pool of queued flits, which
+grows while the loop runs. All fields are int64; numpy reads a table as `words.view(RECORD)["field"]`, compiled code through
+`layout.access`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+WORD = 8  # bytes
+NEVER = 1 << 62  # later than any time
+
+
+def record(*fields: str, words: int = 0) -> np.dtype:
+    """A record of int64 fields in this order, padded to a number of words. Errors: ValueError if a field is named twice."""
+    if len(set(fields)) < len(fields):
+        raise ValueError(f"a record names a field twice: {', '.join(fields)}")
+    size = max(words, len(fields)) * WORD
+    offsets = [WORD * at for at in range(len(fields))]
+    layout = {"names": fields, "formats": [np.int64] * len(fields), "offsets": offsets, "itemsize": size}
+    return np.dtype(layout, align=True)
+
+
+def words_of(kind: np.dtype) -> int:
+    """How many words a record takes."""
+    return kind.itemsize // WORD
+
+
+def word_of(kind: np.dtype, field: str) -> int:
+    """The word of a record in which a field is."""
+    fields: dict[str, tuple[np.dtype, int]] = kind.fields  # type: ignore[assignment]
+    return fields[field][1] // WORD
+
+
+STATE = record(
+    # Progress.
+    "now_fs",  # time of the last event
+    "now_key",  # greatest key of the events of that time
+    "events",
+    "latest_fs",  # completion of the latest transfer that nobody waits for
+    "resume",  # thread to go on with before the next event, or NONE
+    "asking",  # thread that returned ASKED
+    # Pools.
+    "heap_n",
+    "heap_size",
+    "bound_n",
+    "job_free",  # first of a chain of free jobs, or NONE
+    "job_free_n",
+    "transfer_free",
+    "transfer_free_n",
+    "in_flight",  # transfers that are not free
+    "slot_n",  # slots of the pool of flits ever handed out
+    "slot_size",  # slots of the pool
+    "block_free",  # first of a chain of free blocks of the pool, or NONE
+    # Settings.
+    "hybrid",  # 1: uncontended transfers are done in closed form
+    "flit_bytes",
+    "max_steps",  # of any route
+    "transfer_words",  # words of a transfer with its hops and sources; smaller rows are not used again
+    "margin",  # free rows a pool must have before an event or op is begun
+    "thread_n",
+    "route_n",
+    "window_fs",  # how far one network pass may go
+    "slack_fs",  # how far beyond the horizon a station may serve what arrived before it
+    "ahead_fs",  # the most that any station may look ahead
+    "pending_row",  # MOVE and PIPE rows from this one on may take routes that are not laid; NEVER: none does
+    # A network pass, which may be interrupted, and why it was: see `station.serve_station`.
+    "limit_fs",  # nothing lands or enters the network before
+    "pass_fs",  # horizon of a pass under way, or NONE
+    "at_word",
+    "at_bit",
+    "landed_n",
+    "stop_transfer",
+    "stop_step",
+    "stop_port",
+    "stop_entry",
+    "stop_fs",
+    # Places of tables.
+    "heap",
+    "bounds",
+    "landed",
+    "terms",
+    "threads",
+    "counters",
+    "servers",
+    "plans",
+    "tokens",
+    "durations",
+    "stations",
+    "steps",
+    "routes",
+    "reservations",
+    "ports",
+    "visits",
+    "pending",  # a bit for every station with flits, by rank, 64 a word
+    "words",  # how many words of such bits
+    "word_fs",  # when the next service of each word is due, or before
+    "group_fs",  # the same of every 64 words, so that a large machine is searched as fast as a small one
+    # What was speculated, and what of it was rolled back.
+    "closed_n",  # transfers done in closed form
+    "reopened_n",  # of these, those that another transfer turned into flits
+    "reserved_n",  # reservations taken
+    "revoked_n",
+    "batched_n",  # transfers done in a batch behind another
+    "split_n",  # of these, those taken back
+    "chained_n",  # tokens that entered a server chain
+    "broken_n",  # chains broken
+    "requeued_n",  # tokens that a broken chain returned to their servers
+    words=96,
+)
+
+GROUP_SHIFT = 6
+
+EVENT = record("fs", "key", "index", "data")
+BOUND = record("fs", "transfer")  # the transfer does not land before
+
+THREAD = record("cursor", "end", "sequence", "next")  # next: waiter on the same counter, or NONE
+COUNTER = record("value", "waiter")  # waiter: first waiting thread, or NONE
+SERVER = record(
+    "slots",
+    "used",
+    "first",  # queue of jobs, or NONE
+    "last",
+    "busy_fs",  # time its slots were taken, summed
+    "chain",  # number of the plan in whose chain it is, or NONE
+    "ready_fs",  # when the last token of that chain has left it
+    words=8,
+)
+PLAN = record(
+    "first",  # token
+    "end",
+    "left",  # tokens not finished
+    "row",  # of the op that started it
+    "chain_row",  # the row from which on the token was in the chain that formed it: whose servers it is
+    "chain_rows",  # of a token in the chain; 0: there is none
+    "chain_first",  # the job furthest on, or NONE; jobs before that are complete
+    "chain_last",  # the job that entered last
+    "transfer",  # that has gone on from token to token, or NONE
+    words=12,
+)
+TOKEN = record("start", "end")  # rows of the op table
+DURATION = record("fs")
+JOB = record(
+    "row",  # of the op table, being done
+    "end",  # of its rows: row + 1, or the end of the token's stages
+    "owner",  # thread << SEQ_BITS | sequence number
+    "plan",  # or NONE
+    "token",  # next token of a plan still queued whole; IN_CHAIN, AWAITED; or NONE
+    "next",  # in a server's queue, in a chain, or in the chain of free jobs
+    "stamp",  # a completion with another stamp is stale
+    words=8,
+)
+JOB_SHIFT = 44  # a job is named in an event as stamp << JOB_SHIFT | place
+JOB_STAMPS = (1 << 19) - 1
+IN_CHAIN, AWAITED = -2, -3  # all times of the token in the chain are known; its leaving the chain is an event or not
+CHAIN_MOST = 8  # rows of a token in a chain
+
+# A transfer is followed by its hops (one a step), then by its sources (one a stripe).
+TRANSFER = record(
+    "first_step",  # of its route
+    "flits",
+    "owner",  # its job's owner: decides ties
+    "stripe",
+    "arrived",  # flits at the destination, or at the store-and-forward node before it
+    "latest_fs",  # when the latest of them arrived
+    "tail_step",  # step before which the last flit stands
+    "tail_fs",  # when it arrived there, or arrives
+    "job",
+    "route",
+    "last_bytes",  # size of the last flit
+    "closed",  # 0, or done in closed form unless another transfer comes: COUNTED or NOTED
+    "stamp",  # events of a transfer with another stamp are stale
+    "start_fs",  # all flits at the first station
+    "base",  # step at which all flits last stood together; NONE once landed
+    "next",  # in the chain of free transfers
+    "end_step",  # first step after its route
+    "claims",  # 1: its stations count it as a user
+    "size",  # words of this row, with hops and sources
+    "sources",  # place of its sources
+    "batched",  # rows before this one that it has done as a batch
+    "batch_row",  # the first of them, or this one
+    words=24,
+)
+TRANSFER_ALIGN = 8  # transfers stand at multiples of this
+COUNTED, NOTED = 1, 2  # its traces are in its reservation, or at the stations
+
+# What a flit finds at a station of its transfer's route: all that is needed to pass it on, in one half of a cache line.
+HOP = record(
+    "next",  # place of the port that is entered next, of stripe 0, and flags
+    "owner",  # of the transfer
+    "transfer",
+    "gate_fs",  # earliest arrival here, set by the first flit; or NONE
+)
+GATED = 1  # flag: there is a node with an overhead before the next station
+STRIPED = 2  # flag: this station or the next is one of a striped memory's
+ENDS = 4  # flag: after this station comes the destination, or a store-and-forward node
+FLAGS = 7
+
+SOURCE = record(
+    "fs",  # since when the flits not yet served stand before the station
+    "entry",  # the next of them, packed
+    "next",  # source at the same station, by (time, owner)
+    words=4,
+)
+
+# What every visit needs is in the first cache line; when a visit is due stands in `VISIT`.
+STATION = record(
+    "full_fs",  # service of a full flit
+    "propagation_fs",
+    "port",  # place of the first port
+    "port_end",
+    "free_fs",  # end of the service under way
+    "source",  # place of the first source, or NONE
+    "busy_fs",
+    "flits",
+    "quantum",  # a partial flit is served as if rounded up to this many bytes
+    "turn_fs",  # turnaround: extra when the direction differs from the flit before
+    "direction",  # of the last flit, or NONE
+    "source_last",
+    "rank",  # place in the visit order
+    "users",  # transfers whose route it is on
+    "reserved",  # number of the route that has it reserved, or NONE
+    "served_fs",  # when the flit served last arrived; kept in checked runs alone
+    words=16,
+)
+
+# By rank: what has to be known of a station before it is visited.
+VISIT = record(
+    "station",  # place
+    "head_fs",  # when its next service is due, or before; NEVER without flits
+    "ahead_fs",  # how far beyond the horizon of a pass all that will come is known
+    "turn_fs",  # the station's
+)
+
+STEP = record(
+    "station",  # place; of a striped step that of its first station
+    "stripes",  # flit f takes the station of stripe (stripe + f) mod stripes
+    "overhead_fs",  # paid once per transfer, by the first flit to reach the node before this station
+    "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message
+    "port",  # number of the port entered, of stripe 0; NONE for first and store-and-forward steps and at the end
+    "ports_per_stripe",  # ports to go on per stripe of this step
+    "ports_per_stripe_before",  # ports to go on per stripe of the step before
+    words=8,
+)
+ROUTE = record("start", "end", "lead_fs", "tail_fs", "propagation_fs", "direction")
+
+# By route, see `simulate.reservations`.
+RESERVATION = record(
+    "held",  # 1: only transfers of this route have passed its stations since it was taken, one at a time
+    "transfer",  # the latest of them, until it is freed; or NONE
+    "flits",  # a size of transfers, by flits and bytes of the last; or NONE
+    "last_bytes",
+    "lands_fs",  # how long after its start one of that size lands
+    "passed",  # flits that have passed all steps and are not yet counted at the stations
+    "ahead",  # tokens that a transfer may go on to; twice as many each time that goes well
+    words=8,
+)
+TOKENS_MOST = 64
+
+# The first flit of a port's queue stands in the port, the others in blocks of the pool.
+PORT = record(
+    "fs",  # arrival of the first flit, or NEVER: there is none
+    "entry",  # the first flit, packed
+    "owner",  # of the first flit's transfer
+    "head",  # slot of the second flit
+    "tail",  # slot after that of the last flit; the same as the head if there is no second
+    "rank",  # of the station that is entered
+    words=8,  # ports stand at multiples of this, because flags go into their places
+)
+
+# The pool of queued flits. A block is allocated when a flit needs it and freed when its last flit leaves, so that few are
+# in use and those are in the cache: rings that grew cost more in page faults than all else together.
+SLOT = record("fs", "entry")
+BLOCK_HEAD = record("before", "after")  # first row of a block: the blocks before and after it in its queue
+BLOCK = 32  # slots
+
+# A queued flit is packed as hop / words of a hop << FLIT_SHIFT | how many flits of its transfer come after it.
+FLIT_SHIFT = 25
+FLITS_MOST = 1 << FLIT_SHIFT  # of one transfer
+FLIT_MASK = FLITS_MOST - 1
+
+TIME = record("issue_fs", "start_fs", "end_fs")  # of a row of the op table; NONE: not yet
+
+# Rows of the op table.
+OP_WORDS = 8
+OP = record("code", words=OP_WORDS)
+DELAY_OP = record("code", "duration", words=OP_WORDS)
+EXEC_OP = record("code", "server", "duration", "counter", words=OP_WORDS)
+MOVE_OP = record("code", "route", "nbytes", "stripe", "done", "hold", "arrive", "lead", words=OP_WORDS)
+UNTIL_OP = record("code", "time_fs", words=OP_WORDS)
+ADD_OP = record("code", "counter", "amount", words=OP_WORDS)
+WAIT_OP = record("code", "counter", "compare", "value", "take", words=OP_WORDS)
+PIPE_OP = record("code", "plan", "counter", words=OP_WORDS)

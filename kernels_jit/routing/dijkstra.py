@@ -1,0 +1,149 @@
+"""Shortest ways from one node to all, over CSR rows or over a dense matrix, with the same answer.
+
+The answer is defined without an order of visits: the distances are unique, and the last edge of the way to a node is the
+one with the lowest id among those whose source is as near as it can be. Weights are above zero, so these edges form a tree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.jit import jit
+
+FAR = 2**62  # the distance of what cannot be reached, and the weight of no edge
+
+
+@jit
+def sparse_distances(start, neighbour, weight, source, target):
+    """int64[node] distances over CSR rows: start int64[node + 1], neighbour int64[m], weight int64[m] > 0.
+
+    With a target, only those up to the target's are final; -1 stands for none.
+    """
+    nodes = len(start) - 1
+    distance = np.full(nodes, FAR, np.int64)
+    # A binary heap of (distance, node); a node may stand in it once for each edge that reaches it.
+    heap_distance = np.empty(len(neighbour) + 1, np.int64)
+    heap_node = np.empty(len(neighbour) + 1, np.int64)
+    distance[source] = 0
+    heap_distance[0], heap_node[0], size = 0, source, 1
+    while size > 0:
+        near, node = heap_distance[0], heap_node[0]
+        size -= 1
+        _sift_down(heap_distance, heap_node, size, heap_distance[size], heap_node[size])
+        if node == target:
+            break
+        if near > distance[node]:
+            continue
+        for i in range(start[node], start[node + 1]):
+            to, reached = neighbour[i], near + weight[i]
+            if reached < distance[to]:
+                distance[to] = reached
+                _sift_up(heap_distance, heap_node, size, reached, to)
+                size += 1
+    return distance
+
+
+@jit
+def _sift_up(heap_distance, heap_node, at, distance, node):
+    while at > 0:
+        parent = (at - 1) >> 1
+        if heap_distance[parent] <= distance:
+            break
+        heap_distance[at], heap_node[at] = heap_distance[parent], heap_node[parent]
+        at = parent
+    heap_distance[at], heap_node[at] = distance, node
+
+
+@jit
+def _sift_down(heap_distance, heap_node, size, distance, node):
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap_distance[child + 1] < heap_distance[child]:
+            child += 1
+        if heap_distance[child] >= distance:
+            break
+        heap_distance[at], heap_node[at] = heap_distance[child], heap_node[child]
+        at = child
+    heap_distance[at], heap_node[at] = distance, node
+
+
+@jit
+def dense_distances(weights, source):
+    """int64[node] distances over a dense matrix int64[node, node] whose entries without an edge are FAR."""
+    nodes = len(weights)
+    distance = np.full(nodes, FAR, np.int64)
+    settled = np.zeros(nodes, np.bool_)
+    distance[source] = 0
+    for _ in range(nodes):
+        node, near = -1, FAR
+        for candidate in range(nodes):
+            if not settled[candidate] and distance[candidate] < near:
+                node, near = candidate, distance[candidate]
+        if node < 0:
+            break
+        settled[node] = True
+        for to in range(nodes):
+            if weights[node, to] < FAR and near + weights[node, to] < distance[to]:
+                distance[to] = near + weights[node, to]
+    return distance
+
+
+@jit
+def tree(distance, edge, edge_src, edge_dst, edge_weight):
+    """int64[node] the last edge of the way to each node, -1 for the source and what cannot be reached.
+
+    `edge` int64[m] are the ids that may be used, ascending; the other arrays are over all edges.
+    """
+    last = np.full(len(distance), -1, np.int64)
+    for e in edge:
+        src, dst = edge_src[e], edge_dst[e]
+        if last[dst] < 0 and distance[src] < FAR and distance[src] + edge_weight[e] == distance[dst]:
+            last[dst] = e
+    return last
+
+
+@jit
+def walk(last, edge_src, source, target):
+    """int64[hop] the edges of the way from source to target along a tree, in order.
+
+    If the target is not in the tree, the way is just -1.
+    """
+    hops, node = 0, target
+    while node != source:
+        if last[node] < 0:
+            return np.full(1, -1, np.int64)
+        node = edge_src[last[node]]
+        hops += 1
+    way, node = np.empty(hops, np.int64), target
+    while hops > 0:
+        hops -= 1
+        way[hops] = last[node]
+        node = edge_src[last[node]]
+    return way
+
+
+@jit
+def trace(distance, start, neighbour, edge, edge_weight, source, target):
+    """int64[hop] the edges of the way from source to target, in order, where there are distances but no tree.
+
+    The rows are of a graph whose links have two directions with the ids 2 i and 2 i + 1. If the target cannot be reached,
+    the way is just -1.
+    """
+    if distance[target] == FAR:
+        return np.full(1, -1, np.int64)
+    way, hops, node = np.empty(16, np.int64), 0, target
+    while node != source:
+        last, before = -1, -1
+        for i in range(start[node], start[node + 1]):
+            e = edge[i] ^ 1
+            if distance[neighbour[i]] + edge_weight[e] == distance[node] and (last < 0 or e < last):
+                last, before = e, neighbour[i]
+        if hops == len(way):
+            way = np.concatenate((way, np.empty(hops, np.int64)))
+        way[hops] = last
+        hops += 1
+        node = before
+    return way[:hops][::-1].copy()

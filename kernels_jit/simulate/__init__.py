@@ -1,0 +1,1 @@
+"""The event loop: threads, servers, transfers and the network."""

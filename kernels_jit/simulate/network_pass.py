@@ -1,0 +1,226 @@
+"""The network: stations served in an order in which whatever feeds a station comes before it.
+
+No event queue. A pass visits every station that has flits, once, in channel order (by rank), and begins every service
+that is due before a horizon: when its turn comes, everything upstream has been served, so its queues hold all there is,
+and it only merges them by (arrival, owner, flit). What has arrived before the horizon may be served well beyond it
+(`slack_fs`): then a transfer that stands in a long queue is known to land long before it does, and passes are few; but not
+without end, or a long message would fill the queues instead of waiting at its source. And what arrives after the horizon may
+be served where no route begins, as far as all that will come is known (`ahead_fs` of a visit).
+
+How far a pass may go: nothing may be injected before the horizon. Injections follow from landings, and no transfer lands
+before its bound; the smallest bound is the horizon. A transfer that has not landed by its bound gets a new one from what is
+left of it. If some edge goes against the order (the graph of channels has cycles), a pass also ends before the soonest
+flit could have used such an edge (`window_fs`). docs/engine.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import CHECKED, inner
+from kernels_jit.compile.prefetch import prefetch
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import (
+    HOP_WORDS,
+    SLOT_WORDS,
+    port_at,
+    source_at,
+    state_at,
+    station_at,
+    step_at,
+    transfer_at,
+    visit_at,
+)
+from kernels_jit.layout.records import FLIT_MASK, FLIT_SHIFT, GROUP_SHIFT, NEVER
+from kernels_jit.simulate.closed_form import landing_bound, service_fs
+from kernels_jit.simulate.injection import is_awaited
+from kernels_jit.simulate.port_queues import inject, note_arrival, put
+from kernels_jit.simulate.station import FULL, SERVED_ALL, serve_station
+from kernels_jit.simulate.transfers import deliver
+
+_NONE = codes.NONE
+STOPPED = 3  # why `serve_until` came back, if it is none of the reasons of `serve_station`
+
+
+@inner
+def next_service_fs(m, before):
+    """When the next service is due, if that is before a time; else any time that is not before it."""
+    state, best = state_at(m, 0), NEVER
+    for group in range((state.words - 1 >> GROUP_SHIFT) + 1):
+        if m[state.group_fs + group] < min(best, before):
+            low = NEVER
+            for word in range(group << GROUP_SHIFT, min(state.words, group + 1 << GROUP_SHIFT)):
+                at = state.word_fs + word
+                if m[at] < min(best, before):
+                    m[at] = _next_of_word(m, word)
+                    best = min(best, m[at])
+                low = min(low, m[at])
+            m[state.group_fs + group] = low
+    return best
+
+
+@inner
+def _next_of_word(m, word):
+    """When the next service is due at the stations of a word of `pending`, or NEVER."""
+    best, todo = NEVER, m[state_at(m, 0).pending + word]
+    while todo != 0:
+        best = min(best, visit_at(m, word * 64 + lowest_bit(todo)).head_fs)
+        todo &= todo - 1
+    return best
+
+
+@inner
+def serve_until(m, op, times, horizon, pool, stop):
+    """Begin every service due before the horizon, or until `stop` events are done, or the pool is full.
+
+    Returns SERVED_ALL, STOPPED or FULL. Called again after FULL, when there is room, it goes on where it was.
+    """
+    state = state_at(m, 0)
+    state.limit_fs = horizon
+    while True:
+        if state.pass_fs == _NONE:
+            begin = next_service_fs(m, horizon)
+            if begin >= horizon:
+                return SERVED_ALL
+            if state.events >= stop:
+                return STOPPED
+            state.pass_fs = min(horizon, begin + state.window_fs)
+            state.at_word, state.at_bit, state.landed_n = 0, 0, 0
+        if not network_pass(m, op, times, state.pass_fs, pool):
+            return FULL
+        state.pass_fs = _NONE
+
+
+@inner
+def network_pass(m, op, times, horizon, pool):
+    """Visit the stations once, in order; each begins all services due before the horizon. Returns whether that is done."""
+    state = state_at(m, 0)
+    while True:
+        why = visit_stations(m, pool, horizon)
+        if why == FULL:
+            return False
+        if why == SERVED_ALL:
+            break
+        transfer, step = transfer_at(m, state.stop_transfer), state.stop_step
+        inject(m, transfer, step, transfer.latest_fs + step_at(m, step).overhead_fs)
+    for k in range(state.landed_n):
+        place = m[state.landed + k]
+        transfer = transfer_at(m, place)
+        if CHECKED:
+            early = transfer.latest_fs < state.limit_fs and is_awaited(m, op, transfer.job)
+            assert not early, "a transfer lands before its bound"
+        deliver(m, op, times, place, transfer.latest_fs)
+    return True
+
+
+@inner
+def put_stopped(m, pool):
+    """Put the flit that found the pool full where it was to go."""
+    state = state_at(m, 0)
+    port = port_at(m, state.stop_port)
+    if put(m, pool, port, state.stop_entry, state.stop_fs):
+        note_arrival(m, port.rank, state.stop_fs)
+
+
+@inner
+def visit_stations(m, pool, horizon):
+    """Visit the stations in order, from where the last visit was interrupted. Returns as `serve_station` does."""
+    state = state_at(m, 0)
+    pending, word_fs, group_fs = state.pending, state.word_fs, state.group_fs
+    latest = horizon + state.ahead_fs
+    skip, word, words = state.at_bit, state.at_word - 1, state.words
+    while word + 1 < words:
+        word += 1
+        if m[group_fs + (word >> GROUP_SHIFT)] >= latest:
+            word |= (1 << GROUP_SHIFT) - 1
+            skip = 0
+            continue
+        if m[word_fs + word] >= latest:
+            skip = 0
+            continue
+        todo = m[pending + word] & np.int64(-1) << skip
+        skip = 0
+        while todo != 0:
+            bit = lowest_bit(todo)
+            visit = visit_at(m, word * 64 + bit)
+            if visit.head_fs >= horizon + visit.ahead_fs:
+                todo &= todo - 1
+                continue
+            prefetch_next_visits(m, pool, word * 64, todo & todo - 1)
+            why = serve_station(m, pool, visit, horizon)
+            if why != SERVED_ALL:
+                state.at_word, state.at_bit = word, bit
+                return why
+            if visit.head_fs == NEVER:
+                m[pending + word] &= ~(np.int64(1) << bit)
+            todo = m[pending + word] & np.int64(-2) << bit
+    return SERVED_ALL
+
+
+@inner
+def prefetch_next_visits(m, pool, rank, todo):
+    """Hint at what the next visits will read: of the next the flits, of the one after that the queues, then the station.
+
+    Arguments: the rank with which a word begins, and a bit for each visit of it that is to come. What leads to a row has
+    been hinted at one visit earlier, so that nothing here waits for memory.
+    """
+    if todo == 0:
+        return
+    station = station_at(m, visit_at(m, rank + lowest_bit(todo)).station)
+    if station.source != _NONE:
+        prefetch(m, (source_at(m, station.source).entry >> FLIT_SHIFT) * HOP_WORDS)
+    else:
+        port = port_at(m, station.port)
+        prefetch(m, (port.entry >> FLIT_SHIFT) * HOP_WORDS)
+        prefetch(pool, port.head * SLOT_WORDS)
+    todo &= todo - 1
+    if todo == 0:
+        return
+    station = station_at(m, visit_at(m, rank + lowest_bit(todo)).station)
+    if station.source != _NONE:
+        prefetch(m, station.source)
+    prefetch(m, station.port)
+    todo &= todo - 1
+    if todo != 0:
+        prefetch(m, visit_at(m, rank + lowest_bit(todo)).station)
+
+
+@inner
+def next_bound(m, place, horizon):
+    """A time before which a transfer does not land, all services due before the horizon having begun.
+
+    Two things hold it up: what has not been gathered must pass the station before, one flit at a time, and the last flit
+    must pass every station from where it stands. The rest of the way is that of a transfer that begins there.
+    """
+    transfer = transfer_at(m, place)
+    end, flits, last_bytes = transfer.end_step, transfer.flits, transfer.last_bytes
+    together = transfer.base + 1
+    while together < end and step_at(m, together).store_and_forward == 0:
+        together += 1
+    gathered = transfer.latest_fs
+    left = flits - transfer.arrived
+    if left > 0:
+        before = step_at(m, together - 1)
+        station = station_at(m, before.station)
+        rounds = (left + before.stripes - 1) // before.stripes
+        gathered = max(gathered, horizon + (rounds - 1) * station.full_fs + service_fs(m, station, last_bytes))
+    if transfer.tail_step < together:
+        gathered = max(gathered, _tail_bound(m, transfer, together, horizon))
+    if together == end:
+        return gathered
+    released = gathered + step_at(m, together).overhead_fs
+    return max(landing_bound(m, together, end, flits, last_bytes, transfer.stripe, released), released)
+
+
+@inner
+def _tail_bound(m, transfer, together, horizon):
+    """A time before which the last flit of a transfer does not come to a step before which its flits are gathered."""
+    tail = max(transfer.tail_fs, horizon)
+    if transfer.tail_step == transfer.base and step_at(m, transfer.base).stripes == 1:
+        before = source_at(m, transfer.sources).entry & FLIT_MASK  # flits that its source still serves before it
+        tail += before * station_at(m, step_at(m, transfer.base).station).full_fs
+    for number in range(transfer.tail_step, together):
+        station = station_at(m, step_at(m, number).station)
+        tail += service_fs(m, station, transfer.last_bytes) + station.propagation_fs
+    return tail

@@ -1,0 +1,47 @@
+"""What must be known of the new rows of an op table: whether their operands are in range, which routes they use.
+
+Compiled, because a live kernel brings a few rows at a time, a million times, and a dozen numpy calls for each would cost
+more than running them.
+"""
+
+from __future__ import annotations
+
+from kernels_jit.compile.jit import jit
+from kernels_jit.layout import codes
+
+
+@jit
+def find_illegal(op, first, legal):
+    """The first wrong cell from row `first` on, as (row, column), or (NONE, NONE); column 0 is an unknown opcode.
+
+    Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH, 2] least value and end of the range of each operand.
+    """
+    for row in range(first, len(op)):
+        kind = op[row, 0]
+        if kind < 0 or kind >= len(legal):
+            return row, 0
+        for column in range(1, op.shape[1]):
+            if not legal[kind, column, 0] <= op[row, column] < legal[kind, column, 1]:
+                return row, column
+    return codes.NONE, codes.NONE
+
+
+@jit
+def note_rows(op, first, flit_bytes, least, laid):
+    """Take the MOVEs from row `first` on into `least`, int64[route] the smallest flit that takes each route.
+
+    Returns whether the network must be laid anew, for a route not among the first `laid` or a smaller flit than any, and
+    whether one of the rows asks for more.
+    """
+    changed, asks = False, False
+    for row in range(first, len(op)):
+        kind = op[row, 0]
+        asks |= kind == codes.ASK
+        if kind == codes.MOVE:
+            route, nbytes = op[row, 1], op[row, 2]
+            changed |= route >= laid
+            if nbytes > 0:
+                last = (nbytes - 1) % flit_bytes + 1
+                changed |= last < least[route]
+                least[route] = min(least[route], last)
+    return changed, asks

@@ -1,0 +1,27 @@
+"""Through which port the flits of a route enter each of its stations."""
+
+from __future__ import annotations
+
+from kernels_jit.compile.jit import jit
+
+
+@jit
+def set_ports(step, route_start, used, port_start, feeder):
+    """Write which port each step of the used routes enters: that of stripe 0, ports per own stripe, ports per stripe before.
+
+    Arguments: STEP[step] with stations by number, int64[route + 1] first steps, int64[] routes, int64[station + 1] first ports,
+    int64[port] the stations that feed them. First and store-and-forward steps enter none, and stay as they are.
+    """
+    for route in used:
+        for number in range(route_start[route] + 1, route_start[route + 1]):
+            at, before = step[number], step[number - 1]
+            if at.store_and_forward == 1:
+                continue
+            port = port_start[at.station]
+            while feeder[port] != before.station:
+                port += 1
+            at.port = port
+            if at.stripes > 1:
+                at.ports_per_stripe = port_start[at.station + 1] - port_start[at.station]
+            if before.stripes > 1:
+                at.ports_per_stripe_before = 1

@@ -1,0 +1,87 @@
+"""Threads: the rows between two waits, done at one instant."""
+
+from __future__ import annotations
+
+from kernels_jit.compile.jit import inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import (
+    add_at,
+    code_at,
+    counter_at,
+    delay_at,
+    duration_at,
+    state_at,
+    thread_at,
+    time_at,
+    until_at,
+    wait_at,
+)
+from kernels_jit.simulate.event_heap import schedule
+from kernels_jit.simulate.job_pool import new_job
+from kernels_jit.simulate.servers import add, is_met, request, start_plan
+
+
+@inner
+def pool_to_grow(m):
+    """The pool that may not last for one more event or op, as a status; IDLE if there is room in all."""
+    state = state_at(m, 0)
+    if state.heap_size - state.heap_n < state.margin + state.thread_n + 2 * state.in_flight:
+        return codes.GROW_HEAP
+    if state.job_free_n < state.margin:
+        return codes.GROW_JOBS
+    if state.transfer_free_n < state.margin:
+        return codes.GROW_TRANSFERS
+    return codes.IDLE
+
+
+@inner
+def run_thread(m, op, times, number, now):
+    """Do a thread's rows until it waits, asks or ends. Returns IDLE, ASKED, or what has to grow before it goes on."""
+    thread, state = thread_at(m, number), state_at(m, 0)
+    while thread.cursor < thread.end:
+        status = pool_to_grow(m)
+        if status != codes.IDLE:
+            state.resume = number
+            return status
+        row = thread.cursor
+        code, time = code_at(op, row).code, time_at(times, row)
+        if code == codes.WAIT:
+            if time.issue_fs == codes.NONE:
+                time.issue_fs, time.start_fs = now, now
+            wait = wait_at(op, row)
+            counter = counter_at(m, wait.counter)
+            if not is_met(m, op, row):
+                thread.next = counter.waiter
+                counter.waiter = number
+                return codes.IDLE
+            counter.value -= wait.take
+            time.end_fs = now
+            thread.cursor = row + 1
+            continue
+        if row >= state.pending_row and (code == codes.MOVE or code == codes.PIPE):
+            state.resume = number
+            return codes.LAY
+        thread.cursor = row + 1
+        owner = (number << codes.SEQ_BITS) | thread.sequence
+        if code == codes.EXEC or code == codes.MOVE:
+            thread.sequence += 1
+            request(m, op, times, new_job(m, row, row + 1, owner, codes.NONE), now)
+            continue
+        if code == codes.PIPE:
+            thread.sequence += start_plan(m, op, times, row, owner, now)
+            continue
+        time.issue_fs, time.start_fs, time.end_fs = now, now, now
+        if code == codes.DELAY or code == codes.UNTIL:
+            end_fs = now + duration_at(m, delay_at(op, row).duration).fs if code == codes.DELAY else until_at(op, row).time_fs
+            if end_fs > now:
+                time.end_fs = end_fs
+                schedule(m, end_fs, (codes.WAKE << codes.KIND_SHIFT) | number, 0, number)
+                return codes.IDLE
+        elif code == codes.ADD:
+            addition = add_at(op, row)
+            add(m, op, addition.counter, addition.amount, now)
+        elif code == codes.ASK:
+            state.asking = number
+            state.resume = number
+            return codes.ASKED
+    return codes.IDLE

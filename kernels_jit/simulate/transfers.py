@@ -1,0 +1,92 @@
+"""Transfers: start, delivery, what follows. What happens between, flit by flit, is the network's.
+
+A transfer is free, or closed (done in closed form), or open (its flits are in the network), or delivered (events follow):
+
+    free ── start_transfer ──► closed ── deliver ──► delivered ── free_transfer ──► free
+                 │                ▲ │ revoke_reservation: the same, as flits        ▲
+                 │   split_batch ─┘ ▼                                               │
+                 └──────────────► open ── deliver ──► delivered ────────────────────┘
+"""
+
+from __future__ import annotations
+
+from kernels_jit.compile.jit import inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
+from kernels_jit.layout.records import COUNTED
+from kernels_jit.simulate.event_heap import schedule
+from kernels_jit.simulate.injection import enter, is_awaited
+from kernels_jit.simulate.job_pool import free_job
+from kernels_jit.simulate.reservations import finish_in_closed_form, release_stations, try_reserve
+from kernels_jit.simulate.transfer_batches import batch_following_reads, start_fs_of
+
+_NONE = codes.NONE
+
+
+@inner
+def start_transfer(m, op, times, job_place, now):
+    """Begin the transfer of a job's MOVE row: its flits enter the network, or a bare header is on its way."""
+    state, job = state_at(m, 0), job_at(m, job_place)
+    move = move_at(op, job.row)
+    route = route_at(m, move.route)
+    place = state.transfer_free
+    transfer = transfer_at(m, place)
+    state.transfer_free = transfer.next
+    state.transfer_free_n -= 1
+    state.in_flight += 1
+    transfer.job, transfer.owner = job_place, job.owner
+    transfer.route, transfer.stripe = move.route, move.stripe
+    transfer.first_step, transfer.end_step = route.start, route.end
+    transfer.stamp += 1
+    transfer.closed, transfer.flits, transfer.claims, transfer.batched = 0, 0, 0, 0
+    if move.nbytes == 0:
+        start = now + duration_at(m, move.lead).fs + route.lead_fs
+        deliver(m, op, times, place, start + route.propagation_fs)
+        return
+    flits = (move.nbytes + state.flit_bytes - 1) // state.flit_bytes
+    transfer.flits = flits
+    transfer.last_bytes = move.nbytes - (flits - 1) * state.flit_bytes
+    transfer.start_fs = start_fs_of(m, op, job.row, now)
+    if state.hybrid == 1 and try_reserve(m, op, times, place):
+        transfer.latest_fs = finish_in_closed_form(m, transfer)
+        if transfer.closed == COUNTED:
+            batch_following_reads(m, op, times, place)
+        deliver(m, op, times, place, transfer.latest_fs)
+    else:
+        enter(m, op, place)
+
+
+@inner
+def deliver(m, op, times, place, fs):
+    """All bytes of a transfer will be at the destination at `fs`: schedule the events that follow.
+
+    A transfer from whose completion nothing follows, and which was not done in closed form, is simply over.
+    """
+    transfer, state = transfer_at(m, place), state_at(m, 0)
+    row = job_at(m, transfer.job).row
+    transfer.base = _NONE
+    done_fs = fs + route_at(m, transfer.route).tail_fs
+    if move_at(op, row).arrive != _NONE:
+        schedule(m, fs, (codes.DELIVER << codes.KIND_SHIFT) | transfer.owner, transfer.stamp, place)
+    if transfer.closed == 0 and not is_awaited(m, op, transfer.job):
+        time_at(times, row).end_fs = done_fs
+        state.latest_fs = max(state.latest_fs, done_fs)
+        state.events += 1
+        free_job(m, transfer.job)
+        free_transfer(m, place)
+        return
+    schedule(m, done_fs, (codes.DONE << codes.KIND_SHIFT) | transfer.owner, transfer.stamp, place)
+
+
+@inner
+def free_transfer(m, place):
+    """Return a transfer and its claims on stations. Returns the place of its job."""
+    transfer, state = transfer_at(m, place), state_at(m, 0)
+    release_stations(m, place)
+    transfer.batched = 0
+    state.in_flight -= 1
+    if transfer.size == state.transfer_words:
+        transfer.next = state.transfer_free
+        state.transfer_free = place
+        state.transfer_free_n += 1
+    return transfer.job
