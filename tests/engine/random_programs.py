@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernbench.program.program import Program, Thread
+from kernbench.program.program import ZERO, Program, Thread
 from tests.engine import random_traffic
 from tests.engine.bare import BareMachine
 
@@ -21,7 +21,15 @@ LONGEST = 10**14  # a few hundred of these are still within the clock
 LINKS, CHANNELS, SERVERS = 6, 4, 4
 SIZES = (0, 1, 63, 64, 65, 200, 256, 512, 640)  # around multiples of 64
 OPS = ("delay", "exec", "move", "move", "move", "until", "add", "wait", "pipe", "mark")
-RATES = ((1, 2, 3, 10), (10,), (1, 10, 100, 1000), (20, 50, 100), (250, 500, 1000, 4000))  # of one machine's links
+RATES = (
+    (1, 2, 3, 10),
+    (10,),
+    (1, 10, 100, 1000),
+    (20, 50, 100),
+    (50, 100),
+    (50, 100),
+    (500, 1000, 4000),
+)  # of one machine's links
 
 Row = tuple[int, ...]
 Step = tuple[int, int, int, int]  # station, stripes, overhead_fs, whole
@@ -49,19 +57,22 @@ def draw_machine(random: Random) -> BareMachine:
     memory = (LINKS, CHANNELS, draw_time(random), 0)
     for _ in range(random.randint(1, 6)):
         links = random.sample(range(LINKS), random.randint(1, LINKS))
-        add_route(machine, random, random.choice(("read", "write", "message")), links, nodes, memory)
+        add_route(machine, random.choice(("read", "write", "message")), links, nodes, memory, draw_time(random))
     return machine
 
 
 def add_route(
-    machine: BareMachine, random: Random, kind: str, links: list[int], nodes: list[tuple[int, int]], memory: Step | None
+    machine: BareMachine, kind: str, links: list[int], nodes: list[tuple[int, int]], memory: Step | None, more_fs: int
 ) -> int:
-    """A route over links. `nodes` are overhead_fs and whole of what lies before each link; ends of a route pay neither."""
+    """A route over links, and what its round trip adds to it.
+
+    `nodes` are overhead_fs and whole of what lies before each link; ends of a route pay neither.
+    """
     first, *later = links
     steps = [(first, 1, 0, 0), *((link, 1, *nodes[link]) for link in later)]
     if kind == "read":
-        return machine.route(kind, [memory, *steps], lead_fs=draw_time(random))
-    return machine.route(kind, steps + [memory] * (kind == "write"), tail_fs=draw_time(random))
+        return machine.route(kind, [memory, *steps], lead_fs=more_fs)
+    return machine.route(kind, steps + [memory] * (kind == "write"), tail_fs=more_fs)
 
 
 def draw_move(random: Random, program: Program, nbytes: int, hold: int) -> Row:
@@ -206,17 +217,19 @@ def partial(random: Random) -> Program:
     program = Program(draw_homes(random))
     shared = program.counter("shared")
     longest = random.choice((4,) * 30 + (40, 40, 400))  # flits of one transfer
-    for t in range(random.choice((1, 2, 2, 3, 3, 4, 5, 8))):
+    sizes = [draw_size(random, program.machine.flit_bytes, longest) for _ in range(random.choice((1, 2, 2, 5)))]
+    holds = random.choice(((NONE,), (NONE,), (NONE, *range(SERVERS))))
+    pauses = random.choice((0, 0, 0.2))
+    for t in range(random.choice((2, 2, 2, 3, 3, 4, 6))):
         thread, done = program.thread(f"t{t}"), program.counter(f"done{t}")
-        closed, flying = random.random() < 0.7, 0
-        for _ in range(random.randint(1, 10)):
-            if random.random() < 0.1:
-                thread.exec(random.randrange(SERVERS), draw_duration(random, program))
-            if random.random() < 0.2:
+        closed, flying = random.random() < 0.8, 0
+        for _ in range(random.randint(1, 8)):
+            if random.random() < pauses:
                 thread.delay(draw_duration(random, program))
-            hold = random.randrange(SERVERS) if random.random() < 0.2 else NONE
-            row = draw_move(random, program, draw_size(random, program.machine.flit_bytes, longest), hold)
-            add_move(thread, row if random.random() < 0.2 else (*row[:7], 0), done, random.choice((NONE, NONE, shared)))
+                thread.exec(random.randrange(SERVERS), draw_duration(random, program))
+            row = draw_move(random, program, random.choice(sizes), random.choice(holds))
+            lead = row[7] if random.random() < pauses else ZERO
+            add_move(thread, (*row[:7], lead), done, random.choice((NONE, NONE, shared)))
             flying += 1
             if closed or random.random() < 0.1:
                 thread.wait(done, flying, take=flying)
@@ -229,33 +242,63 @@ def partial(random: Random) -> Program:
 def draw_size(random: Random, flit_bytes: int, longest: int) -> int:
     """Some flits and a few bytes more or less, mostly not more than four flits."""
     flits = random.randint(0, longest if random.random() < 0.2 else 4)
-    return max(0, flits * flit_bytes + random.choice((-1, 0, 1, 1, 2, flit_bytes // 2, random.randrange(flit_bytes))))
+    return max(
+        0, flits * flit_bytes + random.choice((-1, 0, 1, 1, 1, 2, flit_bytes // 2, random.randrange(flit_bytes)))
+    )
 
 
 def draw_homes(random: Random) -> BareMachine:
     """Up to eight links of different rates, up to three memories of up to eight channels each."""
-    flit_bytes, links, rates = random.choice((64, 256)), random.randint(2, 8), random.choice(RATES)
-    wires, overheads = random.choice(((0,), (0, 3), TIMES)), random.choice(((0,), (0, 0, 10), TIMES))
+    flit_bytes, links, rates = random.choice((64, 256)), random.randint(2, 7), random.choice(RATES)
+    wires, overheads = random.choice(((0,), (0, 3), (0, 3), TIMES)), random.choice(((0,), (0,), (0, 0, 10), TIMES))
+    bursts = (1, flit_bytes // 4, flit_bytes // 2, flit_bytes, flit_bytes)
     stations = [
-        (random.choice(rates), random.choice((1,) * 8 + (flit_bytes // 4, flit_bytes)), 0, random.choice(wires))
+        (random.choice(rates), random.choice((1, 1, 1, random.choice(bursts))), 0, random.choice(wires))
         for _ in range(links)
     ]
     homes: list[Step] = []
     for _ in range(random.choice((1, 1, 2, 3))):
-        channels = random.choice((1, 2, 2, 3, 4, 4, 8))
-        burst = random.choice((1, flit_bytes // 4, flit_bytes // 2, flit_bytes, flit_bytes))
+        channels = random.choice((1, 2, 3, 4, 4, 8))
         homes.append((len(stations), channels, random.choice(overheads), 0))
-        stations += [(random.choice((*rates, 8, 10)), burst, random.choice((0, 0, 0, 7, 100)), 0)] * channels
+        stations += [(random.choice((*rates, 3, 10)), random.choice(bursts), random.choice((0, 0, 0, 7)), 0)] * channels
     machine = BareMachine(stations, links, [random.randint(1, 2) for _ in range(SERVERS)], flit_bytes)
     whole = random.choice((0, 0, 0.15))
     nodes = [(random.choice(overheads), int(random.random() < whole)) for _ in range(links)]
     kinds = random.choice((("read",), ("read",), ("read", "read", "write"), ("read", "write", "message"), ("write",)))
-    in_order = random.random() < 0.5  # then stations feed each other in no circle
-    for _ in range(random.randint(1, 8)):
-        way = random.sample(range(links), random.randint(1, min(5, links)))
-        way = sorted(way) if in_order else way
-        add_route(machine, random, random.choice(kinds), way, nodes, random.choice(homes))
+    draw_links = random.choice((any_links, links_in_order, links_to_one_end, links_in_line))(random, links)
+    for _ in range(random.randint(2, 6)):
+        more_fs = random.choice((0, 0, random.choice(wires)))
+        add_route(machine, random.choice(kinds), draw_links(), nodes, random.choice(homes), more_fs)
     return machine
+
+
+def links_in_line(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways that begin anywhere in a line and go on to its end."""
+    return lambda: list(range(random.randrange(links), links))
+
+
+def any_links(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways on which stations feed each other in circles."""
+    return lambda: random.sample(range(links), random.randint(1, min(5, links)))
+
+
+def links_in_order(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways on which stations feed each other in no circle."""
+    draw = any_links(random, links)
+    return lambda: sorted(draw())
+
+
+def links_to_one_end(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways that begin anywhere and, once they have met, go on together: as the shortest ways to a place do."""
+    onward = [random.randrange(max(0, link - random.choice((1, 1, 2))), link) for link in range(1, links)]
+
+    def draw() -> list[int]:
+        way = [random.randrange(links)]
+        while way[-1] > 0:
+            way.append(onward[way[-1] - 1])
+        return way
+
+    return draw
 
 
 # Meshes: nodes in rows and columns
@@ -298,7 +341,7 @@ class Mesh:
         kind = self.random.choice(("read", "write", "message")) if other in self.homes else "message"
         way = self.find_way(*((other, node) if kind == "read" else (node, other)))
         links = [self.wires[pair] for pair in pairwise(way)]
-        return add_route(self.machine, self.random, kind, links, self.charges, self.homes.get(other))
+        return add_route(self.machine, kind, links, self.charges, self.homes.get(other), self.random.choice((0, 0, 10)))
 
     def straight_way(self, src: int, dst: int) -> list[int]:
         """The nodes on the way along the row and then along the column; round a torus either way."""
