@@ -390,4 +390,4 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "mesh": mesh,
     **random_traffic.KINDS,
 }
-SMALL = tuple(kind for kind in KINDS if kind not in random_traffic.KINDS)
+SLOW = ("sip",)  # a hundred times as long as others
