@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,15 +22,26 @@ LONGEST = 10**14  # a few hundred of these are still within the clock
 LINKS, CHANNELS, SERVERS = 6, 4, 4
 SIZES = (0, 1, 63, 64, 65, 200, 256, 512, 640)  # around multiples of 64
 OPS = ("delay", "exec", "move", "move", "move", "until", "add", "wait", "pipe", "mark")
-RATES = (
-    (1, 2, 3, 10),
-    (10,),
-    (1, 10, 100, 1000),
-    (20, 50, 100),
-    (50, 100),
-    (50, 100),
-    (500, 1000, 4000),
-)  # of one machine's links
+
+
+class Figures(NamedTuple):
+    """Times that go together, in fs."""
+
+    rates: tuple[int, ...]  # of links, for a flit
+    channels: tuple[int, ...]  # of memories, for a flit
+    wires: tuple[int, ...]  # to the next node
+    overheads: tuple[int, ...]  # of nodes
+
+
+FIGURES = (
+    Figures((1, 2, 3, 10), (3, 8, 10), TIMES, TIMES),
+    Figures((1, 10, 100, 1000), (10, 100), (0, 1, 50), (0, 10, 1000)),
+    Figures((20, 50, 100), (3, 10), (0, 0, 3), (0, 5)),
+    Figures((50, 100), (3, 10), (0, 0, 0, 3), (0,)),
+    Figures((50, 100), (3, 50, 400), (0, 1, 3), (0, 0, 400)),
+    Figures((500, 1000), (4000,), (1, 7, 15), (0, 0, 4000)),
+)
+
 
 Row = tuple[int, ...]
 Step = tuple[int, int, int, int]  # station, stripes, overhead_fs, whole
@@ -217,12 +229,12 @@ def partial(random: Random) -> Program:
     program = Program(draw_homes(random))
     shared = program.counter("shared")
     longest = random.choice((4,) * 30 + (40, 40, 400))  # flits of one transfer
-    sizes = [draw_size(random, program.machine.flit_bytes, longest) for _ in range(random.choice((1, 2, 2, 5)))]
+    sizes = [draw_size(random, program.machine.flit_bytes, longest) for _ in range(random.choice((1, 2, 3, 3, 6)))]
     holds = random.choice(((NONE,), (NONE,), (NONE, *range(SERVERS))))
     pauses = random.choice((0, 0, 0.2))
-    for t in range(random.choice((2, 2, 2, 3, 3, 4, 6))):
+    for t in range(random.choice((2, 3, 3, 4, 5))):
         thread, done = program.thread(f"t{t}"), program.counter(f"done{t}")
-        closed, flying = random.random() < 0.8, 0
+        closed, flying = random.random() < 0.9, 0
         for _ in range(random.randint(1, 8)):
             if random.random() < pauses:
                 thread.delay(draw_duration(random, program))
@@ -241,33 +253,32 @@ def partial(random: Random) -> Program:
 
 def draw_size(random: Random, flit_bytes: int, longest: int) -> int:
     """Some flits and a few bytes more or less, mostly not more than four flits."""
-    flits = random.randint(0, longest if random.random() < 0.2 else 4)
+    flits = random.choice((0, 1, 1, 1, 2, 3, 5, random.randint(0, longest)))
     return max(
-        0, flits * flit_bytes + random.choice((-1, 0, 1, 1, 1, 2, flit_bytes // 2, random.randrange(flit_bytes)))
+        0, flits * flit_bytes + random.choice((-1, 0, 1, 1, 1, 2, 2, flit_bytes // 4, random.randrange(flit_bytes)))
     )
 
 
 def draw_homes(random: Random) -> BareMachine:
-    """Up to eight links of different rates, up to three memories of up to eight channels each."""
-    flit_bytes, links, rates = random.choice((64, 256)), random.randint(2, 7), random.choice(RATES)
-    wires, overheads = random.choice(((0,), (0, 3), (0, 3), TIMES)), random.choice(((0,), (0,), (0, 0, 10), TIMES))
+    """Up to seven links of different rates, up to three memories of up to eight channels each."""
+    flit_bytes, links, figures = random.choice((64, 256)), random.randint(2, 7), random.choice(FIGURES)
     bursts = (1, flit_bytes // 4, flit_bytes // 2, flit_bytes, flit_bytes)
+    quanta = random.choice(((1,), (1, 1, 1, flit_bytes), (1, 1, random.choice(bursts))))
     stations = [
-        (random.choice(rates), random.choice((1, 1, 1, random.choice(bursts))), 0, random.choice(wires))
-        for _ in range(links)
+        (random.choice(figures.rates), random.choice(quanta), 0, random.choice(figures.wires)) for _ in range(links)
     ]
-    homes: list[Step] = []
+    overheads, homes = random.choice((figures.overheads, (0,))), []
     for _ in range(random.choice((1, 1, 2, 3))):
-        channels = random.choice((1, 2, 3, 4, 4, 8))
+        channels, burst = random.choice((1, 2, 3, 4, 4, 8)), random.choice(bursts)
         homes.append((len(stations), channels, random.choice(overheads), 0))
-        stations += [(random.choice((*rates, 3, 10)), random.choice(bursts), random.choice((0, 0, 0, 7)), 0)] * channels
+        stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 0, 7)), 0)] * channels
     machine = BareMachine(stations, links, [random.randint(1, 2) for _ in range(SERVERS)], flit_bytes)
     whole = random.choice((0, 0, 0.15))
     nodes = [(random.choice(overheads), int(random.random() < whole)) for _ in range(links)]
     kinds = random.choice((("read",), ("read",), ("read", "read", "write"), ("read", "write", "message"), ("write",)))
-    draw_links = random.choice((any_links, links_in_order, links_to_one_end, links_in_line))(random, links)
+    draw_links = random.choice((any_links, links_in_order, links_to_one_end, *[links_in_line] * 3))(random, links)
     for _ in range(random.randint(2, 6)):
-        more_fs = random.choice((0, 0, random.choice(wires)))
+        more_fs = random.choice((0, 0, random.choice(figures.wires)))
         add_route(machine, random.choice(kinds), draw_links(), nodes, random.choice(homes), more_fs)
     return machine
 
@@ -301,6 +312,41 @@ def links_to_one_end(random: Random, links: int) -> Callable[[], list[int]]:
     return draw
 
 
+# Overtaking: reads whose last flit has a byte or two and comes before others
+
+
+def overtaking(random: Random) -> Program:
+    """Closed loops of reads from one quick memory that go on over a line of slow links, some of which pad a last flit."""
+    program = Program(draw_line(random))
+    flit_bytes, waits = program.machine.flit_bytes, program.counter("done by all")
+    for t in range(random.choice((2, 3, 4))):
+        thread, done = program.thread(f"t{t}"), random.choice((waits, program.counter(f"done{t}")))
+        for _ in range(random.randint(1, 5)):
+            route, nbytes = random.randrange(program.machine.routing.route_count), random.choice((1, 1, 5)) * flit_bytes
+            thread.move(route, nbytes + random.choice((1, 1, 2)), stripe=random.randrange(4), done=done)
+            thread.wait(done, 1, take=1)
+    return program
+
+
+def draw_line(random: Random) -> BareMachine:
+    """A line of six links after a memory of a few channels, and routes that begin anywhere in it and go to its end."""
+    flit_bytes, rates = (
+        random.choice((64, 256)),
+        random.choice(((50, 100), (50, 100), (20, 50, 100), (1, 10, 100, 1000))),
+    )
+    stations = [
+        (random.choice(rates), random.choice((1, 1, 1, flit_bytes)), 0, random.choice((0, 0, 0, 3)))
+        for _ in range(LINKS)
+    ]
+    channels = random.choice((4, 4, 4, 8))
+    stations += [(random.choice((3, 3, 10)), flit_bytes, 0, 0)] * channels
+    machine = BareMachine(stations, LINKS, [1], flit_bytes)
+    memory, nodes = (LINKS, channels, random.choice((0, 5)), 0), [(0, 0)] * LINKS
+    for _ in range(random.randint(2, 6)):
+        add_route(machine, "read", links_in_line(random, LINKS)(), nodes, memory, 0)
+    return machine
+
+
 # Meshes: nodes in rows and columns
 
 
@@ -313,15 +359,15 @@ class Mesh:
         self.nodes = range(self.columns * self.rows)
         self.wires = self._join(torus=random.random() < 0.5)
         self.find_way = random.choice((self.straight_way, self.winding_way))
-        flit_bytes, rates, wires = random.choice((64, 256)), random.choice(RATES), random.choice(((0,), (1,), TIMES))
-        stations = [(random.choice(rates), 1, 0, random.choice(wires)) for _ in self.wires]
+        flit_bytes, figures = random.choice((64, 256)), random.choice(FIGURES)
+        stations = [(random.choice(figures.rates), 1, 0, random.choice(figures.wires)) for _ in self.wires]
         self.homes: dict[int, Step] = {}
         for node in random.sample(self.nodes, random.randint(0, len(self.nodes))):
             channels, burst = random.choice((1, 2, 4)), random.choice((1, flit_bytes))
             self.homes[node] = (len(stations), channels, random.choice((0, draw_time(random))), 0)
-            stations += [(random.choice((*rates, 10)), burst, random.choice((0, 0, 7)), 0)] * channels
+            stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 7)), 0)] * channels
         self.machine = BareMachine(stations, len(self.wires), [1] * SERVERS, flit_bytes)
-        overheads = [random.choice((0, 0, draw_time(random))) for _ in self.nodes]
+        overheads = [random.choice((0, random.choice(figures.overheads))) for _ in self.nodes]
         self.charges = [(overheads[src], int(random.random() < 0.03)) for src, _ in self.wires]
 
     def _join(self, torus: bool) -> dict[tuple[int, int], int]:
@@ -387,6 +433,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "crowded": crowded,
     "pipelines": pipelines,
     "partial": partial,
+    "overtaking": overtaking,
     "mesh": mesh,
     **random_traffic.KINDS,
 }
