@@ -1,14 +1,33 @@
-"""What holds for all tests: no randomness from outside, no display, no threads that compete."""
+"""What holds for all tests: no display, no threads that compete, and one seed for all that is drawn afresh."""
 
 from __future__ import annotations
 
 import os
+from random import SystemRandom
 
+import pytest
 from hypothesis import settings
+
+from tests.engine.fresh import SEED
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is loaded
 
-# The same examples in every run: a failure is found again, and nothing is flaky. No deadline: the first example compiles.
+# Hypothesis draws the same examples in every run; no deadline: the first example compiles. Programs of the engine are drawn
+# afresh (`tests/engine/fresh.py`), and found again by the seed of the run.
 settings.register_profile("same", derandomize=True, deadline=None, database=None)
 settings.load_profile("same")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, help="draw the same random programs as the run that printed this seed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    asked = config.getoption("--seed")
+    if asked is not None or SEED not in os.environ:
+        os.environ[SEED] = str(SystemRandom().randrange(1 << 31) if asked is None else asked)
+
+
+def pytest_report_header() -> str:
+    return f"random programs: --seed {os.environ[SEED]}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import copy
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kernbench.engine import Session
 from kernbench.engine import group as module
@@ -15,9 +14,11 @@ from kernbench.engine.group import Group
 from kernbench.engine.weights import Weights
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
-from tests.engine.strategies import programs, times
+from tests.engine.fresh import draw_seeds, run_seed
+from tests.engine.random_programs import draw_program, draw_time
 
-EXAMPLES = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+KINDS = ("crowded", "partial")
+both_modes = pytest.mark.parametrize("mode", ["hybrid", "flit"])
 
 
 class Slower(BareMachine):
@@ -80,44 +81,48 @@ def waits(session):
     return False
 
 
-@st.composite
-def groups(draw):
+def draw_group(kind, seed):
     """A program, and machines that differ from its own in times."""
-    program = draw(programs())
+    program, random = draw_program(kind, seed), Random(f"machines of {kind} {seed}")
     machine = program.machine
     program.flush()
     stations, steps = len(machine.stations.fs_per_flit), len(machine.routing.tables().station)
-    several = lambda values, count: st.lists(st.sampled_from(values), min_size=count, max_size=count)  # noqa: E731
     machines = [
         Slower(
             machine,
-            draw(several([1, 2, 3, 8, 10, 40], stations)),
-            draw(several([0, 0, 7], stations)),
-            draw(st.lists(times, min_size=steps, max_size=steps)),
-            draw(st.sampled_from([0.0, 0.5, 1.0, 3.0])),
+            random.choices((1, 2, 3, 8, 10, 40), k=stations),
+            random.choices((0, 0, 7), k=stations),
+            [draw_time(random) for _ in range(steps)],
+            random.choice((0.0, 0.5, 1.0, 3.0)),
         )
-        for _ in range(draw(st.integers(1, 4)))
+        for _ in range(random.randint(1, 4))
     ]
     return program, machines
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["hybrid", "flit"])
-@EXAMPLES
-@given(groups())
-def test_a_group_equals_single_runs(mode, drawn):
-    assert_same(*drawn, mode)
+def check_fresh_groups(kind, mode, share):
+    for seed in draw_seeds(share):
+        program, machines = draw_group(kind, seed)
+        try:
+            assert_same(program, machines, mode)
+        except AssertionError as error:
+            raise AssertionError(f"{kind} {seed}, of a run with --seed {run_seed()}: {error}") from error
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["hybrid", "flit"])
-@settings(EXAMPLES, max_examples=50)
-@given(groups())
-def test_calls_that_end_in_the_middle_of_a_point_change_nothing(mode, drawn):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_EVENTS_A_CALL", 7)
-        patch.setattr(module, "_CELLS", 1)
-        assert_same(*drawn, mode)
+@both_modes
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_group_equals_single_runs(kind, mode):
+    check_fresh_groups(kind, mode, 0.015)
+
+
+@pytest.mark.slow
+@both_modes
+@pytest.mark.parametrize("kind", KINDS)
+def test_calls_that_end_in_the_middle_of_a_point_change_nothing(kind, mode, monkeypatch):
+    monkeypatch.setattr(module, "_EVENTS_A_CALL", 7)
+    monkeypatch.setattr(module, "_CELLS", 1)
+    check_fresh_groups(kind, mode, 0.01)
 
 
 def crowded():
@@ -135,7 +140,7 @@ def crowded():
     return program, [Slower(machine, [10 * k, 10, 20 + k], [0, 0, 0], [0] * 4, k) for k in (1, 2, 7)]
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+@both_modes
 def test_pools_grow_for_the_point_that_needs_it(mode):
     assert_same(*crowded(), mode)
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from kernbench.engine import Session
 from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.program.program import Program
-from tests.engine.test_loop import assert_same_times
-from tests.naive.engine import NaiveEngine
+from tests.engine.difference import find_difference
+from tests.engine.fresh import run_seed
 
 
 def traffic(machine, seed, moves):
@@ -31,11 +30,8 @@ def traffic(machine, seed, moves):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["flit", "hybrid"])
 @pytest.mark.parametrize(("topology", "moves"), [("tiny", 40), ("sip_2x4x4", 2)])
-def test_traffic_on_a_shipped_machine_equals_the_interpreter(topology, moves, mode):
-    program = traffic(load_machine(topology), 7, moves)
-    session = Session(program, mode)
-    session.run()
-    session.check_finished()
-    assert_same_times(session, NaiveEngine(program).run())
+def test_traffic_of_every_pe_equals_the_interpreter(topology, moves):
+    for seed in (7, run_seed()):
+        difference = find_difference(traffic(load_machine(topology), seed, moves))
+        assert difference is None, f"traffic of seed {seed}: {difference}"

@@ -1,18 +1,25 @@
 """The reference interpreter: what each op of a device program means.
 
-One heap of events ordered by (time, kind, owner, index); at one instant flits come last. No pools, no packing, no speed.
+One heap of events ordered by (time, kind, owner, index); at one instant flits come last. No two events are equal in all
+four: what follows is never compared. No pools, no packing; quick only where that costs no clarity.
 """
 
-import heapq
+from __future__ import annotations
+
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 from kernbench.program.ops import EQ, NONE, Op
 from kernels_jit.layout.codes import DELIVER, DONE, FLIT, SEQ_BITS, SERVED, WAKE
 
+DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE = map(int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE))
 
-@dataclass
+
+@dataclass(slots=True, eq=False)
 class Job:
     """Rows being done one after the other on behalf of a thread: one row, or the stages of a token."""
 
@@ -21,19 +28,57 @@ class Job:
     plan: int = NONE
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
+class Station:
+    """What serves flits one at a time, first come first served."""
+
+    full_fs: int
+    quantum_bytes: int
+    turn_fs: int
+    propagation_fs: int
+    free_fs: int = 0
+    busy_fs: int = 0
+    flits: int = 0
+    last_direction: int = NONE
+
+    def partial_fs(self, nbytes: int, flit_bytes: int) -> int:
+        """How long a flit takes that is not full."""
+        padded = -(-nbytes // self.quantum_bytes) * self.quantum_bytes
+        return -(-padded * self.full_fs // flit_bytes)
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """A step of a route; of its stations flits take one in turn."""
+
+    stations: list[Station]
+    overhead_fs: int
+    whole: bool
+    onward: Step | None
+
+
+class Route(NamedTuple):
+    """A way of payloads."""
+
+    first: Step
+    lead_fs: int
+    tail_fs: int
+    propagation_fs: int
+    direction: int
+
+
+@dataclass(slots=True, eq=False)
 class Flight:
     """A payload on its way."""
 
     job: Job
-    sizes: list[int]
-    steps: range
-    direction: int
+    flits: int
+    last_bytes: int  # of its last flit; all others are full
+    route: Route
     stripe: int
-    tail_fs: int
     arrived: int = 0
     latest: int = 0
-    gate: dict[int, int] = field(default_factory=dict)
+    gate: dict[Step, int] = field(default_factory=dict)  # when the node before a step lets flits pass
 
 
 class NaiveEngine:
@@ -41,13 +86,15 @@ class NaiveEngine:
 
     def __init__(self, program):
         self.program, self.machine = program, program.machine
+        self.flit_bytes = self.machine.flit_bytes
         self.op = program.op.tolist()
         self.duration = program.duration_fs().tolist()
-        self.stations = {name: array.tolist() for name, array in self.machine.stations._asdict().items()}
-        self.routes = {name: array.tolist() for name, array in self.machine.routing.tables()._asdict().items()}
         self.plan_start, self.token_start = program.plan_start.tolist(), program.token_start.tolist()
         self.token_end = program.token_end.tolist()
-        rows, stations = len(self.op), len(self.stations["fs_per_flit"])
+        self.tables = self.machine.routing.tables()
+        self.stations: dict[int, Station] = {}  # those on routes that were taken
+        self.routes: dict[int, Route] = {}
+        rows = len(self.op)
         self.issue, self.start, self.end = [-1] * rows, [-1] * rows, [-1] * rows
         self.counter = [0] * len(program.counter_labels)
         self.waiting = [set() for _ in self.counter]  # threads
@@ -57,29 +104,43 @@ class NaiveEngine:
         self.queue = [deque() for _ in self.slots]
         self.server_busy = [0] * len(self.slots)
         self.left, self.plan_row = {}, {}
-        self.station_free, self.station_busy = [0] * stations, [0] * stations
-        self.station_flits, self.last_direction = [0] * stations, [NONE] * stations
-        self.events = self.flit_hops = 0
+        self.events = 0
         self.heap = []
 
-    def at(self, time, kind, owner, index, what):
-        heapq.heappush(self.heap, (time, kind, owner, index, id(what), what))
+    def at(self, time: int, kind: int, owner: int, index: int, then: Callable, *what) -> None:
+        """`then(time, *what)` is called when it is time."""
+        heappush(self.heap, (time, kind, owner, index, then, what))
 
     def run(self):
         for thread in self.cursor:
-            self.at(0, WAKE, thread, 0, thread)
-        while self.heap:
-            now, kind, _, index, _, what = heapq.heappop(self.heap)
+            self.at(0, WAKE, thread, 0, self.run_thread, thread)
+        heap = self.heap
+        while heap:
+            now, _, _, _, then, what = heappop(heap)
             self.events += 1
-            if kind == FLIT:
-                self.serve_flit(now, index, *what)
-            elif kind == WAKE:
-                self.run_thread(now, what)
-            elif kind == DELIVER:
-                self.add(now, what, 1)
-            else:
-                self.finish(now, what)
+            then(now, *what)
         return self
+
+    # what is known of stations afterwards
+
+    @property
+    def station_busy(self) -> list[int]:
+        """Time spent serving flits, by station."""
+        return [self.stations[i].busy_fs if i in self.stations else 0 for i in range(self.station_count)]
+
+    @property
+    def station_flits(self) -> list[int]:
+        """Flits served, by station."""
+        return [self.stations[i].flits if i in self.stations else 0 for i in range(self.station_count)]
+
+    @property
+    def station_count(self) -> int:
+        return len(self.machine.stations.fs_per_flit)
+
+    @property
+    def flit_hops(self) -> int:
+        """How many times a flit has crossed a link."""
+        return sum(station.flits for i, station in self.stations.items() if i < self.machine.edge_count)
 
     # threads and counters
 
@@ -88,7 +149,7 @@ class NaiveEngine:
         while row < end:
             op = self.op[row]
             kind = op[0]
-            if kind == Op.WAIT:
+            if kind == WAIT:
                 if self.issue[row] < 0:
                     self.issue[row] = self.start[row] = now
                 if not self.met(row):
@@ -99,20 +160,20 @@ class NaiveEngine:
                 row += 1
                 continue
             row += 1
-            if kind in (Op.EXEC, Op.MOVE):
+            if kind in (EXEC, MOVE):
                 self.request(now, Job([row - 1], self.owner(thread)))
                 continue
-            if kind == Op.PIPE:
+            if kind == PIPE:
                 self.pipe(now, row - 1, thread)
                 continue
             self.issue[row - 1] = self.start[row - 1] = self.end[row - 1] = now
-            if kind in (Op.DELAY, Op.UNTIL):
-                then = now + self.duration[op[1]] if kind == Op.DELAY else op[1]
+            if kind in (DELAY, UNTIL):
+                then = now + self.duration[op[1]] if kind == DELAY else op[1]
                 if then > now:
                     self.end[row - 1] = then
-                    self.at(then, WAKE, thread, 0, thread)
+                    self.at(then, WAKE, thread, 0, self.run_thread, thread)
                     break
-            elif kind == Op.ADD:
+            elif kind == ADD:
                 self.add(now, op[1], op[2])
         self.cursor[thread] = row, end
 
@@ -123,17 +184,17 @@ class NaiveEngine:
         _, counter, compare, value, *_ = self.op[row]
         return self.counter[counter] == value if compare == EQ else self.counter[counter] >= value
 
-    def add(self, now, counter, amount):
+    def add(self, now, counter, amount=1):
         self.counter[counter] += amount
         for thread in sorted(self.waiting[counter]):
             if self.met(self.cursor[thread][0]):
                 self.waiting[counter].discard(thread)
-                self.at(now, WAKE, thread, 0, thread)
+                self.at(now, WAKE, thread, 0, self.run_thread, thread)
 
     # jobs on servers
 
     def server_of(self, row):
-        return self.op[row][1] if self.op[row][0] == Op.EXEC else self.op[row][5]
+        return self.op[row][1] if self.op[row][0] == EXEC else self.op[row][5]
 
     def pipe(self, now, row, thread):
         plan = self.op[row][1]
@@ -174,8 +235,9 @@ class NaiveEngine:
     def begin(self, now, job):
         row = job.rows[0]
         self.start[row] = now
-        if self.op[row][0] == Op.EXEC:
-            self.at(now + self.duration[self.op[row][2]], SERVED, self.op[row][1], job.owner, job)
+        if self.op[row][0] == EXEC:
+            _, server, duration, *_ = self.op[row]
+            self.at(now + self.duration[duration], SERVED, server, job.owner, self.finish, job)
         else:
             self.take_off(now, job)
 
@@ -193,7 +255,7 @@ class NaiveEngine:
                 self.request(now, job)
             return
         self.release(now, server)
-        counter = self.op[row][3 if self.op[row][0] == Op.EXEC else 4]
+        counter = self.op[row][3 if self.op[row][0] == EXEC else 4]
         if job.plan != NONE:
             self.left[job.plan] -= 1
             if self.left[job.plan]:
@@ -202,60 +264,79 @@ class NaiveEngine:
             self.end[row] = now
             counter = self.op[row][2]
         if counter != NONE:
-            self.add(now, counter, 1)
+            self.add(now, counter)
 
     # flits
 
+    def route(self, number: int) -> Route:
+        if number not in self.routes:
+            r, step = self.tables, None
+            for at in reversed(range(r.start[number], r.start[number + 1])):
+                first = int(r.station[at])
+                stations = [self.station(station) for station in range(first, first + int(r.stripes[at]))]
+                step = Step(stations, int(r.overhead_fs[at]), bool(r.whole[at]), step)
+            ends = (r.lead_fs, r.tail_fs, r.propagation_fs, r.direction)
+            self.routes[number] = Route(step, *(int(column[number]) for column in ends))
+        return self.routes[number]
+
+    def station(self, number: int) -> Station:
+        if number not in self.stations:
+            self.stations[number] = Station(*(int(column[number]) for column in self.machine.stations))
+        return self.stations[number]
+
     def take_off(self, now, job):
         _, route, nbytes, stripe, _, _, _, lead = self.op[job.rows[0]]
-        r = self.routes
-        start = now + self.duration[lead] + r["lead_fs"][route]
-        flit_bytes = self.machine.flit_bytes
-        sizes = [min(flit_bytes, nbytes - at) for at in range(0, nbytes, flit_bytes)]
-        steps = range(r["start"][route], r["start"][route + 1])
-        flight = Flight(job, sizes, steps, r["direction"][route], stripe, r["tail_fs"][route])
-        if not sizes:
-            self.land(start + r["propagation_fs"][route], flight)
+        route = self.route(route)
+        start = now + self.duration[lead] + route.lead_fs
+        flits = -(-nbytes // self.flit_bytes)
+        flight = Flight(job, flits, nbytes - (flits - 1) * self.flit_bytes, route, stripe)
+        if flits == 0:
+            self.land(start + route.propagation_fs, flight)
         else:
-            self.enter(start + r["overhead_fs"][steps[0]], flight, steps[0])
+            self.enter(start + route.first.overhead_fs, flight, route.first)
 
     def enter(self, now, flight, step):
         """All flits stand before a station at once."""
-        for flit in range(len(flight.sizes)):
-            self.at(now, FLIT, flight.job.owner, flit, (flight, step))
+        for flit in range(flight.flits):
+            self.at(now, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
 
     def serve_flit(self, now, flit, flight, step):
-        r, s = self.routes, self.stations
-        station = r["station"][step] + (flight.stripe + flit) % r["stripes"][step]
-        padded = -(-flight.sizes[flit] // s["quantum_bytes"][station]) * s["quantum_bytes"][station]
-        full = s["fs_per_flit"][station]
-        service = -(-padded * full // self.machine.flit_bytes) if flight.sizes[flit] < self.machine.flit_bytes else full
-        if self.last_direction[station] == 1 - flight.direction:
-            service += s["turn_fs"][station]
-        self.last_direction[station] = flight.direction
-        depart = max(now, self.station_free[station]) + service
-        self.station_free[station] = depart
-        self.station_busy[station] += service
-        self.station_flits[station] += 1
-        self.flit_hops += station < self.machine.edge_count
-        raw = depart + s["propagation_fs"][station]
-        onward = step + 1
-        if onward in flight.steps and not r["whole"][onward]:
-            gate = flight.gate.setdefault(onward, raw + r["overhead_fs"][onward])
-            arrival = max(raw, gate) if r["overhead_fs"][onward] else raw
-            self.at(arrival, FLIT, flight.job.owner, flit, (flight, onward))
+        stations, direction = step.stations, flight.route.direction
+        station = stations[(flight.stripe + flit) % len(stations)]
+        service = station.full_fs
+        if flit == flight.flits - 1 and flight.last_bytes < self.flit_bytes:
+            service = station.partial_fs(flight.last_bytes, self.flit_bytes)
+        if station.last_direction != direction:
+            if station.last_direction != NONE:
+                service += station.turn_fs
+            station.last_direction = direction
+        free = station.free_fs
+        depart = (now if now > free else free) + service
+        station.free_fs = depart
+        station.busy_fs += service
+        station.flits += 1
+        arrival, onward = depart + station.propagation_fs, step.onward
+        if onward is None or onward.whole:
+            self.gather(arrival, flight, onward)
             return
+        if onward.overhead_fs:
+            arrival = max(arrival, flight.gate.setdefault(onward, arrival + onward.overhead_fs))
+        heappush(self.heap, (arrival, FLIT, flight.job.owner, flit, self.serve_flit, (flit, flight, onward)))
+
+    def gather(self, arrival, flight, onward):
+        """A flit has come to the destination, or before a node that forwards whole messages."""
         flight.arrived += 1
-        flight.latest = max(flight.latest, raw)
-        if flight.arrived == len(flight.sizes):
-            if onward in flight.steps:
-                flight.arrived = 0
-                self.enter(flight.latest + r["overhead_fs"][onward], flight, onward)
-            else:
-                self.land(flight.latest, flight)
+        flight.latest = max(flight.latest, arrival)
+        if flight.arrived < flight.flits:
+            return
+        if onward is None:
+            self.land(flight.latest, flight)
+        else:
+            flight.arrived = 0
+            self.enter(flight.latest + onward.overhead_fs, flight, onward)
 
     def land(self, time, flight):
         arrive = self.op[flight.job.rows[0]][6]
         if arrive != NONE:
-            self.at(time, DELIVER, flight.job.owner, 0, arrive)
-        self.at(time + flight.tail_fs, DONE, flight.job.owner, 0, flight.job)
+            self.at(time, DELIVER, flight.job.owner, 0, self.add, arrive)
+        self.at(time + flight.route.tail_fs, DONE, flight.job.owner, 0, self.finish, flight.job)

@@ -1,0 +1,64 @@
+"""Whether the compiled loop and the interpreter say the same of a program, and where not."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from kernbench.engine import Session
+from kernbench.errors import RunError
+from kernbench.program.ops import Op
+from kernbench.program.program import Program
+from tests.naive.engine import NaiveEngine
+
+MODES = ("flit", "hybrid")
+
+
+def find_difference(program: Program) -> str | None:
+    """What differs first between the interpreter and the loop in both modes, or None."""
+    program.flush()
+    naive = NaiveEngine(program).run()
+    for mode in MODES:
+        if found := compare(program, mode, naive):
+            return found
+    return None
+
+
+def compare(program: Program, mode: str, naive: NaiveEngine) -> str | None:
+    """What differs first between the loop in one mode and the interpreter, which has run, or None."""
+    session = Session(program, mode)
+    try:
+        session.run()
+    except RunError as error:
+        return f"in {mode} mode the run is refused: {error}"
+    found = describe_difference(session, naive)
+    return found and f"in {mode} mode {found}"
+
+
+def describe_difference(session: Session, naive: NaiveEngine) -> str | None:
+    """What differs first between two runs that have ended, or None."""
+    columns = [
+        ("row", "was issued at", session.op_issue_fs, naive.issue),
+        ("row", "began at", session.op_start_fs, naive.start),
+        ("row", "ended at", session.op_end_fs, naive.end),
+        ("counter", "is", session.counter_value, naive.counter),
+        ("station", "was busy for", session.station_busy_fs, naive.station_busy),
+        ("station", "served flits:", session.station_flits, naive.station_flits),
+        ("server", "was busy for", session.server_busy_fs, naive.server_busy),
+        ("run", "has flit hops:", [session.flit_hops], [naive.flit_hops]),
+    ]
+    if session.mode == "flit":
+        columns.append(("run", "has events:", [session.events], [naive.events]))
+    for what, verb, ours, theirs in columns:
+        ours = ours if isinstance(ours, list) else ours.tolist()
+        if ours != theirs:
+            return _name_first(naive.op, what, verb, ours, theirs)
+    return None
+
+
+def _name_first(op: list[list[int]], what: str, verb: str, ours: list[int], theirs: list[int]) -> str:
+    """The earliest of the numbers that differ."""
+    pairs = enumerate(zip_longest(ours, theirs))
+    apart = [(min(pair), at, *pair) for at, pair in pairs if pair[0] != pair[1]]
+    _, at, loop, interpreter = min(apart)
+    name = f"row {at} ({Op(op[at][0]).name})" if what == "row" else f"{what} {at}"
+    return f"{name} {verb} {loop} in the loop and {interpreter} in the interpreter ({len(apart)} differ)"

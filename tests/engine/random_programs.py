@@ -1,0 +1,440 @@
+"""Random machines and programs, each drawn from a `random.Random` and so known by its kind and its seed.
+
+Small machines are made of numbers (`bare`), large ones are those that we ship (`random_traffic`). Waits may never be met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.program import ZERO, Program, Thread
+from tests.engine import random_traffic
+from tests.engine.bare import BareMachine
+
+TIMES = (0, 1, 2, 3, 5, 10, 50, 100, 300)
+LONGEST = 10**14  # a few hundred of these are still within the clock
+LINKS, CHANNELS, SERVERS = 6, 4, 4
+SIZES = (0, 1, 63, 64, 65, 200, 256, 512, 640)  # around multiples of 64
+OPS = ("delay", "exec", "move", "move", "move", "until", "add", "wait", "pipe", "mark")
+
+
+class Figures(NamedTuple):
+    """Times that go together, in fs."""
+
+    rates: tuple[int, ...]  # of links, for a flit
+    channels: tuple[int, ...]  # of memories, for a flit
+    wires: tuple[int, ...]  # to the next node
+    overheads: tuple[int, ...]  # of nodes
+
+
+FIGURES = (
+    Figures((1, 2, 3, 10), (3, 8, 10), TIMES, TIMES),
+    Figures((1, 10, 100, 1000), (10, 100), (0, 1, 50), (0, 10, 1000)),
+    Figures((20, 50, 100), (3, 10), (0, 0, 3), (0, 5)),
+    Figures((50, 100), (3, 10), (0, 0, 0, 3), (0,)),
+    Figures((50, 100), (3, 50, 400), (0, 1, 3), (0, 0, 400)),
+    Figures((500, 1000), (4000,), (1, 7, 15), (0, 0, 4000)),
+)
+
+
+Row = tuple[int, ...]
+Step = tuple[int, int, int, int]  # station, stripes, overhead_fs, whole
+
+
+def draw_program(kind: str, seed: int) -> Program:
+    """The program of a kind and a seed: the same for ever."""
+    return KINDS[kind](Random(f"{kind} {seed}"))
+
+
+def draw_time(random: Random) -> int:
+    """A time of which there are few, so that many things happen at once; now and then a very long one."""
+    return LONGEST if random.random() < 0.002 else random.choice(TIMES)
+
+
+# Crowded: few links, one memory
+
+
+def draw_machine(random: Random) -> BareMachine:
+    """Six links, one memory of four channels, four servers, up to six routes of every kind."""
+    stations = [(random.choice((1, 2, 3, 10)), random.choice((1, 64)), 0, draw_time(random)) for _ in range(LINKS)]
+    stations += [(random.choice((8, 10)), 64, random.choice((0, 0, 7)), 0)] * CHANNELS
+    machine = BareMachine(stations, LINKS, [random.randint(1, 2) for _ in range(SERVERS)], flit_bytes=64)
+    nodes = [(draw_time(random), int(random.random() < 0.2)) for _ in range(LINKS)]
+    memory = (LINKS, CHANNELS, draw_time(random), 0)
+    for _ in range(random.randint(1, 6)):
+        links = random.sample(range(LINKS), random.randint(1, LINKS))
+        add_route(machine, random.choice(("read", "write", "message")), links, nodes, memory, draw_time(random))
+    return machine
+
+
+def add_route(
+    machine: BareMachine, kind: str, links: list[int], nodes: list[tuple[int, int]], memory: Step | None, more_fs: int
+) -> int:
+    """A route over links, and what its round trip adds to it.
+
+    `nodes` are overhead_fs and whole of what lies before each link; ends of a route pay neither.
+    """
+    first, *later = links
+    steps = [(first, 1, 0, 0), *((link, 1, *nodes[link]) for link in later)]
+    if kind == "read":
+        return machine.route(kind, [memory, *steps], lead_fs=more_fs)
+    return machine.route(kind, steps + [memory] * (kind == "write"), tail_fs=more_fs)
+
+
+def draw_move(random: Random, program: Program, nbytes: int, hold: int) -> Row:
+    """A row that moves so many bytes and counts nothing."""
+    route, stripe = random.randrange(program.machine.routing.route_count), random.randrange(10)
+    return (Op.MOVE, route, nbytes, stripe, NONE, hold, NONE, draw_duration(random, program))
+
+
+def draw_duration(random: Random, program: Program) -> int:
+    """The number of a duration."""
+    return program.duration(("fs", draw_time(random)))
+
+
+def add_move(thread: Thread, row: Row, done: int, arrive: int) -> None:
+    """Append a row that moves, with its counters."""
+    _, route, nbytes, stripe, _, hold, _, lead = row
+    thread.move(route, nbytes, stripe=stripe, done=done, hold=hold, arrive=arrive, lead=lead)
+
+
+def exec_row(server: int, duration: int) -> Row:
+    """A row that is a job of a server."""
+    return (Op.EXEC, server, duration, NONE, 0, 0, 0, 0)
+
+
+def add_plan(program: Program, tokens: list[list[Row]]) -> int:
+    """A plan of these tokens."""
+    rows = [row for token in tokens for row in token]
+    starts = np.cumsum([0, *map(len, tokens)])
+    return program.plan(np.array(rows, np.int64).reshape(-1, ROW_WIDTH), starts, np.zeros(len(rows), np.int32), {})
+
+
+def draw_stages(random: Random, program: Program) -> list[list[Row]]:
+    """Tokens that go the same way from server to server, some with more at the end."""
+    first, *servers = random.sample(range(SERVERS), random.randint(2, SERVERS))
+    servers = [server for server in servers for _ in range(random.choice((1, 1, 2)))]
+    reads = [draw_move(random, program, random.choice(SIZES), first)] * random.randint(0, 2)
+    tokens = []
+    for _ in range(random.randint(2, 12)):
+        token = list(reads)
+        if not reads or random.random() < 0.2:
+            token.append(exec_row(first, draw_duration(random, program)))
+        token += [exec_row(server, draw_duration(random, program)) for server in servers]
+        if random.random() < 0.25:
+            token.append(draw_move(random, program, random.choice(SIZES), random.randint(NONE, SERVERS - 1)))
+        tokens.append(token)
+    return tokens
+
+
+def draw_tokens(random: Random, program: Program) -> list[list[Row]]:
+    """Tokens that begin on one server and then go where they like."""
+    first, tokens = random.randrange(SERVERS), []
+    for _ in range(random.randint(1, 4)):
+        token: list[Row] = []
+        for server in (first, *(random.randint(NONE, SERVERS - 1) for _ in range(random.randint(0, 3)))):
+            if server == NONE or random.random() < 0.5:
+                token += [draw_move(random, program, random.choice(SIZES), server)] * random.choice((1, 1, 2, 4))
+            else:
+                token.append(exec_row(server, draw_duration(random, program)))
+        tokens.append(token)
+    return tokens
+
+
+def crowded(random: Random) -> Program:
+    """Up to four threads of every op on few stations, full of ties."""
+    program = Program(draw_machine(random))
+    counters = [program.counter(f"c{i}") for i in range(3)]
+    for t in range(random.randint(1, 4)):
+        thread = program.thread(f"t{t}")
+        for _ in range(random.randint(1, 7)):
+            add_op(random, program, thread, counters)
+    return program
+
+
+def add_op(random: Random, program: Program, thread: Thread, counters: list[int]) -> None:
+    """Append any op."""
+    some = [NONE, *counters]
+    match random.choice(OPS):
+        case "delay":
+            thread.delay(draw_duration(random, program))
+        case "exec":
+            thread.exec(random.randrange(SERVERS), draw_duration(random, program), random.choice(some))
+        case "move":
+            row = draw_move(random, program, random.choice(SIZES), random.randint(NONE, SERVERS - 1))
+            add_move(thread, row, random.choice(some), random.choice(some))
+        case "until":
+            thread.until(draw_time(random))
+        case "add":
+            thread.add(random.choice(counters), random.randint(-1, 2))
+        case "wait":
+            compare, take = random.randint(0, 1), random.randint(0, 1)
+            thread.wait(random.choice(counters), random.randint(0, 2), compare=compare, take=take)
+        case "pipe":
+            draw = random.choice((draw_stages, draw_tokens))
+            thread.pipe(add_plan(program, draw(random, program)), random.choice(some))
+        case "mark":
+            thread.mark(0)
+
+
+# Pipelines: long plans in a line of servers
+
+
+def pipelines(random: Random) -> Program:
+    """Long plans whose tokens go the same way, and somebody who comes between, sooner or later."""
+    machine = draw_machine(random)
+    machine.server_slots = np.ones(SERVERS, np.int64)
+    program = Program(machine)
+    for t in range(random.randint(1, 2)):
+        thread = program.thread(f"plan{t}")
+        for _ in range(random.randint(1, 2)):
+            thread.pipe(add_plan(program, draw_pipeline(random, program)), NONE)
+    for t in range(random.randint(0, 3)):
+        thread = program.thread(f"other{t}")
+        for _ in range(random.randint(1, 3)):
+            thread.delay(program.duration(("fs", random.randint(0, 4000))))
+            if random.random() < 0.5:
+                thread.exec(random.randrange(SERVERS), draw_duration(random, program), NONE)
+            else:
+                row = draw_move(random, program, random.choice(SIZES), random.randint(NONE, SERVERS - 1))
+                add_move(thread, row, NONE, NONE)
+    return program
+
+
+def draw_pipeline(random: Random, program: Program) -> list[list[Row]]:
+    """Up to thirty tokens that read and go on over a line of servers; now and then one writes at the end."""
+    first, *servers = random.sample(range(SERVERS), random.randint(2, SERVERS))
+    move = draw_move(random, program, random.choice((64, 256, 512, random.choice(SIZES))), first)
+    work = [program.duration(("fs", random.randint(1, 300))) for _ in range(3)]
+    reads, writes, tokens = random.randint(1, 3), random.choice((3, 7, 100)), []
+    for number in range(random.randint(2, 30)):
+        token = [move] * reads + [exec_row(server, random.choice(work)) for server in servers]
+        if number % writes == writes - 1:
+            token.append((*move[:5], random.randint(NONE, SERVERS - 1), *move[6:]))
+        tokens.append(token)
+    return tokens
+
+
+# Partial: flits that are not full, memories of few and of many channels
+
+
+def partial(random: Random) -> Program:
+    """Threads that read and write sizes around multiples of the flit, closed loops and open ones."""
+    program = Program(draw_homes(random))
+    shared = program.counter("shared")
+    longest = random.choice((4,) * 30 + (40, 40, 400))  # flits of one transfer
+    sizes = [draw_size(random, program.machine.flit_bytes, longest) for _ in range(random.choice((1, 2, 3, 3, 6)))]
+    holds = random.choice(((NONE,), (NONE,), (NONE, *range(SERVERS))))
+    pauses = random.choice((0, 0, 0.2))
+    for t in range(random.choice((2, 3, 3, 4, 5))):
+        thread, done = program.thread(f"t{t}"), program.counter(f"done{t}")
+        closed, flying = random.random() < 0.9, 0
+        for _ in range(random.randint(1, 8)):
+            if random.random() < pauses:
+                thread.delay(draw_duration(random, program))
+                thread.exec(random.randrange(SERVERS), draw_duration(random, program))
+            row = draw_move(random, program, random.choice(sizes), random.choice(holds))
+            lead = row[7] if random.random() < pauses else ZERO
+            add_move(thread, (*row[:7], lead), done, random.choice((NONE, NONE, shared)))
+            flying += 1
+            if closed or random.random() < 0.1:
+                thread.wait(done, flying, take=flying)
+                flying = 0
+        if random.random() < 0.1:
+            thread.wait(shared, random.randint(0, 4))
+    return program
+
+
+def draw_size(random: Random, flit_bytes: int, longest: int) -> int:
+    """Some flits and a few bytes more or less, mostly not more than four flits."""
+    flits = random.choice((0, 1, 1, 1, 2, 3, 5, random.randint(0, longest)))
+    return max(
+        0, flits * flit_bytes + random.choice((-1, 0, 1, 1, 1, 2, 2, flit_bytes // 4, random.randrange(flit_bytes)))
+    )
+
+
+def draw_homes(random: Random) -> BareMachine:
+    """Up to seven links of different rates, up to three memories of up to eight channels each."""
+    flit_bytes, links, figures = random.choice((64, 256)), random.randint(2, 7), random.choice(FIGURES)
+    bursts = (1, flit_bytes // 4, flit_bytes // 2, flit_bytes, flit_bytes)
+    quanta = random.choice(((1,), (1, 1, 1, flit_bytes), (1, 1, random.choice(bursts))))
+    stations = [
+        (random.choice(figures.rates), random.choice(quanta), 0, random.choice(figures.wires)) for _ in range(links)
+    ]
+    overheads, homes = random.choice((figures.overheads, (0,))), []
+    for _ in range(random.choice((1, 1, 2, 3))):
+        channels, burst = random.choice((1, 2, 3, 4, 4, 8)), random.choice(bursts)
+        homes.append((len(stations), channels, random.choice(overheads), 0))
+        stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 0, 7)), 0)] * channels
+    machine = BareMachine(stations, links, [random.randint(1, 2) for _ in range(SERVERS)], flit_bytes)
+    whole = random.choice((0, 0, 0.15))
+    nodes = [(random.choice(overheads), int(random.random() < whole)) for _ in range(links)]
+    kinds = random.choice((("read",), ("read",), ("read", "read", "write"), ("read", "write", "message"), ("write",)))
+    draw_links = random.choice((any_links, links_in_order, links_to_one_end, *[links_in_line] * 3))(random, links)
+    for _ in range(random.randint(2, 6)):
+        more_fs = random.choice((0, 0, random.choice(figures.wires)))
+        add_route(machine, random.choice(kinds), draw_links(), nodes, random.choice(homes), more_fs)
+    return machine
+
+
+def links_in_line(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways that begin anywhere in a line and go on to its end."""
+    return lambda: list(range(random.randrange(links), links))
+
+
+def any_links(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways on which stations feed each other in circles."""
+    return lambda: random.sample(range(links), random.randint(1, min(5, links)))
+
+
+def links_in_order(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways on which stations feed each other in no circle."""
+    draw = any_links(random, links)
+    return lambda: sorted(draw())
+
+
+def links_to_one_end(random: Random, links: int) -> Callable[[], list[int]]:
+    """Draws ways that begin anywhere and, once they have met, go on together: as the shortest ways to a place do."""
+    onward = [random.randrange(max(0, link - random.choice((1, 1, 2))), link) for link in range(1, links)]
+
+    def draw() -> list[int]:
+        way = [random.randrange(links)]
+        while way[-1] > 0:
+            way.append(onward[way[-1] - 1])
+        return way
+
+    return draw
+
+
+# Overtaking: reads whose last flit has a byte or two and comes before others
+
+
+def overtaking(random: Random) -> Program:
+    """Closed loops of reads from one quick memory that go on over a line of slow links, some of which pad a last flit."""
+    program = Program(draw_line(random))
+    flit_bytes, waits = program.machine.flit_bytes, program.counter("done by all")
+    for t in range(random.choice((2, 3, 4))):
+        thread, done = program.thread(f"t{t}"), random.choice((waits, program.counter(f"done{t}")))
+        for _ in range(random.randint(1, 5)):
+            route, nbytes = random.randrange(program.machine.routing.route_count), random.choice((1, 1, 5)) * flit_bytes
+            thread.move(route, nbytes + random.choice((1, 1, 2)), stripe=random.randrange(4), done=done)
+            thread.wait(done, 1, take=1)
+    return program
+
+
+def draw_line(random: Random) -> BareMachine:
+    """A line of six links after a memory of a few channels, and routes that begin anywhere in it and go to its end."""
+    flit_bytes, rates = (
+        random.choice((64, 256)),
+        random.choice(((50, 100), (50, 100), (20, 50, 100), (1, 10, 100, 1000))),
+    )
+    stations = [
+        (random.choice(rates), random.choice((1, 1, 1, flit_bytes)), 0, random.choice((0, 0, 0, 3)))
+        for _ in range(LINKS)
+    ]
+    channels = random.choice((4, 4, 4, 8))
+    stations += [(random.choice((3, 3, 10)), flit_bytes, 0, 0)] * channels
+    machine = BareMachine(stations, LINKS, [1], flit_bytes)
+    memory, nodes = (LINKS, channels, random.choice((0, 5)), 0), [(0, 0)] * LINKS
+    for _ in range(random.randint(2, 6)):
+        add_route(machine, "read", links_in_line(random, LINKS)(), nodes, memory, 0)
+    return machine
+
+
+# Meshes: nodes in rows and columns
+
+
+class Mesh:
+    """The nodes and links of a little mesh or torus; some nodes have a memory."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.columns, self.rows = random.randint(2, 4), random.randint(1, 3)
+        self.nodes = range(self.columns * self.rows)
+        self.wires = self._join(torus=random.random() < 0.5)
+        self.find_way = random.choice((self.straight_way, self.winding_way))
+        flit_bytes, figures = random.choice((64, 256)), random.choice(FIGURES)
+        stations = [(random.choice(figures.rates), 1, 0, random.choice(figures.wires)) for _ in self.wires]
+        self.homes: dict[int, Step] = {}
+        for node in random.sample(self.nodes, random.randint(0, len(self.nodes))):
+            channels, burst = random.choice((1, 2, 4)), random.choice((1, flit_bytes))
+            self.homes[node] = (len(stations), channels, random.choice((0, draw_time(random))), 0)
+            stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 7)), 0)] * channels
+        self.machine = BareMachine(stations, len(self.wires), [1] * SERVERS, flit_bytes)
+        overheads = [random.choice((0, random.choice(figures.overheads))) for _ in self.nodes]
+        self.charges = [(overheads[src], int(random.random() < 0.03)) for src, _ in self.wires]
+
+    def _join(self, torus: bool) -> dict[tuple[int, int], int]:
+        """The links by the nodes that each joins."""
+        joined = set()
+        for node in self.nodes:
+            row, column = divmod(node, self.columns)
+            for down, right in ((0, 1), (1, 0)):
+                if torus or (row + down < self.rows and column + right < self.columns):
+                    other = (row + down) % self.rows * self.columns + (column + right) % self.columns
+                    joined |= {(node, other), (other, node)} if other != node else set()
+        return {pair: link for link, pair in enumerate(sorted(joined))}
+
+    def draw_route(self, node: int) -> int:
+        """A route from a node to another, or between it and the memory of another."""
+        other = self.random.choice([n for n in self.nodes if n != node])
+        kind = self.random.choice(("read", "write", "message")) if other in self.homes else "message"
+        way = self.find_way(*((other, node) if kind == "read" else (node, other)))
+        links = [self.wires[pair] for pair in pairwise(way)]
+        return add_route(self.machine, kind, links, self.charges, self.homes.get(other), self.random.choice((0, 0, 10)))
+
+    def straight_way(self, src: int, dst: int) -> list[int]:
+        """The nodes on the way along the row and then along the column; round a torus either way."""
+        corner = src - src % self.columns + dst % self.columns
+        row = [pair for pair in self.wires if pair[0] // self.columns == pair[1] // self.columns]
+        column = [pair for pair in self.wires if pair[0] % self.columns == pair[1] % self.columns]
+        return [*self._wind(row, src, corner), *self._wind(column, corner, dst)[1:]]
+
+    def winding_way(self, src: int, dst: int) -> list[int]:
+        """The nodes on any way that comes to no node twice."""
+        return self._wind(self.wires, src, dst)
+
+    def _wind(self, wires: Iterable[tuple[int, int]], src: int, dst: int) -> list[int]:
+        way, seen = [src], {src}
+        while way[-1] != dst:
+            onward = [b for a, b in wires if a == way[-1] and b not in seen]
+            if onward:
+                way.append(self.random.choice(onward))
+                seen.add(way[-1])
+            else:
+                way.pop()
+        return way
+
+
+def mesh(random: Random) -> Program:
+    """Messages between the nodes of a little mesh or torus, and reads and writes of memories that some nodes have."""
+    net, longest = Mesh(random), random.choice((4, 4, 4, 40))
+    program = Program(net.machine)
+    for node in random.sample(net.nodes, random.randint(1, len(net.nodes))):
+        routes = [net.draw_route(node) for _ in range(2)]
+        thread, done, closed = program.thread(f"n{node}"), program.counter(f"done{node}"), random.random() < 0.6
+        for _ in range(random.randint(1, 6)):
+            nbytes = draw_size(random, net.machine.flit_bytes, longest)
+            thread.move(random.choice(routes), nbytes, stripe=random.randrange(8), done=done)
+            if closed:
+                thread.wait(done, 1, take=1)
+            if random.random() < 0.2:
+                thread.delay(draw_duration(random, program))
+    return program
+
+
+KINDS: dict[str, Callable[[Random], Program]] = {
+    "crowded": crowded,
+    "pipelines": pipelines,
+    "partial": partial,
+    "overtaking": overtaking,
+    "mesh": mesh,
+    **random_traffic.KINDS,
+}
+SLOW = ("sip",)  # a hundred times as long as others

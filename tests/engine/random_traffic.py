@@ -1,0 +1,169 @@
+"""Random programs on the machines that we ship: transfers among PEs, tile plans as kernels have them, and who disturbs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import cache
+from random import Random
+
+import numpy as np
+
+from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine.machine import Machine
+from kernbench.machine.places import PePlace
+from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.program import Program, Thread
+
+WHOLE_SIZES = (256, 512, 1024, 4096)
+PARTIAL_SIZES = (0, 1, 64, 130, 257, 300, 321, 600, 1000, 2049, 4000)
+NS = (0, 0, 0.001, 0.5, 1, 2, 10, 100, 1e6)
+PARTS = ("dma_read", "dma_write", "tcm_read", "gemm_server", "math_server", "tcm_write")
+
+Pe = tuple[int, int, int]
+Row = tuple[int, ...]
+_load = cache(load_machine)
+
+
+@cache
+def _load_mesh(k: int, torus: bool) -> Machine:
+    return load_machine("mesh_8x8", {"k": k, "torus": torus})
+
+
+def forget_routes(machine: Machine) -> Machine:
+    """The same machine before anybody has asked for a route: so a program is the same whatever was drawn before."""
+    fresh = copy(machine)
+    fresh.routing = machine.routing.on(fresh)
+    return fresh
+
+
+class Traffic:
+    """Draws what a few PEs of a machine do with a few memories."""
+
+    def __init__(self, random: Random, machine: Machine, pes: int) -> None:
+        places = machine.places
+        shape = places.sip_count, places.cubes_per_sip, places.pes_per_cube
+        self.random, self.machine, self.program = random, machine, Program(machine)
+        self.all: list[Pe] = list(np.ndindex(*shape))
+        self.some = random.sample(self.all, min(len(self.all), pes))
+        self.homes = random.sample(self.all, min(len(self.all), random.randint(1, 3)))
+        self.sizes = random.choice((PARTIAL_SIZES, PARTIAL_SIZES, PARTIAL_SIZES + WHOLE_SIZES, (*WHOLE_SIZES, 20_000)))
+
+    def draw(self) -> Program:
+        """A thread for each PE."""
+        random = self.random
+        plans, closed = random.choice((0, 0, 0.2, 0.5)), random.choice((0.3, 0.9, 1))
+        for pe in self.some:
+            place = self.machine.places.pe(*pe)
+            thread, done = self.program.thread(f"{pe}"), self.program.counter(f"done of {pe}")
+            for _ in range(random.randint(1, 10)):
+                self.add_op(thread, place, done, plans, closed)
+        return self.program
+
+    def add_op(self, thread: Thread, place: PePlace, done: int, plans: float, closed: float) -> None:
+        """A few transfers or a plan, mostly waited for; or a job or a message that disturbs others; or a pause."""
+        random = self.random
+        if random.random() < 0.1:
+            thread.exec(self.draw_server(), self.draw_duration())
+        if random.random() < 0.1:
+            thread.delay(self.draw_duration())
+        if random.random() < plans:
+            thread.pipe(self.draw_plan(place), done)
+            started = 1
+        else:
+            started = random.choice((1, 1, 1, 2, 4))
+            for _ in range(started):
+                self.add_move(thread, place, done)
+        if random.random() < closed:
+            thread.wait(done, started, take=started)
+
+    def add_move(self, thread: Thread, place: PePlace, done: int) -> None:
+        """A read, a write or a message; some hold their DMA channel, some count twice."""
+        random = self.random
+        kind = random.choice((RouteKind.READ,) * 6 + (RouteKind.WRITE,) * 2 + (RouteKind.MESSAGE,))
+        channel = place.dma_read if kind == RouteKind.READ else place.dma_write
+        thread.move(
+            self.draw_route(place, kind),
+            random.choice(self.sizes),
+            stripe=random.randrange(8),
+            done=done,
+            hold=random.choice((NONE, NONE, channel)),
+            arrive=random.choice((NONE,) * 7 + (done,)),
+            lead=random.choice((0, 0, 0, self.draw_duration())),
+        )
+
+    def draw_route(self, place: PePlace, kind: RouteKind) -> int:
+        """A route to a memory of a few, or to another PE."""
+        places = self.machine.places
+        if kind == RouteKind.MESSAGE:
+            others = [pe for pe in self.all if pe != (place.sip, place.cube, place.pe)]
+            return self.machine.routing.route(
+                place.dma, places.pe(*self.random.choice(others)).dma, Intent.PE_DMA, kind
+            )
+        home = self.random.choice(self.homes)
+        return self.machine.routing.route(place.dma, places.hbm(*home), Intent.PE_DMA, kind)
+
+    def draw_plan(self, place: PePlace) -> int:
+        """Tiles that read their operands, are fetched and multiplied; some go on to the math engine, are stored and written."""
+        random, tokens = self.random, []
+        reads = [self.draw_read(place) for _ in range(random.randint(0, 2))]
+        fetch, gemm, kept = (self.draw_duration() for _ in range(3))
+        ends = random.choice((1, 2, 4, 100))
+        for number in range(random.choice((1, 3, 8, 20))):
+            token = [row for row in reads if random.random() < 0.8] or [_job(place.dma_read, kept)]
+            token += [_job(place.tcm_read, fetch), _job(place.gemm_server, random.choice((gemm, gemm, fetch)))]
+            if number % ends == ends - 1:
+                token += [_job(place.math_server, kept), _job(place.tcm_write, fetch)]
+                route, nbytes = self.draw_route(place, RouteKind.WRITE), random.choice(self.sizes)
+                token.append((Op.MOVE, route, nbytes, random.randrange(8), NONE, place.dma_write, NONE, 0))
+            tokens.append(token)
+        rows = np.array([row for token in tokens for row in token], np.int64).reshape(-1, ROW_WIDTH)
+        return self.program.plan(rows, np.cumsum([0, *map(len, tokens)]), np.zeros(len(rows), np.int32), {})
+
+    def draw_read(self, place: PePlace) -> Row:
+        """A stage that reads a tile."""
+        route, nbytes = self.draw_route(place, RouteKind.READ), self.random.choice(self.sizes)
+        return (Op.MOVE, route, nbytes, self.random.randrange(8), NONE, place.dma_read, NONE, self.draw_duration())
+
+    def draw_server(self) -> int:
+        """A server of any of the PEs."""
+        return getattr(self.machine.places.pe(*self.random.choice(self.some)), self.random.choice(PARTS))
+
+    def draw_duration(self) -> int:
+        """The number of a duration."""
+        return self.program.duration(("ns", float(self.random.choice(NS))))
+
+
+def _job(server: int, duration: int) -> Row:
+    return (Op.EXEC, server, duration, NONE, 0, 0, 0, 0)
+
+
+def tiny(random: Random) -> Program:
+    """Traffic on the smallest machine that has all parts."""
+    return Traffic(random, forget_routes(_load("tiny")), random.randint(1, 4)).draw()
+
+
+def sip(random: Random) -> Program:
+    """Traffic on the default machine, of PEs near each other or far apart."""
+    return Traffic(random, forget_routes(_load("sip_2x4x4")), random.choice((2, 4, 8, 8, 24))).draw()
+
+
+def mesh_8x8(random: Random) -> Program:
+    """Messages on a small mesh or torus."""
+    k = random.randint(2, 4)
+    machine = forget_routes(_load_mesh(k, random.random() < 0.5))
+    program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
+    endpoints = [machine.places.endpoint(row, column) for row in range(k) for column in range(k)]
+    pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]
+    for source in random.sample(endpoints, random.randint(2, len(endpoints))):
+        thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
+        for _ in range(random.randint(1, 6)):
+            target = random.choice([endpoint for endpoint in endpoints if endpoint != source])
+            route = machine.routing.route(source, target, Intent.ALL, RouteKind.MESSAGE)
+            thread.move(route, random.choice(sizes), done=done, lead=random.choice(pauses))
+            if closed:
+                thread.wait(done, 1, take=1)
+    return program
+
+
+KINDS: dict[str, Callable[[Random], Program]] = {"tiny": tiny, "sip": sip, "mesh_8x8": mesh_8x8}
