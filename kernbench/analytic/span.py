@@ -2,7 +2,8 @@
 
 It is the longest path of `find_after`, and says the same to the femtosecond; what differs is what it is good at. One point is
 best served by one pass over all rows. For many points the graph is first cut down to what lies between the two ends, and all
-nodes that have the same time at every point become one (`kernels_jit.bounds.node_merging`): 256 PEs that do the same do it once.
+nodes that have the same time at every point become one (`kernels_jit.bounds.node_merging`): 256 PEs that do the same do it
+once.
 
 A wait at a barrier comes after the counter, and after the row before it in its own thread, through which the counter comes
 too. The second edge says nothing, but would tell the threads apart, so it is left out where a way over others says as much.

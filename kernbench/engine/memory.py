@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _TRANSFERS_MOST_WORDS = words_of(r.HOP) << (63 - r.FLIT_SHIFT)  # what a packed flit can point at
-_SWEEP_FLITS = 1024  # flits of the median link in the longest pass: so many can stand in a queue that need not
+_PASS_FLITS = 1024  # flits of the median link in the longest pass: so many can stand in a queue that need not
 _SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
 _POOL_BLOCKS = 128  # of the smallest pool
 _JOBS, _TRANSFERS = 256, 64  # of the smallest pools
@@ -293,7 +293,7 @@ class Memory:
 
 
 def empty_pool(machine: Machine) -> np.ndarray:
-    """int64[slot, 2]: blocks for queued flits, see `kernels_jit.layout.records`; for two a station, which is enough for most runs."""
+    """int64[slot, 2]: blocks for queued flits (`kernels_jit.layout.records`), two a station, which is enough for most runs."""
     blocks = max(_POOL_BLOCKS, 2 * len(machine.stations.fs_per_flit) // r.BLOCK)
     return np.empty((blocks * r.BLOCK, 2), np.int64)
 
@@ -311,7 +311,7 @@ def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:
     `fs_per_flit`: int64[point, station].
     """
     flit_fs = np.median(fs_per_flit, axis=1).astype(np.int64)
-    return flit_fs[:, None] * (_SWEEP_FLITS, _SLACK_FLITS)
+    return flit_fs[:, None] * (_PASS_FLITS, _SLACK_FLITS)
 
 
 def _aligned(words: int) -> int:

@@ -89,6 +89,7 @@ class Session:
         `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
         station, and how many times that will be in all, by what is known of the program.
         """
+        from kernels_jit.compile.cache import seal_compiled
         from kernels_jit.simulate.loop import run
 
         self._load()
@@ -103,6 +104,7 @@ class Session:
             elif status == codes.IDLE:
                 if self._memory["heap_n"] or self._memory["in_flight"]:
                     raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
+                seal_compiled()
                 return self.now_fs
             elif status == codes.MORE:
                 if on_progress is not None:

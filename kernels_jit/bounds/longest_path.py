@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.layout import codes
 from kernels_jit.compile.jit import jit
+from kernels_jit.layout import codes
 from kernels_jit.layout.records import NEVER
 
 _NEW, _OPEN, _PLACED = 0, 1, 2

@@ -11,7 +11,7 @@ from numba import types
 from numba.extending import intrinsic
 
 
-def _trailing_zeros(_typing: Any, word: Any) -> Any:
+def _trailing_zeros(_typing: Any, _word: Any) -> Any:
     def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 

@@ -3,12 +3,17 @@
 numba's own cache looks only at the file that holds a function: it does not see that a callee in another has changed,
 and then runs old code. So the directory is named after a hash of every source of this package, of numba, of Python and of
 the processor; an edit anywhere begins an empty directory. A read-only install falls back to the user's cache, and that to
-a temporary directory: a loop compiles again sooner than an import fails. A directory that somebody else owns is passed
+a temporary directory: a loop compiles again sooner than an import fails. A directory that another user owns is passed
 over, because to load compiled code is to run it.
+
+numba also trusts what it finds: a truncated file ends in a traceback, a damaged one in a crash. So each file has a seal beside
+it, a digest of its name and content. A process drops files without a sound seal before numba looks, and seals what it has
+compiled. What is dropped is compiled again.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import platform
@@ -17,18 +22,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 KEEP_DAYS = 30  # directories of older sources are removed after this long without use
-_DIGEST_BYTES = 32
+_ROOM_BYTES = 64 << 20  # free space without which a home is passed over
+_SEAL = ".seal"
 
 
 def key(package: Path = PACKAGE) -> str:
-    """The hash that names the cache directory: of all sources, of numba, numpy, Python and the kind of processor."""
-    digest = hashlib.sha256(f"{sys.version} {version('numba')} {version('numpy')} {_processor()}".encode())
+    """The hash that names the cache directory: of all sources, of numba, numpy, Python, the processor and what is checked."""
+    facts = sys.version, version("numba"), version("numpy"), _processor(), os.environ.get("KERNBENCH_CHECKED", "0")
+    digest = hashlib.sha256(" ".join(facts).encode())
     for path in sorted(package.rglob("*.py")):
         source = path.read_bytes()
         digest.update(f"{path.relative_to(package).as_posix()} {len(source)}\n".encode())
@@ -53,45 +61,84 @@ def directory() -> Path:
         path = home / name
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if not _is_ours(path):
+            if not _is_ours(path) or shutil.disk_usage(path).free < _ROOM_BYTES:
                 continue
             os.utime(path)
             tempfile.TemporaryFile(dir=path).close()
             _prune(home, name)
         except OSError:
             continue
-        return path
-    return Path(tempfile.mkdtemp(prefix="kernbench-jit-"))
+        break
+    else:
+        path = Path(tempfile.mkdtemp(prefix="kernbench-jit-"))
+    drop_unsound(path)
+    atexit.register(seal_files, path)
+    return path
 
 
 def is_warm(function: str = "loop.run") -> bool:
     """Whether a function of this version, by module and name, has been compiled before.
 
-    The event loop is the last thing that a first run compiles and holds all that it calls; if it has not been, the first run
-    says that it compiles.
+    The event loop is the last function that a first run compiles and holds all that it calls; if it has not been, the first
+    run says that it compiles.
     """
-    return any(unseal(path) is not None for path in directory().glob(f"{function}-*"))
+    return any(is_sound(path) for path in directory().rglob(f"{function}-*.nbi"))
 
 
-def seal(path: Path, content: bytes) -> bytes:
-    """What a file at `path` must hold so that `unseal` gives back the content."""
-    return _digest(path, content) + content
+def drop_unsound(folder: Path) -> None:
+    """Remove the files of a cache directory that have no sound seal."""
+    for path in _files(folder):
+        if not is_sound(path):
+            _seal_of(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
-def unseal(path: Path) -> bytes | None:
-    """The content of a file that was sealed for this place, or None for one that is missing, damaged or foreign."""
+def seal_files(folder: Path) -> None:
+    """Seal the files that have been written to a cache directory. What cannot be sealed is compiled again next time."""
+    with suppress(OSError):
+        for path in _files(folder):
+            seal = _seal_of(path)
+            if not seal.exists() or seal.stat().st_mtime_ns < path.stat().st_mtime_ns:
+                _write(seal, _digest(path, path.read_bytes()))
+
+
+@cache
+def seal_compiled() -> None:
+    """Seal what this process has compiled by its first finished run; the rest is sealed when the process ends."""
+    seal_files(directory())
+
+
+def is_sound(path: Path) -> bool:
+    """Whether a file is the one that was sealed in this place."""
     try:
-        sealed = path.read_bytes()
+        return _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
     except OSError:
-        return None
-    content = sealed[_DIGEST_BYTES:]
-    return content if sealed[:_DIGEST_BYTES] == _digest(path, content) else None
+        return False
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.nb[ic]") if path.is_file()]
+
+
+def _seal_of(path: Path) -> Path:
+    return path.with_name(path.name + _SEAL)
 
 
 def _digest(path: Path, content: bytes) -> bytes:
-    digest = hashlib.sha256(f"{path.parent.name}/{path.name}\n".encode())
+    digest = hashlib.sha256(f"{path.parent.parent.name}/{path.parent.name}/{path.name}\n".encode())
     digest.update(content)
     return digest.digest()
+
+
+def _write(path: Path, content: bytes) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def _processor() -> str:

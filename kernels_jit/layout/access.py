@@ -10,7 +10,6 @@ from kernels_jit.compile.pointers import record_at, row_at, table_row_at
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import word_of, words_of
 
-
 state_at = record_at(r.STATE)  # at word 0
 
 # By place.

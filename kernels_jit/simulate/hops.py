@@ -35,7 +35,9 @@ def set_hops(m, transfer):
             hop.next = ENDS | striped
             continue
         if CHECKED:
-            assert onward.overhead_fs == 0 or step.stripes == 1, "a node with an overhead stands behind a striped memory"
+            assert onward.overhead_fs == 0 or step.stripes == 1, (
+                "a node with an overhead stands behind a striped memory"
+            )
         gated = GATED if onward.overhead_fs > 0 else 0
         hop.next = ports + onward.port * PORT_WORDS | gated | striped
 

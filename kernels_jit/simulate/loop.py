@@ -87,7 +87,7 @@ def do_event(m, op, times):
     if CHECKED:
         assert now >= state.now_fs, "an event comes after one of a later time"
         if kind == codes.DONE:
-            check_done(m, op, data, now)
+            check_done(m, data, now)
     state.now_key = max(state.now_key, key) if now == state.now_fs else key
     state.now_fs = now
     state.events += 1
@@ -103,7 +103,7 @@ def do_event(m, op, times):
 
 
 @inner
-def check_done(m, op, place, now):
+def check_done(m, place, now):
     """Assert that a transfer is complete when its completion comes."""
     transfer = transfer_at(m, place)
     tail_fs = route_at(m, transfer.route).tail_fs

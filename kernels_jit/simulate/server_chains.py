@@ -150,7 +150,8 @@ def write_times(m, op, times, row, end, now):
         place = server_of(m, op, k)
         server, time = server_at(m, place), time_at(times, k)
         if CHECKED:
-            assert server.used == 0 and server.first == _NONE, "a server of a chain has a job of its own"
+            assert server.used == 0, "a server of a chain serves a job of its own"
+            assert server.first == _NONE, "a job queues for a server of a chain"
         start = now if place == before else max(now, server.ready_fs)
         time.issue_fs, time.start_fs = now, start
         now = min(start + duration_at(m, exec_at(op, k).duration).fs, NEVER)

@@ -13,7 +13,6 @@ from kernels_jit.layout.access import (
     job_at,
     move_at,
     plan_at,
-    server_at,
     state_at,
     time_at,
     token_at,

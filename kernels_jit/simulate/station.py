@@ -57,7 +57,9 @@ def serve_station(m, pool, visit, horizon):
         hop = hop_at(m, place)
         onward, left = hop.next, entry & FLIT_MASK
         if at == _NONE:
-            source_fs, source_entry, source_owner = leave_source(m, station, place, source_fs, source_entry, source_owner)
+            source_fs, source_entry, source_owner = leave_source(
+                m, station, place, source_fs, source_entry, source_owner
+            )
         else:
             leave_port(m, pool, port_at(m, at))
         served += 1
@@ -187,7 +189,9 @@ def choose_port(m, place, left, arrival):
         if gated.gate_fs == _NONE:
             gated.gate_fs = arrival + step.overhead_fs
         if CHECKED:
-            assert arrival + step.overhead_fs >= gated.gate_fs, "a flit comes to a node before the one that opened its gate"
+            assert arrival + step.overhead_fs >= gated.gate_fs, (
+                "a flit comes to a node before the one that opened its gate"
+            )
         arrival = max(arrival, gated.gate_fs)
     if left == 0:
         transfer.tail_step, transfer.tail_fs = after, arrival

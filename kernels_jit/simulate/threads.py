@@ -72,7 +72,11 @@ def run_thread(m, op, times, number, now):
             continue
         time.issue_fs, time.start_fs, time.end_fs = now, now, now
         if code == codes.DELAY or code == codes.UNTIL:
-            end_fs = now + duration_at(m, delay_at(op, row).duration).fs if code == codes.DELAY else until_at(op, row).time_fs
+            end_fs = (
+                now + duration_at(m, delay_at(op, row).duration).fs
+                if code == codes.DELAY
+                else until_at(op, row).time_fs
+            )
             if end_fs > now:
                 time.end_fs = end_fs
                 schedule(m, end_fs, (codes.WAKE << codes.KIND_SHIFT) | number, 0, number)

@@ -152,7 +152,8 @@ def split_batch(m, op, times, place):
     transfer.latest_fs = transfer.start_fs + reservation.lands_fs
     if CHECKED:
         assert done_fs == transfer.latest_fs + route_at(m, transfer.route).tail_fs, "a batch is split at a wrong time"
-        assert is_over(m, time.start_fs, 0) and not is_over(m, done_fs, _DONE | owner), "no transfer of a batch is under way"
+        assert is_over(m, time.start_fs, 0), "a transfer that a batch is split at has not begun"
+        assert not is_over(m, done_fs, _DONE | owner), "a transfer that a batch is split at is complete"
     transfer.stamp += 1
     schedule(m, done_fs, _DONE | owner, transfer.stamp, place)
 

@@ -6,9 +6,8 @@ import numpy as np
 
 from kernbench.engine.network import NetworkBuilder
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernels_jit import state as at
-from kernels_jit.simulate.visit_order import look_ahead
 from kernels_jit.layout.records import NEVER
+from kernels_jit.simulate.visit_order import look_ahead
 from tests.engine.bare import BareMachine
 
 
@@ -55,15 +54,16 @@ def test_the_smallest_flit_on_an_edge_sets_the_window():
 def test_a_station_has_a_port_for_each_that_feeds_it_and_routes_not_used_have_none():
     network = network_of([(10, 1, 0, 1)] * 4, [[3, 1, 0], [2, 1], [0, 2]], used=[0, 1])
     assert np.diff(network.port_start).tolist() == [1, 2, 0, 0]
-    assert network.step[:, at.STEP_PORT].tolist() == [NONE, 2, 0, NONE, 1, NONE, NONE, NONE]
+    assert network.step["port"].tolist() == [NONE, 2, 0, NONE, 1, NONE, NONE, NONE]
 
 
 def test_stripes_enter_and_leave_by_ports_side_by_side():
     network = network_of([(10, 1, 0, 1)] * 6, [[0, (2, 4, 0, 0)], [(2, 4, 0, 0), 1]])
     assert np.diff(network.port_start).tolist() == [0, 4, 1, 1, 1, 1]
     write, read = network.step[1], network.step[3]
-    assert (write[at.STEP_PORT], write[at.STEP_PORT_OWN], write[at.STEP_PORT_BEFORE]) == (4, 1, 0)
-    assert (read[at.STEP_PORT], read[at.STEP_PORT_OWN], read[at.STEP_PORT_BEFORE]) == (0, 0, 1)
+    fields = ["port", "ports_per_stripe", "ports_per_stripe_before"]
+    assert write[fields].tolist() == (4, 1, 0)
+    assert read[fields].tolist() == (0, 0, 1)
 
 
 def test_a_step_before_which_messages_gather_needs_no_port():

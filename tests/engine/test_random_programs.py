@@ -46,8 +46,8 @@ def test_both_modes_equal_the_interpreter(kind):
 
 @pytest.mark.slow
 @other_kinds
-def test_short_sweeps_and_no_slack_change_nothing(kind, monkeypatch):
-    monkeypatch.setattr(memory, "_SWEEP_FLITS", 1)
+def test_short_passes_and_no_slack_change_nothing(kind, monkeypatch):
+    monkeypatch.setattr(memory, "_PASS_FLITS", 1)
     monkeypatch.setattr(memory, "_SLACK_FLITS", 0)
     check_fresh(kind, OTHERS[kind], in_flit_mode)
 
@@ -59,7 +59,7 @@ def test_a_pool_that_fills_up_changes_nothing(kind, monkeypatch):
     check_fresh(kind, OTHERS[kind], in_flit_mode)
 
 
-def test_a_pool_is_enlarged_in_the_middle_of_a_sweep(monkeypatch):
+def test_a_pool_is_enlarged_in_the_middle_of_a_pass(monkeypatch):
     monkeypatch.setattr(session_module, "empty_pool", lambda _machine: np.empty((BLOCK, 2), np.int64))
     machine = load_machine("mesh_8x8", {"k": 3})
     program, again = Program(machine), Program(machine)

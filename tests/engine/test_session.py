@@ -397,7 +397,7 @@ def test_a_transfer_that_has_landed_is_not_disturbed_while_its_answer_is_on_the_
 def test_progress_is_told_on_the_way(monkeypatch):
     monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
     monkeypatch.setattr(memory, "_SLACK_FLITS", 10)
-    monkeypatch.setattr(memory, "_SWEEP_FLITS", 90)
+    monkeypatch.setattr(memory, "_PASS_FLITS", 90)
     machine = machine_of(LINK)
     machine.route("message", [0])
     program = Program(machine)

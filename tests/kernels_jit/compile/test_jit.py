@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from kernels_jit.compile.jit import inner, jit
+from kernels_jit.compile.jit import jit
 
 
 def double(values):
@@ -25,23 +25,12 @@ def gather(table, rows, out):
         out[k] = table[rows[k], k % table.shape[1]]
 
 
-@pytest.mark.parametrize("decorate", [jit, inner])
-def test_what_indices_name_is_what_they_name_in_python(decorate):
+def test_what_indices_name_is_what_they_name_in_python():
     table, rows = np.arange(12).reshape(4, 3), np.array([3, 0, 2, 1, 3])
     plain, compiled = np.zeros(5, np.int64), np.zeros(5, np.int64)
     gather(table, rows, plain)
-    decorate(gather)(table, rows, compiled)
+    jit(gather)(table, rows, compiled)
     assert compiled.tolist() == plain.tolist()
-
-
-def test_inner_functions_leave_no_references_behind():
-    import sys
-
-    table, rows, out = np.arange(12).reshape(4, 3), np.array([3, 0]), np.zeros(2, np.int64)
-    compiled, before = inner(gather), sys.getrefcount(table)
-    for _ in range(10):
-        compiled(table, rows, out)
-    assert sys.getrefcount(table) == before
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")

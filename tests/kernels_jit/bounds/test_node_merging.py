@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels_jit.bounds.node_merging import cut_out, find_gates, merge_alike, turn
 from kernels_jit.bounds.longest_path import sort_topologically
-from kernels_jit.layout.codes import NONE
+from kernels_jit.bounds.node_merging import cut_out, find_gates, merge_alike, turn
 from kernels_jit.bounds.queueing_bounds import Classes, find_ends
-from tests.kernels_jit.test_bounds import arrays, graphs
+from kernels_jit.layout.codes import NONE
+from tests.kernels_jit.bounds.test_longest_path import arrays, graphs
 from tests.naive.bounds import longest_ends
 
 pytestmark = pytest.mark.slow

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,28 +60,47 @@ def test_a_directory_of_somebody_else_is_passed_over(tmp_path: Path, monkeypatch
     assert find_directory() == tmp_path / "ours" / cache.key()
 
 
-def test_warm_once_the_loop_was_compiled_and_sound(tmp_path: Path, monkeypatch):
+def test_a_home_without_room_is_passed_over(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(cache, "homes", lambda: iter([tmp_path / "full", tmp_path / "good"]))
+    free = {tmp_path / "full" / cache.key(): 1000, tmp_path / "good" / cache.key(): 1 << 40}
+    monkeypatch.setattr(cache.shutil, "disk_usage", lambda path: SimpleNamespace(free=free[path]))
+    assert find_directory() == tmp_path / "good" / cache.key()
+
+
+def test_warm_once_the_loop_was_compiled_and_sealed(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(cache, "directory", lambda: tmp_path)
     assert not cache.is_warm()
-    for name, warm in (("dijkstra.walk-90", False), ("loop.runs-12", False), ("loop.run-12", True)):
-        path = tmp_path / name
-        path.write_bytes(cache.seal(path, b"code"))
+    (tmp_path / "code").mkdir()
+    for name, warm in (("dijkstra.walk-90.nbi", False), ("loop.runs-12.nbi", False), ("loop.run-12.nbi", True)):
+        path = tmp_path / "code" / name
+        path.write_bytes(b"code")
+        assert not cache.is_warm()
+        cache.seal_files(tmp_path)
         assert cache.is_warm() is warm
     assert cache.is_warm("dijkstra.walk")
-    assert not cache.is_warm("group.run_points")
-    path.write_bytes(path.read_bytes()[:-1])
+    assert not cache.is_warm("batch.run_points")
+    path.write_bytes(b"other")
     assert not cache.is_warm()
 
 
-def test_only_what_was_sealed_for_a_place_is_trusted_there(tmp_path: Path):
-    path, other = tmp_path / "a" / "f-1", tmp_path / "b" / "f-1"
-    path.parent.mkdir()
-    other.parent.mkdir()
-    assert cache.unseal(path) is None
-    path.write_bytes(sealed := cache.seal(path, b"code"))
-    assert cache.unseal(path) == b"code"
-    other.write_bytes(sealed)
-    assert cache.unseal(other) is None
-    for damaged in (b"", sealed[:10], sealed[:-1], sealed + b"!", b"!" + sealed[1:], sealed[:-1] + b"!"):
-        path.write_bytes(damaged)
-        assert cache.unseal(path) is None
+def test_only_files_with_a_sound_seal_stay(tmp_path: Path):
+    kept, other = tmp_path / "a" / "f.1.nbc", tmp_path / "b" / "f.1.nbc"
+    for path in (kept, other):
+        path.parent.mkdir()
+        path.write_bytes(b"code")
+    cache.seal_files(tmp_path)
+    cache.drop_unsound(tmp_path)
+    assert kept.exists()
+    assert other.exists()
+    seal = other.with_name("f.1.nbc.seal")
+    seal.write_bytes(kept.with_name("f.1.nbc.seal").read_bytes())
+    cache.drop_unsound(tmp_path)
+    assert kept.exists()
+    assert not other.exists()
+    for damaged in (b"", b"cod", b"code!", b"cide"):
+        kept.write_bytes(b"code")
+        cache.seal_files(tmp_path)
+        assert cache.is_sound(kept)
+        kept.write_bytes(damaged)
+        cache.drop_unsound(tmp_path)
+        assert not kept.exists()

@@ -1,0 +1,27 @@
+"""The layout of records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels_jit.layout import records
+from kernels_jit.layout.records import record, word_of, words_of
+
+
+def test_fields_are_words_in_their_order_and_records_are_padded():
+    pair = record("near", "far", words=3)
+    assert (word_of(pair, "near"), word_of(pair, "far"), words_of(pair)) == (0, 1, 3)
+    assert np.arange(6).view(pair)["far"].tolist() == [1, 4]
+
+
+def test_a_field_is_named_once():
+    with pytest.raises(ValueError, match="a record names a field twice: near, far, near"):
+        record("near", "far", "near")
+
+
+def test_records_that_a_cache_line_holds_do():
+    """Lines are eight words: what is read together must not begin in one and end in the next."""
+    assert {words_of(kind) for kind in (records.STATION, records.TRANSFER)} <= {16, 24}
+    assert {words_of(kind) for kind in (records.PORT, records.SERVER, records.JOB, records.STEP)} == {8}
+    assert {words_of(kind) for kind in (records.HOP, records.VISIT, records.SOURCE, records.EVENT)} == {4}
