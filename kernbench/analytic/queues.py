@@ -3,7 +3,8 @@
 The longest path says when each row is reached if nobody waits. Where many transfers and jobs need one station or server
 between the start and a gate, they queue there: none comes before its own path allows, it serves one at a time, and what
 follows each on its way to the gate follows the last of them too (`kernels_jit.bounds.queueing_bounds`). So a gate is no
-sooner than by any of these queues. What comes after a gate starts from there; each load is part of the queue before the first gate that it leads to.
+sooner than by any of these queues. What comes after a gate starts from there; each load is part of the queue before the first
+gate that it leads to.
 """
 
 from __future__ import annotations

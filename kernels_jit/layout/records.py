@@ -7,11 +7,13 @@ places. Records of tables that are only looked up by number (threads, counters, 
 reservations, ports of a step) point at each other by number. Results never depend on which free row is allocated.
 
 Three arrays stand beside it: the op table and the times of its rows, which the program owns, and the pool of queued flits,
-which grows while the loop runs. All fields are int64; numpy reads a table as `words.view(RECORD)["field"]`, compiled code through
-`layout.access`.
+which grows while the loop runs. All fields are int64. numpy reads a table as `words.view(RECORD)["field"]`, compiled code
+through `layout.access`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,7 @@ def record(*fields: str, words: int = 0) -> np.dtype:
         raise ValueError(f"a record names a field twice: {', '.join(fields)}")
     size = max(words, len(fields)) * WORD
     offsets = [WORD * at for at in range(len(fields))]
-    layout = {"names": fields, "formats": [np.int64] * len(fields), "offsets": offsets, "itemsize": size}
+    layout: Any = {"names": fields, "formats": [np.int64] * len(fields), "offsets": offsets, "itemsize": size}
     return np.dtype(layout, align=True)
 
 
