@@ -182,7 +182,7 @@ class Memory:
         self._fit("landed", self._transfers)
         places = start + step * np.arange(rows)
         sources = places + words_of(r.TRANSFER) + self["max_steps"] * words_of(r.HOP)
-        for field, values in (("size", step), ("sources", sources), ("base", codes.NONE)):
+        for field, values in (("words", step), ("sources", sources), ("from_step", codes.NONE)):
             self.words[places + word_of(r.TRANSFER, field)] = values
         self._transfer_blocks.append((start, rows))
         self._chain(r.TRANSFER, places, "transfer_free", "transfer_free_n")

@@ -21,6 +21,7 @@ import numpy as np
 from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
+from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
 from kernbench.program.column import enlarged
@@ -89,32 +90,55 @@ class Session:
         `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
         station, and how many times that will be in all, by what is known of the program.
         """
+        self._load()
+        while True:
+            status = self._advance(_EVENTS_A_CALL, on_ask)
+            if status == codes.IDLE:
+                return self.now_fs
+            if status == codes.MORE and on_progress is not None:
+                on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
+
+    def step(self, on_ask: Callable[[int], None] | None = None) -> bool:
+        """Do the next event, or serve the network until one is known; returns whether more can happen. For tests."""
+        self._load()
+        while True:
+            status = self._advance(1, on_ask)
+            if status in (codes.IDLE, codes.MORE):
+                return status == codes.MORE
+
+    def peek(self) -> int | None:
+        """A time (fs) before which nothing happens but flits that are served; None if no event and no landing is known."""
+        memory = self._memory
+        events, bounds = (
+            memory.table("heap", r.EVENT, memory["heap_n"]),
+            memory.table("bounds", r.BOUND, memory["bound_n"]),
+        )
+        known = [int(table["fs"][0]) for table in (events, bounds) if len(table)]
+        return min(known, default=None)
+
+    def _advance(self, most_events: int, on_ask: Callable[[int], None] | None) -> int:
+        """One call of the loop and what it came back for; returns its status. Errors: RunError beyond the clock."""
         from kernels_jit.compile.cache import seal_compiled
         from kernels_jit.simulate.loop import run
 
-        self._load()
-        while True:
-            begun = perf_counter()
-            status = run(self._memory.words, self._op, self._times, self._pool, _EVENTS_A_CALL)
-            self.wall_s += perf_counter() - begun
-            if status == codes.ASKED:
-                if on_ask is not None:
-                    on_ask(self._memory["asking"])
-                    self._load()
-            elif status == codes.IDLE:
-                if self._memory["heap_n"] or self._memory["in_flight"]:
-                    raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
-                seal_compiled()
-                return self.now_fs
-            elif status == codes.MORE:
-                if on_progress is not None:
-                    on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
-            elif status == codes.LAY:
-                self._lay_network()
-            elif status == codes.GROW_SLOTS:
-                self._pool = enlarged_pool(self._pool)
-            else:
-                self._memory.grow(status)
+        begun = perf_counter()
+        status = run(self._memory.words, self._op, self._times, self._pool, most_events)
+        self.wall_s += perf_counter() - begun
+        if status == codes.ASKED:
+            if on_ask is not None:
+                on_ask(self._memory["asking"])
+                self._load()
+        elif status == codes.IDLE:
+            if self._memory["heap_n"] or self._memory["in_flight"]:
+                raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
+            seal_compiled()
+        elif status == codes.LAY:
+            self._lay_network()
+        elif status == codes.GROW_SLOTS:
+            self._pool = enlarged_pool(self._pool)
+        elif status != codes.MORE:
+            self._memory.grow(status)
+        return status
 
     def lay(self) -> tuple[Memory, NetworkBuilder]:
         """Bring the program into the loop's memory and do not run it: see `group`."""
@@ -194,6 +218,11 @@ class Session:
     def now_fs(self) -> int:
         """The time of the last event."""
         return max(self._memory["now_fs"], self._memory["latest_fs"])
+
+    @property
+    def speculation(self) -> Speculation:
+        """What the loop has speculated, and what of it was rolled back."""
+        return Speculation.of(self._memory)
 
     @property
     def events(self) -> int:

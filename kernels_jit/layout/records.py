@@ -22,7 +22,9 @@ NEVER = 1 << 62  # later than any time
 
 
 def record(*fields: str, words: int = 0) -> np.dtype:
-    """A record of int64 fields in this order, padded to a number of words. Errors: ValueError if a field is named twice."""
+    """A record of int64 fields in this order, padded to a number of words. Errors: ValueError for a name that cannot be one."""
+    if taken := [field for field in fields if hasattr(np.void, field)]:
+        raise ValueError(f"numpy has another use for the name of a field: {', '.join(taken)}")
     if len(set(fields)) < len(fields):
         raise ValueError(f"a record names a field twice: {', '.join(fields)}")
     size = max(words, len(fields)) * WORD
@@ -106,22 +108,25 @@ STATE = record(
     "words",  # how many words of such bits
     "word_fs",  # when the next service of each word is due, or before
     "group_fs",  # the same of every 64 words, so that a large machine is searched as fast as a small one
-    # What was speculated, and what of it was rolled back.
-    "closed_n",  # transfers done in closed form
-    "reopened_n",  # of these, those that another transfer turned into flits
-    "reserved_n",  # reservations taken
-    "revoked_n",
-    "batched_n",  # transfers done in a batch behind another
-    "split_n",  # of these, those taken back
-    "chained_n",  # tokens that entered a server chain
-    "broken_n",  # chains broken
-    "requeued_n",  # tokens that a broken chain returned to their servers
+    # What was speculated, and what of it was rolled back: see `kernbench.engine.speculation`.
+    "passes",  # over the network
+    "rebounds",  # transfers that had not landed by their bound and got a later one
+    "looked_ahead",  # flits served that arrived at or after the horizon; kept in checked runs alone
+    "closed",  # transfers done in closed form
+    "reopened",  # of these, those that another transfer turned into flits
+    "reserved",  # reservations taken
+    "revoked",
+    "batched",  # transfers done in a batch behind another
+    "split",  # of these, those taken back
+    "chained",  # tokens that entered a server chain
+    "broken",  # chains broken
+    "requeued",  # tokens that a broken chain returned to their servers
     words=96,
 )
 
 GROUP_SHIFT = 6
 
-EVENT = record("fs", "key", "index", "data")
+EVENT = record("fs", "key", "index", "what")
 BOUND = record("fs", "transfer")  # the transfer does not land before
 
 THREAD = record("cursor", "end", "sequence", "next")  # next: waiter on the same counter, or NONE
@@ -181,11 +186,11 @@ TRANSFER = record(
     "closed",  # 0, or done in closed form unless another transfer comes: COUNTED or NOTED
     "stamp",  # events of a transfer with another stamp are stale
     "start_fs",  # all flits at the first station
-    "base",  # step at which all flits last stood together; NONE once landed
+    "from_step",  # step at which all flits last stood together; NONE once landed
     "next",  # in the chain of free transfers
     "end_step",  # first step after its route
     "claims",  # 1: its stations count it as a user
-    "size",  # words of this row, with hops and sources
+    "words",  # of this row, with hops and sources
     "sources",  # place of its sources
     "batched",  # rows before this one that it has done as a batch
     "batch_row",  # the first of them, or this one
@@ -296,8 +301,8 @@ OP_WORDS = 8
 OP = record("code", words=OP_WORDS)
 DELAY_OP = record("code", "duration", words=OP_WORDS)
 EXEC_OP = record("code", "server", "duration", "counter", words=OP_WORDS)
-MOVE_OP = record("code", "route", "nbytes", "stripe", "done", "hold", "arrive", "lead", words=OP_WORDS)
+MOVE_OP = record("code", "route", "payload_bytes", "stripe", "done", "hold", "arrive", "lead", words=OP_WORDS)
 UNTIL_OP = record("code", "time_fs", words=OP_WORDS)
 ADD_OP = record("code", "counter", "amount", words=OP_WORDS)
-WAIT_OP = record("code", "counter", "compare", "value", "take", words=OP_WORDS)
+WAIT_OP = record("code", "counter", "compare", "value", "takes", words=OP_WORDS)
 PIPE_OP = record("code", "plan", "counter", words=OP_WORDS)

@@ -59,12 +59,12 @@ def _before(fs, key, index, event):
 
 @inner
 def _move_event(event, to):
-    _set_event(to, event.fs, event.key, event.index, event.data)
+    _set_event(to, event.fs, event.key, event.index, event.what)
 
 
 @inner
 def _set_event(event, fs, key, index, data):
-    event.fs, event.key, event.index, event.data = fs, key, index, data
+    event.fs, event.key, event.index, event.what = fs, key, index, data
 
 
 @inner

@@ -5,7 +5,17 @@ from __future__ import annotations
 from kernels_jit.compile.jit import CHECKED, inner, jit
 from kernels_jit.compile.pointers import place_of, pointer_to
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import HOP_WORDS, PORT_WORDS, TRANSFER_WORDS, hop_at, state_at, step_at, transfer_at
+from kernels_jit.layout.access import (
+    HOP_WORDS,
+    PORT_WORDS,
+    STATION_WORDS,
+    TRANSFER_WORDS,
+    hop_at,
+    state_at,
+    station_at,
+    step_at,
+    transfer_at,
+)
 from kernels_jit.layout.records import ENDS, GATED, STRIPED
 
 _NONE = codes.NONE
@@ -35,11 +45,22 @@ def set_hops(m, transfer):
             hop.next = ENDS | striped
             continue
         if CHECKED:
-            assert onward.overhead_fs == 0 or step.stripes == 1, (
-                "a node with an overhead stands behind a striped memory"
-            )
+            assert onward.overhead_fs == 0 or step.stripes == 1, "a node with an overhead is behind a striped memory"
+            check_channels(m, step)
+            check_channels(m, onward)
         gated = GATED if onward.overhead_fs > 0 else 0
         hop.next = ports + onward.port * PORT_WORDS | gated | striped
+
+
+@inner
+def check_channels(m, step):
+    """Assert that the channels of a striped memory have the same times."""
+    first = station_at(m, step.station)
+    for stripe in range(step.stripes):
+        channel = station_at(m, step.station + stripe * STATION_WORDS)
+        assert channel.full_fs == first.full_fs, "the channels of a memory have different rates"
+        assert channel.quantum == first.quantum, "the channels of a memory have different bursts"
+        assert channel.propagation_fs == first.propagation_fs, "the channels of a memory are at different distances"
 
 
 @jit
@@ -49,8 +70,8 @@ def renew_hops(words, start, rows):
     Arguments: int64[word] memory, place of the first of so many transfers.
     """
     m = pointer_to(words)
-    size = transfer_at(m, start).size
+    size = transfer_at(m, start).words
     for row in range(rows):
         transfer = transfer_at(m, start + row * size)
-        if transfer.base != _NONE:
+        if transfer.from_step != _NONE:
             set_hops(m, transfer)

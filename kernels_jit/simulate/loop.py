@@ -76,7 +76,7 @@ def do_event(m, op, times):
     """Do the earliest event. Returns the status of the thread it woke, if any."""
     state = state_at(m, 0)
     event = event_at(m, state.heap)
-    now, key, index, data = event.fs, event.key, event.index, event.data
+    now, key, index, data = event.fs, event.key, event.index, event.what
     drop_event(m)
     kind = key >> codes.KIND_SHIFT
     if kind <= codes.DONE and transfer_at(m, data).stamp != index:
@@ -107,7 +107,7 @@ def check_done(m, place, now):
     """Assert that a transfer is complete when its completion comes."""
     transfer = transfer_at(m, place)
     tail_fs = route_at(m, transfer.route).tail_fs
-    assert transfer.base == codes.NONE, "a transfer that has not landed is complete"
+    assert transfer.from_step == codes.NONE, "a transfer that has not landed is complete"
     assert transfer.flits == 0 or now == transfer.latest_fs + tail_fs, "a transfer is complete at a wrong time"
 
 
@@ -117,5 +117,6 @@ def renew_bounds(m, horizon):
     state = state_at(m, 0)
     while state.bound_n > 0 and bound_at(m, state.bounds).fs <= horizon:
         place = pop_bound(m)
-        if transfer_at(m, place).base != codes.NONE:
+        if transfer_at(m, place).from_step != codes.NONE:
             push_bound(m, next_bound(m, place, horizon), place)
+            state.rebounds += 1

@@ -87,6 +87,7 @@ def serve_until(m, op, times, horizon, pool, stop):
                 return STOPPED
             state.pass_fs = min(horizon, begin + state.window_fs)
             state.at_word, state.at_bit, state.landed_n = 0, 0, 0
+            state.passes += 1
         if not network_pass(m, op, times, state.pass_fs, pool):
             return FULL
         state.pass_fs = _NONE
@@ -195,7 +196,7 @@ def next_bound(m, place, horizon):
     """
     transfer = transfer_at(m, place)
     end, flits, last_bytes = transfer.end_step, transfer.flits, transfer.last_bytes
-    together = transfer.base + 1
+    together = transfer.from_step + 1
     while together < end and step_at(m, together).store_and_forward == 0:
         together += 1
     gathered = transfer.latest_fs
@@ -217,9 +218,9 @@ def next_bound(m, place, horizon):
 def _tail_bound(m, transfer, together, horizon):
     """A time before which the last flit of a transfer does not come to a step before which its flits are gathered."""
     tail = max(transfer.tail_fs, horizon)
-    if transfer.tail_step == transfer.base and step_at(m, transfer.base).stripes == 1:
+    if transfer.tail_step == transfer.from_step and step_at(m, transfer.from_step).stripes == 1:
         before = source_at(m, transfer.sources).entry & FLIT_MASK  # flits that its source still serves before it
-        tail += before * station_at(m, step_at(m, transfer.base).station).full_fs
+        tail += before * station_at(m, step_at(m, transfer.from_step).station).full_fs
     for number in range(transfer.tail_step, together):
         station = station_at(m, step_at(m, number).station)
         tail += service_fs(m, station, transfer.last_bytes) + station.propagation_fs

@@ -61,7 +61,7 @@ def inject(m, transfer, number, fs):
     hop = hop_of(m, transfer, number)
     transfer.arrived = 0
     transfer.latest_fs = 0
-    transfer.base = number
+    transfer.from_step = number
     transfer.tail_step = number
     transfer.tail_fs = fs
     for j in range(min(step.stripes, flits)):

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from kernels_jit.compile.jit import jit
+from kernels_jit.compile.pointers import pointer_to, row_at
+from kernels_jit.layout.records import STEP
+
+_step_at = row_at(STEP)
 
 
 @jit
@@ -12,9 +16,10 @@ def set_ports(step, route_start, used, port_start, feeder):
     Arguments: STEP[step] with stations by number, int64[route + 1] first steps, int64[] routes, int64[station + 1] first ports,
     int64[port] the stations that feed them. First and store-and-forward steps enter none, and stay as they are.
     """
+    steps = pointer_to(step)
     for route in used:
         for number in range(route_start[route] + 1, route_start[route + 1]):
-            at, before = step[number], step[number - 1]
+            at, before = _step_at(steps, number), _step_at(steps, number - 1)
             if at.store_and_forward == 1:
                 continue
             port = port_start[at.station]

@@ -45,7 +45,7 @@ def try_reserve(m, op, times, place):
     for number in range(first, end):
         station_at(m, step_at(m, number).station).reserved = transfer.route
     reservation.held, reservation.transfer = 1, place
-    state.reserved_n += 1
+    state.reserved += 1
     return True
 
 
@@ -58,7 +58,7 @@ def finish_in_closed_form(m, transfer):
     first, end, stripe = transfer.first_step, transfer.end_step, transfer.stripe
     flits, last_bytes, start = transfer.flits, transfer.last_bytes, transfer.start_fs
     reservation = reservation_at(m, transfer.route)
-    state_at(m, 0).closed_n += 1
+    state_at(m, 0).closed += 1
     if CHECKED:
         check_unused(m, transfer)
     if reservation.flits != flits or reservation.last_bytes != last_bytes:
@@ -153,7 +153,7 @@ def revoke_reservation(m, op, times, number):
         split_batch(m, op, times, place)
     under_way = place != _NONE and transfer_at(m, place).latest_fs > state.now_fs
     reservation.held, reservation.transfer = 0, _NONE
-    state.revoked_n += 1
+    state.revoked += 1
     route = route_at(m, number)
     for k in range(route.start, route.end):
         station = station_at(m, step_at(m, k).station)
@@ -170,7 +170,7 @@ def revoke_reservation(m, op, times, number):
         transfer.closed = 0
         transfer.claims = 1
         transfer.stamp += 1
-        state.reopened_n += 1
+        state.reopened += 1
         enter(m, op, place)
 
 

@@ -53,7 +53,7 @@ def enter_chain(m, op, times, place, now):
         job_at(m, plan.chain_last).next = place
     plan.chain_last = place
     job.token = IN_CHAIN
-    state.chained_n += 1
+    state.chained += 1
     if end == job.end and plan.left > 1:
         plan.left -= 1
     else:
@@ -210,7 +210,7 @@ def break_chain(m, op, times, number):
     rows = plan.chain_rows
     for k in range(plan.chain_row, plan.chain_row + rows):
         server_at(m, server_of(m, op, k)).chain = _NONE
-    state.broken_n += 1
+    state.broken += 1
     place = plan.chain_first
     plan.chain_first, plan.chain_rows = _NONE, 0
     while place != _NONE:
@@ -237,7 +237,7 @@ def return_to_server(m, op, times, plan, place, end):
     row = job.row
     server, time = server_at(m, server_of(m, op, row)), time_at(times, row)
     state.events -= 1
-    state.requeued_n += 1
+    state.requeued += 1
     if job.token == AWAITED:
         state.events += 1
     else:

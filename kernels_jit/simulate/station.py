@@ -53,6 +53,7 @@ def serve_station(m, pool, visit, horizon):
         if CHECKED:
             assert now >= station.served_fs, "a station serves a flit after one that arrived later"
             station.served_fs = now
+            state.looked_ahead += now >= horizon
         place = (entry >> FLIT_SHIFT) * HOP_WORDS
         hop = hop_at(m, place)
         onward, left = hop.next, entry & FLIT_MASK

@@ -54,7 +54,7 @@ def run_thread(m, op, times, number, now):
                 thread.next = counter.waiter
                 counter.waiter = number
                 return codes.IDLE
-            counter.value -= wait.take
+            counter.value -= wait.takes
             time.end_fs = now
             thread.cursor = row + 1
             continue

@@ -59,7 +59,7 @@ def batch_following_reads(m, op, times, place):
         time_at(times, row).start_fs = done_fs
         transfer.batched += 1
         reservation.passed += transfer.flits
-        state.batched_n += 1
+        state.batched += 1
         state.events += 1
         retarget_to_row(m, op, transfer, row, done_fs)
         transfer.latest_fs = transfer.start_fs + reservation.lands_fs
@@ -73,7 +73,7 @@ def is_like(op, row, other):
     return (
         b.code == codes.MOVE
         and b.route == a.route
-        and b.nbytes == a.nbytes
+        and b.payload_bytes == a.payload_bytes
         and b.hold == a.hold
         and a.arrive == _NONE
         and b.arrive == _NONE
@@ -146,7 +146,7 @@ def split_batch(m, op, times, place):
     done_fs = time.end_fs
     time.end_fs = _NONE
     reservation.passed -= dropped * transfer.flits
-    state.split_n += dropped
+    state.split += dropped
     state.events -= dropped
     retarget_to_row(m, op, transfer, row, time.start_fs)
     transfer.latest_fs = transfer.start_fs + reservation.lands_fs

@@ -39,13 +39,13 @@ def start_transfer(m, op, times, job_place, now):
     transfer.first_step, transfer.end_step = route.start, route.end
     transfer.stamp += 1
     transfer.closed, transfer.flits, transfer.claims, transfer.batched = 0, 0, 0, 0
-    if move.nbytes == 0:
+    if move.payload_bytes == 0:
         start = now + duration_at(m, move.lead).fs + route.lead_fs
         deliver(m, op, times, place, start + route.propagation_fs)
         return
-    flits = (move.nbytes + state.flit_bytes - 1) // state.flit_bytes
+    flits = (move.payload_bytes + state.flit_bytes - 1) // state.flit_bytes
     transfer.flits = flits
-    transfer.last_bytes = move.nbytes - (flits - 1) * state.flit_bytes
+    transfer.last_bytes = move.payload_bytes - (flits - 1) * state.flit_bytes
     transfer.start_fs = start_fs_of(m, op, job.row, now)
     if state.hybrid == 1 and try_reserve(m, op, times, place):
         transfer.latest_fs = finish_in_closed_form(m, transfer)
@@ -64,7 +64,7 @@ def deliver(m, op, times, place, fs):
     """
     transfer, state = transfer_at(m, place), state_at(m, 0)
     row = job_at(m, transfer.job).row
-    transfer.base = _NONE
+    transfer.from_step = _NONE
     done_fs = fs + route_at(m, transfer.route).tail_fs
     if move_at(op, row).arrive != _NONE:
         schedule(m, fs, (codes.DELIVER << codes.KIND_SHIFT) | transfer.owner, transfer.stamp, place)
@@ -85,7 +85,7 @@ def free_transfer(m, place):
     release_stations(m, place)
     transfer.batched = 0
     state.in_flight -= 1
-    if transfer.size == state.transfer_words:
+    if transfer.words == state.transfer_words:
         transfer.next = state.transfer_free
         state.transfer_free = place
         state.transfer_free_n += 1

@@ -12,6 +12,7 @@ from kernbench.engine import Session
 from kernbench.engine import group as module
 from kernbench.engine.group import Group
 from kernbench.engine.weights import Weights
+from kernbench.program.ops import NONE
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
 from tests.engine.fresh import draw_seeds, run_seed
@@ -86,18 +87,39 @@ def draw_group(kind, seed):
     program, random = draw_program(kind, seed), Random(f"machines of {kind} {seed}")
     machine = program.machine
     program.flush()
-    stations, steps = len(machine.stations.fs_per_flit), len(machine.routing.tables().station)
+    stations = len(machine.stations.fs_per_flit)
     machines = [
         Slower(
             machine,
-            random.choices((1, 2, 3, 8, 10, 40), k=stations),
-            random.choices((0, 0, 7), k=stations),
-            [draw_time(random) for _ in range(steps)],
+            alike(machine, random.choices((1, 2, 3, 8, 10, 40), k=stations)),
+            alike(machine, random.choices((0, 0, 7), k=stations)),
+            draw_overheads(random, machine),
             random.choice((0.0, 0.5, 1.0, 3.0)),
         )
         for _ in range(random.randint(1, 4))
     ]
     return program, machines
+
+
+def alike(machine, figures):
+    """Of each station, where the channels of a memory have the figure of its first."""
+    for _, route, _, _ in machine.routing.routes:
+        for station, stripes, _, _ in route:
+            figures[station : station + stripes] = [figures[station]] * stripes
+    return figures
+
+
+def draw_overheads(random, machine):
+    """Of each step: that of the node between two stations, the same on all routes, and none behind a striped memory."""
+    between = {}
+    found = []
+    for _, route, _, _ in machine.routing.routes:
+        before, striped = NONE, False
+        for station, stripes, _, _ in route:
+            overhead = between.setdefault((before, station), draw_time(random))
+            found.append(0 if striped else overhead)
+            before, striped = station, stripes > 1
+    return found
 
 
 def check_fresh_groups(kind, mode, share):

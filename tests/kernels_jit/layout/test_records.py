@@ -20,6 +20,11 @@ def test_a_field_is_named_once():
         record("near", "far", "near")
 
 
+def test_a_field_is_not_named_as_what_records_of_numpy_have():
+    with pytest.raises(ValueError, match="numpy has another use for the name of a field: size"):
+        record("near", "size")
+
+
 def test_records_that_a_cache_line_holds_do():
     """Lines are eight words: what is read together must not begin in one and end in the next."""
     assert {words_of(kind) for kind in (records.STATION, records.TRANSFER)} <= {16, 24}
