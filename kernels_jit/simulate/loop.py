@@ -62,7 +62,7 @@ def run_on(m, op, times, pool, slots, most_events):
                 return codes.IDLE
             why = serve_until(m, op, times, bound_fs, pool, stop)
             if why == SERVED_ALL:
-                renew_bounds(m, bound_fs)
+                renew_bounds(m, bound_fs, max(bound_fs, next_service_fs(m, NEVER)))
             elif why == FULL:
                 return codes.GROW_SLOTS
             continue
@@ -112,11 +112,11 @@ def check_done(m, place, now):
 
 
 @inner
-def renew_bounds(m, horizon):
-    """Transfers whose bound the network has passed have landed, or get a later bound."""
+def renew_bounds(m, horizon, due_fs):
+    """Transfers whose bound the horizon has passed have landed, or get a later one; the next service is due at `due_fs`."""
     state = state_at(m, 0)
     while state.bound_n > 0 and bound_at(m, state.bounds).fs <= horizon:
         place = pop_bound(m)
         if transfer_at(m, place).from_step != codes.NONE:
-            push_bound(m, next_bound(m, place, horizon), place)
+            push_bound(m, next_bound(m, place, due_fs), place)
             state.rebounds += 1

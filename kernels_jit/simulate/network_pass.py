@@ -188,8 +188,8 @@ def prefetch_next_visits(m, pool, rank, todo):
 
 
 @inner
-def next_bound(m, place, horizon):
-    """A time before which a transfer does not land, all services due before the horizon having begun.
+def next_bound(m, place, due_fs):
+    """A time before which a transfer does not land, all services due before `due_fs` having begun.
 
     Two things hold it up: what has not been gathered must pass the station before, one flit at a time, and the last flit
     must pass every station from where it stands. The rest of the way is that of a transfer that begins there.
@@ -205,9 +205,9 @@ def next_bound(m, place, horizon):
         before = step_at(m, together - 1)
         station = station_at(m, before.station)
         rounds = (left + before.stripes - 1) // before.stripes
-        gathered = max(gathered, horizon + (rounds - 1) * station.full_fs + service_fs(m, station, last_bytes))
+        gathered = max(gathered, due_fs + (rounds - 1) * station.full_fs + service_fs(m, station, last_bytes))
     if transfer.tail_step < together:
-        gathered = max(gathered, _tail_bound(m, transfer, together, horizon))
+        gathered = max(gathered, _tail_bound(m, transfer, together, due_fs))
     if together == end:
         return gathered
     released = gathered + step_at(m, together).overhead_fs
@@ -215,9 +215,9 @@ def next_bound(m, place, horizon):
 
 
 @inner
-def _tail_bound(m, transfer, together, horizon):
+def _tail_bound(m, transfer, together, due_fs):
     """A time before which the last flit of a transfer does not come to a step before which its flits are gathered."""
-    tail = max(transfer.tail_fs, horizon)
+    tail = max(transfer.tail_fs, due_fs)
     if transfer.tail_step == transfer.from_step and step_at(m, transfer.from_step).stripes == 1:
         before = source_at(m, transfer.sources).entry & FLIT_MASK  # flits that its source still serves before it
         tail += before * station_at(m, step_at(m, transfer.from_step).station).full_fs
