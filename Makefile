@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint bench bench-reference golden docs clean
+.PHONY: help setup run test soak lint bench bench-reference golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -21,6 +21,9 @@ run: $(INSTALLED)  ## sweep a GEMM over the default machine: a progress bar, a t
 
 test: $(INSTALLED)  ## run all tests, as CI does
 	$(BIN)/python -m pytest
+
+soak: $(INSTALLED)  ## an hour of random programs: the compiled loop against the interpreter
+	$(BIN)/python -m tests.engine.soak --seconds 3600
 
 lint: $(INSTALLED)  ## check style, formatting, types and layers
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ Under `NUMBA_DISABLE_JIT=1` the functions stay plain Python.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -22,7 +23,27 @@ from kernels_jit.compile.cache import directory
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-_INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # a fifth less to compile
+_NO_WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")
+
+
+def inner_options() -> dict[str, Any]:
+    """Options of functions that compiled code alone calls: without the wrappers by which Python would call them.
+
+    That is a fifth less to compile. numba has these options and does not document them, so without them there is a warning.
+    """
+    try:
+        from numba.core.options import DefaultOptions
+
+        known = all(hasattr(DefaultOptions, option) for option in _NO_WRAPPERS)
+    except ImportError:
+        known = False
+    if not known:
+        warnings.warn("this numba compiles wrappers for inner functions too; a first run takes longer", stacklevel=2)
+        return _OPTIONS
+    return _OPTIONS | dict.fromkeys(_NO_WRAPPERS, True)
+
+
+_INNER = inner_options()
 
 CHECKED = os.environ.get("KERNBENCH_CHECKED", "0") not in ("", "0")
 """Whether loops assert what their order rests on (docs/engine.md). Tests switch it on; it is read when loops are imported."""

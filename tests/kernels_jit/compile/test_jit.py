@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+import sys
 
+import numba
 import numpy as np
 import pytest
 
-from kernels_jit.compile.jit import jit
+from kernels_jit.compile.jit import inner_options, jit
 
 
 def double(values):
@@ -38,3 +40,11 @@ def test_compiled_code_goes_to_the_directory_of_this_version():
     from kernels_jit.compile import cache
 
     assert str(cache.key()) in jit(double).stats.cache_path  # type: ignore[attr-defined]
+
+
+def test_a_numba_without_private_options_compiles_all_the_same(monkeypatch):
+    assert inner_options()["no_cpython_wrapper"]
+    monkeypatch.setitem(sys.modules, "numba.core.options", None)
+    with pytest.warns(UserWarning, match="this numba compiles wrappers for inner functions too"):
+        options = inner_options()
+    assert numba.njit(**options)(double)(np.arange(5)) == 20
