@@ -1,0 +1,155 @@
+"""What the loop speculates and rolls back: that it happens, changes no time, and leaves the memory as it should be."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kernbench.engine import Session, memory
+from kernbench.engine import session as sessions
+from kernbench.program.ops import NONE
+from kernbench.program.program import Program
+from kernels_jit.layout import records as r
+from tests.engine.bare import BareMachine
+from tests.engine.difference import describe_difference
+from tests.engine.invariants import find_broken
+from tests.engine.random_programs import add_plan, draw_program, exec_row
+from tests.naive.engine import NaiveEngine
+
+SEEDS = range(40)
+NEEDED = {
+    "crowded": ("closed", "reopened", "reserved", "revoked", "batched", "split", "chained", "broken", "requeued"),
+    "pipelines": ("closed", "reopened", "reserved", "revoked", "batched", "split", "chained", "broken", "requeued"),
+    "partial": ("closed", "reopened", "reserved", "revoked", "rebounds", "looked_ahead"),
+}
+LINK, CHANNEL = (10, 1, 0, 1), (40, 64, 0, 0)
+READ_FS = 4 * 10 + 40 + 1  # of four flits over one link: each channel serves one
+
+
+def run_both(program, mode="hybrid"):
+    """A session that has run and equals the interpreter."""
+    program.flush()
+    session = Session(program, mode)
+    session.run()
+    assert describe_difference(session, NaiveEngine(program).run()) is None
+    assert find_broken(session) is None
+    return session
+
+
+def draw_both(kind, seeds):
+    """What was speculated in programs that equal the interpreter, summed."""
+    total = Counter()
+    for seed in seeds:
+        program = draw_program(kind, seed)
+        program.flush()
+        session = Session(program)
+        session.run()
+        assert describe_difference(session, NaiveEngine(program).run()) is None, (kind, seed)
+        assert find_broken(session) is None, (kind, seed)
+        total.update(session.speculation._asdict())
+    return total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NEEDED)
+def test_programs_speculate_and_roll_back(kind):
+    total = draw_both(kind, SEEDS)
+    assert [name for name in NEEDED[kind] if total[name] == 0] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NEEDED)
+def test_with_tiny_pools_as_well(kind, monkeypatch):
+    shrink_pools(monkeypatch)
+    total = draw_both(kind, range(100, 120))
+    assert total["closed"] > 0
+    assert total["revoked"] > 0
+
+
+def shrink_pools(monkeypatch):
+    monkeypatch.setattr(memory, "_JOBS", 1)
+    monkeypatch.setattr(memory, "_TRANSFERS", 1)
+    monkeypatch.setattr(sessions, "empty_pool", lambda _machine: np.empty((r.BLOCK, 2), np.int64))
+
+
+# Batches: tokens that read over one link, and go on to two servers
+
+
+def pipeline(tokens, *, reads=1, work=50, others=(), slots=(1, 1, 1, 1)):
+    """A plan of tokens on servers 0, 1 and 2, and other threads: rows of (delay, server or route, bytes)."""
+    machine = BareMachine([LINK, LINK, *[CHANNEL] * 4], 2, slots, flit_bytes=64)
+    memory_step = (2, 4, 0, 0)
+    machine.route("read", [memory_step, 0])
+    machine.route("read", [memory_step, 1])
+    program = Program(machine)
+    move = (2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0)))
+    stages = [exec_row(server, program.duration(("fs", work))) for server in (1, 2)]
+    program.thread("plan").pipe(add_plan(program, [[move] * reads + stages] * tokens), NONE)
+    for number, (delay, server, nbytes) in enumerate(others):
+        thread = program.thread(f"other{number}")
+        thread.delay(program.duration(("fs", delay)))
+        if nbytes:
+            thread.move(1, nbytes, hold=server)
+        else:
+            thread.exec(server, program.duration(("fs", 7)))
+    return program
+
+
+def test_tokens_are_batched_and_nothing_is_taken_back():
+    done = run_both(pipeline(100)).speculation
+    assert done.batched > 90
+    assert (done.split, done.broken, done.reopened) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("server", [1, 2, 3])
+@pytest.mark.parametrize("nbytes", [0, 64])
+def test_a_batch_of_many_tokens_is_split_wherever_another_comes(server, nbytes):
+    """Every few fs somebody asks for a server of the chain, or reads from the memory."""
+    total = Counter()
+    for delay in range(3000, 3400, 9):
+        done = run_both(pipeline(60, reads=1 + delay % 2, others=[(delay, server, nbytes)])).speculation
+        total.update(done._asdict())
+        if nbytes:
+            assert done.revoked > 0
+    if nbytes or server < 3:
+        assert total["split"] > 2 * 45  # of 45 batches, so tokens and not only reads
+
+
+def test_a_batch_ends_when_jobs_run_out(monkeypatch):
+    """Otherwise a batch of 64 tokens takes more jobs than a small pool has."""
+    shrink_pools(monkeypatch)
+    done = run_both(pipeline(200)).speculation
+    assert done.batched > 100
+
+
+# Step by step
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["flit", "hybrid"])
+@pytest.mark.parametrize("kind", ["crowded", "pipelines", "partial"])
+@pytest.mark.parametrize("pools", ["usual", "tiny"])
+def test_steps_do_what_a_run_does(kind, mode, pools, monkeypatch):
+    """And between them the memory is as it should be, and nothing happens before the time that was told."""
+    if pools == "tiny":
+        shrink_pools(monkeypatch)
+    for seed in range(200, 206):
+        program = draw_program(kind, seed)
+        program.flush()
+        session, told, steps = Session(program, mode), 0, 0
+        goes_on = True
+        while goes_on:
+            goes_on = session.step()
+            assert find_broken(session) is None, (kind, seed, steps)
+            now = session._memory["now_fs"]
+            assert now >= told or steps == 0, (kind, seed, steps)
+            peeked = session.peek()
+            if peeked is not None:
+                assert peeked >= told, (kind, seed, steps)
+                told = peeked
+            steps += 1
+        assert session.peek() is None
+        assert describe_difference(session, NaiveEngine(program).run()) is None, (kind, seed)
+        whole = Session(program, mode)
+        whole.run()
+        assert session.events == whole.events
