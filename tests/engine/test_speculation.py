@@ -12,7 +12,7 @@ from kernbench.program.program import Program
 from kernels_jit.layout import records as r
 from tests.engine.bare import BareMachine
 from tests.engine.difference import describe_difference
-from tests.engine.invariants import find_broken
+from tests.engine.invariants import at, find_broken, list_broken, list_transfers
 from tests.engine.random_programs import add_plan, draw_program, exec_row
 from tests.naive.engine import NaiveEngine
 
@@ -136,20 +136,103 @@ def test_steps_do_what_a_run_does(kind, mode, pools, monkeypatch):
     for seed in range(200, 206):
         program = draw_program(kind, seed)
         program.flush()
-        session, told, steps = Session(program, mode), 0, 0
-        goes_on = True
+        session, told, now, goes_on = Session(program, mode), 0, 0, True
         while goes_on:
             goes_on = session.step()
-            assert find_broken(session) is None, (kind, seed, steps)
-            now = session._memory["now_fs"]
-            assert now >= told or steps == 0, (kind, seed, steps)
+            assert find_broken(session) is None, (kind, seed, now)
+            before, now = now, session._memory["now_fs"]
+            assert now == before or now >= told, (kind, seed, now)
             peeked = session.peek()
             if peeked is not None:
-                assert peeked >= told, (kind, seed, steps)
+                assert peeked >= max(told, now), (kind, seed, now)
                 told = peeked
-            steps += 1
         assert session.peek() is None
         assert describe_difference(session, NaiveEngine(program).run()) is None, (kind, seed)
         whole = Session(program, mode)
         whole.run()
         assert session.events == whole.events
+
+
+# That invariants can fail
+
+
+def stop_halfway(mode):
+    """A run of two readers and a pipeline that has two pending events and two bounds, or in hybrid mode a reservation."""
+    program = pipeline(9, reads=2, others=[(3, 3, 512), (3, 3, 0), (5, 3, 0)] if mode == "flit" else [(1000, 3, 0)])
+    program.flush()
+    session = Session(program, mode)
+    memory = session._memory
+    while memory["heap_n"] < 2 or memory["bound_n"] < 2 * (mode == "flit") or memory["now_fs"] == 0:
+        assert session.step()
+    assert find_broken(session) is None
+    return session
+
+
+def change(table, kind, field, value, row=0):
+    """Changes a field of a row of a table."""
+
+    def corrupt(memory):
+        memory.table(table, kind, row + 1)[field][row] = value
+
+    return corrupt
+
+
+def change_state(field, more):
+    def corrupt(memory):
+        memory[field] += more
+
+    return corrupt
+
+
+def change_at(place, kind, field, value):
+    """Changes a field of the record whose place is in a field of the state."""
+
+    def corrupt(memory):
+        at(memory, kind, memory[place])[field] = memory[place] if value is None else value
+
+    return corrupt
+
+
+def change_flying(field, value):
+    """Changes a field of a transfer that is in the network."""
+
+    def corrupt(memory):
+        places = [p for p in list_transfers(memory) if at(memory, r.TRANSFER, p)["from_step"] != NONE]
+        at(memory, r.TRANSFER, places[0])[field] = value
+
+    return corrupt
+
+
+@pytest.mark.parametrize(
+    ("mode", "corrupt", "says"),
+    [
+        ("flit", change_at("job_free", r.JOB, "next", None), "the chain of free jobs comes to"),
+        ("flit", change_at("transfer_free", r.TRANSFER, "next", None), "the chain of free transfers comes to"),
+        ("flit", change_state("job_free_n", 1), "jobs are counted as free and"),
+        ("flit", change_state("transfer_free_n", -1), "transfers are counted as free and"),
+        ("flit", change("heap", r.EVENT, "fs", 0, row=1), "event 1 comes before the one above it"),
+        ("flit", change_state("now_fs", 10_000), "is pending at 10"),
+        ("flit", change("bounds", r.BOUND, "fs", 0, row=1), "bound 1 comes before the one above it"),
+        ("flit", change_state("bound_n", -1), "is awaited in the network and has 0 bounds"),
+        ("flit", change_flying("closed", 1), "is in the network and done in closed form"),
+        ("hybrid", change("stations", r.STATION, "users", 1), "station 0 counts 1 users and has 0"),
+        ("hybrid", change("stations", r.STATION, "users", 1), "station 0 is reserved and has 1 users"),
+        ("hybrid", change("reservations", r.RESERVATION, "held", 0), "is reserved for route 0, which does not hold it"),
+        ("hybrid", change("plans", r.PLAN, "left", -1), "plan 0 has -1 tokens left"),
+        ("hybrid", change("plans", r.PLAN, "chain_rows", 0), "is in a chain that plan 0 does not have"),
+        ("hybrid", change("servers", r.SERVER, "used", 1, row=1), "server 1 is in a chain and has jobs of its own"),
+        ("hybrid", change("servers", r.SERVER, "used", 2), "server 0 has 2 of 1 slots taken"),
+        ("hybrid", change("servers", r.SERVER, "used", 0), "server 0 has a free slot and a job that queues"),
+    ],
+)  # fmt: skip
+def test_an_invariant_that_does_not_hold_is_found(mode, corrupt, says):
+    session = stop_halfway(mode)
+    corrupt(session._memory)
+    assert any(says in broken for broken in list_broken(session)), list(list_broken(session))
+
+
+def test_a_reservation_of_a_free_transfer_is_found():
+    session = stop_halfway("hybrid")
+    memory = session._memory
+    memory.table("reservations", r.RESERVATION, 1)["transfer"] = memory["transfer_free"]
+    assert find_broken(session) == "route 0 is reserved by a transfer that is free"
