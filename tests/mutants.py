@@ -379,9 +379,9 @@ def do_mutant(judge: Judge, mutant: Mutant, subjects: Sequence[Subject], courses
     prepare()
     put_in(mutant.module, next(tree for other, tree in list_mutants(mutant.module) if other == mutant))
     work = None
-    signal.signal(signal.SIGALRM, _give_up)
+    signal.signal(signal.SIGVTALRM, _give_up)
     for subject in subjects:
-        signal.setitimer(signal.ITIMER_REAL, 2 + 10 * courses[subject].seconds)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 2 + 10 * courses[subject].seconds)
         try:
             fault, counts = judge.find_fault(subject)
         except Exception as error:

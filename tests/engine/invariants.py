@@ -27,6 +27,7 @@ def list_broken(session: Session) -> Iterator[str]:
     yield from _free_chains(memory)
     yield from _events(memory)
     yield from _servers(session)
+    yield from _jobs(session)
     if memory["route_n"] > 0:
         yield from _bounds(session)
         yield from _stations(session)
@@ -51,9 +52,13 @@ def list_transfers(memory: Memory) -> list[int]:
 
 
 def _chain(memory: Memory, kind: np.dtype, first: str) -> list[int]:
-    """The places in a chain of free rows, up to the first that comes again."""
+    """The places in a chain of free rows."""
+    return _follow(memory, kind, memory[first])
+
+
+def _follow(memory: Memory, kind: np.dtype, place: int) -> list[int]:
+    """The places of a record and of those after it, up to the first that comes again."""
     places: dict[int, None] = {}
-    place = memory[first]
     while place != NONE and place not in places:
         places[place] = None
         place = memory.words.item(place + word_of(kind, "next"))
@@ -74,8 +79,67 @@ def _events(memory: Memory) -> Iterator[str]:
     keys = [tuple(event) for event in events[["fs", "key", "index"]].tolist()]
     yield from (f"event {n} comes before the one above it" for n in range(1, len(keys)) if keys[n] < keys[(n - 1) // 2])
     for fs, key, index, what in events.tolist():
-        if fs < memory["now_fs"] and is_valid(memory, key >> codes.KIND_SHIFT, index, what):
+        kind, of = key >> codes.KIND_SHIFT, key & (1 << codes.KIND_SHIFT) - 1
+        if not is_valid(memory, kind, index, what):
+            continue
+        if fs < memory["now_fs"]:
             yield f"an event of {fs} is pending at {memory['now_fs']}"
+        if kind <= codes.DONE and of != at(memory, r.TRANSFER, what)["owner"]:
+            yield f"an event of a transfer at {fs} has the owner {of}"
+        if kind == codes.SERVED and index != _owner_at_end(memory, what & (1 << r.JOB_SHIFT) - 1):
+            yield f"an event of a job at {fs} has the owner {index}"
+
+
+def _owner_at_end(memory: Memory, place: int) -> int:
+    """The owner of the row at which a job is when its event comes."""
+    job = at(memory, r.JOB, place)
+    plan = memory.table("plans", r.PLAN, int(job["plan"]) + 1)[-1] if job["token"] == r.AWAITED else None
+    return int(job["owner"]) + (0 if plan is None else int(plan["chain_rows"]) - 1)
+
+
+def _jobs(session: Session) -> Iterator[str]:
+    """Whoever has a job: queues, chains, transfers, events. None is lost, and a plan's owners count its rows."""
+    memory, times = session._memory, session._times
+    servers = memory.table("servers", r.SERVER, len(session.machine.server_slots))
+    plans = memory.table("plans", r.PLAN, session._known.plans)
+    queues = [_follow(memory, r.JOB, int(place)) for place in servers["first"]]
+    chains = [_follow(memory, r.JOB, int(place)) for place in plans["chain_first"]]
+    for number, queue in enumerate(queues):
+        if queue and queue[-1] != servers["last"][number]:
+            yield f"the queue of server {number} ends at {queue[-1]} and not at {servers['last'][number]}"
+    flying = list_transfers(memory) if memory["route_n"] > 0 else []
+    jobs = {int(at(memory, r.TRANSFER, place)["job"]): None for place in flying}
+    for place in jobs:
+        job = at(memory, r.JOB, place)
+        if times["end_fs"][job["row"]] != NONE:
+            yield f"row {job['row']} is complete while its transfer is under way"
+        if (times["start_fs"][job["row"] + 1 : job["end"]] != NONE).any():
+            yield f"rows after {job['row']} have begun before it is complete"
+    events = memory.table("heap", r.EVENT, memory["heap_n"]).tolist()
+    valid = Counter(
+        (key >> codes.KIND_SHIFT, what)
+        for _, key, index, what in events
+        if is_valid(memory, key >> codes.KIND_SHIFT, index, what)
+    )
+    for (kind, what), count in valid.items():
+        if count > 1:
+            yield f"{count} events of kind {kind} are pending for {what}"
+    served = [what & (1 << r.JOB_SHIFT) - 1 for kind, what in valid if kind == codes.SERVED]
+    jobs |= dict.fromkeys([place for line in (*queues, *chains) for place in line] + served)
+    used = memory._room["jobs"] - memory["job_free_n"]
+    if used != len(jobs):
+        yield f"{used} jobs are in use and {len(jobs)} are found"
+    bases: dict[int, int] = {}
+    for place in jobs:
+        job = at(memory, r.JOB, place)
+        base, plan = int(job["owner"] - job["row"]), int(job["plan"])
+        if plan != NONE and bases.setdefault(plan, base) != base:
+            yield f"a token of plan {plan} has the owner {job['owner']} at row {job['row']}"
+        if job["token"] >= 0:
+            start = int(memory.table("tokens", r.TOKEN, int(job["token"]) + 1)["start"][-1])
+            end = int(memory.table("tokens", r.TOKEN, int(plans["end"][plan]))["end"][-1])
+            if (times["start_fs"][start:end] != NONE).any():
+                yield f"rows from {start} on have begun though their tokens queue"
 
 
 def is_valid(memory: Memory, kind: int, index: int, what: int) -> bool:

@@ -9,6 +9,7 @@ from kernbench.engine import Session, memory
 from kernbench.engine import session as sessions
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
+from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from tests.engine.bare import BareMachine
 from tests.engine.difference import describe_difference
@@ -75,23 +76,23 @@ def shrink_pools(monkeypatch):
 # Batches: tokens that read over one link, and go on to two servers
 
 
-def pipeline(tokens, *, reads=1, work=50, others=(), slots=(1, 1, 1, 1)):
+def pipeline(tokens, *, reads=1, work=50, others=(), slots=(1, 1, 1, 1), busy=7, stripes=(0,)):
     """A plan of tokens on servers 0, 1 and 2, and other threads: rows of (delay, server or route, bytes)."""
     machine = BareMachine([LINK, LINK, *[CHANNEL] * 4], 2, slots, flit_bytes=64)
     memory_step = (2, 4, 0, 0)
     machine.route("read", [memory_step, 0])
     machine.route("read", [memory_step, 1])
     program = Program(machine)
-    move = (2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0)))
+    moves = [(2, 0, 256, stripes[k % len(stripes)], NONE, 0, NONE, program.duration(("fs", 0))) for k in range(reads)]
     stages = [exec_row(server, program.duration(("fs", work))) for server in (1, 2)]
-    program.thread("plan").pipe(add_plan(program, [[move] * reads + stages] * tokens), NONE)
+    program.thread("plan").pipe(add_plan(program, [moves + stages] * tokens), NONE)
     for number, (delay, server, nbytes) in enumerate(others):
         thread = program.thread(f"other{number}")
         thread.delay(program.duration(("fs", delay)))
         if nbytes:
             thread.move(1, nbytes, hold=server)
         else:
-            thread.exec(server, program.duration(("fs", 7)))
+            thread.exec(server, program.duration(("fs", busy)))
     return program
 
 
@@ -120,6 +121,42 @@ def test_a_batch_ends_when_jobs_run_out(monkeypatch):
     shrink_pools(monkeypatch)
     done = run_both(pipeline(200)).speculation
     assert done.batched > 100
+
+
+def test_a_batch_is_split_where_it_began_and_not_where_one_before_did():
+    """The transfer that did a batch of later rows is used again for one of earlier rows."""
+    for delay in range(5000, 5200, 9):
+        program = pipeline(12, reads=3)
+        machine, stages = program.machine, [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
+        move = (2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0)))
+        late, early = program.thread("late"), program.thread("early")
+        late.delay(program.duration(("fs", 5000)))
+        late.pipe(add_plan(program, [[move] * 3 + stages] * 5), NONE)
+        early.pipe(add_plan(program, [[move] * 3 + stages] * 5), NONE)
+        other = program.thread("other")
+        other.delay(program.duration(("fs", delay)))
+        other.move(1, 64)
+        assert machine.edge_count == 2
+        run_both(program)
+
+
+def test_tokens_that_are_taken_back_queue_again():
+    """Somebody breaks the chain when all tokens have been handed out, and somebody else comes to where they begin."""
+    for delay in range(600, 1000, 7):
+        run_both(pipeline(12, others=[(delay, 1, 0), (delay + 5, 0, 0), (delay + 6, 0, 0)]))
+
+
+def test_each_read_of_a_batch_has_its_own_stripe():
+    """Which shows when another transfer meets it."""
+    for delay in range(100, 700, 11):
+        run_both(pipeline(12, reads=3, others=[(delay, 3, 64)], stripes=(0, 1, 3)))
+
+
+def test_tokens_of_a_server_with_more_slots_are_not_batched():
+    """One slot is taken when the tokens begin, and free again before they end."""
+    for busy in range(100, 400, 13):
+        program = pipeline(12, others=[(0, 0, 0)], slots=(2, 1, 1, 1), busy=busy)
+        run_both(program)
 
 
 # Step by step
@@ -158,7 +195,7 @@ def test_steps_do_what_a_run_does(kind, mode, pools, monkeypatch):
 
 def stop_halfway(mode):
     """A run of two readers and a pipeline that has two pending events and two bounds, or in hybrid mode a reservation."""
-    program = pipeline(9, reads=2, others=[(3, 3, 512), (3, 3, 0), (5, 3, 0)] if mode == "flit" else [(1000, 3, 0)])
+    program = pipeline(9, reads=2, others=[(3, NONE, 512), (3, 3, 0), (5, 3, 0)] if mode == "flit" else [(1000, 3, 0)])
     program.flush()
     session = Session(program, mode)
     memory = session._memory
@@ -203,6 +240,34 @@ def change_flying(field, value):
     return corrupt
 
 
+def change_event(kind, field):
+    """Changes the first pending event of a kind."""
+
+    def corrupt(memory):
+        events = memory.table("heap", r.EVENT, memory["heap_n"])
+        events[field][np.flatnonzero(events["key"] >> codes.KIND_SHIFT == kind)[0]] += 1
+
+    return corrupt
+
+
+def repeat_event(memory):
+    """Lets the first event be pending twice."""
+    memory["heap_n"] += 1
+    events = memory.table("heap", r.EVENT, memory["heap_n"])
+    events[-1] = events[0]
+
+
+def lose_job(memory):
+    """Takes a job from those that are free."""
+    memory["job_free"] = int(at(memory, r.JOB, memory["job_free"])["next"])
+    memory["job_free_n"] -= 1
+
+
+def change_job(memory):
+    """Changes the owner of the first token in a chain."""
+    at(memory, r.JOB, int(memory.table("plans", r.PLAN, 1)["chain_first"][0]))["owner"] += 1
+
+
 @pytest.mark.parametrize(
     ("mode", "corrupt", "says"),
     [
@@ -215,6 +280,12 @@ def change_flying(field, value):
         ("flit", change("bounds", r.BOUND, "fs", 0, row=1), "bound 1 comes before the one above it"),
         ("flit", change_state("bound_n", -1), "is awaited in the network and has 0 bounds"),
         ("flit", change_flying("closed", 1), "is in the network and done in closed form"),
+        ("hybrid", change_event(codes.DONE, "key"), "an event of a transfer at"),
+        ("flit", change_event(codes.SERVED, "index"), "an event of a job at"),
+        ("hybrid", change_job, "a token of plan 0 has the owner"),
+        ("flit", repeat_event, "events of kind"),
+        ("hybrid", change("servers", r.SERVER, "last", 8), "the queue of server 0 ends at"),
+        ("flit", lose_job, "jobs are in use and"),
         ("hybrid", change("stations", r.STATION, "users", 1), "station 0 counts 1 users and has 0"),
         ("hybrid", change("stations", r.STATION, "users", 1), "station 0 is reserved and has 1 users"),
         ("hybrid", change("reservations", r.RESERVATION, "held", 0), "is reserved for route 0, which does not hold it"),
@@ -236,3 +307,17 @@ def test_a_reservation_of_a_free_transfer_is_found():
     memory = session._memory
     memory.table("reservations", r.RESERVATION, 1)["transfer"] = memory["transfer_free"]
     assert find_broken(session) == "route 0 is reserved by a transfer that is free"
+
+
+@pytest.mark.parametrize(
+    ("field", "more", "says"),
+    [
+        ("end_fs", 0, "is complete while its transfer is under way"),
+        ("start_fs", 1, "have begun before it is complete"),
+        ("start_fs", 9 * 4 - 1, "have begun though their tokens queue"),
+    ],
+)
+def test_times_of_rows_that_have_not_begun_are_found(field, more, says):
+    session = stop_halfway("flit")
+    session._times[field][more] = 1
+    assert any(says in broken for broken in list_broken(session)), list(list_broken(session))
