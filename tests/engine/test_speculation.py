@@ -195,11 +195,12 @@ def test_steps_do_what_a_run_does(kind, mode, pools, monkeypatch):
 
 def stop_halfway(mode):
     """A run of two readers and a pipeline that has two pending events and two bounds, or in hybrid mode a reservation."""
-    program = pipeline(9, reads=2, others=[(3, NONE, 512), (3, 3, 0), (5, 3, 0)] if mode == "flit" else [(1000, 3, 0)])
+    program = pipeline(9, reads=2, others=[(3, 3, 512), (2, 2, 0), (9999, 2, 0)] if mode == "flit" else [(1000, 3, 0)])
     program.flush()
     session = Session(program, mode)
     memory = session._memory
-    while memory["heap_n"] < 2 or memory["bound_n"] < 2 * (mode == "flit") or memory["now_fs"] == 0:
+    events, bounds = (2, 2) if mode == "flit" else (2, 0)
+    while memory["now_fs"] == 0 or memory["heap_n"] != events or memory["bound_n"] < bounds:
         assert session.step()
     assert find_broken(session) is None
     return session
