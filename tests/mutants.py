@@ -17,6 +17,7 @@ import ast
 import copy
 import functools
 import importlib.machinery
+import inspect
 import os
 import pickle
 import resource
@@ -91,6 +92,18 @@ SEEDS = {
     "pipelines stepped": "1 8 17 22 55",
 }
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
+
+TESTED = ("transfer_batches", "server_chains", "server_queues", "reservations")
+TESTS = (
+    ("test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
+    ("test_a_batch_ends_when_jobs_run_out", ()),
+    ("test_a_batch_is_split_where_it_began_and_not_where_one_before_did", ()),
+    ("test_tokens_that_are_taken_back_queue_again", ()),
+    ("test_each_read_of_a_batch_has_its_own_stripe", ()),
+    ("test_tokens_of_a_server_with_more_slots_are_not_batched", ()),
+    ("test_a_batch_of_many_tokens_is_split_wherever_another_comes", (1, 64)),
+)
+"""What mutants of some modules do besides, with arguments: programs made by hand for what is rare at random."""
 
 EQUIVALENT: dict[tuple[str, str], str] = {}
 """(function, what was changed): why that is no mistake."""
@@ -390,7 +403,28 @@ def do_mutant(judge: Judge, mutant: Mutant, subjects: Sequence[Subject], courses
             return Verdict("dead", fault, subject)
         if counts != courses[subject].counts:
             work = work or subject
+    if mutant.module in TESTED:
+        for name, arguments in TESTS:
+            if fault := find_failure(name, arguments):
+                return Verdict("dead", fault, None)
     return Verdict("work", "", work) if work else Verdict("alive", "", None)
+
+
+def find_failure(name: str, arguments: tuple) -> str | None:
+    """How a test of `tests/engine/test_speculation.py` fails, or None."""
+    import pytest
+
+    from tests.engine import test_speculation
+
+    test = getattr(test_speculation, name)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    with pytest.MonkeyPatch.context() as patch:
+        more = {"monkeypatch": patch} if "monkeypatch" in inspect.signature(test).parameters else {}
+        try:
+            test(*arguments, **more)
+        except Exception as error:
+            return f"{name}: {type(error).__name__}: {error}"
+    return None
 
 
 def _give_up(*_arguments: object) -> None:
@@ -491,7 +525,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=int, help="so many, drawn at random; without it, all")
     parser.add_argument("--seed", type=int, default=SystemRandom().randrange(1 << 31), help="of that draw")
     parser.add_argument(
-        "--seconds-each", type=int, default=60, help="of processor time; a mutant that takes longer is dead"
+        "--seconds-each", type=int, default=180, help="of processor time; a mutant that takes longer is dead"
     )
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--verbose", action="store_true", help="tell of dead mutants, too")

@@ -159,6 +159,17 @@ def test_tokens_of_a_server_with_more_slots_are_not_batched():
         run_both(program)
 
 
+def test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be():
+    for delay in range(150, 700, 61):
+        for server, nbytes in ((1, 0), (2, 0), (3, 64)):
+            program = pipeline(12, reads=3, others=[(delay, server, nbytes)])
+            program.flush()
+            session = Session(program)
+            while session.step():
+                assert find_broken(session) is None, delay
+            assert describe_difference(session, NaiveEngine(program).run()) is None
+
+
 # Step by step
 
 
