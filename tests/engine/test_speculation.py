@@ -127,29 +127,30 @@ def test_a_batch_is_split_where_it_began_and_not_where_one_before_did():
     """The transfer that did a batch of later rows is used again for one of earlier rows."""
     for delay in range(5000, 5200, 9):
         program = pipeline(12, reads=3)
-        machine, stages = program.machine, [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
+        stages = [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
         move = (2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0)))
         late, early = program.thread("late"), program.thread("early")
         late.delay(program.duration(("fs", 5000)))
-        late.pipe(add_plan(program, [[move] * 3 + stages] * 5), NONE)
-        early.pipe(add_plan(program, [[move] * 3 + stages] * 5), NONE)
+        plans = [add_plan(program, [[move] * 3 + stages] * 5) for _ in range(2)]
+        late.pipe(plans[delay % 2], NONE)
+        early.pipe(plans[1 - delay % 2], NONE)
         other = program.thread("other")
         other.delay(program.duration(("fs", delay)))
         other.move(1, 64)
-        assert machine.edge_count == 2
         run_both(program)
 
 
 def test_tokens_that_are_taken_back_queue_again():
     """Somebody breaks the chain when all tokens have been handed out, and somebody else comes to where they begin."""
-    for delay in range(600, 1000, 7):
-        run_both(pipeline(12, others=[(delay, 1, 0), (delay + 5, 0, 0), (delay + 6, 0, 0)]))
+    for tokens in (7, 8, 9, 10):
+        for delay in range(300, 81 * tokens, 23):
+            run_both(pipeline(tokens, others=[(delay, 1, 0), (delay + 5, 0, 0), (delay + 6, 0, 0)]))
 
 
 def test_each_read_of_a_batch_has_its_own_stripe():
     """Which shows when another transfer meets it."""
     for delay in range(100, 700, 11):
-        run_both(pipeline(12, reads=3, others=[(delay, 3, 64)], stripes=(0, 1, 3)))
+        run_both(pipeline(12, reads=3, others=[(delay, 3, 65), (delay + 9, NONE, 192)], stripes=(0, 1, 3)))
 
 
 def test_tokens_of_a_server_with_more_slots_are_not_batched():
