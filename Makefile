@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test soak lint bench bench-reference golden docs clean
+.PHONY: help setup run test soak lint mutants bench bench-reference golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -30,6 +30,9 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 	$(BIN)/ruff format --check .
 	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(BIN)/pyright
 	$(BIN)/lint-imports
+
+mutants: $(INSTALLED)  ## put thirty mistakes into the loops, one at a time: random programs notice each
+	$(BIN)/python -m tests.mutants --most 30
 
 bench: $(INSTALLED)  ## measure how fast the simulator itself is, against results/reference
 	$(BIN)/python -m benches.perf

@@ -1,0 +1,209 @@
+"""What holds in the memory of a run between two events, whatever the program: see `kernels_jit.layout.records`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernbench.engine import Session
+from kernbench.engine.memory import Memory
+from kernels_jit.layout import codes
+from kernels_jit.layout import records as r
+from kernels_jit.layout.records import word_of, words_of
+
+NONE = codes.NONE
+
+
+def find_broken(session: Session) -> str | None:
+    """The first invariant that does not hold, or None."""
+    return next(list_broken(session), None)
+
+
+def list_broken(session: Session) -> Iterator[str]:
+    """Every invariant that does not hold."""
+    memory = session._memory
+    yield from _free_chains(memory)
+    yield from _events(memory)
+    yield from _servers(session)
+    yield from _jobs(session)
+    if memory["route_n"] > 0:
+        yield from _bounds(session)
+        yield from _stations(session)
+    left = memory.table("plans", r.PLAN, session._known.plans)["left"]
+    yield from (f"plan {plan} has {count} tokens left" for plan, count in enumerate(left.tolist()) if count < 0)
+
+
+def at(memory: Memory, kind: np.dtype, place: int) -> np.void:
+    """The record that stands at a place."""
+    return memory.words[place : place + words_of(kind)].view(kind)[0]
+
+
+def list_transfers(memory: Memory) -> list[int]:
+    """The places of all transfers that are not free."""
+    free, words = set(_chain(memory, r.TRANSFER, "transfer_free")), memory["transfer_words"]
+    places = []
+    for start, rows in memory._transfer_blocks:
+        size = int(at(memory, r.TRANSFER, start)["words"])
+        if size == words:  # smaller ones are not used again: whether they are free is not known
+            places += [place for place in range(start, start + rows * size, size) if place not in free]
+    return places
+
+
+def _chain(memory: Memory, kind: np.dtype, first: str) -> list[int]:
+    """The places in a chain of free rows."""
+    return _follow(memory, kind, memory[first])
+
+
+def _follow(memory: Memory, kind: np.dtype, place: int) -> list[int]:
+    """The places of a record and of those after it, up to the first that comes again."""
+    places: dict[int, None] = {}
+    while place != NONE and place not in places:
+        places[place] = None
+        place = memory.words.item(place + word_of(kind, "next"))
+    return [*places, *[place] * (place != NONE)]
+
+
+def _free_chains(memory: Memory) -> Iterator[str]:
+    for name, kind in (("job", r.JOB), ("transfer", r.TRANSFER)):
+        places, count = _chain(memory, kind, f"{name}_free"), memory[f"{name}_free_n"]
+        if len(set(places)) < len(places):
+            yield f"the chain of free {name}s comes to {places[-1]} again"
+        elif len(places) != count:
+            yield f"{count} {name}s are counted as free and {len(places)} are"
+
+
+def _events(memory: Memory) -> Iterator[str]:
+    events = memory.table("heap", r.EVENT, memory["heap_n"])
+    keys = [tuple(event) for event in events[["fs", "key", "index"]].tolist()]
+    yield from (f"event {n} comes before the one above it" for n in range(1, len(keys)) if keys[n] < keys[(n - 1) // 2])
+    for fs, key, index, what in events.tolist():
+        kind, of = key >> codes.KIND_SHIFT, key & (1 << codes.KIND_SHIFT) - 1
+        if not is_valid(memory, kind, index, what):
+            continue
+        if fs < memory["now_fs"]:
+            yield f"an event of {fs} is pending at {memory['now_fs']}"
+        if kind <= codes.DONE and of != at(memory, r.TRANSFER, what)["owner"]:
+            yield f"an event of a transfer at {fs} has the owner {of}"
+        if kind == codes.SERVED and index != _owner_at_end(memory, what & (1 << r.JOB_SHIFT) - 1):
+            yield f"an event of a job at {fs} has the owner {index}"
+
+
+def _owner_at_end(memory: Memory, place: int) -> int:
+    """The owner of the row at which a job is when its event comes."""
+    job = at(memory, r.JOB, place)
+    plan = memory.table("plans", r.PLAN, int(job["plan"]) + 1)[-1] if job["token"] == r.AWAITED else None
+    return int(job["owner"]) + (0 if plan is None else int(plan["chain_rows"]) - 1)
+
+
+def _jobs(session: Session) -> Iterator[str]:
+    """Whoever has a job: queues, chains, transfers, events. None is lost, and a plan's owners count its rows."""
+    memory, times = session._memory, session._times
+    servers = memory.table("servers", r.SERVER, len(session.machine.server_slots))
+    plans = memory.table("plans", r.PLAN, session._known.plans)
+    queues = [_follow(memory, r.JOB, int(place)) for place in servers["first"]]
+    chains = [_follow(memory, r.JOB, int(place)) for place in plans["chain_first"]]
+    for number, queue in enumerate(queues):
+        if queue and queue[-1] != servers["last"][number]:
+            yield f"the queue of server {number} ends at {queue[-1]} and not at {servers['last'][number]}"
+    flying = list_transfers(memory) if memory["route_n"] > 0 else []
+    jobs = {int(at(memory, r.TRANSFER, place)["job"]): None for place in flying}
+    for place in jobs:
+        job = at(memory, r.JOB, place)
+        if times["end_fs"][job["row"]] != NONE:
+            yield f"row {job['row']} is complete while its transfer is under way"
+        if (times["start_fs"][job["row"] + 1 : job["end"]] != NONE).any():
+            yield f"rows after {job['row']} have begun before it is complete"
+    events = memory.table("heap", r.EVENT, memory["heap_n"]).tolist()
+    valid = Counter(
+        (key >> codes.KIND_SHIFT, what)
+        for _, key, index, what in events
+        if is_valid(memory, key >> codes.KIND_SHIFT, index, what)
+    )
+    for (kind, what), count in valid.items():
+        if count > 1:
+            yield f"{count} events of kind {kind} are pending for {what}"
+    served = [what & (1 << r.JOB_SHIFT) - 1 for kind, what in valid if kind == codes.SERVED]
+    jobs |= dict.fromkeys([place for line in (*queues, *chains) for place in line] + served)
+    used = memory._room["jobs"] - memory["job_free_n"]
+    if used != len(jobs):
+        yield f"{used} jobs are in use and {len(jobs)} are found"
+    bases: dict[int, int] = {}
+    for place in jobs:
+        job = at(memory, r.JOB, place)
+        base, plan = int(job["owner"] - job["row"]), int(job["plan"])
+        if plan != NONE and bases.setdefault(plan, base) != base:
+            yield f"a token of plan {plan} has the owner {job['owner']} at row {job['row']}"
+        if job["token"] >= 0:
+            start = int(memory.table("tokens", r.TOKEN, int(job["token"]) + 1)["start"][-1])
+            end = int(memory.table("tokens", r.TOKEN, int(plans["end"][plan]))["end"][-1])
+            if (times["start_fs"][start:end] != NONE).any():
+                yield f"rows from {start} on have begun though their tokens queue"
+
+
+def is_valid(memory: Memory, kind: int, index: int, what: int) -> bool:
+    """Whether an event is not stale."""
+    if kind <= codes.DONE:
+        return int(at(memory, r.TRANSFER, what)["stamp"]) == index
+    if kind == codes.SERVED:
+        return int(at(memory, r.JOB, what & (1 << r.JOB_SHIFT) - 1)["stamp"]) == what >> r.JOB_SHIFT
+    return True
+
+
+def _bounds(session: Session) -> Iterator[str]:
+    memory = session._memory
+    bounds = memory.table("bounds", r.BOUND, memory["bound_n"])
+    times, counts = bounds["fs"].tolist(), Counter(bounds["transfer"].tolist())
+    yield from (
+        f"bound {n} comes before the one above it" for n in range(1, len(times)) if times[n] < times[(n - 1) // 2]
+    )
+    for place in list_transfers(memory):
+        transfer = at(memory, r.TRANSFER, place)
+        if transfer["from_step"] != NONE and transfer["closed"] != 0:
+            yield f"the transfer at {place} is in the network and done in closed form"
+        if transfer["from_step"] != NONE and _is_awaited(session, int(transfer["job"])) and counts[place] != 1:
+            yield f"the transfer at {place} is awaited in the network and has {counts[place]} bounds"
+
+
+def _is_awaited(session: Session, place: int) -> bool:
+    job = at(session._memory, r.JOB, place)
+    move = session._op[int(job["row"])].view(r.MOVE_OP)[0]
+    return job["plan"] != NONE or any(move[field] != NONE for field in ("done", "hold", "arrive"))
+
+
+def _stations(session: Session) -> Iterator[str]:
+    """A station counts those who use it; one that is reserved has none."""
+    memory = session._memory
+    steps, transfers = memory.table("steps", r.STEP, memory._steps), list_transfers(memory)
+    claims: Counter[int] = Counter()
+    for place in transfers:
+        transfer = at(memory, r.TRANSFER, place)
+        if transfer["claims"] == 1:
+            claims.update(steps["station"][int(transfer["first_step"]) : int(transfer["end_step"])].tolist())
+    reservations = memory.table("reservations", r.RESERVATION, memory["route_n"])
+    for number, station in enumerate(memory.stations):
+        place, users = memory["stations"] + number * words_of(r.STATION), int(station["users"])
+        if len(memory._transfer_blocks) == 1 and users != claims[place]:
+            yield f"station {number} counts {users} users and has {claims[place]}"
+        if station["reserved"] != NONE and users > 0:
+            yield f"station {number} is reserved and has {users} users"
+        if station["reserved"] != NONE and reservations["held"][station["reserved"]] != 1:
+            yield f"station {number} is reserved for route {station['reserved']}, which does not hold it"
+    for route, reservation in enumerate(reservations):
+        if reservation["transfer"] != NONE and reservation["transfer"] not in transfers:
+            yield f"route {route} is reserved by a transfer that is free"
+
+
+def _servers(session: Session) -> Iterator[str]:
+    memory = session._memory
+    plans = memory.table("plans", r.PLAN, session._known.plans)
+    for number, server in enumerate(memory.table("servers", r.SERVER, len(session.machine.server_slots))):
+        if not 0 <= server["used"] <= server["slots"]:
+            yield f"server {number} has {server['used']} of {server['slots']} slots taken"
+        if server["chain"] != NONE and (server["used"] != 0 or server["first"] != NONE):
+            yield f"server {number} is in a chain and has jobs of its own"
+        if server["chain"] != NONE and plans["chain_rows"][server["chain"]] == 0:
+            yield f"server {number} is in a chain that plan {server['chain']} does not have"
+        if server["first"] != NONE and server["used"] < server["slots"]:
+            yield f"server {number} has a free slot and a job that queues"

@@ -1,0 +1,601 @@
+"""Small mistakes put into the loops on purpose, one at a time: does a random program notice each?
+
+    python -m tests.mutants --most 30                              # any thirty of them; the seed is printed
+    python -m tests.mutants --module reservations --module station # all of these modules
+
+A mutant is a module of `kernels_jit/simulate` with one thing changed: a comparison, a sign, a bound, a statement left out.
+Each runs in a process of its own, as plain Python that checks what the loops assert, and does the programs of `PROGRAMS` that
+come to the line changed. It is dead if a time differs from the interpreter's, an assertion or an invariant fails, or time is
+over. One that gives the same times with other counts of what was speculated is told apart: it is slower or quicker, not wrong.
+Nothing is written into the tree. The exit code is 1 if a mutant lives that is not in `EQUIVALENT`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import functools
+import importlib.machinery
+import inspect
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random, SystemRandom
+from time import monotonic
+from typing import Any, NamedTuple
+
+os.environ["NUMBA_DISABLE_JIT"] = os.environ["KERNBENCH_CHECKED"] = "1"
+
+import numpy as np
+
+from kernbench.program.program import Program
+from kernels_jit.compile import pointers
+from kernels_jit.layout import records
+from tests.engine.random_programs import draw_program
+from tests.naive.engine import NaiveEngine
+
+HERE = Path(__file__).parents[1] / "kernels_jit" / "simulate"
+MODULES = (
+    "closed_form",
+    "event_heap",
+    "hops",
+    "injection",
+    "job_pool",
+    "loop",
+    "network_pass",
+    "port_queues",
+    "reservations",
+    "server_chains",
+    "server_queues",
+    "servers",
+    "station",
+    "threads",
+    "transfer_batches",
+    "transfers",
+)
+COUNTS = (records.STATE.names or ())[(records.STATE.names or ()).index("passes") :]  # of what was speculated
+MEMORY = 3 << 30  # bytes that a mutant may have: some never stop to enlarge a pool
+
+
+class Subject(NamedTuple):
+    """A program that mutants do, and how: "plain", with "tiny" pools, in "short" passes, "stepped" event by event."""
+
+    kind: str
+    setting: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.seed} {self.setting}"
+
+
+SEEDS = {
+    "crowded plain": "7 8 9 13 17 27 28 32 38 41 44 49 52 59 68 71 78 81 85 86 91 93 97 99 101 105 106 110 111 115 117",
+    "mesh plain": "2 4 6 26 29 31 35 38",
+    "overtaking plain": "7 15",
+    "partial plain": "14 19 21 26 30 31 34 35 44 48 51 54 56 57 59 64 67 84 85 87 89 94 96 98",
+    "pipelines plain": "1 2 3 4 7 8 9 11 12 13 14 17 18 22 29 30 33 34 36 37 39 41 42 43 45 47 48 55 59",
+    "crowded tiny": "201 206 207 210 213 217 219",
+    "mesh tiny": "200 201 208 209 211 215",
+    "partial tiny": "206 207 210 216 217",
+    "pipelines tiny": "203 204 205 206 207 208 209 211 214",
+    "mesh short": "300 301 302 303 304 306 309",
+    "partial short": "300 303",
+    "crowded stepped": "7 9 27 85 101 106",
+    "partial stepped": "31 54 96",
+    "pipelines stepped": "1 8 17 22 55",
+}
+PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
+
+TESTED = ("transfer_batches", "server_chains", "server_queues", "reservations")
+TESTS = (
+    ("test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
+    ("test_a_batch_ends_when_jobs_run_out", ()),
+    ("test_a_batch_is_split_where_it_began_and_not_where_one_before_did", ()),
+    ("test_tokens_that_are_taken_back_queue_again", ()),
+    ("test_each_read_of_a_batch_has_its_own_stripe", ()),
+    ("test_tokens_of_a_server_with_more_slots_are_not_batched", ()),
+    ("test_a_batch_of_many_tokens_is_split_wherever_another_comes", (1, 64)),
+)
+"""What mutants of some modules do besides, with arguments: programs made by hand for what is rare at random."""
+
+EQUIVALENT: dict[tuple[str, str], str] = {
+    (
+        "batch_following_reads",
+        "while transfer.latest_fs < NEVER: -> while transfer.latest_fs <= NEVER:",
+    ): "no time is NEVER to the femtosecond",
+    ("batch_following_reads", "transfer.batched += 1 -> transfer.batched -= 1"): "only whether there is one is asked",
+    (
+        "is_followed",
+        "if number == _NONE or place == _NONE or server_at(m, place).slots > 1 or (state.job_free_n <= state.margin): -> if number == _NONE or place == _NONE or server_at(m, place).slots > 1 or (state.job_free_n < state.margin):",
+    ): "the margin has room for one more",
+    (
+        "is_followed",
+        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) -> return is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
+    ): "a plan that queues has a token under way and one to hand out",
+    (
+        "is_followed",
+        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) -> return plan.left >= 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
+    ): "a plan that queues has a token under way and one to hand out",
+    (
+        "is_followed",
+        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) -> return plan.left > 0 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
+    ): "a plan that queues has a token under way and one to hand out",
+    (
+        "is_of_plan",
+        "return job.plan == number and job.token >= 0 -> return job.plan == number and job.token > 0",
+    ): "a token has been handed out before",
+    (
+        "is_of_plan",
+        "return job.plan == number and job.token >= 0 -> return job.plan == number and job.token >= 1",
+    ): "a token has been handed out before",
+    ("split_batch", "transfer.batched = 0 -> nothing"): "a batch that is split again has nothing to take back",
+    (
+        "split_batch",
+        "transfer.batched = 0 -> transfer.batched = 1",
+    ): "a batch that is split again has nothing to take back",
+    (
+        "split_batch",
+        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while move_at(op, row - 1).code == codes.MOVE:",
+    ): "rows before the batch are over and passed again",
+    (
+        "split_batch",
+        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while row >= transfer.batch_row and move_at(op, row - 1).code == codes.MOVE:",
+    ): "rows before the batch are over and passed again",
+    ("split_batch", "if tokens > 0: -> if tokens >= 0:"): "how far batches go on changes no time",
+    ("roll_back_tokens", "return (0, 0) -> return (1, 0)"): "how far batches go on changes no time",
+    (
+        "roll_back_tokens",
+        "plan.transfer = _NONE -> nothing",
+    ): "a transfer that is of other tokens now has none to take back",
+    (
+        "revoke_reservation",
+        "under_way = place != _NONE and transfer_at(m, place).latest_fs > state.now_fs -> under_way = place != _NONE and transfer_at(m, place).latest_fs >= state.now_fs",
+    ): "one that lands now lands now as flits, too",
+}
+"""(function, what was changed): why that is no mistake."""
+
+
+# Which mutants there are
+
+
+class Mutant(NamedTuple):
+    """A change of one node of a module's syntax tree: the `number`th of all that are possible."""
+
+    module: str
+    function: str
+    number: int
+    lines: tuple[int, int]  # of the statement, of the node
+    before: str
+    after: str
+
+    @property
+    def change(self) -> tuple[str, str]:
+        """As in `EQUIVALENT`."""
+        return self.function, f"{self.before} -> {self.after}"
+
+    def __str__(self) -> str:
+        return f"{self.module}.py:{self.lines[1]} ({self.function}): {self.before}  ->  {self.after}"
+
+
+FLIPPED: dict[type, type] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq}
+FLIPPED |= {ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.And: ast.Or, ast.Or: ast.And}
+SWAPPED = {"max": "min", "min": "max"}
+
+
+def list_changes(node: ast.AST, twice: set[str]) -> Iterator[ast.AST]:
+    """What may stand in place of a node; `twice` are the names of its function that are assigned elsewhere as well."""
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in FLIPPED:
+            yield ast.Compare(node.left, [FLIPPED[type(op)]()], node.comparators)
+        case ast.BinOp(op=op) if type(op) in FLIPPED:
+            yield ast.BinOp(node.left, FLIPPED[type(op)](), node.right)
+        case ast.BoolOp(op=op):
+            yield ast.BoolOp(FLIPPED[type(op)](), node.values)
+            for k in range(len(node.values)):
+                kept = node.values[:k] + node.values[k + 1 :]
+                yield ast.BoolOp(op, kept) if len(kept) > 1 else kept[0]
+        case ast.UnaryOp(op=ast.Not()):
+            yield node.operand
+        case ast.Call(func=ast.Name(id=name)) if name in SWAPPED:
+            yield ast.Call(ast.Name(SWAPPED[name], ast.Load()), node.args, [])
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value)):
+            yield ast.Constant({0: 1, 1: 0}.get(value, value + 1))
+        case ast.IfExp():
+            yield ast.IfExp(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+        case ast.If(test=ast.Compare(ops=[ast.Eq() | ast.NotEq()])):
+            return  # is flipped as a comparison
+        case ast.If():
+            yield ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+        case ast.Break() | ast.Continue() | ast.Expr(value=ast.Call()):
+            yield ast.Pass()
+        case ast.Assign(targets=[ast.Tuple(elts=left)], value=ast.Tuple(elts=right)):
+            for k, target in enumerate(left):
+                if _may_go(target, twice):
+                    kept = [
+                        ast.Tuple([*elements[:k], *elements[k + 1 :]], ctx)
+                        for elements, ctx in ((left, ast.Store()), (right, ast.Load()))
+                    ]
+                    yield ast.Assign([kept[0]], kept[1])
+        case ast.Assign(targets=[target]) if _may_go(target, twice):
+            yield ast.Pass()
+        case ast.AugAssign(op=op):
+            yield ast.Pass()
+            if type(op) in FLIPPED:
+                yield ast.AugAssign(node.target, FLIPPED[type(op)](), node.value)
+
+
+def _may_go(target: ast.expr, twice: set[str]) -> bool:
+    """Whether a function has all its names without an assignment."""
+    return all(not isinstance(n, ast.Name) or isinstance(n.ctx, ast.Load) or n.id in twice for n in ast.walk(target))
+
+
+def list_mutants(module: str) -> Iterator[tuple[Mutant, ast.Module]]:
+    """All mutants of a module, each with its syntax tree, which is good until the next is asked for."""
+    tree = ast.parse((HERE / f"{module}.py").read_text())
+    number = 0
+    for function in tree.body:
+        if not isinstance(function, ast.FunctionDef) or function.name.startswith(("check_", "prefetch")):
+            continue
+        names = Counter(n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        names.update(argument.arg for argument in function.args.args)
+        twice = {name for name, count in names.items() if count > 1}
+        for statement, holder, field, at in _list_nodes(function):
+            node = getattr(holder, field) if at is None else getattr(holder, field)[at]
+            for change in list_changes(node, twice):
+                before = _head(statement)
+                _put(holder, field, at, change)
+                after = _head(change if node is statement else statement)
+                lines = statement.lineno, getattr(node, "lineno", statement.lineno)
+                yield Mutant(module, function.name, number, lines, before, after), tree
+                _put(holder, field, at, node)
+                number += 1
+
+
+def _list_nodes(function: ast.FunctionDef) -> Iterator[tuple[ast.stmt, ast.AST, str, int | None]]:
+    """Every node of a function's body that does something: its statement, and where it hangs."""
+
+    def walk(holder: ast.AST, statement: ast.stmt) -> Iterator[tuple[ast.stmt, ast.AST, str, int | None]]:
+        for field, value in ast.iter_fields(holder):
+            for at, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if not isinstance(node, ast.AST) or _is_idle(node) or _is_same(holder, field):
+                    continue
+                own = node if isinstance(node, ast.stmt) else statement
+                yield own, holder, field, at
+                yield from walk(node, own)
+
+    for at, statement in enumerate(function.body):
+        if not _is_idle(statement):
+            yield statement, function, "body", at
+            yield from walk(statement, statement)
+
+
+def _is_idle(node: ast.AST) -> bool:
+    """Whether a node changes nothing: documentation, hints, counts, what is done in checked runs alone."""
+    match node:
+        case ast.If(test=ast.Name(id="CHECKED")) | ast.Expr(value=ast.Constant()):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name.startswith("prefetch")
+        case ast.AugAssign(target=ast.Attribute(value=ast.Name(id="state"), attr=name)):
+            return name in COUNTS
+    return False
+
+
+def _is_same(holder: ast.AST, field: str) -> bool:
+    """Whether a change here is none, or one that there is anyway: the 0 of `state_at(m, 0)`, the 1 of `+= 1`."""
+    match holder:
+        case ast.Call(func=ast.Name(id="state_at")):
+            return field == "args"
+        case ast.AugAssign(value=ast.Constant(value=1)):
+            return field == "value"
+    return False
+
+
+def _put(holder: ast.AST, field: str, at: int | None, node: ast.AST) -> None:
+    if at is None:
+        setattr(holder, field, node)
+    else:
+        getattr(holder, field)[at] = node
+
+
+def _head(node: ast.AST) -> str:
+    """A statement without what is inside it."""
+    return (
+        "nothing"
+        if isinstance(node, ast.Pass)
+        else ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split("\n")[0]
+    )
+
+
+# What a mutant does
+
+
+def quick_record(kind: np.dtype, stride: int, base: int | None) -> Callable[[Any, Any], Any]:
+    """Records for plain Python, several times as quick as views of numpy."""
+
+    class Row:
+        __slots__ = ("at_", "m_")
+
+        def __init__(self, words: np.ndarray, number: int) -> None:
+            self.m_, self.at_ = words, int(number) * stride + (0 if base is None else words.item(base))
+
+    def field(word: int) -> property:
+        def put(row: Row, value: int) -> None:
+            row.m_[row.at_ + word] = value
+
+        return property(lambda row: row.m_.item(row.at_ + word), put)
+
+    for word, name in enumerate(kind.names or ()):
+        setattr(Row, name, field(word))
+    return Row
+
+
+class Judge:
+    """The programs and what they come to; runs in the process of each mutant what that may change."""
+
+    def __init__(self, subjects: Sequence[Subject]) -> None:
+        self.programs: dict[tuple[str, int], tuple[Program, NaiveEngine]] = {}
+        for kind, _, seed in subjects:
+            program = draw_program(kind, seed)
+            program.flush()
+            self.programs[kind, seed] = program, NaiveEngine(program).run()
+
+    def find_fault(self, subject: Subject) -> tuple[str | None, list]:
+        """What is wrong with a run of a program, or None; and what was speculated in each mode."""
+        from kernbench.engine import Session, memory
+        from kernbench.engine import session as sessions
+        from tests.engine.difference import describe_difference
+        from tests.engine.invariants import find_broken
+
+        tiny, short = subject.setting == "tiny", subject.setting == "short"
+        memory._JOBS, memory._TRANSFERS = (1, 1) if tiny else (256, 64)
+        memory._PASS_FLITS, memory._SLACK_FLITS = (1, 0) if short else (1024, 1 << 16)
+        sessions.empty_pool = (lambda _: np.empty((32, 2), np.int64)) if tiny else memory.empty_pool
+        program, naive = self.programs[subject.kind, subject.seed]
+        counts = []
+        for mode in ("hybrid", "flit"):
+            session = Session(program, mode)
+            if subject.setting == "stepped":
+                while session.step():
+                    if fault := find_broken(session):
+                        return f"{subject}, {mode}: {fault}", counts
+            session.run()
+            fault = describe_difference(session, naive) or find_broken(session)
+            if fault:
+                return f"{subject}, {mode}: {fault}", counts
+            counts.append((*session.speculation, session.events))
+        return None, counts
+
+
+def prepare() -> None:
+    """Make ready a process that imports the loops afterwards."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    pointers._accessor = quick_record
+    pointers.place_of = lambda _pointer, row: row.at_
+    for name in [
+        name for name in sys.modules if name.startswith(("kernels_jit.simulate", "kernels_jit.layout.access"))
+    ]:
+        del sys.modules[name]  # recording a program needs some of them
+
+
+def put_in(module: str, tree: ast.Module) -> None:
+    """Let a module be made from a syntax tree when it is imported."""
+    name, path = f"kernels_jit.simulate.{module}", str(HERE / f"{module}.py")
+    get_code = importlib.machinery.SourceFileLoader.get_code
+
+    def get_other(self: Any, fullname: str) -> Any:
+        if fullname == name:
+            return compile(ast.fix_missing_locations(tree), path, "exec")
+        return get_code(self, fullname)
+
+    importlib.machinery.SourceFileLoader.get_code = get_other  # type: ignore[method-assign]
+
+
+class Course(NamedTuple):
+    """What a program does without a mutant."""
+
+    lines: set[tuple[str, int]]  # (module, line) it comes to
+    counts: list  # what was speculated in each mode
+    seconds: float
+
+
+def watch(judge: Judge, subjects: Sequence[Subject]) -> dict[Subject, Course]:
+    """Run the programs as they are. Errors: AssertionError if one differs, or an invariant does not hold."""
+    prepare()
+    courses = {}
+    for subject in subjects:
+        seen: set[tuple[str, int]] = set()
+        locals_of: dict[Any, Any] = {}
+
+        def trace(frame: Any, _event: str, _argument: Any, seen: set = seen, locals_of: dict = locals_of) -> Any:
+            code = frame.f_code
+            if code not in locals_of:
+                path = Path(code.co_filename)
+
+                def note(frame: Any, _event: str, _argument: Any, name: str = path.stem) -> Any:
+                    seen.add((name, frame.f_lineno))
+                    return note
+
+                locals_of[code] = note if path.parent == HERE else None
+            return locals_of[code]
+
+        begun = monotonic()
+        sys.settrace(trace)
+        fault, counts = judge.find_fault(subject)
+        sys.settrace(None)
+        assert fault is None, fault
+        courses[subject] = Course(seen, counts, monotonic() - begun)
+    return courses
+
+
+def do_mutant(judge: Judge, mutant: Mutant, subjects: Sequence[Subject], courses: dict[Subject, Course]) -> Verdict:
+    """What becomes of a mutant; in a process of its own."""
+    prepare()
+    put_in(mutant.module, next(tree for other, tree in list_mutants(mutant.module) if other == mutant))
+    work = None
+    signal.signal(signal.SIGVTALRM, _give_up)
+    for subject in subjects:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 2 + 10 * courses[subject].seconds)
+        try:
+            fault, counts = judge.find_fault(subject)
+        except Exception as error:
+            fault, counts = f"{subject}: {type(error).__name__}: {error}", []
+        if fault:
+            return Verdict("dead", fault, subject)
+        if counts != courses[subject].counts:
+            work = work or subject
+    if mutant.module in TESTED:
+        for name, arguments in TESTS:
+            if fault := find_failure(name, arguments):
+                return Verdict("dead", fault, None)
+    return Verdict("work", "", work) if work else Verdict("alive", "", None)
+
+
+def find_failure(name: str, arguments: tuple) -> str | None:
+    """How a test of `tests/engine/test_speculation.py` fails, or None."""
+    import pytest
+
+    from tests.engine import test_speculation
+
+    test = getattr(test_speculation, name)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    with pytest.MonkeyPatch.context() as patch:
+        more = {"monkeypatch": patch} if "monkeypatch" in inspect.signature(test).parameters else {}
+        try:
+            test(*arguments, **more)
+        except Exception as error:
+            return f"{name}: {type(error).__name__}: {error}"
+    return None
+
+
+def _give_up(*_arguments: object) -> None:
+    raise TimeoutError("it comes to no end")
+
+
+class Verdict(NamedTuple):
+    """Of a mutant: "dead" and by what; "work": the times are the same, what was speculated is not; "alive"."""
+
+    fate: str
+    why: str
+    subject: Subject | None
+
+
+def start(work: Callable[[], Any], seconds: int) -> int:
+    """Do something in a process of its own, which ends after some seconds. Returns where its answer can be read."""
+    reads, writes = os.pipe()
+    if os.fork() == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        try:
+            answer = pickle.dumps(work())
+            with os.fdopen(writes, "wb") as pipe:
+                pipe.write(answer)
+        finally:
+            os._exit(0)
+    os.close(writes)
+    return reads
+
+
+def answer_of(reads: int) -> Any:
+    """The answer of such a process, or None if it came to no end."""
+    with os.fdopen(reads, "rb") as pipe:
+        answer = pipe.read()
+    os.wait()
+    return pickle.loads(answer) if answer else None
+
+
+class Hunt:
+    """Mutants and what has become of them so far."""
+
+    def __init__(self, subjects: Sequence[Subject], seconds_each: int) -> None:
+        self.judge, self.seconds_each = Judge(subjects), seconds_each
+        self.courses: dict[Subject, Course] = answer_of(start(lambda: watch(self.judge, subjects), 1800))
+        if self.courses is None:
+            raise SystemExit("the programs differ without a mutant, or their process died")
+        self.kills: Counter[tuple[str, Subject]] = Counter()
+        self.fates: Counter[tuple[str, str]] = Counter()
+        self.living: list[Mutant] = []
+
+    def list_subjects(self, mutant: Mutant) -> list[Subject]:
+        """The programs that come to a mutant, those first that have killed its like."""
+        come = [s for s, c in self.courses.items() if any((mutant.module, line) in c.lines for line in mutant.lines)]
+        return sorted(
+            come, key=lambda s: (-self.kills[mutant.function, s], -self.kills["", s], self.courses[s].seconds)
+        )
+
+    def run(self, mutants: Sequence[Mutant], workers: int, tell: Callable[[str], None]) -> None:
+        """Find out what becomes of each."""
+        waiting, pending = list(reversed(mutants)), {}
+        while waiting or pending:
+            while waiting and len(pending) < workers:
+                mutant = waiting.pop()
+                subjects = self.list_subjects(mutant)
+                work = functools.partial(do_mutant, self.judge, mutant, subjects, self.courses)
+                pending[start(work, self.seconds_each)] = mutant
+            for reads in select.select(list(pending), [], [])[0]:
+                self.note(pending.pop(reads), answer_of(reads), tell)
+
+    def note(self, mutant: Mutant, verdict: Verdict | None, tell: Callable[[str], None]) -> None:
+        """Count a verdict, and tell of a mutant that lives."""
+        verdict = verdict or Verdict("dead", "it comes to no end", None)
+        fate = verdict.fate
+        if fate == "dead" and verdict.subject:
+            self.kills[mutant.function, verdict.subject] += 1
+            self.kills["", verdict.subject] += 1
+        if fate == "alive" and mutant.change in EQUIVALENT:
+            fate = "equivalent"
+        self.fates[mutant.module, fate] += 1
+        if fate == "alive":
+            self.living.append(mutant)
+        tell(f"{fate:10} {mutant}" + (f"  [{verdict.why}]" if verdict.why else ""))
+
+    def summary(self) -> str:
+        """A line for each module."""
+        fates = ("dead", "work", "equivalent", "alive")
+        lines = [f"{'':20}" + "".join(f"{fate:>12}" for fate in fates)]
+        for module in sorted({module for module, _ in self.fates}):
+            lines += [f"{module:20}" + "".join(f"{self.fates[module, fate]:12}" for fate in fates)]
+        return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what was asked for; answers the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.splitlines()[0])
+    parser.add_argument("--module", action="append", choices=MODULES, help="may be given again; without it, all")
+    parser.add_argument("--function", action="append", help="only in this function; may be given again")
+    parser.add_argument("--kind", help="only programs of this kind: for a first look")
+    parser.add_argument("--most", type=int, help="so many, drawn at random; without it, all")
+    parser.add_argument("--seed", type=int, default=SystemRandom().randrange(1 << 31), help="of that draw")
+    parser.add_argument(
+        "--seconds-each", type=int, default=180, help="of processor time; a mutant that takes longer is dead"
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes at a time")
+    parser.add_argument("--verbose", action="store_true", help="tell of dead mutants, too")
+    asked = parser.parse_args(arguments)
+    mutants = [mutant for module in asked.module or MODULES for mutant, _ in list_mutants(module)]
+    mutants = [mutant for mutant in mutants if not asked.function or mutant.function in asked.function]
+    if asked.most is not None and asked.most < len(mutants):
+        print(f"{asked.most} of {len(mutants)} mutants, --seed {asked.seed}", flush=True)
+        mutants = Random(asked.seed).sample(mutants, asked.most)
+    begun = monotonic()
+    subjects = [subject for subject in PROGRAMS if asked.kind in (None, subject.kind)]
+    hunt = Hunt(subjects, asked.seconds_each)
+    shown = ("dead", "work", "equivalent", "alive") if asked.verbose else ("work", "alive")
+    hunt.run(mutants, asked.workers, lambda line: print(line, flush=True) if line.startswith(shown) else None)
+    print(f"{hunt.summary()}\n{len(mutants)} mutants, {monotonic() - begun:.0f} s, {len(hunt.living)} live")
+    return int(bool(hunt.living))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
