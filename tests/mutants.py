@@ -110,22 +110,32 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "batch_following_reads",
         "while transfer.latest_fs < NEVER: -> while transfer.latest_fs <= NEVER:",
     ): "no time is NEVER to the femtosecond",
-    ("batch_following_reads", "transfer.batched += 1 -> transfer.batched -= 1"): "only whether there is one is asked",
+    (
+        "batch_following_reads",
+        "transfer.batched += 1 -> transfer.batched -= 1",
+    ): "only whether there is one is asked",
     (
         "is_followed",
-        "if number == _NONE or place == _NONE or server_at(m, place).slots > 1 or (state.job_free_n <= state.margin): -> if number == _NONE or place == _NONE or server_at(m, place).slots > 1 or (state.job_free_n < state.margin):",
+        "if number == _NONE or place == _NONE or server_at(m, place).slots > 1 or "
+        "(state.job_free_n <= state.margin): -> if number == _NONE or place == _NONE or "
+        "server_at(m, place).slots > 1 or (state.job_free_n < state.margin):",
     ): "the margin has room for one more",
     (
         "is_followed",
-        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) -> return is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
+        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) "
+        "-> return is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
     ): "a plan that queues has a token under way and one to hand out",
     (
         "is_followed",
-        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) -> return plan.left >= 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
+        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) "
+        "-> return plan.left >= 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, "
+        "job.end)",
     ): "a plan that queues has a token under way and one to hand out",
     (
         "is_followed",
-        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) -> return plan.left > 0 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
+        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) "
+        "-> return plan.left > 0 and is_like(op, row, first) and fits(m, op, plan, row + 1, "
+        "job.end)",
     ): "a plan that queues has a token under way and one to hand out",
     (
         "is_of_plan",
@@ -135,28 +145,40 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "is_of_plan",
         "return job.plan == number and job.token >= 0 -> return job.plan == number and job.token >= 1",
     ): "a token has been handed out before",
-    ("split_batch", "transfer.batched = 0 -> nothing"): "a batch that is split again has nothing to take back",
+    (
+        "split_batch",
+        "transfer.batched = 0 -> nothing",
+    ): "a batch that is split again has nothing to take back",
     (
         "split_batch",
         "transfer.batched = 0 -> transfer.batched = 1",
     ): "a batch that is split again has nothing to take back",
     (
         "split_batch",
-        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while move_at(op, row - 1).code == codes.MOVE:",
+        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while "
+        "move_at(op, row - 1).code == codes.MOVE:",
     ): "rows before the batch are over and passed again",
     (
         "split_batch",
-        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while row >= transfer.batch_row and move_at(op, row - 1).code == codes.MOVE:",
+        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while row "
+        ">= transfer.batch_row and move_at(op, row - 1).code == codes.MOVE:",
     ): "rows before the batch are over and passed again",
-    ("split_batch", "if tokens > 0: -> if tokens >= 0:"): "how far batches go on changes no time",
-    ("roll_back_tokens", "return (0, 0) -> return (1, 0)"): "how far batches go on changes no time",
+    (
+        "split_batch",
+        "if tokens > 0: -> if tokens >= 0:",
+    ): "how far batches go on changes no time",
+    (
+        "roll_back_tokens",
+        "return (0, 0) -> return (1, 0)",
+    ): "how far batches go on changes no time",
     (
         "roll_back_tokens",
         "plan.transfer = _NONE -> nothing",
     ): "a transfer that is of other tokens now has none to take back",
     (
         "revoke_reservation",
-        "under_way = place != _NONE and transfer_at(m, place).latest_fs > state.now_fs -> under_way = place != _NONE and transfer_at(m, place).latest_fs >= state.now_fs",
+        "under_way = place != _NONE and transfer_at(m, place).latest_fs > state.now_fs -> "
+        "under_way = place != _NONE and transfer_at(m, place).latest_fs >= state.now_fs",
     ): "one that lands now lands now as flits, too",
 }
 """(function, what was changed): why that is no mistake."""
