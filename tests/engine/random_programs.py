@@ -221,6 +221,36 @@ def draw_pipeline(random: Random, program: Program) -> list[list[Row]]:
     return tokens
 
 
+# Streams: many sizes and stripes on one reserved route
+
+
+def streams(random: Random) -> Program:
+    """Transfers of mixed sizes one after the other on one route, by a thread or a plan, and somebody who comes between."""
+    machine = draw_homes(random)
+    machine.server_slots = np.ones(SERVERS, np.int64)
+    program, flit_bytes = Program(machine), machine.flit_bytes
+    thread, done = program.thread("stream"), program.counter("done")
+    if random.random() < 0.5:
+        tokens = draw_pipeline(random, program)
+        striped = [
+            [(*row[:3], random.randrange(8), *row[4:]) if row[0] == Op.MOVE else row for row in t] for t in tokens
+        ]
+        thread.pipe(add_plan(program, striped), NONE)
+    else:
+        route = random.randrange(machine.routing.route_count)
+        sizes = [draw_size(random, flit_bytes, 4), random.randint(1, 8) * flit_bytes, 8 * flit_bytes]
+        for _ in range(random.randint(3, 14)):
+            row = draw_move(random, program, random.choice(sizes), NONE)
+            add_move(thread, (row[0], route, *row[2:]), done, NONE)
+            thread.wait(done, 1, take=1)
+    for t in range(random.randint(0, 2)):
+        other = program.thread(f"other{t}")
+        for _ in range(random.randint(1, 3)):
+            other.delay(program.duration(("fs", random.randint(0, 4000))))
+            add_move(other, draw_move(random, program, draw_size(random, flit_bytes, 4), NONE), NONE, NONE)
+    return program
+
+
 # Partial: flits that are not full, memories of few and of many channels
 
 
@@ -432,6 +462,7 @@ def mesh(random: Random) -> Program:
 KINDS: dict[str, Callable[[Random], Program]] = {
     "crowded": crowded,
     "pipelines": pipelines,
+    "streams": streams,
     "partial": partial,
     "overtaking": overtaking,
     "mesh": mesh,

@@ -21,14 +21,21 @@ from tests.naive.engine import NaiveEngine
 SHARES = {
     "crowded": 0.1,
     "pipelines": 0.1,
-    "partial": 0.15,
+    "streams": 0.1,
+    "partial": 0.1,
     "overtaking": 0.12,
     "mesh": 0.08,
     "tiny": 0.2,
     "sip": 0.12,
     "mesh_8x8": 0.05,
 }
-OTHERS = {"crowded": 0.01, "partial": 0.02, "mesh": 0.01, "tiny": 0.02}  # of tests that change what must not matter
+OTHERS = {
+    "crowded": 0.01,
+    "streams": 0.02,
+    "partial": 0.02,
+    "mesh": 0.01,
+    "tiny": 0.02,
+}  # of tests that change what must not matter
 by_kind = pytest.mark.parametrize("kind", KINDS)
 other_kinds = pytest.mark.parametrize("kind", OTHERS)
 
