@@ -29,5 +29,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[SEED] = str(SystemRandom().randrange(1 << 31) if asked is None else asked)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that compiled a function of the product for two signatures (why: `kernels_jit/compile/cache.py`)."""
+    from kernels_jit.compile.cache import directory, find_ambiguous
+
+    if names := sorted(path.name for path in find_ambiguous(directory()) if not path.name.startswith("test_")):
+        print(f"\nerror: compiled for more than one signature, so not kept: {', '.join(names)}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_report_header() -> str:
     return f"random programs: --seed {os.environ[SEED]}"

@@ -168,7 +168,7 @@ class NetworkBuilder:
         routes, used = self._machine.routing.tables(), np.flatnonzero(self._least != NEVER)
         edges = _edges(routes, *_later_steps(routes, used, self._least[used]))
         place = np.searchsorted(self._keys, edges.dst * len(self._machine.stations.fs_per_flit) + edges.src)
-        return Flits(*np.unique(np.stack([place, edges.nbytes]), axis=1))
+        return Flits(*np.ascontiguousarray(np.unique(np.stack([place, edges.nbytes]), axis=1)))
 
     def widths(self) -> tuple[int, int]:
         """The most steps of a route and the most stripes of a step, over all routes of the machine."""

@@ -9,6 +9,10 @@ over, because to load compiled code is to run it.
 numba also trusts what it finds: a truncated file ends in a traceback, a damaged one in a crash. So each file has a seal beside
 it, a digest of its name and content. A process drops files without a sound seal before numba looks, and seals what it has
 compiled. What is dropped is compiled again.
+
+Numba numbers the code files of a function by signature, and processes that compile different ones at once may give both the
+same number: one is then run for the other. So functions are written to have one signature each, and one that has more is
+not sealed. `find_ambiguous` lists these; tests require that there are none.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -96,9 +101,12 @@ def drop_unsound(folder: Path) -> None:
 def seal_files(folder: Path) -> None:
     """Seal the files that have been written to a cache directory. What cannot be sealed is compiled again next time."""
     with suppress(OSError):
+        ambiguous = find_ambiguous(folder)
         for path in _files(folder):
             seal = _seal_of(path)
-            if not seal.exists() or seal.stat().st_mtime_ns < path.stat().st_mtime_ns:
+            if _function_of(path) in ambiguous:
+                seal.unlink(missing_ok=True)
+            elif not seal.exists() or seal.stat().st_mtime_ns < path.stat().st_mtime_ns:
                 _write(seal, _digest(path, path.read_bytes()))
 
 
@@ -106,6 +114,12 @@ def seal_files(folder: Path) -> None:
 def seal_compiled() -> None:
     """Seal what this process has compiled by its first finished run; the rest is sealed when the process ends."""
     seal_files(directory())
+
+
+def find_ambiguous(folder: Path) -> set[Path]:
+    """The functions in a cache directory that have been compiled for more than one signature, as paths without endings."""
+    count = Counter(_function_of(path) for path in _files(folder) if path.suffix == ".nbc")
+    return {function for function, files in count.items() if files > 1}
 
 
 def is_sound(path: Path) -> bool:
@@ -118,6 +132,11 @@ def is_sound(path: Path) -> bool:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*.nb[ic]") if path.is_file()]
+
+
+def _function_of(path: Path) -> Path:
+    """`f-12.py311` of the index `f-12.py311.nbi` and of the code `f-12.py311.1.nbc`."""
+    return path.with_name(path.name.rsplit(".", 1 if path.suffix == ".nbi" else 2)[0])
 
 
 def _seal_of(path: Path) -> Path:

@@ -192,7 +192,7 @@ TRANSFER = record(
     "claims",  # 1: its stations count it as a user
     "words",  # of this row, with hops and sources
     "sources",  # place of its sources
-    "batched",  # rows before this one that it has done as a batch
+    "batched",  # 1: rows before this one have been done as a batch
     "batch_row",  # the first of them, or this one
     words=24,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.compile.jit import jit
+from kernels_jit.compile.jit import inner, jit
 
 FAR = 2**62  # the distance of what cannot be reached, and the weight of no edge
 
@@ -43,7 +43,7 @@ def sparse_distances(start, neighbour, weight, source, target):
     return distance
 
 
-@jit
+@inner
 def _sift_up(heap_distance, heap_node, at, distance, node):
     while at > 0:
         parent = (at - 1) >> 1
@@ -54,7 +54,7 @@ def _sift_up(heap_distance, heap_node, at, distance, node):
     heap_distance[at], heap_node[at] = distance, node
 
 
-@jit
+@inner
 def _sift_down(heap_distance, heap_node, size, distance, node):
     at = 0
     while True:

@@ -89,7 +89,7 @@ def lay_out(common, values, words):
         latency_fs[edge] = min(latency_fs[edge], fs)
     order = common.order
     if common.cyclic:
-        order, window_fs = visit_order(order.size, common.before, common.after, latency_fs, NEVER)
+        order, window_fs = visit_order(order.size, common.before, common.after, latency_fs, np.int64(NEVER))
         state.window_fs = min(window_fs, state.window_fs)
         for rank in range(order.size):
             place = state.stations + order[rank] * STATION_WORDS

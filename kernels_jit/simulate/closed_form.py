@@ -10,12 +10,19 @@ as a step's flits pass within a step's time. The last flit may be smaller than t
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import inner, jit
 from kernels_jit.compile.pointers import offset
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import STATION_WORDS, state_at, station_at, step_at
 
 _NONE = codes.NONE
+ADD, KEEP, REMOVE = np.int64(1), np.int64(0), np.int64(-1)
+"""What becomes of the stations: the occupancy of a transfer is added, they stay as they are, or it is removed.
+
+They are numpy's because numba compiles a function once for each literal it is called with.
+"""
 
 
 @jit
@@ -35,8 +42,8 @@ def service_fs(m, station, nbytes):
 
 @inner
 def occupy(station, end_fs, busy_fs, flits, sign):
-    """Add (sign 1) or remove (sign -1) what a transfer leaves at a station; 0 leaves no trace."""
-    if sign != 0:
+    """Add or remove what a transfer leaves at a station; `sign` is ADD, KEEP or REMOVE."""
+    if sign != KEEP:
         station.busy_fs += sign * busy_fs
         station.flits += sign * flits
         station.free_fs = end_fs if sign > 0 else 0
@@ -76,9 +83,9 @@ def landing_bound(m, first, end, flits, last_bytes, stripe, start):
     themselves, behind gates that the short one opens, and of the short one by itself.
     """
     if flits == 1 or last_bytes == state_at(m, 0).flit_bytes or step_at(m, first).stripes == 1:
-        return uncontended_end(m, first, end, flits, last_bytes, stripe, start, 0)
-    full = end_behind(m, first, end, flits - 1, state_at(m, 0).flit_bytes, last_bytes, stripe, start, 0)
-    return max(full, uncontended_end(m, first, end, 1, last_bytes, stripe, start, 0))
+        return uncontended_end(m, first, end, flits, last_bytes, stripe, start, KEEP)
+    full = end_behind(m, first, end, flits - 1, state_at(m, 0).flit_bytes, last_bytes, stripe, start, KEEP)
+    return max(full, uncontended_end(m, first, end, np.int64(1), last_bytes, stripe, start, KEEP))
 
 
 @inner
@@ -167,7 +174,7 @@ def _channel(m, step, stripe, j):
 @inner
 def _leave_source(m, step, stripe, flits, start, service, final, sign):
     """All flits stand before a striped memory together: each channel serves its share back to back."""
-    if sign == 0:
+    if sign == KEEP:
         return
     stripes = step.stripes
     share, more = flits // stripes, flits % stripes  # flits of every channel; so many channels have one more

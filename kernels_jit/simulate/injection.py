@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import inner
+from kernels_jit.compile.jit import CHECKED, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import hop_at, job_at, move_at, transfer_at
 from kernels_jit.simulate.closed_form import landing_bound
@@ -18,6 +18,8 @@ def enter(m, op, place):
     """All flits of a transfer stand before its first station since its start. If anything follows from it, it gets a bound."""
     transfer = transfer_at(m, place)
     first, end, flits = transfer.first_step, transfer.end_step, transfer.flits
+    if CHECKED:
+        assert transfer.closed == 0, "a transfer in closed form enters the network"
     set_hops(m, transfer)
     for number in range(first, end):
         hop = hop_at(m, hop_of(m, transfer, number))

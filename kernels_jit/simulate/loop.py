@@ -29,22 +29,17 @@ def run(words, op, times, pool, most_events):
     Arguments: int64[word] memory (see `layout.records`), int64[row, ROW_WIDTH] op table, TIME[row] times of its rows,
     int64[slot, 2] queued flits, int.
     """
-    return run_on(pointer_to(words), pointer_to(op), pointer_to(times), pointer_to(pool), pool.shape[0], most_events)
-
-
-@inner
-def run_on(m, op, times, pool, slots, most_events):
-    """As `run`, of pointers and the number of slots in the pool."""
+    m, rows, own, slots = pointer_to(words), pointer_to(op), pointer_to(times), pointer_to(pool)
     state = state_at(m, 0)
     stop = state.events + most_events
-    if slots > state.slot_size:
-        state.slot_size = slots
+    if pool.shape[0] > state.slot_size:
+        state.slot_size = pool.shape[0]
         if state.pass_fs != codes.NONE:
-            put_stopped(m, pool)
+            put_stopped(m, slots)
     if state.resume != codes.NONE:
         thread = state.resume
         state.resume = codes.NONE
-        status = run_thread(m, op, times, thread, state.now_fs)
+        status = run_thread(m, rows, own, thread, state.now_fs)
         if status != codes.IDLE:
             return status
     while True:
@@ -60,13 +55,13 @@ def run_on(m, op, times, pool, slots, most_events):
             if bound_fs == NEVER and next_service_fs(m, NEVER) == NEVER:
                 flush_counters(m)
                 return codes.IDLE
-            why = serve_until(m, op, times, bound_fs, pool, stop)
+            why = serve_until(m, rows, own, bound_fs, slots, stop)
             if why == SERVED_ALL:
                 renew_bounds(m, bound_fs, max(bound_fs, next_service_fs(m, NEVER)))
             elif why == FULL:
                 return codes.GROW_SLOTS
             continue
-        status = do_event(m, op, times)
+        status = do_event(m, rows, own)
         if status != codes.IDLE:
             return status
 

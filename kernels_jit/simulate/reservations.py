@@ -20,7 +20,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import COUNTED, NOTED
-from kernels_jit.simulate.closed_form import has_closed_form, uncontended_end
+from kernels_jit.simulate.closed_form import ADD, KEEP, REMOVE, has_closed_form, uncontended_end
 from kernels_jit.simulate.injection import enter
 from kernels_jit.simulate.transfer_batches import split_batch
 
@@ -64,9 +64,9 @@ def finish_in_closed_form(m, transfer):
     if reservation.flits != flits or reservation.last_bytes != last_bytes:
         if not is_even(m, first, end, flits, last_bytes):
             transfer.closed = NOTED
-            return uncontended_end(m, first, end, flits, last_bytes, stripe, start, 1)
+            return uncontended_end(m, first, end, flits, last_bytes, stripe, start, ADD)
         reservation.flits, reservation.last_bytes = flits, last_bytes
-        reservation.lands_fs = uncontended_end(m, first, end, flits, last_bytes, stripe, start, 0) - start
+        reservation.lands_fs = uncontended_end(m, first, end, flits, last_bytes, stripe, start, KEEP) - start
     transfer.closed = COUNTED
     reservation.passed += flits
     return start + reservation.lands_fs
@@ -166,7 +166,7 @@ def revoke_reservation(m, op, times, number):
         else:
             first, end, stripe = transfer.first_step, transfer.end_step, transfer.stripe
             flits, last_bytes = transfer.flits, transfer.last_bytes
-            uncontended_end(m, first, end, flits, last_bytes, stripe, transfer.start_fs, -1)
+            uncontended_end(m, first, end, flits, last_bytes, stripe, transfer.start_fs, REMOVE)
         transfer.closed = 0
         transfer.claims = 1
         transfer.stamp += 1

@@ -57,7 +57,7 @@ def batch_following_reads(m, op, times, place):
         else:
             break
         time_at(times, row).start_fs = done_fs
-        transfer.batched += 1
+        transfer.batched = 1
         reservation.passed += transfer.flits
         state.batched += 1
         state.events += 1
@@ -92,7 +92,7 @@ def is_followed(m, op, job):
     if plan.chain_rows == 0 or row + 1 + plan.chain_rows != job.end or not is_of_plan(m, queued, number):
         return False
     first = token_at(m, job_at(m, queued).token).start
-    return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)
+    return is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)
 
 
 @inner

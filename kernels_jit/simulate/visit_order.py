@@ -8,7 +8,7 @@ from kernels_jit.compile.jit import inner, jit
 from kernels_jit.layout.records import NEVER
 
 
-@jit
+@inner
 def channel_order(count, src, dst, latency_fs, limit_fs):
     """Stations in an order that every edge faster than `limit_fs` follows, by Kahn's algorithm.
 

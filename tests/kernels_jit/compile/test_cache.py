@@ -83,6 +83,21 @@ def test_warm_once_the_loop_was_compiled_and_sealed(tmp_path: Path, monkeypatch)
     assert not cache.is_warm()
 
 
+def test_a_function_with_two_signatures_is_not_kept(tmp_path: Path):
+    index, first, second, other = (
+        tmp_path / name for name in ("f-1.py311.nbi", "f-1.py311.1.nbc", "f-1.py311.2.nbc", "f-12.py311.1.nbc")
+    )
+    for path in (index, first, other):
+        path.write_bytes(b"code")
+    cache.seal_files(tmp_path)
+    assert all(cache.is_sound(path) for path in (index, first, other))
+    second.write_bytes(b"code")
+    assert cache.find_ambiguous(tmp_path) == {tmp_path / "f-1.py311"}
+    cache.seal_files(tmp_path)
+    cache.drop_unsound(tmp_path)
+    assert [path.exists() for path in (index, first, second, other)] == [False, False, False, True]
+
+
 def test_only_files_with_a_sound_seal_stay(tmp_path: Path):
     kept, other = tmp_path / "a" / "f.1.nbc", tmp_path / "b" / "f.1.nbc"
     for path in (kept, other):

@@ -29,7 +29,7 @@ def triple(x):
 def seven(x):
     return triple(x) + x // 7  # a jitted function may call another
 
-print(seven(14), seven(7.0), triple(2))
+print(seven(14), triple(2))
 print(sum(sum(function.stats.cache_hits.values()) for function in (seven, triple)))
 """
 
@@ -52,7 +52,7 @@ def hits(process: subprocess.Popen[str]) -> int:
     """How many overloads the program found; its results are right and it complains of nothing."""
     out, err = process.communicate()
     result, found = out.splitlines()
-    assert (process.returncode, err, result) == (0, "", "44 22.0 6")
+    assert (process.returncode, err, result) == (0, "", "44 6")
     return int(found)
 
 
@@ -64,7 +64,7 @@ def test_what_was_compiled_is_found(start, tmp_path: Path):
     assert hits(start()) == 0
     kept = {path: path.read_bytes() for path in files(tmp_path)}
     assert {path.name.partition("-")[0] for path in kept} == {"program.seven", "program.triple"}
-    assert hits(start()) == 3
+    assert hits(start()) == 2
     assert {path: path.read_bytes() for path in files(tmp_path)} == kept
 
 
@@ -82,18 +82,18 @@ def test_damaged_files_are_compiled_anew(start, tmp_path: Path, damage: Callable
     for path in files(tmp_path):
         path.write_bytes(damage(path.read_bytes()))
     assert hits(start()) == 0
-    assert hits(start()) == 3
+    assert hits(start()) == 2
 
 
 def test_a_file_in_the_place_of_another_is_compiled_anew(start, tmp_path: Path):
     hits(start())
     first, second = [path for path in files(tmp_path) if path.suffix == ".nbc"][:2]
     first.write_bytes(second.read_bytes())
+    assert hits(start()) == 1
     assert hits(start()) == 2
-    assert hits(start()) == 3
 
 
 def test_processes_side_by_side_do_not_disturb_each_other(start):
     for process in [start() for _ in range(3)]:
         hits(process)
-    assert hits(start()) == 3
+    assert hits(start()) == 2

@@ -18,15 +18,21 @@ edges = st.lists(
 )
 
 
+def _edges(table):
+    """Sources, destinations and weights, of the types that a machine has."""
+    src, dst, weight = np.array(table, np.int64).reshape(-1, 3).T
+    return src.astype(np.int32), dst.astype(np.int32), weight.copy()
+
+
 def _rows(src, dst, weight):
     order = np.argsort(src, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(src, minlength=NODES))]).astype(np.int64)
-    return start, dst[order], weight[order]
+    return start, dst[order].astype(np.int64), weight[order]
 
 
 @given(edges, st.integers(0, NODES - 1))
 def test_all_forms_agree(table, source):
-    src, dst, weight = np.array(table, np.int64).reshape(-1, 3).T.copy()
+    src, dst, weight = _edges(table)
     matrix = np.full((NODES, NODES), dijkstra.FAR, np.int64)
     matrix[src, dst] = weight
     graph = networkx.DiGraph()
@@ -47,7 +53,7 @@ def test_all_forms_agree(table, source):
 
 
 def test_only_the_edges_named_are_used():
-    src, dst, weight = np.array([[0, 1, 1], [0, 1, 1], [1, 2, 1]], np.int64).T.copy()
+    src, dst, weight = _edges([(0, 1, 1), (0, 1, 1), (1, 2, 1)])
     distance = np.array([0, 1, dijkstra.FAR] + [dijkstra.FAR] * (NODES - 3), np.int64)
     assert dijkstra.tree(distance, np.array([1]), src, dst, weight)[1] == 1
 
