@@ -81,15 +81,18 @@ SEEDS = {
     "overtaking plain": "7 15",
     "partial plain": "14 19 21 26 30 31 34 35 44 48 51 54 56 57 59 64 67 84 85 87 89 94 96 98",
     "pipelines plain": "1 2 3 4 7 8 9 11 12 13 14 17 18 22 29 30 33 34 36 37 39 41 42 43 45 47 48 55 59",
+    "streams plain": "1 2 3 5 6 8 219 2365",
     "crowded tiny": "201 206 207 210 213 217 219",
     "mesh tiny": "200 201 208 209 211 215",
     "partial tiny": "206 207 210 216 217",
     "pipelines tiny": "203 204 205 206 207 208 209 211 214",
+    "streams tiny": "201 202 203 205",
     "mesh short": "300 301 302 303 304 306 309",
     "partial short": "300 303",
     "crowded stepped": "7 9 27 85 101 106",
     "partial stepped": "31 54 96",
     "pipelines stepped": "1 8 17 22 55",
+    "streams stepped": "1 5 219",
 }
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
