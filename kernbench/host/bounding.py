@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from kernbench.analytic import Sheet
-from kernbench.analytic.frame import Frame, build_frame
-from kernbench.analytic.legs import list_legs
-from kernbench.analytic.queues import Queues
-from kernbench.analytic.sheet import check_clock
-from kernbench.analytic.span import Span
-from kernbench.analytic.work import sum_up
-from kernbench.analytic.works import list_works
+from kernbench.analytic.bound_model import check_clock
+from kernbench.analytic.model import Frame, build_frame
+from kernbench.analytic.node_times import list_works
+from kernbench.analytic.queueing_bounds import Queues
+from kernbench.analytic.resource_load import sum_up
+from kernbench.analytic.stage_times import list_legs
+from kernbench.analytic.start_to_end_paths import Span
 from kernbench.errors import InputError
 from kernbench.host.device import Device
 from kernbench.host.launch import Launch
@@ -27,7 +27,7 @@ _CELLS = 1 << 21  # times that are worked on at once: what a cache holds
 _MOST_POINTS = 1 << 13
 
 if TYPE_CHECKING:
-    from kernbench.analytic.works import Works
+    from kernbench.analytic.node_times import Works
     from kernbench.host.layout import Layout
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program, Thread

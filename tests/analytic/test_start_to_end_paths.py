@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernbench.analytic.frame import build_frame
-from kernbench.analytic.moves import write_moves
-from kernbench.analytic.paths import find_after
-from kernbench.analytic.span import Span
-from kernbench.analytic.works import list_works
+from kernbench.analytic.critical_path import find_after
+from kernbench.analytic.model import build_frame
+from kernbench.analytic.node_times import list_works
+from kernbench.analytic.start_to_end_paths import Span
+from kernbench.analytic.transfers import write_moves
 from kernbench.machine.origins import find_origins
 from tests.analytic.recording import BENCHES, record
 

@@ -14,8 +14,8 @@ import numpy as np
 from kernels_jit.bounds import queueing_bounds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.frame import Frame
-    from kernbench.analytic.works import Works
+    from kernbench.analytic.model import Frame
+    from kernbench.analytic.node_times import Works
 
 _MOST_FS = float(1 << 61)  # of one atom
 

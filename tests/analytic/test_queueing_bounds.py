@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from kernbench.analytic.frame import build_frame
-from kernbench.analytic.legs import list_legs
-from kernbench.analytic.paths import find_after
-from kernbench.analytic.queues import Queues
-from kernbench.analytic.span import Span
-from kernbench.analytic.works import list_works
+from kernbench.analytic.critical_path import find_after
+from kernbench.analytic.model import build_frame
+from kernbench.analytic.node_times import list_works
+from kernbench.analytic.queueing_bounds import Queues
+from kernbench.analytic.stage_times import list_legs
+from kernbench.analytic.start_to_end_paths import Span
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
 from kernbench.machine.origins import no_origins

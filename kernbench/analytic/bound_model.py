@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.analytic.forms import Forms
-from kernbench.analytic.frame import Frame, build_frame
-from kernbench.analytic.moves import write_moves
-from kernbench.analytic.paths import find_after, write_path
+from kernbench.analytic.critical_path import find_after, write_path
+from kernbench.analytic.linear_forms import Forms
+from kernbench.analytic.model import Frame, build_frame
 from kernbench.analytic.points import read_points
-from kernbench.analytic.work import sum_up, weigh_servers, weigh_stations
+from kernbench.analytic.resource_load import sum_up, weigh_servers, weigh_stations
+from kernbench.analytic.transfers import write_moves
 from kernbench.errors import RunError
 from kernbench.machine.origins import find_origins, no_origins
 from kernbench.program.ops import CLOCK, LONGEST_FS, NONE

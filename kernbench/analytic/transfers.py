@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.analytic.rows import find_distinct, find_kinds, spread
-from kernbench.analytic.ways import FULL, LAST, LEAST, OVERHEAD, Ways, find_ways
+from kernbench.analytic.transfer_classes import FULL, LAST, LEAST, OVERHEAD, Ways, find_ways
 
 if TYPE_CHECKING:
-    from kernbench.analytic.basis import Basis
     from kernbench.analytic.rows import Rows
+    from kernbench.analytic.symbolic_times import Basis
     from kernbench.machine.machine import Machine
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.analytic.basis import Basis
-from kernbench.analytic.forms import Durations
-from kernbench.analytic.moves import Moves, list_moves
-from kernbench.analytic.order import Order, find_order
-from kernbench.analytic.paths import Costs, list_costs
+from kernbench.analytic.critical_path import Costs, list_costs
+from kernbench.analytic.linear_forms import Durations
+from kernbench.analytic.precedence_graph import Order, find_order
 from kernbench.analytic.rows import Rows, list_rows
+from kernbench.analytic.symbolic_times import Basis
+from kernbench.analytic.transfers import Moves, list_moves
 from kernbench.machine.origins import Origins
 
 if TYPE_CHECKING:

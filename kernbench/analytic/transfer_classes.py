@@ -13,7 +13,7 @@ import numpy as np
 from kernbench.analytic.rows import find_kinds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.basis import Basis, Term
+    from kernbench.analytic.symbolic_times import Basis, Term
     from kernbench.machine.machine import Machine
 
 

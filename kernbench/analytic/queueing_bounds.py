@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.analytic.rows import find_kinds, spread
-from kernbench.analytic.span import merge
+from kernbench.analytic.start_to_end_paths import merge
 from kernbench.program.ops import NONE
 from kernels_jit.bounds import node_merging, queueing_bounds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.frame import Frame
-    from kernbench.analytic.legs import Legs
-    from kernbench.analytic.span import Span
+    from kernbench.analytic.model import Frame
+    from kernbench.analytic.stage_times import Legs
+    from kernbench.analytic.start_to_end_paths import Span
 
 MOST_STEPS = 1 << 21  # of all transfers of a program together; with more, paths alone are looked at
 

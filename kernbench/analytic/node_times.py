@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.analytic.bound_model import check_clock
 from kernbench.analytic.rows import find_kinds, spread
-from kernbench.analytic.sheet import check_clock
 from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
-    from kernbench.analytic.frame import Frame
-    from kernbench.analytic.moves import Moves
+    from kernbench.analytic.model import Frame
+    from kernbench.analytic.transfers import Moves
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.forms import Forms
+from kernbench.analytic.linear_forms import Forms
 from kernbench.analytic.rows import find_kinds, spread
-from kernbench.analytic.ways import FULL, LAST, OVERHEAD, TURN
+from kernbench.analytic.transfer_classes import FULL, LAST, OVERHEAD, TURN
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
-    from kernbench.analytic.frame import Frame
+    from kernbench.analytic.model import Frame
 
 
 def weigh_stations(frame: Frame) -> Forms:

@@ -20,8 +20,8 @@ from kernbench.program.ops import NONE
 from kernels_jit.bounds import node_merging, queueing_bounds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.frame import Frame
-    from kernbench.analytic.works import Works
+    from kernbench.analytic.model import Frame
+    from kernbench.analytic.node_times import Works
 
 
 class Part(NamedTuple):

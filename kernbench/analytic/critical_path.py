@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.forms import Forms
-from kernbench.analytic.moves import write_moves
+from kernbench.analytic.linear_forms import Forms
+from kernbench.analytic.transfers import write_moves
 from kernbench.program.ops import LONGEST_FS, NONE, Op
 from kernels_jit.bounds import longest_path
 
 if TYPE_CHECKING:
-    from kernbench.analytic.frame import Frame
-    from kernbench.analytic.moves import Moves
-    from kernbench.analytic.order import Order
+    from kernbench.analytic.model import Frame
+    from kernbench.analytic.precedence_graph import Order
     from kernbench.analytic.rows import Rows
+    from kernbench.analytic.transfers import Moves
 
 _NEVER = 1 << 60
 _MOST_FS = float(np.nextafter(LONGEST_FS, 0))  # of a node: what takes longer is beyond the clock by itself

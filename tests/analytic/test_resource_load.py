@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from kernbench.analytic.frame import build_frame
-from kernbench.analytic.moves import write_moves
-from kernbench.analytic.work import weigh_servers, weigh_stations
+from kernbench.analytic.model import build_frame
+from kernbench.analytic.resource_load import weigh_servers, weigh_stations
+from kernbench.analytic.transfers import write_moves
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
 from kernbench.machine.origins import no_origins
