@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from kernbench import ColumnParallelLinear, InputError, RowParallelLinear, bench
-from kernbench.host.parallel.blocks import ACTIVATION, Blocks
-from kernbench.host.parallel.kernels import add, attend, rms_norm
+from kernbench.host.tensor_parallel.blocks import ACTIVATION, Blocks
+from kernbench.host.tensor_parallel.kernels import add, attend, rms_norm
 
 EPS = 1e-5
 

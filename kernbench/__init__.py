@@ -19,19 +19,19 @@ if TYPE_CHECKING:
         RunError,
         UnreachableError,
     )
-    from kernbench.host.bench import bench, list_benches
-    from kernbench.host.parallel.layers import ColumnParallelLinear, RowParallelLinear, VocabParallelEmbedding
-    from kernbench.host.parallel.regions import (
+    from kernbench.host.memory.placement import DPPolicy, part_of, tile_grid
+    from kernbench.host.tensor_parallel.layers import ColumnParallelLinear, RowParallelLinear, VocabParallelEmbedding
+    from kernbench.host.tensor_parallel.regions import (
         copy_to_tp_region,
         gather_from_tp_region,
         reduce_from_tp_region,
         scatter_to_tp_region,
     )
-    from kernbench.host.policy import DPPolicy, part_of, tile_grid
-    from kernbench.host.result import RunResult
-    from kernbench.host.run import run_bench as run
     from kernbench.machine import load_machine
     from kernbench.oplog.record import OpRecord, read_records
+    from kernbench.runs.bench import bench, list_benches
+    from kernbench.runs.result import RunResult
+    from kernbench.runs.run import run_bench as run
     from kernbench.sweep.run import sweep
     from kernbench.tl.active import run_kernel
     from kernbench.tl.context import TLContext
@@ -68,13 +68,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DPPolicy": ("kernbench.host.policy", "DPPolicy"),
+    "DPPolicy": ("kernbench.host.memory.placement", "DPPolicy"),
     **{
-        name: ("kernbench.host.parallel.layers", name)
+        name: ("kernbench.host.tensor_parallel.layers", name)
         for name in ("ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding")
     },
     **{
-        name: ("kernbench.host.parallel.regions", name)
+        name: ("kernbench.host.tensor_parallel.regions", name)
         for name in ("copy_to_tp_region", "gather_from_tp_region", "reduce_from_tp_region", "scatter_to_tp_region")
     },
     **{
@@ -90,16 +90,16 @@ _HOMES = {
             "UnreachableError",
         )
     },
-    "RunResult": ("kernbench.host.result", "RunResult"),
+    "RunResult": ("kernbench.runs.result", "RunResult"),
     "TLContext": ("kernbench.tl.context", "TLContext"),
-    "bench": ("kernbench.host.bench", "bench"),
-    "list_benches": ("kernbench.host.bench", "list_benches"),
+    "bench": ("kernbench.runs.bench", "bench"),
+    "list_benches": ("kernbench.runs.bench", "list_benches"),
     "OpRecord": ("kernbench.oplog.record", "OpRecord"),
     "load_machine": ("kernbench.machine", "load_machine"),
-    "part_of": ("kernbench.host.policy", "part_of"),
-    "tile_grid": ("kernbench.host.policy", "tile_grid"),
+    "part_of": ("kernbench.host.memory.placement", "part_of"),
+    "tile_grid": ("kernbench.host.memory.placement", "tile_grid"),
     "read_records": ("kernbench.oplog.record", "read_records"),
-    "run": ("kernbench.host.run", "run_bench"),
+    "run": ("kernbench.runs.run", "run_bench"),
     "run_kernel": ("kernbench.tl.active", "run_kernel"),
     "sweep": ("kernbench.sweep", "sweep"),
 }

@@ -8,8 +8,8 @@ import pytest
 
 from kernbench import InputError, RunResult, run
 from kernbench.dtypes import BITS
-from kernbench.host.bench import list_benches
-from kernbench.host.policy import STRATEGIES
+from kernbench.host.memory.placement import STRATEGIES
+from kernbench.runs.bench import list_benches
 from tests.golden import SIZES
 
 TINY = [

@@ -10,9 +10,9 @@ import numpy as np
 
 from benches.perf.figures import Figures
 from kernbench import DPPolicy
-from kernbench.host.context import RuntimeContext
-from kernbench.host.device import Device
-from kernbench.host.tensor import Tensor
+from kernbench.host.device.device import Device
+from kernbench.host.torch.context import RuntimeContext
+from kernbench.host.torch.tensor import Tensor
 from kernbench.machine import load_machine
 
 TENSORS, TILES, TILE_BYTES = 8, 16_384, 4096

@@ -12,7 +12,7 @@ from kernbench.errors import InputError, find_nearest
 from kernbench.sweep.point import TOPOLOGY
 
 if TYPE_CHECKING:
-    from kernbench.host.bench import Bench
+    from kernbench.runs.bench import Bench
 
 FEW = 6  # of the topology fields, which are about a hundred
 

@@ -26,7 +26,7 @@ def command(as_json: bool) -> None:
     Files of the working directory's benches/, topology/ and sweeps/ come first; then those that came with KernBench.
     """
     from kernbench import library
-    from kernbench.host.bench import list_benches, replaces_shipped
+    from kernbench.runs.bench import list_benches, replaces_shipped
 
     with redirect_stdout(sys.stderr):  # what a bench file prints is no bench
         found = list_benches()

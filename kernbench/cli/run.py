@@ -16,7 +16,7 @@ from kernbench.errors import InputError, RunError
 from kernbench.library import show_path
 
 if TYPE_CHECKING:
-    from kernbench.host.bench import Bench
+    from kernbench.runs.bench import Bench
 
 
 @click.command("run")
@@ -51,8 +51,8 @@ def command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
-    from kernbench.host.bench import replaces_shipped
-    from kernbench.host.run import ANALYTIC, run_bench
+    from kernbench.runs.bench import replaces_shipped
+    from kernbench.runs.run import ANALYTIC, run_bench
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
@@ -89,8 +89,8 @@ def _prepare(bench: str, topology: str, parameters: Mapping[str, str], overrides
     """The bench. What is wrong with it, or with the machine, is said before anything takes long."""
     from kernbench.cli.assignment import check_parameters
     from kernbench.cli.compiling import announce_compiling
-    from kernbench.host.bench import find_bench
     from kernbench.machine import load_machine
+    from kernbench.runs.bench import find_bench
 
     found = find_bench(bench)
     check_parameters(parameters, found, topology)

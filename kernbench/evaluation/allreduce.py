@@ -16,7 +16,7 @@ from kernbench.evaluation.measure import OnRow, measure
 if TYPE_CHECKING:
     import polars
 
-    from kernbench.host.result import RunResult
+    from kernbench.runs.result import RunResult
 
 BENCH = "ccl-allreduce"
 SIZES = (256, 1024, 4096, 16384, 65536)  # bytes of a PE

@@ -18,8 +18,8 @@ from kernbench.evaluation.stages import STAGES, harvest_stages
 if TYPE_CHECKING:
     import polars
 
-    from kernbench.host.result import RunResult
     from kernbench.machine.machine import Machine
+    from kernbench.runs.result import RunResult
 
 BENCH = "matmul-composite"
 SHAPES = (

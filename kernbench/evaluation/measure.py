@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.errors import RunError
 
 if TYPE_CHECKING:
-    from kernbench.host.result import RunResult
+    from kernbench.runs.result import RunResult
 
 OnRow = Callable[[Mapping[str, Any]], object]  # hears of each row of a table when it is known
 
@@ -23,7 +23,7 @@ def measure(
     verify: bool,
 ) -> RunResult:
     """Run a bench. Errors: those of the run; RunError when a check of the numbers fails."""
-    from kernbench.host.run import run_bench
+    from kernbench.runs.run import run_bench
 
     result = run_bench(bench, topology, parameters=parameters, overrides=overrides, mode=mode, verify=verify)
     if result.mismatches:

@@ -1,1 +1,1 @@
-"""The torch-shaped host: what a bench's own code sees of the machine."""
+"""The torch-shaped host: what the code of a bench sees of the machine."""

@@ -39,7 +39,7 @@ NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure de
 class Inputs:
     """The checked inputs of a grid. `digests` are of what `changed` in a sweep may name."""
 
-    bench: Any  # kernbench.host.bench.Bench
+    bench: Any  # kernbench.runs.bench.Bench
     digests: Mapping[str, str]
     stamp: Mapping[str, str]  # the columns `row.STAMP` of every row
     fields: Mapping[str, Value]  # of the topology as it stands, by their names in a grid
@@ -51,7 +51,7 @@ class Inputs:
 
     def points(self, grid: Grid, design: Design) -> Points:
         """The points of a design, each once, with the values of bench parameters as the bench has them."""
-        from kernbench.host.bench import typed_parameters
+        from kernbench.runs.bench import typed_parameters
 
         def typed(name: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
             if name.startswith(TOPOLOGY):
@@ -70,9 +70,9 @@ def read_inputs(grid: Grid) -> Inputs:
 
     Errors: one InputError of all that is wrong with them and with the bench's parameters, a line each, with file:line:col.
     """
-    from kernbench.host.bench import find_bench
-    from kernbench.host.run import MODES
     from kernbench.machine.mesh import MeshSpec
+    from kernbench.runs.bench import find_bench
+    from kernbench.runs.run import MODES
 
     problems: list[str] = []
     bench = _find(grid, "bench", find_bench, problems)
@@ -207,7 +207,7 @@ def code_digest() -> str:
 
 
 def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
-    from kernbench.host.bench import typed_parameters
+    from kernbench.runs.bench import typed_parameters
 
     for name in sorted(set(bench.parameters) & set(COLUMNS)):
         yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"

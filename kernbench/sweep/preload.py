@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 import kernbench.engine
-import kernbench.host.run
+import kernbench.runs.run
 import kernbench.sweep.shared
 import kernbench.sweep.work  # noqa: F401

@@ -19,13 +19,13 @@ from types import SimpleNamespace
 import numpy as np
 
 from kernbench.errors import KernBenchError
-from kernbench.host.bench import find_bench, typed_parameters
-from kernbench.host.bounding import BenchSheet
-from kernbench.host.recording import RecordedGroup, record
-from kernbench.host.run import ANALYTIC, choose_sips
 from kernbench.machine.origins import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.program.digest import digest
+from kernbench.runs.bench import find_bench, typed_parameters
+from kernbench.runs.bounds import BenchSheet
+from kernbench.runs.recording import RecordedGroup, record
+from kernbench.runs.run import ANALYTIC, choose_sips
 from kernbench.sweep.point import Point
 
 MOST_VALUES = 1 << 12  # that are kept as read, of all figures

@@ -33,7 +33,7 @@ ANALYTIC, AUTO = "analytic", "auto"  # modes
 
 def run_point(point: Point) -> object:
     """Run a point's bench on its machine. Errors: KernBenchError."""
-    from kernbench.host.run import run_bench
+    from kernbench.runs.run import run_bench
 
     return run_bench(
         point.bench, point.topology, mode=point.mode, parameters=point.parameters, overrides=point.overrides

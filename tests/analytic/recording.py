@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kernbench.host.bench import find_bench
-from kernbench.host.context import RuntimeContext
-from kernbench.host.device import Device
+from kernbench.host.device.device import Device
+from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
+from kernbench.runs.bench import find_bench
 
 BENCHES = {  # small enough to run often
     "gemm-single-pe": {},

@@ -8,7 +8,7 @@ import pytest
 
 from kernbench.cli.assignment import check_parameters, split_assignments
 from kernbench.errors import InputError
-from kernbench.host.bench import Bench
+from kernbench.runs.bench import Bench
 
 GEMM = Bench("gemm", "A GEMM", {"M": 512, "N": 512}, Path("gemm.py"), lambda torch: None)
 

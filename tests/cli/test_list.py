@@ -10,7 +10,7 @@ import pytest
 from kernbench.cli.main import main
 
 BENCH = '''
-from kernbench.host.bench import bench
+from kernbench.runs.bench import bench
 
 print("being loaded")
 

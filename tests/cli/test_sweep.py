@@ -28,7 +28,7 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             raise KeyboardInterrupt
         return fakes.result(float(parameters["M"]))
 
-    monkeypatch.setattr("kernbench.host.run.run_bench", run_bench)
+    monkeypatch.setattr("kernbench.runs.run.run_bench", run_bench)
     monkeypatch.setattr("kernbench.cli.compiling.announce_compiling", lambda: None)
     monkeypatch.setattr("kernbench.report.style.save", save)
     return ran

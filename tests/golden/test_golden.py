@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from kernbench.host.bench import list_benches
+from kernbench.runs.bench import list_benches
 
 from . import SIZES, TOPOLOGIES, describe, digest, load
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from kernbench.host.context import RuntimeContext
-from kernbench.host.device import Device
+from kernbench.host.device.device import Device
+from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
 
 Make = Callable[..., RuntimeContext]

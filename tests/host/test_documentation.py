@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernbench import run
-from kernbench.host.bench import load_file
+from kernbench.runs.bench import load_file
 from tests.readme import make_checkout, read_steps, run_step, without_wall_time
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from kernbench.errors import RunError
 from kernbench.sweep.point import Point
 
 TOY = """
-from kernbench.host.bench import bench
+from kernbench.runs.bench import bench
 
 @bench("toy", "a toy")
 def toy(torch, *, M=1, N=2, dtype="f16"):

@@ -1,0 +1,214 @@
+"""The whole machine as the host drives it: one program, its run, its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernbench.engine import Session
+from kernbench.errors import DeadlockError
+from kernbench.host.device.buffer import Buffer
+from kernbench.host.device.device_memory import DeviceMemory
+from kernbench.host.device.dma import lower_dma
+from kernbench.host.device.gc_pause import paused
+from kernbench.host.device.kernels import Kernels
+from kernbench.host.device.launch import Launch, RunPart, lower_launch
+from kernbench.host.device.mmu_updates import tell, tell_neighbours
+from kernbench.host.device.sip import Sip
+from kernbench.host.device.stream import Stream
+from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
+from kernbench.program.program import Program
+from kernbench.tl.ipcq import Ipcq
+from kernbench.tl.registry import replace_kernel
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernbench.host.memory.address_models import Map, Placed
+    from kernbench.host.memory.initial_values import Contents
+    from kernbench.host.memory.placement import DPPolicy
+    from kernbench.host.memory.tensor_layout import Layout
+    from kernbench.host.messages import Shard, Targets
+    from kernbench.machine.machine import Machine
+    from kernbench.machine.places import PePlace
+    from kernbench.program.program import Thread
+    from kernbench.tl.ipcq import NeighbourTable, Ring, Where
+
+Progress = Callable[[int, int, int], None]  # see `Session.run`
+
+
+class Device:
+    """All SIPs of a machine under one program; `live` kernels run while the machine does."""
+
+    def __init__(self, machine: Machine, mode: str = "hybrid", live: bool = False) -> None:
+        self.machine = machine
+        self.on_progress: Progress | None = None  # told of long runs
+        self.program = Program(machine)
+        self.session = Session(self.program, mode)
+        self.memory = DeviceMemory(self.session, live)
+        self._tables_told = 0
+        self._watchers: set[int] = set()  # threads of queues that may wait for ever
+        self.ipcq = self._make_queues()  # how PEs reach their neighbours, unless a launch brings other queues
+        self._kernels = Kernels(self.program, self.memory, live)
+        self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
+        self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
+        self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: to be unmapped
+        self._unanswered: list[Launch] = []
+
+    def create(self, sip: int, name: str, contents: Contents, policy: DPPolicy) -> Layout:
+        """Place a tensor, tell the MMUs, and let its numbers appear. Errors: as `Sip.place`."""
+        self._unmap(sip)
+        home, stream = self._sips[sip], self._streams[sip]
+        placed = home.place(name, contents.shape, contents.dtype, policy)
+        if home.addresses.tells_mmus:
+            row = self._tell(MmuMap(name, sip, placed.targets))
+        else:
+            row = stream.thread.mark(self.program.tag("tensor"))
+        self.memory.deposit(stream.thread, row, name, placed.layout, contents)
+        return placed.layout
+
+    def release(self, sip: int, layout: Layout) -> None:
+        """Free a tensor's memory; its MMUs are told before the next thing is issued to the SIP."""
+        self._released[sip].append(self._sips[sip].release(layout))
+
+    def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Shard:
+        """Take memory in "hbm", "tcm" or "sram" for something that is no tensor. Errors: as `Pools.allocate`."""
+        return self._sips[sip].pools.allocate(space, cube, pe, nbytes, "a buffer")
+
+    def free(self, shard: Shard) -> None:
+        """Give back what was reserved."""
+        assert shard.sip is not None
+        self._sips[shard.sip].pools.free(shard)
+
+    def write(self, sip: int, name: str, layout: Layout, contents: Contents) -> None:
+        """Copy from the host, one message a shard."""
+        self._unmap(sip)
+        row = self._streams[sip].copy([MemoryWrite(name, shard) for shard in layout.shards])
+        self.memory.deposit(self._streams[sip].thread, row, name, layout, contents)
+
+    def read(self, sip: int, name: str, layout: Layout) -> None:
+        """Copy to the host, one message for the first copy of each part."""
+        self._unmap(sip)
+        self._streams[sip].copy([MemoryRead(name, copies[0]) for _, copies in layout.parts if copies])
+
+    @property
+    def unmapped_lookups(self) -> int:
+        """How many addresses kernels looked up that no tensor maps, in a model where tensors are mapped."""
+        return sum(home.addresses.unmapped.count for home in self._sips)
+
+    def map_of(self, sip: int, cube: int, pe: int) -> Map:
+        """How a PE finds memory now, in a launch without tensors."""
+        return self._sips[sip].addresses.map_of(cube, pe, {})
+
+    def tell_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
+        """Let PEs know their neighbours, by messages as to MMUs; answers the queues, whose slots are free with them.
+
+        Errors: as `Ipcq.install`.
+        """
+        self._tables_told += 1
+        queues = self._make_queues(f"{self._tables_told}/")
+        queues.install(tables)
+        told: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
+        for (sip, cube, pe), table in tables.items():
+            told.setdefault(sip, {}).setdefault(cube, {})[pe] = table
+        for sip, targets in told.items():
+            self._unmap(sip)
+            tell_neighbours(self._streams[sip], sip, targets)
+        return queues
+
+    def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
+        """Lower a launch; a recorded kernel runs here, once for each PE, until one of them fails.
+
+        Its messages go through `queues`, else through those that PEs were told of last for all launches.
+
+        Errors: InputError for PEs or tensors that are not there; KernelError, as the device's answer (`error.response`).
+        A live kernel's comes from `run`.
+        """
+        home = self._sips[message.sip]
+        replace_kernel(message.kernel_ref, kernel)
+        run = self._kernels.prepare(message, kernel, home, queues or self.ipcq)
+        return self._lower(message, run.carried, run)
+
+    def pe_dma(self, message: PeDma) -> Launch:
+        """Let a PE's DMA move a shard: the command travels as a launch does, and its end as a completion.
+
+        Errors: InputError for a PE that is not there; AddressError as the device's answer, for a shard in no memory.
+        """
+        where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
+
+        def run_dma(launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
+            launch.attempt(lambda: lower_dma(self.program, thread, place, message), complete)
+
+        return self._lower(where, {}, run_dma)
+
+    def _lower(self, message: KernelLaunch, carried: Targets, run: RunPart) -> Launch:
+        places = self.machine.places
+        for cube in message.target_cubes:
+            for pe in message.target_pe:
+                places.pe(message.sip, cube, pe)
+        self._unmap(message.sip)
+        launch = Launch(message)
+        with paused():
+            lower_launch(self._streams[message.sip], launch, carried, run)
+        if launch.failure is not None:
+            raise launch.failure
+        self._unanswered.append(launch)
+        return launch
+
+    def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
+        """The numbers of a tensor, or of another copy, once all that was issued is done; takes no simulated time."""
+        self.run()
+        return self.memory.look(layout, copy)
+
+    def run(self) -> None:
+        """Run until all that was issued is done.
+
+        Errors: DeadlockError naming who waits for what; KernelError of a live kernel, as the device's answer, whatever
+        else could not end because of it.
+        """
+        self.session.run(self._kernels.answer, self.on_progress)
+        answered, self._unanswered = self._unanswered, []
+        for launch in answered:
+            launch.check()
+        self._check_finished(answered)
+        for launch in answered:
+            launch.response = Response(ok=True)
+
+    def _check_finished(self, launches: Sequence[Launch]) -> None:
+        """Errors: DeadlockError that names the kernels that wait, if any do, rather than all that wait for them."""
+        try:
+            self.session.check_finished(exclude=self._watchers)
+        except DeadlockError:
+            kernels = {thread.id for launch in launches for thread, _ in launch.started}
+            others = {thread.id for thread in self.program.threads} - kernels
+            self.session.check_finished(exclude=self._watchers | others)
+            raise
+
+    def _make_queues(self, name: str = "") -> Ipcq:
+        slots: list[Buffer] = []
+
+        def place_ring(where: Where, ring: Ring) -> int:
+            shard = self._sips[where[0]].pools.allocate(
+                ring.tier, *where[1:], ring.nbytes, f"a ring of {ring.n_slots} slots"
+            )
+            slots.append(Buffer(self, shard))
+            return self.machine.places.memory_of(shard.pa)[1]
+
+        queues = Ipcq(self.program, self.memory.mailbox, self._read_counter, place_ring, name)
+        queues.watchers = self._watchers
+        return queues
+
+    def _read_counter(self, counter: int) -> int:
+        return int(self.session.counter_value[counter])
+
+    def _tell(self, message: MmuMap) -> int:
+        """Let MMUs know, and send the message; returns the row of completion."""
+        self._sips[message.sip].addresses.install(message)
+        return tell(self._streams[message.sip], message)
+
+    def _unmap(self, sip: int) -> None:
+        """Tell MMUs of tensors that are gone."""
+        gone, self._released[sip] = self._released[sip], []
+        if self._sips[sip].addresses.tells_mmus:
+            for placed in gone:
+                self._tell(MmuUnmap(placed.name, sip, placed.targets))

@@ -1,0 +1,141 @@
+"""What the device's memories hold, in a recorded run and in a live one.
+
+Recorded: numbers are computed from notes, when somebody looks. Live: kernels work on memory that changes as simulated time
+goes by, so what the host puts there arrives by an `ask` of the host's thread, at the row where replay would put it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.program.notes import Note
+from kernbench.replay.mailbox import Mailbox
+from kernbench.replay.numbers import Numbers
+from kernbench.replay.replay import Performer, Replay
+from kernbench.replay.store import MemoryStore
+from kernbench.replay.window import Window
+
+if TYPE_CHECKING:
+    from kernbench.engine import Session
+    from kernbench.host.memory.address_models import Map
+    from kernbench.host.memory.initial_values import Contents
+    from kernbench.host.memory.tensor_layout import Layout
+    from kernbench.program.program import Thread
+
+
+@dataclass(slots=True, eq=False)
+class HostData(Note):
+    """From the completion of this row on, memory holds what the host put there."""
+
+    op: ClassVar[str] = "host_data"
+    tensor: str
+    shape: tuple[int, ...]
+    dtype: str
+    deposit: int  # which of all
+
+
+class DeviceMemory:
+    """The contents of all memories of a machine during one run."""
+
+    def __init__(self, session: Session, live: bool) -> None:
+        self._session = session
+        self._live = live
+        self._store = MemoryStore()
+        self._locate = session.program.machine.places.memory_of
+        self.mailbox = Mailbox()  # messages between PEs
+        self._deposits: list[tuple[Layout, Contents]] = []
+        self._pending: dict[int, deque[int]] = {}  # live, by host thread: deposits whose ask is still to come
+        self._windows: dict[int, Window] = {}  # by PE thread
+        self._replay = Replay(session.program, self._performer)
+        self._computed = (0, 0)  # rows and events when that was advanced last
+
+    def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
+        """Let memory hold contents from the completion of a host thread's last row on."""
+        number = len(self._deposits)
+        self._deposits.append((layout, contents))
+        thread.note(row, HostData(name, layout.shape, layout.dtype, number))
+        if self._live:
+            self._pending.setdefault(thread.id, deque()).append(number)
+            thread.ask()
+
+    def answer(self, thread: int) -> None:
+        """Make the next deposit of a host thread, which asks for it."""
+        self.make_deposit(self._pending[thread].popleft())
+
+    def make_deposit(self, number: int) -> None:
+        """Put a deposit's contents in place."""
+        layout, contents = self._deposits[number]
+        layout.scatter(self._store, contents.make(), self._locate)
+
+    def open_window(self, thread: Thread, page_map: Map) -> Window:
+        """Memory as the PE of a thread sees it."""
+        window = self._windows[thread.id] = Window(self._store, page_map.translate)
+        return window
+
+    def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
+        """The numbers of a tensor, or of another copy, after all that has run."""
+        self._catch_up()
+        return layout.gather(self._store, self._locate, copy)
+
+    def read(self, address: int, nbytes: int) -> np.ndarray:
+        """uint8[nbytes] at a physical address after all that has run: a view where one block of the store holds them.
+
+        Errors: InputError for an address behind which is no memory, or a range beyond its end.
+        """
+        node, offset, left = self._locate(address)
+        if not 0 <= nbytes <= left:
+            raise InputError(
+                f"{nbytes} bytes at {address:#x} do not lie in one memory, which ends {left} bytes from there"
+            )
+        self._catch_up()
+        return self._store.read(node, offset, nbytes)
+
+    def _catch_up(self) -> None:
+        """Compute what has run since anybody looked; live kernels have done so themselves."""
+        run = (self._session.program.row_count, self._session.events)
+        if not self._live and run != self._computed:
+            self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
+            self._computed = run
+
+    def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
+        """The operands of a note as they were when it took them. All that has run is computed once more to see them."""
+        found: list[np.ndarray] = []
+        again = DeviceMemory(self._session, live=False)
+        again._deposits = self._deposits
+        again._windows = {thread: window.over(again._store) for thread, window in self._windows.items()}
+        again._replay = Replay(self._session.program, lambda thread: _Watcher(again._performer(thread), wanted, found))
+        again._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
+        return found
+
+    def _performer(self, thread: int) -> Performer:
+        return Numbers(self._windows[thread], self.mailbox) if thread in self._windows else _Depositor(self)
+
+
+class _Watcher:
+    """Keeps the operands of one note before it is performed."""
+
+    def __init__(self, performer: Performer, wanted: Mapping[str, Any], found: list[np.ndarray]) -> None:
+        self._performer, self._wanted, self._found = performer, wanted, found
+
+    def perform(self, note: Note, /) -> None:
+        """Perform a note."""
+        if note is self._wanted and isinstance(self._performer, Numbers):
+            self._found += [np.array(array) for array in self._performer.look(note)]
+        self._performer.perform(note)
+
+
+class _Depositor:
+    """Performs the notes of a host thread."""
+
+    def __init__(self, memory: DeviceMemory) -> None:
+        self._memory = memory
+
+    def perform(self, note: Note, /) -> None:
+        """Make the deposit that a note stands for."""
+        self._memory.make_deposit(note["deposit"])

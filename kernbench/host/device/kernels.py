@@ -1,0 +1,102 @@
+"""The kernels of a device's launches: each lowered for its PE at once, or running in steps as its thread asks.
+
+Live kernels run in steps, and so do recorded ones that may have to ask what has arrived from a neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kernbench.host.messages import TensorArg
+from kernbench.tl.pe import PeContext
+from kernbench.tl.runner import SteppedKernel, record_kernel
+
+if TYPE_CHECKING:
+    from kernbench.host.device.device_memory import DeviceMemory
+    from kernbench.host.device.launch import Launch
+    from kernbench.host.device.sip import Sip
+    from kernbench.host.memory.address_models import Map, Placed
+    from kernbench.host.messages import KernelLaunch
+    from kernbench.machine.places import PePlace
+    from kernbench.program.program import Program, Thread
+    from kernbench.tl.ipcq import Ipcq
+    from kernbench.tl.outline import Outline
+
+
+class Kernels:
+    """Those of one device."""
+
+    def __init__(self, program: Program, memory: DeviceMemory, live: bool) -> None:
+        self.program, self.memory, self.live = program, memory, live
+        self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: goes on
+        self.outlines: dict[Any, Outline] = {}  # of composites, which PEs share
+
+    def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
+        """What runs a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
+        return PeRun(self, message, kernel, home, queues)
+
+    def answer(self, thread: int) -> None:
+        """Let go on who asks: a kernel, or a host thread that has something for memory."""
+        step = self.steps.get(thread)
+        if step is None:
+            self.memory.answer(thread)
+        else:
+            step()
+
+
+class PeRun:
+    """One kernel of one launch; called for each PE. `carried` is what the launch brings to PEs."""
+
+    def __init__(
+        self, kernels: Kernels, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq
+    ) -> None:
+        self._kernels, self._message, self._kernel, self._queues = kernels, message, kernel, queues
+        self._addresses = home.addresses
+        self._tensors: dict[int, Placed] = {arg.va_base: home.tensor_at(arg.va_base) for arg in message.tensors}
+        self.carried = home.addresses.carried(list(self._tensors.values()))
+
+    def __call__(self, launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
+        """Write the kernel to the thread of a PE, to its end or to its first step."""
+        kernels, name = self._kernels, self._message.kernel_ref
+        args = [self._resolve(arg, place) for arg in self._message.args]
+        pe = self._context(thread, place, self._addresses.map_of(place.cube, place.pe, self.carried))
+        if not kernels.live and pe.ports is None:
+            launch.attempt(lambda: record_kernel(pe, self._kernel, args, name=name), complete)
+            return
+        running = SteppedKernel(pe, self._kernel, args, name=name, live=kernels.live)
+        if kernels.live:
+            thread.ask()
+        elif not launch.attempt(running.resume, complete):
+            return
+
+        def step() -> None:
+            if not launch.attempt(running.resume, complete):
+                del kernels.steps[thread.id]
+
+        kernels.steps[thread.id] = step
+
+    def _resolve(self, arg: Any, place: PePlace) -> Any:
+        """What the kernel on a PE gets for an argument."""
+        if isinstance(arg, TensorArg):
+            return self._addresses.argument(self._tensors[arg.va_base], place.cube, place.pe)
+        return tuple(self._resolve(item, place) for item in arg) if type(arg) is tuple else arg
+
+    def _context(self, thread: Thread, place: PePlace, seen: Map) -> PeContext:
+        kernels = self._kernels
+        window = kernels.memory.open_window(thread, self._addresses.quiet(seen))
+        return PeContext(
+            program=kernels.program,
+            thread=thread,
+            machine=kernels.program.machine,
+            place=place,
+            locate=seen.locate,
+            translate=seen.translate,
+            translate_many=seen.translate_many,
+            lookups=self._addresses.lookups,
+            num_programs=len(self._message.target_pe),
+            num_cubes=len(self._message.target_cubes),
+            memory=window if kernels.live else None,
+            ports=self._queues.ports(place),
+            outlines=kernels.outlines,
+        )

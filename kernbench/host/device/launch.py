@@ -1,0 +1,137 @@
+"""Launching a kernel: all its PEs start at one instant.
+
+Each PE reports to a barrier when its CPU has decoded the launch; the barrier opens when the last has. That instant is the
+launch's start, from which `pe_exec` counts, to the last PE's end.
+
+A PE whose kernel fails answers at that point, and the answers of all PEs are gathered on the way to the host as always. So a
+failed launch leaves a device on which the next one runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kernbench.errors import KernBenchError
+from kernbench.host.device.stream import Command, Stream
+from kernbench.host.messages import KernelLaunch, Response, Targets
+from kernbench.machine.places import sip_path
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernbench.machine.places import PePlace
+    from kernbench.program.program import Thread
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Launch:
+    """A launch: the rows from which its times are read, each (thread, row of the thread), and what came back.
+
+    `response` is None until the host knows. `failure` is the first error of its PEs. `place` is the host's line.
+    """
+
+    message: KernelLaunch
+    issued: tuple[Thread, int] = field(init=False)
+    completed: tuple[Thread, int] = field(init=False)
+    started: list[tuple[Thread, int]] = field(default_factory=list)
+    finished: list[tuple[Thread, int]] = field(default_factory=list)
+    place: str = ""
+    response: Response | None = None
+    failure: KernBenchError | None = None
+
+    def __repr__(self) -> str:
+        message = self.message
+        targets = f"{sip_path(message.sip)}, {len(message.target_cubes)} cubes x {len(message.target_pe)} PEs"
+        return f"Launch({message.kernel_ref!r} on {targets}, at {self.place}, response={self.response})"
+
+    def check(self) -> None:
+        """Raise what the device answered, if it was an error; with the host's line, because the host is elsewhere by now."""
+        if self.failure is not None:
+            raise type(self.failure)(f"{self.failure}; launched at {self.place}") from self.failure
+
+    def attempt(self, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
+        """Let a PE go on; whether there is more to come. At its end, or where it fails, it answers.
+
+        The first error is the launch's.
+        """
+        try:
+            if step():
+                return True
+        except KernBenchError as error:
+            if self.failure is None:
+                self.failure, self.response = error, Response.of(error)
+                error.came_back_with(self.response)
+        complete()
+        return False
+
+    def left_fs(self, issue_fs: np.ndarray) -> int:
+        """When it left the host. Arrays are int64[row] of the program's op table."""
+        thread, row = self.issued
+        return int(issue_fs[thread.find_row(row)])
+
+    def back_fs(self, end_fs: np.ndarray) -> int:
+        """When the host knew that all PEs were done."""
+        thread, row = self.completed
+        return int(end_fs[thread.find_row(row)])
+
+    def started_fs(self, end_fs: np.ndarray) -> int:
+        """The opening of the barrier."""
+        return min(int(end_fs[thread.find_row(row)]) for thread, row in self.started)
+
+    def finished_fs(self, issue_fs: np.ndarray) -> int:
+        """The last PE's end."""
+        return max(int(issue_fs[thread.find_row(row)]) for thread, row in self.finished)
+
+    def pe_exec_fs(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> int:
+        """From the opening of the barrier to the last PE's end."""
+        return self.finished_fs(issue_fs) - self.started_fs(end_fs)
+
+
+# Writes what a PE does to its thread, and at its end calls back, so that the completion follows it.
+RunPart = Callable[[Launch, "Thread", "PePlace", Callable[[], None]], None]
+
+
+def lower_launch(stream: Stream, launch: Launch, carried: Targets, run: RunPart) -> None:
+    """Lower a launch to the program of a stream; `carried` is what it brings to PEs beside the command itself.
+
+    PEs after one that failed are given nothing to do.
+    """
+    program, machine, message = stream.program, stream.machine, launch.message
+    brought = {
+        cube: {pe: carried.get(cube, {}).get(pe, ()) for pe in message.target_pe} for cube in message.target_cubes
+    }
+    command = Command.carrying(
+        "launch", int(machine.figures["command.bytes"]), int(machine.figures["mmu.entry_bytes"]), brought
+    )
+    at_barrier = program.counter(f"the barrier of kernel {message.kernel_ref!r}")
+    count = len(message.target_cubes) * len(message.target_pe)
+    tag, barrier_tag = program.tag("launch"), program.tag("barrier")
+
+    def leaf(m: Thread, cube: int, pe: int, done: int) -> None:
+        place = machine.places.pe(message.sip, cube, pe)
+        m_cpu = machine.places.m_cpu(message.sip, cube)
+        thread = program.thread(f"{machine.node_name[place.cpu]}/{message.kernel_ref}")
+        arrived = program.counter(f"the launch of {message.kernel_ref!r}")
+        stream.send(m, m_cpu, place.cpu, command.pe_bytes[cube][pe], arrived, tag)
+        thread.wait(arrived, 1)
+        stream.act(thread, place.cpu, program.counter(f"{thread.name} to act"), tag)
+        thread.add(at_barrier)
+        started = thread.wait(at_barrier, count, tag=barrier_tag)
+        if message.target_start_ns is not None:
+            started = thread.until(round(message.target_start_ns * FS_PER_NS))
+        launch.started.append((thread, started))
+
+        def complete() -> None:
+            reply = stream.send(thread, place.cpu, m_cpu, stream.reply_bytes, done, tag)
+            launch.finished.append((thread, reply))
+
+        if launch.failure is None:
+            run(launch, thread, place, complete)
+        else:
+            complete()
+
+    first, last = stream.command(command, leaf)
+    launch.issued, launch.completed = (stream.thread, first), (stream.thread, last)

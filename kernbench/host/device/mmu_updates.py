@@ -1,0 +1,46 @@
+"""Telling PEs what they are to know: messages that travel host → io_cpu → m_cpu of each cube → pe_mmu (where memory is) or
+pe_ipcq (who its neighbours are) of each PE, and their acknowledgements back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.host.device.stream import Command, Stream
+from kernbench.host.messages import MmuUnmap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernbench.host.messages import MmuMap
+    from kernbench.program.program import Thread
+    from kernbench.tl.ipcq import NeighbourTable
+
+
+def tell(stream: Stream, message: MmuMap) -> int:
+    """Send every PE what its MMU is to change; returns the row of the host thread that waits for completion."""
+    program, places, figures = stream.program, stream.machine.places, stream.machine.figures
+    name = "mmu_unmap" if isinstance(message, MmuUnmap) else "mmu_map"
+    sizes = int(figures["command.bytes"]), int(figures["mmu.entry_bytes"])
+    command = Command.carrying(name, *sizes, message.targets)
+    tag = program.tag(name)
+
+    def leaf(m: Thread, cube: int, pe: int, done: int) -> None:
+        mmu = places.pe(message.sip, cube, pe).mmu
+        stream.send(m, places.m_cpu(message.sip, cube), mmu, command.pe_bytes[cube][pe], done, tag)
+
+    return stream.command(command, leaf)[1]
+
+
+def tell_neighbours(stream: Stream, sip: int, targets: Mapping[int, Mapping[int, NeighbourTable]]) -> int:
+    """Send every PE, by cube and number, its neighbours; returns the row of the host thread that waits for completion."""
+    places, figures = stream.machine.places, stream.machine.figures
+    entries = {cube: {pe: tuple(table.items()) for pe, table in pes.items()} for cube, pes in targets.items()}
+    sizes = int(figures["command.bytes"]), int(figures["mmu.entry_bytes"])
+    command = Command.carrying("ipcq_install", *sizes, entries)
+    tag = stream.program.tag("ipcq_install")
+
+    def leaf(m: Thread, cube: int, pe: int, done: int) -> None:
+        ipcq = places.pe(sip, cube, pe).ipcq
+        stream.send(m, places.m_cpu(sip, cube), ipcq, command.pe_bytes[cube][pe], done, tag)
+
+    return stream.command(command, leaf)[1]

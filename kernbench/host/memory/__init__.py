@@ -1,0 +1,1 @@
+"""Addresses: allocation, page tables, and the placement of tensors on PEs."""

@@ -1,0 +1,257 @@
+"""The three models of addresses: how kernels of one SIP name memory (`mmu.model` of the topology).
+
+`va`, virtual: a tensor is one range of pages. The MMU of every PE is told of it when it is made, by messages, and looked up
+at every access. `pa`, physical: nobody is told and nothing is looked up; a kernel's pointers are physical addresses of its
+own copies. `la`, logical: a tensor is a segment, and an address is a segment with an offset in it. Nobody is told when
+it is made: a launch brings the table of its own tensors' segments, which is looked up at every access, so launches are
+longer and a kernel sees no other tensor. In all three an address that names no tensor is a physical one; where tensors are
+mapped, such look-ups are counted, because a kernel that runs past its tensor looks the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from kernbench.errors import OutOfMemoryError
+from kernbench.host.memory.allocator import Allocator
+from kernbench.host.memory.page_table import Merged, PageMap
+from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, Pointer, ranges
+from kernbench.host.memory.va_regions import Regions
+from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
+from kernbench.machine.locator import Locator, Segment
+from kernbench.machine.places import sip_path
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernbench.host.memory.tensor_layout import Layout
+    from kernbench.machine.machine import Machine
+
+LOGICAL = 1 << 62  # the bit of a logical address; above it 22 bits of segment and 40 of offset
+_SEGMENT_BITS, _OFFSET_BITS = 22, 40
+_NOTHING: Targets = {}
+
+
+class Map(Protocol):
+    """How one PE finds memory during one launch."""
+
+    def locate(self, va: int, nbytes: int, /) -> Segment | None: ...
+
+    def translate(self, va: int, nbytes: int, /) -> list[Segment]: ...
+
+    def translate_many(self, va: np.ndarray, nbytes: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+class Noticing:
+    """Memories that count how many addresses they are asked for: those that no tensor maps."""
+
+    def __init__(self, locator: Locator) -> None:
+        self._locator = locator
+        self.count = 0
+
+    def find(self, pa: int) -> Segment | None:
+        """As `Locator.find`."""
+        self.count += 1
+        return self._locator.find(pa)
+
+    def find_many(self, pa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As `Locator.find_many`."""
+        self.count += len(pa)
+        return self._locator.find_many(pa)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """A tensor in memory, and where each PE finds its parts."""
+
+    name: str
+    layout: Layout
+    targets: Targets
+
+    def entries(self, cube: int, pe: int) -> Entries:
+        """What a PE is told; one that holds no part, what the first is told."""
+        return self.targets.get(cube, self.targets[0]).get(pe, self.targets[0][0])
+
+
+class AddressModel(ABC):
+    """How kernels of one SIP name memory."""
+
+    lookups: ClassVar[int]  # in the MMU, for each access of a DMA
+    tells_mmus: ClassVar[bool] = False  # of a tensor when it is made
+
+    def __init__(self, machine: Machine, sip: int) -> None:
+        self._locator = Locator(machine.places)
+        self.unmapped = Noticing(self._locator)
+        self._sip = sip_path(sip)
+
+    @abstractmethod
+    def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:
+        """The address at which a new tensor begins. Errors: OutOfMemoryError when there is none."""
+
+    @abstractmethod
+    def end(self, tensor: Placed) -> None:
+        """Let the addresses of a tensor be used again."""
+
+    @abstractmethod
+    def map_of(self, cube: int, pe: int, carried: Targets) -> Map:
+        """How a PE finds memory in a launch that brings this, as things are now."""
+
+    def install(self, message: MmuMap) -> None:  # noqa: B027 - nobody is told, unless a model says otherwise
+        """Let PEs know what a message tells them."""
+
+    def quiet(self, seen: Map) -> Map:
+        """The same map for who looks at numbers, which is no access."""
+        return seen.before(self._locator) if isinstance(seen, PageMap) else seen
+
+    def carried(self, tensors: Sequence[Placed]) -> Targets:  # noqa: ARG002
+        """What a launch with these tensors has to bring to each PE."""
+        return {}
+
+    def argument(self, tensor: Placed, cube: int, pe: int) -> int:  # noqa: ARG002
+        """What a kernel on a PE gets for a tensor."""
+        return tensor.layout.va
+
+
+class VirtualAddresses(AddressModel):
+    """One range of pages for each tensor, and a page map for each PE."""
+
+    lookups = 1
+    tells_mmus = True
+
+    def __init__(self, machine: Machine, sip: int) -> None:
+        super().__init__(machine, sip)
+        figures = machine.figures
+        self._pages = Allocator(
+            int(figures["mmu.va_base"]), int(figures["mmu.va_bytes"]), int(figures["mmu.page_bytes"])
+        )
+        self._maps: dict[tuple[int, int], PageMap] = {}
+        self._unmapped = PageMap(self.unmapped)
+
+    def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
+        """The first page of a free range."""
+        return _take(self._pages, name, nbytes, f"virtual addresses on {self._sip}")
+
+    def end(self, tensor: Placed) -> None:
+        """Free its pages."""
+        self._pages.free(tensor.layout.va, tensor.layout.nbytes)
+
+    def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PageMap:  # noqa: ARG002
+        """What the PE's MMU holds."""
+        return self._maps.get((cube, pe), self._unmapped)
+
+    def install(self, message: MmuMap) -> None:
+        """Write what PEs are told into their maps."""
+        regions = {id(e): Regions.leading_to(e, self._locator) for e in distinct(message.targets)}
+        if isinstance(message, MmuUnmap):
+            regions = {key: told.absent() for key, told in regions.items()}
+        done: dict[tuple[int, int], PageMap] = {}  # PEs with one map that are told one thing have one map again
+        merged: Merged = {}
+        for cube, pes in message.targets.items():
+            for pe, entries in pes.items():
+                before = self.map_of(cube, pe)
+                key = (id(before), id(entries))
+                if key not in done:
+                    done[key] = before.install(regions[id(entries)], merged)
+                self._maps[cube, pe] = done[key]
+
+
+class PhysicalAddresses(AddressModel):
+    """Memory by its own addresses."""
+
+    lookups = 0
+
+    def __init__(self, machine: Machine, sip: int) -> None:
+        super().__init__(machine, sip)
+        self._live: dict[int, np.ndarray] = {}  # by the address of the tensor: the ranges of its shards
+        self._map: PhysicalMap | None = None
+        self._pointers: dict[int, Pointer] = {}  # by what PEs would be told
+
+    def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
+        """The first shard's own."""
+        self._live[shards[0].pa] = ranges(shards)
+        self._map = None
+        return shards[0].pa
+
+    def end(self, tensor: Placed) -> None:
+        """Forget its shards."""
+        del self._live[tensor.layout.va]
+        self._map = None
+        self._pointers.clear()
+
+    def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PhysicalMap:  # noqa: ARG002
+        """All PEs see the same."""
+        if self._map is None:
+            self._map = PhysicalMap(self._locator, self._live.values())
+        return self._map
+
+    def argument(self, tensor: Placed, cube: int, pe: int) -> Pointer:
+        """A pointer into the PE's own copies."""
+        entries = tensor.entries(cube, pe)
+        if id(entries) not in self._pointers:
+            extent = Extent.of(tensor.name, tensor.layout.va, tensor.layout.nbytes, entries)
+            self._pointers[id(entries)] = Pointer(extent)
+        return self._pointers[id(entries)]
+
+
+class LogicalAddresses(AddressModel):
+    """One segment for each tensor, resolved by the table that a launch brings."""
+
+    lookups = 1
+
+    def __init__(self, machine: Machine, sip: int) -> None:
+        super().__init__(machine, sip)
+        self._segments = Allocator(LOGICAL, 1 << _SEGMENT_BITS + _OFFSET_BITS, 1 << _OFFSET_BITS)
+        self._unmapped = PageMap(self.unmapped)
+        self._latest: Targets = {}
+        self._maps: dict[int, PageMap] = {}  # of the latest launch, by what PEs were told
+
+    def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
+        """The start of a free segment."""
+        return _take(self._segments, name, nbytes, f"logical addresses on {self._sip}")
+
+    def end(self, tensor: Placed) -> None:
+        """Free its segment."""
+        self._segments.free(tensor.layout.va, tensor.layout.nbytes)
+
+    def carried(self, tensors: Sequence[Placed]) -> Targets:
+        """The segments of the tensors; PEs told the same share one object."""
+        tables = [tensor.targets for tensor in {tensor.layout.va: tensor for tensor in tensors}.values()]
+        joined: dict[tuple[int, ...], Entries] = {}
+        carried: dict[int, dict[int, Entries]] = {}
+        for cube, pes in (tables[0] if tables else {}).items():
+            for pe in pes:
+                parts = [table[cube][pe] for table in tables]
+                key = tuple(id(part) for part in parts)
+                if key not in joined:
+                    joined[key] = tuple(entry for part in parts for entry in part)
+                carried.setdefault(cube, {})[pe] = joined[key]
+        return carried
+
+    def map_of(self, cube: int, pe: int, carried: Targets) -> PageMap:
+        """The segments that the launch brings."""
+        if self._latest is not carried:
+            self._latest, self._maps = carried, {}
+        entries = carried.get(cube, {}).get(pe, ())
+        if id(entries) not in self._maps:
+            self._maps[id(entries)] = self._unmapped.install(Regions.leading_to(entries, self._locator))
+        return self._maps[id(entries)]
+
+
+MODELS: dict[str, type[AddressModel]] = {
+    "va": VirtualAddresses,
+    "pa": PhysicalAddresses,
+    "la": LogicalAddresses,
+}
+
+
+def _take(free: Allocator, name: str, nbytes: int, what: str) -> int:
+    found = free.allocate(nbytes)
+    if found is None:
+        raise OutOfMemoryError(
+            f"tensor {name!r} needs {nbytes} {what}, whose largest free range is {free.largest_free_bytes}; "
+            "free another tensor"
+        )
+    return found

@@ -1,0 +1,78 @@
+"""The free memory of one SIP: an HBM slice and a TCM for each PE, an SRAM for each cube, each first fit.
+
+The upper end of a TCM is the scratch of kernels and is never given away. Nor is its beginning: for kernels, address 0 of a TCM
+is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError, OutOfMemoryError, suggest
+from kernbench.host.memory.allocator import Allocator
+from kernbench.host.messages import Shard
+from kernbench.machine.address import Kind, base_of
+from kernbench.machine.places import cube_path, pe_path
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+SPACES = {"hbm": Kind.HBM, "tcm": Kind.PE, "sram": Kind.SRAM}
+_NAMES = {Kind.HBM: "HBM slice", Kind.PE: "TCM", Kind.SRAM: "SRAM"}
+_ALIGN_BYTES = 16  # in scratchpads, as results of kernels
+
+
+class Pools:
+    """What is free in the memories of one SIP."""
+
+    def __init__(self, machine: Machine, sip: int) -> None:
+        figures = machine.figures
+        self._places, self._sip = machine.places, sip
+        tcm_end = max(_ALIGN_BYTES, int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"]))
+        self._range = {
+            Kind.HBM: (0, int(figures["hbm.slice_bytes"])),
+            Kind.PE: (_ALIGN_BYTES, tcm_end - _ALIGN_BYTES),
+            Kind.SRAM: (0, int(figures["sram.bytes"])),
+        }
+        # Of a burst, so that each shard begins on a channel of its own.
+        self._align = {Kind.HBM: int(figures["hbm.burst_bytes"]), Kind.PE: _ALIGN_BYTES, Kind.SRAM: _ALIGN_BYTES}
+        self._by_base: dict[int, Allocator] = {}  # by the address at which a memory begins
+        self._known: dict[tuple[str, int, int], tuple[Allocator, int]] = {}  # by who asks: with where the memory begins
+
+    def allocate(self, space: str, cube: int, pe: int, nbytes: int, what: str) -> Shard:
+        """Take memory of a PE, or of its cube ("sram"), for something called `what`.
+
+        Errors: OutOfMemoryError naming the memory and its largest free block; InputError for a place or space that is not.
+        """
+        pool, base = self._known.get((space, cube, pe)) or self._find(space, cube, pe, what)
+        offset = pool.allocate(nbytes)
+        if offset is None:
+            kind = SPACES[space]
+            raise OutOfMemoryError(
+                f"{what} needs {nbytes} bytes in the {_NAMES[kind]} of {self._owner(kind, cube, pe)}, whose largest free "
+                f"block is {pool.largest_free_bytes} of {pool.size} bytes; spread it over more PEs or free another"
+            )
+        return Shard(self._sip, cube, pe, base + offset, nbytes)
+
+    def free(self, shard: Shard) -> None:
+        """Give back what was taken."""
+        base = base_of(shard.pa, self._places.shape.slice_bytes)
+        self._by_base[base].free(shard.pa - base, shard.nbytes)
+
+    def free_bytes(self, space: str, cube: int, pe: int) -> int:
+        """Free memory of a PE, or of its cube."""
+        return self._find(space, cube, pe, "what is asked for")[0].free_bytes
+
+    def _find(self, space: str, cube: int, pe: int, what: str) -> tuple[Allocator, int]:
+        """The free memory of a place, and the address at which it begins. Errors: InputError."""
+        if space not in SPACES:
+            raise InputError(f"{what} cannot lie in {space!r}{suggest(str(space), SPACES)}")
+        kind = SPACES[space]
+        self._places.hbm(self._sip, cube, pe)
+        base = self._places.address_of(self._sip, cube, kind, 0 if kind == Kind.SRAM else pe)
+        pool = self._by_base.setdefault(base, Allocator(*self._range[kind], self._align[kind]))
+        found = self._known[space, cube, pe] = pool, base
+        return found
+
+    def _owner(self, kind: Kind, cube: int, pe: int) -> str:
+        return cube_path(self._sip, cube) if kind == Kind.SRAM else pe_path(self._sip, cube, pe)

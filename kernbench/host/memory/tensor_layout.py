@@ -1,0 +1,95 @@
+"""Where the parts of a tensor lie in memory, and its numbers to and from there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.dtypes import itemsize, numpy_dtype
+from kernbench.host.memory.placement import REPLICATE, Block, DPPolicy, matrix_shape
+from kernbench.host.messages import Entries, MapEntry, Shard
+
+if TYPE_CHECKING:
+    from kernbench.replay.store import MemoryStore
+
+Locate = Callable[[int], tuple[int, int, int]]  # physical address → (memory node, offset in it, bytes to its end)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A placed tensor: each part with its copies, one copy where it is not replicated, none where it is empty."""
+
+    va: int  # the address at which it begins for kernels
+    shape: tuple[int, ...]
+    dtype: str
+    policy: DPPolicy
+    cubes: int  # 0 … cubes - 1 hold it
+    pes: int  # in each of them
+    parts: tuple[tuple[Block, tuple[Shard, ...]], ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the range of addresses."""
+        return sum(block.elements for block, _ in self.parts) * itemsize(self.dtype)
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """Every copy of every part."""
+        return tuple(shard for _, copies in self.parts for shard in copies)
+
+    def targets(self) -> dict[int, dict[int, Entries]]:
+        """Where each PE that holds it finds its parts; PEs told the same share one object."""
+        told: dict[tuple[int | None, int | None], Entries] = {}
+        targets: dict[int, dict[int, Entries]] = {}
+        for cube in range(self.cubes):
+            for pe in range(self.pes):
+                key = (cube if self.policy.cube == REPLICATE else None, pe if self.policy.pe == REPLICATE else None)
+                if key not in told:
+                    told[key] = self.entries(cube, pe)
+                targets.setdefault(cube, {})[pe] = told[key]
+        return targets
+
+    def entries(self, cube: int, pe: int) -> Entries:
+        """Each part by rising address, at this PE's own copy where an axis is replicated."""
+        size = itemsize(self.dtype)
+        return tuple(
+            MapEntry(self.va + block.first_element * size, self._own_copy(block, copies, cube, pe))
+            for block, copies in self.parts
+            if copies
+        )
+
+    def _own_copy(self, block: Block, copies: tuple[Shard, ...], cube: int, pe: int) -> Shard:
+        """Copies are by rising cube, then PE, of the axes that are replicated."""
+        row = cube if block.cube is None else 0
+        return copies[row * self.pes + pe if block.pe is None else row]
+
+    def scatter(self, store: MemoryStore, array: np.ndarray, locate: Locate) -> None:
+        """Put the parts of an array in memory; copies of a part share its bytes until one of them is written."""
+        matrix = array.reshape(matrix_shape(self.policy, self.shape))
+        for block, copies in self.parts:
+            part = np.array(matrix[block.row_start : block.row_end, block.col_start : block.col_end], order="C")
+            data = part.reshape(-1).view(np.uint8)
+            data.flags.writeable = len(copies) == 1
+            for shard in copies:
+                node, offset, _ = locate(shard.pa)
+                store.put(node, offset, data)
+
+    @property
+    def copies(self) -> int:
+        """How many copies the parts have."""
+        return max(len(copies) for _, copies in self.parts)
+
+    def gather(self, store: MemoryStore, locate: Locate, copy: int = 0) -> np.ndarray:
+        """The array in memory, of replicated parts one copy, by default the first."""
+        matrix = np.empty(matrix_shape(self.policy, self.shape), numpy_dtype(self.dtype))
+        for block, copies in self.parts:
+            if copies:
+                node, offset, _ = locate(copies[copy].pa)
+                data = store.read(node, offset, copies[copy].nbytes)
+                rows, cols = block.row_end - block.row_start, block.col_end - block.col_start
+                part = np.frombuffer(data.tobytes(), matrix.dtype).reshape(rows, cols)
+                matrix[block.row_start : block.row_end, block.col_start : block.col_end] = part
+        return matrix.reshape(self.shape)

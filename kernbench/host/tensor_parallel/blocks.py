@@ -1,0 +1,57 @@
+"""How activations and weights of parallel layers lie on a SIP, for the host and for kernels.
+
+An activation (tokens, features) has its rows over the cubes and its columns over the PEs of each. A weight (in, out) has its
+columns over the PEs; every cube has a copy, for its own rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kernbench.host.memory.placement import DPPolicy, part_of
+
+ACTIVATION = DPPolicy(cube="row_wise", pe="column_wise")
+WEIGHT = DPPolicy(pe="column_wise")
+
+
+class Block(NamedTuple):
+    """The part of an activation that one PE holds; `first` is its first element."""
+
+    rows: int
+    cols: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The blocks of an activation of `tokens` x `features` on `cubes` x `pes`."""
+
+    tokens: int
+    features: int
+    cubes: int
+    pes: int
+
+    def rows(self, cube: int) -> tuple[int, int]:
+        """(first, end) of a cube's tokens."""
+        return part_of((0, self.tokens), cube, self.cubes)
+
+    def cols(self, pe: int) -> tuple[int, int]:
+        """(first, end) of a PE's features."""
+        return part_of((0, self.features), pe, self.pes)
+
+    def at(self, cube: int, pe: int) -> Block:
+        """A PE's block, whose rows lie behind one another."""
+        (row, row_end), (col, col_end) = self.rows(cube), self.cols(pe)
+        return Block(row_end - row, col_end - col, row * self.features + (row_end - row) * col)
+
+    def row(self, cube: int) -> list[Block]:
+        """The blocks of a cube's tokens, by PE, without empty ones."""
+        return [block for block in (self.at(cube, pe) for pe in range(self.pes)) if block.rows and block.cols]
+
+    def find(self, token: int, feature: int) -> tuple[int, int]:
+        """The place of an element, and how many of its row lie behind it in the block, itself included."""
+        size_rows, size_cols = -(-self.tokens // self.cubes), -(-self.features // self.pes)
+        cube, pe = token // size_rows, feature // size_cols
+        block, (row, _), (col, col_end) = self.at(cube, pe), self.rows(cube), self.cols(pe)
+        return block.first + (token - row) * block.cols + feature - col, col_end - feature

@@ -1,0 +1,189 @@
+"""Collectives of a process group: what ranks bring to one, and how it becomes launches.
+
+A collective is one launch of its algorithm's kernel on every rank's SIP. Where a tensor has copies within a SIP, one of them
+works and one launch more spreads its result over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernbench.ccl.spread import spread
+from kernbench.dtypes import itemsize
+from kernbench.errors import InputError
+from kernbench.host.memory.placement import REPLICATE
+from kernbench.host.messages import KernelLaunch, TensorArg
+from kernbench.host.torch.participants import all_spans, check_alike, find_mesh, find_workers
+
+if TYPE_CHECKING:
+    from kernbench.ccl.module import Algorithm
+    from kernbench.ccl.plan import Plan
+    from kernbench.ccl.wiring import World
+    from kernbench.host.device.launch import Launch
+    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.torch.process_group import ProcessGroup
+    from kernbench.host.torch.tensor import Tensor
+
+# Which of the tensors that go out and come in are one for each rank.
+_LISTED = {"all_gather": (True, False), "reduce_scatter": (False, True), "all_to_all": (True, True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One collective as its kernels do it: on parts of at most `elements`, in these PEs of these cubes of every SIP."""
+
+    collective: str
+    algorithm: Algorithm
+    world: World
+    plan: Plan
+    elements: int
+    cubes: Sequence[int]
+    pes: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One that was issued, with its launches: one a rank, without those that spread it over copies."""
+
+    group: ProcessGroup
+    work: Work
+    launches: tuple[Launch, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Of the largest part."""
+        return self.work.elements * itemsize(self.work.plan.dtype)
+
+
+class Collectives:
+    """The collectives of one group; what they issue is kept in the context."""
+
+    def __init__(self, context: RuntimeContext, group: ProcessGroup) -> None:
+        self._context = context
+        self.group = group
+
+    def all_reduce(self, tensor: Tensor, op: str, over: str) -> None:
+        """See `Distributed.all_reduce`."""
+        layout = tensor.layout
+        if not over:
+            apart = layout.policy.cube != REPLICATE and layout.cubes > 1 and layout.pes == 1
+            over = "cubes" if apart else "ranks"
+
+        def act(tensors: Mapping[int, list[Tensor]]) -> None:
+            mesh = find_mesh(layout, tensor.name, self.group.places.cube_w) if over == "cubes" else (1, 1)
+            self._run("all_reduce", tensors, op, mesh=mesh, root=self.group.config.root(*mesh))
+
+        self._meet("all_reduce", [tensor], (op, over), act)
+
+    def rooted(self, collective: str, tensor: Tensor, root: int, op: str) -> None:
+        """`broadcast` from a root rank, or `reduce` to it. Errors: InputError for a rank that is not there."""
+        if not isinstance(root, int) or not 0 <= root < self.group.world_size:
+            raise InputError(f"{collective} got rank {root!r}; ranks are 0 to {self.group.world_size - 1}")
+        self._meet(collective, [tensor], (root, op), lambda tensors: self._run(collective, tensors, op, root=root))
+
+    def exchange(self, collective: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], op: str) -> None:
+        """Collectives with other tensors for what comes out. Errors: InputError for a list that is not one a rank."""
+        for tensors, listed in zip((outputs, inputs), _LISTED[collective], strict=True):
+            if listed and len(tensors) != self.group.world_size:
+                raise InputError(
+                    f"{collective} got a list of {len(tensors)} tensors; give {self.group.world_size}, one for each rank"
+                )
+        self._meet(
+            collective,
+            [*outputs, *inputs],
+            (op,),
+            lambda tensors: self._run(collective, tensors, op, outputs=len(outputs)),
+        )
+
+    def barrier(self) -> None:
+        """See `Distributed.barrier`."""
+
+        def act(_: Mapping[int, list[Tensor]]) -> None:
+            group = self.group
+            plan = group.plan("barrier", "f16")
+            self._issue_all(Work("barrier", group.config.load("barrier"), group.world(), plan, 0, (0,), (0,)), {})
+
+        self._meet("barrier", [], (), act)
+
+    def _meet(
+        self,
+        collective: str,
+        tensors: list[Tensor],
+        settings: tuple[Any, ...],
+        act: Callable[[Mapping[int, list[Tensor]]], None],
+    ) -> None:
+        """Let all ranks come with their tensors, hold that they ask for the same, and act once."""
+
+        def check_and_act(brought: Mapping[int, tuple[list[Tensor], tuple[Any, ...]]]) -> None:
+            for rank, (_, asked) in brought.items():
+                if asked != brought[0][1]:
+                    raise InputError(
+                        f"{collective} got {_shown(brought[0][1])} in rank 0 and {_shown(asked)} in rank {rank}; "
+                        "give all ranks the same"
+                    )
+            given = {rank: tensors for rank, (tensors, _) in brought.items()}
+            if tensors:
+                check_alike(collective, given, self.group.sips)
+            act(given)
+
+        self._context.launcher.meet(collective, (tensors, settings), check_and_act)
+
+    def _run(
+        self,
+        collective: str,
+        tensors: Mapping[int, list[Tensor]],
+        op: str,
+        *,
+        mesh: tuple[int, int] = (1, 1),
+        root: int | None = None,
+        outputs: int = 1,
+    ) -> None:
+        group, layout = self.group, tensors[0][0].layout
+        workers = find_workers(layout)
+        plan = group.plan(collective, layout.dtype, op, workers.spans, root)
+        args = {rank: _as_args(collective, given, outputs) for rank, given in tensors.items()}
+        algorithm, world = group.config.load(collective), group.world(*mesh)
+        self._issue_all(Work(collective, algorithm, world, plan, workers.elements, workers.cubes, workers.pes), args)
+        if workers.copies:
+            for rank in tensors if collective != "reduce" or root is None else [root]:
+                for tensor in tensors[rank][:outputs]:
+                    self._spread(rank, tensor)
+
+    def _issue_all(self, work: Work, args: Mapping[int, tuple[Any, ...]]) -> None:
+        """Launch the kernel on every rank's SIP; `args` is what each gets first."""
+        group, algorithm, world = self.group, work.algorithm, work.world
+        figures = algorithm.arguments(group.world_size, work.elements, world.cube_w, world.cube_h, work.plan)
+        queues = group.queues(algorithm, world, work.cubes, work.pes)
+        launches = []
+        for rank, sip in enumerate(group.sips):
+            sent = (*args.get(rank, ()), *figures, rank, group.kind, group.sip_w, group.sip_h)
+            message = KernelLaunch(algorithm.name, sent, sip, tuple(work.cubes), tuple(work.pes))
+            launches.append(self._context.issue(message, algorithm.kernel, queues))
+        self._context.collectives.append(Collective(group, work, tuple(launches)))
+
+    def _spread(self, rank: int, tensor: Tensor) -> None:
+        """Give the result in a tensor's working copy to its other copies."""
+        group, layout = self.group, tensor.layout
+        plan = group.plan("all_reduce", layout.dtype, spans=all_spans(layout))
+        over = (layout.policy.cube == REPLICATE, layout.policy.pe == REPLICATE)
+        args = (_as_arg(tensor), plan, layout.cubes, layout.pes, group.places.cube_w, group.places.pes_per_cube, *over)
+        message = KernelLaunch("spread", args, group.sips[rank], tuple(range(layout.cubes)), tuple(range(layout.pes)))
+        self._context.issue(message, spread, group.device.ipcq)
+
+
+def _as_args(collective: str, given: Sequence[Tensor], outputs: int) -> tuple[Any, ...]:
+    """The addresses that a kernel gets: what goes out, what comes in, each one or one for each rank."""
+    if collective not in _LISTED:
+        return tuple(map(_as_arg, given))
+    both = zip((given[:outputs], given[outputs:]), _LISTED[collective], strict=True)
+    return tuple(tuple(map(_as_arg, tensors)) if listed else _as_arg(tensors[0]) for tensors, listed in both)
+
+
+def _as_arg(tensor: Tensor) -> TensorArg:
+    return TensorArg(tensor.name, tensor.layout.va, tensor.layout.shards)
+
+
+def _shown(settings: Iterable[object]) -> str:
+    return ", ".join(map(repr, settings))

@@ -1,0 +1,368 @@
+"""The `torch` of a bench: tensors on SIPs, launches, copies, and the wish to know.
+
+Everything is lazy: calls append to the device program, and the machine runs only when the host needs a time or a value, or at
+the end of the bench. Numbers are lazier still: they are computed when `numpy()` or a check of the run asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from kernbench.dtypes import canonical, is_float, name_of, numpy_dtype
+from kernbench.errors import InputError
+from kernbench.host.device.buffer import Buffer
+from kernbench.host.device.device import Device
+from kernbench.host.device.launch import Launch
+from kernbench.host.memory.initial_values import Contents, Filled, Given, Random
+from kernbench.host.memory.placement import DPPolicy
+from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
+from kernbench.host.torch.accelerators import Accelerator, Ahbm, Multiprocessing
+from kernbench.host.torch.distributed import Distributed
+from kernbench.host.torch.ranks import Launcher, caller
+from kernbench.host.torch.tensor import Tensor
+from kernbench.host.torch.unsupported import Namespace
+
+if TYPE_CHECKING:
+    from kernbench.host.messages import Shard
+    from kernbench.host.torch.collectives import Collective
+    from kernbench.tl.ipcq import Ipcq
+
+Reference = np.ndarray | Callable[[], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a tensor must hold at the end of the run."""
+
+    tensor: Tensor
+    reference: Reference
+    tolerance: float | None
+    every_copy: bool = False
+
+
+class RuntimeContext(Namespace):
+    """What a bench's function gets as `torch`. `sips` are the SIPs it may use; it knows them as 0, 1, ..."""
+
+    title = "torch"
+    hidden = (
+        *Namespace.hidden,
+        "issue",
+        "list_contents",
+        "peek",
+        "read",
+        "release",
+        "sips",
+        "spawn",
+        "submitted",
+        "write",
+    )
+    refused: ClassVar = {
+        **dict.fromkeys(("cuda", "xpu", "mps", "cpu"), "the devices are SIPs; use torch.ahbm or torch.accelerator"),
+        **dict.fromkeys(
+            ("nn", "optim", "autograd", "backward"), "kernels are launched by torch.launch; see docs/host.md"
+        ),
+        **dict.fromkeys(
+            ("float16", "half", "float32", "float", "bfloat16", "int8", "int16", "int32", "uint8", "uint16", "uint32"),
+            "element types are names, such as dtype='f16'",
+        ),
+        "tensor": "give numbers with torch.from_numpy",
+    }
+    DPPolicy = DPPolicy
+
+    def __init__(self, device: Device, sips: Sequence[int], seed: int) -> None:
+        self.driven = device
+        self._sips = tuple(sips)
+        self._current = 0  # of the bench's own function; ranks have theirs
+        self._seed = seed
+        self._tensors = 0
+        self.launches: list[Launch] = []
+        self.collectives: list[Collective] = []
+        self.launcher = Launcher()
+        self.distributed = Distributed(self)
+        self.multiprocessing = Multiprocessing(self)
+        self.ahbm = Ahbm(self)
+        self.accelerator = Accelerator(self)
+        self.expectations: list[Expectation] = []
+
+    @property
+    def submitted(self) -> bool:
+        """Whether anything was issued to the device."""
+        return bool(self._tensors or self.launches)
+
+    # Which SIP
+
+    @property
+    def device_count(self) -> int:
+        """How many SIPs the bench may use."""
+        return len(self._sips)
+
+    @property
+    def cubes_per_sip(self) -> int:
+        """How many cubes a SIP has."""
+        return self.driven.machine.places.cubes_per_sip
+
+    @property
+    def pes_per_cube(self) -> int:
+        """How many PEs a cube has."""
+        return self.driven.machine.places.pes_per_cube
+
+    @property
+    def sips(self) -> tuple[int, ...]:
+        """The SIPs that the bench may use, by their numbers in the machine."""
+        return self._sips
+
+    @property
+    def current_device(self) -> int:
+        """The selected SIP: in a worker its own, which is that of its rank until it selects another."""
+        rank = self.launcher.current
+        return self._current if rank is None else rank.device
+
+    def set_device(self, index: int) -> None:
+        """Select the SIP on which tensors are made and kernels launched. Errors: InputError for one that is not there."""
+        if not isinstance(index, int) or not 0 <= index < len(self._sips):
+            raise InputError(f"there is no device {index!r}; this run has devices 0 to {len(self._sips) - 1}")
+        rank = self.launcher.current
+        if rank is None:
+            self._current = index
+        else:
+            rank.device = index
+
+    def spawn(self, fn: Callable[..., object], args: Sequence[Any], nprocs: int) -> None:
+        """See `Multiprocessing.spawn`."""
+        if not isinstance(nprocs, int) or not 1 <= nprocs <= len(self._sips):
+            raise InputError(
+                f"spawn got nprocs={nprocs!r}, but this run has {len(self._sips)} "
+                f"{'SIP' if len(self._sips) == 1 else 'SIPs'}; give 1 to {len(self._sips)}"
+            )
+        if self.distributed.is_initialized() and nprocs != self.distributed.get_world_size():
+            size = self.distributed.get_world_size()
+            raise InputError(
+                f"spawn got nprocs={nprocs}, but the process group has a world size of {size}; spawn with nprocs={size}"
+            )
+        self.launcher.spawn(fn, args, nprocs)
+
+    @contextmanager
+    def device(self, index: int) -> Iterator[None]:
+        """`with torch.device(i):` selects a SIP for a while."""
+        before = self.current_device
+        self.set_device(index)
+        try:
+            yield
+        finally:
+            self.set_device(before)
+
+    # Tensors
+
+    def empty(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor whose numbers nobody should read before they are written; they are zeros."""
+        return self.zeros(shape, dtype, dp, name)
+
+    def zeros(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of zeros."""
+        return self.full(shape, 0, dtype, dp, name)
+
+    def ones(
+        self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of ones."""
+        return self.full(shape, 1, dtype, dp, name)
+
+    def full(
+        self, shape: int | Sequence[int], value: float, dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
+    ) -> Tensor:
+        """A tensor of one value. As with all of these, its numbers are there at once; telling the MMUs takes time.
+
+        Errors: InputError for a shape, dtype or policy that cannot be; OutOfMemoryError.
+        """
+        return self._make(Filled(_as_shape(shape), _as_dtype(dtype), value), dp, name)
+
+    def randn(
+        self,
+        shape: int | Sequence[int],
+        dtype: str = "f16",
+        dp: DPPolicy | None = None,
+        name: str = "",
+        seed: int | None = None,
+    ) -> Tensor:
+        """A tensor of normal numbers: the same in every run of the bench.
+
+        Tensors of one `seed` have the same numbers, on whatever SIP; without it no two have. Errors: also InputError for
+        an integer dtype.
+        """
+        if not is_float(_as_dtype(dtype)):
+            raise InputError(f"randn makes floating-point numbers, got dtype {dtype!r}; use draw for integers")
+        return self.draw(shape, dtype, dp, name, seed)
+
+    def draw(
+        self,
+        shape: int | Sequence[int],
+        dtype: str = "f16",
+        dp: DPPolicy | None = None,
+        name: str = "",
+        seed: int | None = None,
+    ) -> Tensor:
+        """A tensor of random numbers of any dtype: `randn`, and integers of the whole range of theirs."""
+        drawn = (self._seed, 0, self._tensors) if seed is None else (self._seed, 1, seed)
+        return self._make(Random(_as_shape(shape), _as_dtype(dtype), drawn), dp, name)
+
+    def from_numpy(self, array: np.ndarray, dp: DPPolicy | None = None, name: str = "") -> Tensor:
+        """A tensor with the numbers of an array, written by the host: timed. Errors: also InputError for its dtype."""
+        array = np.asarray(array)
+        tensor = self._make(Filled(_as_shape(array.shape), name_of(array.dtype), 0), dp, name)
+        tensor.contents = Given(tensor.shape, tensor.dtype, array.copy())
+        return tensor.copy_(array)
+
+    def manual_seed(self, seed: int) -> None:
+        """Draw other numbers from here on."""
+        self._seed = seed
+
+    def _make(self, contents: Contents, dp: DPPolicy | None, name: str) -> Tensor:
+        name = name or f"tensor{self._tensors}"
+        if dp is not None and not isinstance(dp, DPPolicy):
+            raise InputError(f"tensor {name!r} got dp={dp!r}; give a torch.DPPolicy(cube=..., pe=...)")
+        self._tensors += 1
+        sip = self._sips[self.current_device]
+        layout = self.driven.create(sip, name, contents, dp or DPPolicy())
+        return Tensor(self, name, sip, layout, contents)
+
+    @property
+    def address_model(self) -> str:
+        """How kernels name memory on this machine: "va", "pa" or "la"."""
+        return self.driven.machine.places.shape.address_model
+
+    def reserve(self, space: str, nbytes: int, cube: int = 0, pe: int = 0) -> Buffer:
+        """Memory that is no tensor: of a PE ("hbm", "tcm") or of its cube ("sram"), for kernels to use by its address.
+
+        Errors: OutOfMemoryError; InputError for a space or a place that is not there, and for a size that is none.
+        """
+        if not isinstance(nbytes, (int, np.integer)) or nbytes < 1:
+            raise InputError(f"torch.reserve got nbytes={nbytes!r}; give a whole number of bytes, 1 or more")
+        return Buffer(self.driven, self.driven.reserve(self._sips[self.current_device], space, cube, pe, int(nbytes)))
+
+    # What tensors ask
+
+    def write(self, tensor: Tensor, array: np.ndarray) -> None:
+        """Write an array into a tensor; see `Tensor.copy_`."""
+        given = Given(tensor.shape, tensor.dtype, array.astype(numpy_dtype(tensor.dtype)))
+        self.driven.write(tensor.sip, tensor.name, tensor.layout, given)
+
+    def read(self, tensor: Tensor) -> np.ndarray:
+        """Read a tensor; see `Tensor.numpy`."""
+        self.driven.read(tensor.sip, tensor.name, tensor.layout)
+        return self.peek(tensor)
+
+    def peek(self, tensor: Tensor) -> np.ndarray:
+        """A tensor's numbers once all that was issued is done; takes no simulated time."""
+        self.launcher.settle()
+        return self.driven.look(tensor.layout)
+
+    def release(self, tensor: Tensor) -> None:
+        """Free a tensor's memory."""
+        self.driven.release(tensor.sip, tensor.layout)
+
+    # Running
+
+    def launch(self, name: str, fn: Callable[..., Any], *args: Any, start_ns: float | None = None) -> Launch:
+        """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
+
+        A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them.
+        No PE starts before `start_ns` of simulated
+        time. The answer's `response` is None until the host has waited. Errors: InputError for tensors of another
+        SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
+        """
+        if not isinstance(name, str) or not callable(fn):
+            raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
+        sip = self._sips[self.current_device]
+        cubes, pes = self._targets(name, list(_tensors_in(args)))
+        sent = tuple(_as_arg(name, arg) for arg in args)
+        message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
+        return self.issue(message, fn)
+
+    def issue(self, message: KernelLaunch, fn: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
+        """Launch a kernel whose messages go through some queues, else those of all launches; not waited for."""
+        return self._keep(self.driven.launch(message, fn, queues))
+
+    def pe_dma(self, shard: Shard, cube: int = 0, pe: int = 0, *, write: bool = False) -> Launch:
+        """Let the DMA of a PE fetch a shard into its TCM, or write it from there, without a kernel; not waited for.
+
+        Errors: InputError for a PE the SIP lacks; AddressError for a shard that is in no memory.
+        """
+        return self._keep(self.driven.pe_dma(PeDma(self._sips[self.current_device], cube, pe, shard, write)))
+
+    def _keep(self, launch: Launch) -> Launch:
+        launch.place = caller()
+        self.launches.append(launch)
+        return launch
+
+    def _targets(self, kernel: str, tensors: Sequence[Tensor]) -> tuple[int, int]:
+        places = [(tensor.layout.cubes, tensor.layout.pes) for tensor in tensors]
+        if len(set(places)) > 1:
+            held = ", ".join(
+                f"{tensor.name!r} by {cubes} cubes x {pes} PEs"
+                for tensor, (cubes, pes) in zip(tensors, places, strict=True)
+            )
+            raise InputError(
+                f"launch of {kernel!r} got tensors held by different PEs: {held}; give them one num_cubes and num_pes"
+            )
+        return places[0] if places else (self.cubes_per_sip, self.pes_per_cube)
+
+    def synchronize(self) -> None:
+        """Wait until everything issued to every SIP is done. Errors: DeadlockError."""
+        self.launcher.settle()
+        self.driven.run()
+
+    def expect(
+        self, tensor: Tensor, reference: Reference, tolerance: float | None = None, *, every_copy: bool = False
+    ) -> None:
+        """State what a tensor must hold at the end: an array, or a function that makes it, called only for a check.
+
+        Of a replicated tensor the first copy is looked at; with `every_copy` all are.
+        """
+        if not isinstance(tensor, Tensor):
+            raise InputError(f"torch.expect got {tensor!r}; give a tensor of this run and its reference")
+        self.expectations.append(Expectation(tensor, reference, tolerance, every_copy))
+
+    def list_contents(self, expectation: Expectation) -> Iterator[tuple[str, np.ndarray]]:
+        """What an expectation is held against: the name of each copy, and its numbers."""
+        tensor = expectation.tensor
+        yield tensor.name, self.peek(tensor)
+        for copy in range(1, tensor.layout.copies if expectation.every_copy else 1):
+            yield f"{tensor.name} (copy {copy})", self.driven.look(tensor.layout, copy)
+
+
+def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+    if not sizes or not all(isinstance(size, (int, np.integer)) and size > 0 for size in sizes):
+        raise InputError(f"a tensor cannot have shape {shape!r}; give positive whole numbers such as (512, 512)")
+    return tuple(int(size) for size in sizes)
+
+
+def _as_dtype(dtype: str) -> str:
+    return canonical(dtype)
+
+
+def _tensors_in(args: tuple[Any, ...]) -> Iterator[Tensor]:
+    for arg in args:
+        if isinstance(arg, Tensor):
+            yield arg
+        elif type(arg) is tuple:
+            yield from _tensors_in(arg)
+
+
+def _as_arg(kernel: str, arg: Any) -> Any:
+    if isinstance(arg, Tensor):
+        return TensorArg(arg.name, arg.layout.va, arg.layout.shards)
+    if type(arg) is tuple:
+        return tuple(_as_arg(kernel, item) for item in arg)
+    if isinstance(arg, np.ndarray):
+        raise InputError(f"launch of {kernel!r} got a numpy array; put it on the device with torch.from_numpy first")
+    return arg

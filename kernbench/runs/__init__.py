@@ -1,0 +1,1 @@
+"""Runs of benches: record the program, run it, and report times, bounds and numbers."""

@@ -1,0 +1,149 @@
+"""Why a run took as long as it did: its critical path, what was busy, who waited, how far from the roofline.
+
+The path is that of the latency: from the first launch leaving the host to the last completion back at it; of a run without
+launches, of all of it. Utilisation counts what kernels did, over the time of the kernels, as the bottleneck of a run does;
+of a run without launches what anything did, over all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.oplog.causes import Times
+from kernbench.oplog.critical import Piece, find_critical_path
+from kernbench.oplog.queueing import Queueing, find_queueing
+from kernbench.oplog.utilisation import Parts, list_parts
+from kernbench.runs import measure
+from kernbench.runs.roofline import Roofline, find_roofline
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.engine import Session
+    from kernbench.host.device.launch import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How busy the parts of one class were, as fractions of a window."""
+
+    kind: str
+    parts: int
+    used: int  # that were busy at all
+    mean: float  # over all of them
+    most: float
+    busiest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a run took as long as it did."""
+
+    makespan_ns: float
+    path: tuple[Piece, ...]  # in order of time
+    queueing: tuple[Queueing, ...]
+    roofline: Roofline | None
+    parts: Parts
+    busy_fs: np.ndarray  # int64[part]
+    window_fs: int  # of `busy_fs`
+
+    @property
+    def path_ns(self) -> float:
+        """How long the critical path is: the latency, or the makespan of a run without launches."""
+        return sum(piece.end_fs - piece.start_fs for piece in self.path) / FS_PER_NS
+
+    @property
+    def spent_ns(self) -> dict[str, float]:
+        """The critical path by class of part, the longest first."""
+        spent: dict[str, int] = {}
+        for piece in self.path:
+            for kind, fs in piece.spent_fs.items():
+                spent[kind] = spent.get(kind, 0) + fs
+        return {kind: fs / FS_PER_NS for kind, fs in sorted(spent.items(), key=lambda item: (-item[1], item[0]))}
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """Utilisation by class, the busiest first; classes that did nothing are left out."""
+        share = self._utilisation()
+        kinds = np.array(self.parts.kind)
+        found = []
+        for kind in dict.fromkeys(self.parts.kind):
+            here = np.flatnonzero(kinds == kind)
+            if share[here].any():
+                top = int(here[np.argmax(share[here])])
+                used, mean = int(np.count_nonzero(share[here])), float(share[here].mean())
+                found.append(Usage(kind, len(here), used, mean, float(share[top]), self.parts.name[top]))
+        return tuple(sorted(found, key=lambda one: (-one.most, one.kind)))
+
+    def path_table(self) -> polars.DataFrame:
+        """The critical path: start_ns, end_ns, part, op_name, kind, spent_ns; a row for each class of each piece."""
+        import polars
+
+        rows = [
+            (piece.start_fs / FS_PER_NS, piece.end_fs / FS_PER_NS, piece.part, piece.name, kind, fs / FS_PER_NS)
+            for piece in self.path
+            for kind, fs in piece.spent_fs.items()
+        ]
+        names = {"start_ns": float, "end_ns": float, "part": str, "op_name": str, "kind": str, "spent_ns": float}
+        return polars.DataFrame(rows, schema=names, orient="row")
+
+    def utilisation_table(self) -> polars.DataFrame:
+        """Every link, memory channel and engine: part, kind, busy_ns, utilisation."""
+        import polars
+
+        return polars.DataFrame(
+            {
+                "part": self.parts.name,
+                "kind": self.parts.kind,
+                "busy_ns": self.busy_fs / FS_PER_NS,
+                "utilisation": self._utilisation(),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: sums by class, no single pieces and parts."""
+        return {
+            "makespan_ns": self.makespan_ns,
+            "critical_path_ns": self.path_ns,
+            "critical_path": self.spent_ns,
+            "window_ns": self.window_fs / FS_PER_NS,
+            "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
+            "queueing": [_in_ns(one._asdict()) for one in self.queueing],
+            "roofline": None if self.roofline is None else self.roofline.to_dict(),
+        }
+
+    def _utilisation(self) -> np.ndarray:
+        """float64[part]"""
+        return self.busy_fs / (self.parts.slots * max(self.window_fs, 1))
+
+
+def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
+    """Explain a finished run."""
+    times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+    row, since_fs = None, 0
+    if launches:
+        last = max(launches, key=lambda launch: launch.back_fs(times.end_fs))
+        row = last.completed[0].find_row(last.completed[1])
+        since_fs = min(launch.left_fs(times.issue_fs) for launch in launches)
+    busy_fs, window_fs = measure.busy(session, launches)
+    return Explanation(
+        makespan_ns=session.now_fs / FS_PER_NS,
+        path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
+        queueing=tuple(find_queueing(session.program, times, since_fs)),
+        roofline=find_roofline(session, launches),
+        parts=list_parts(session.machine),
+        busy_fs=busy_fs,
+        window_fs=window_fs,
+    )
+
+
+def _in_ns(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields in fs as fields in ns."""
+    plain = {name: value for name, value in values.items() if not name.endswith("_fs")}
+    times = {f"{name[:-3]}_ns": value / FS_PER_NS for name, value in values.items() if name.endswith("_fs")}
+    return {**plain, **times}

@@ -1,0 +1,38 @@
+"""The files of a run: its op log, its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernbench.directory import RESULT, write_directory, write_json
+
+if TYPE_CHECKING:
+    from kernbench.runs.explanation import Explanation
+    from kernbench.runs.result import RunResult
+
+OP_LOG, PATH, USAGE = "oplog.parquet", "critical_path.parquet", "utilisation.parquet"
+
+
+def write_files(result: RunResult, out: Path, explanation: Explanation | None = None) -> dict[str, str]:
+    """Write the op log and the figures of a run into a directory, made if missing; returns where they are, by what they are.
+
+    With an explanation also its tables, and its sums among the figures.
+
+    Errors: RunError if the disk refuses.
+    """
+    files = {"oplog": str(out / OP_LOG), "result": str(out / RESULT)}
+    summary = {**result.to_dict(), "files": files}
+    if explanation is not None:
+        files |= {"critical_path": str(out / PATH), "utilisation": str(out / USAGE)}
+        summary["explain"] = explanation.to_dict()
+
+    def write(partial: Path) -> None:
+        result.op_log().write_parquet(partial / OP_LOG)
+        if explanation is not None:
+            explanation.path_table().write_parquet(partial / PATH)
+            explanation.utilisation_table().write_parquet(partial / USAGE)
+        write_json(summary, partial / RESULT)
+
+    write_directory(out, write)
+    return files

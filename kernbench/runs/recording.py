@@ -1,0 +1,162 @@
+"""A bench recorded once, to be run on many machines that differ in figures alone.
+
+Durations are amounts of figures and routes are numbered, so the program that a bench is lowered to is the same on all of
+them; writing it takes most of the time of a small run. A bench keeps to this unless it asks the machine first: reads
+numbers or times before it issues more, runs its kernels live, or looks at figures by itself. The first three cannot be
+recorded for others, and `record` says None; of the last a recording knows which figures were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from kernbench.engine.group import Group
+from kernbench.engine.session import Session
+from kernbench.engine.weights import weigh
+from kernbench.host.device.device import Device
+from kernbench.host.torch.context import RuntimeContext
+from kernbench.runs import measure
+from kernbench.runs.tally import Tally
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from kernbench.host.device.launch import Launch
+    from kernbench.host.memory.tensor_layout import Layout
+    from kernbench.machine.machine import Machine
+    from kernbench.program.program import Program
+    from kernbench.runs.bench import Bench
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a bench issues. `looked_at`: fields of the topology that decided it; it holds where these are the same."""
+
+    program: Program
+    launches: Sequence[Launch]
+    looked_at: frozenset[str]
+
+    def run(self, machine: Machine, mode: str = "hybrid") -> Session:
+        """The finished run on a machine that differs in figures alone. Errors: DeadlockError."""
+        session = Session(self.program.on(machine), mode)
+        session.run()
+        session.check_finished()
+        return session
+
+    def list_figures(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
+        """The figures of that run, as `run_bench` has them. Errors: DeadlockError."""
+        return measure.list_figures(self.run(machine, mode), self.launches)
+
+
+class RecordedGroup:
+    """The runs of a recording with launches on many machines at once, which differ from its own in figures alone.
+
+    Errors: ValueError for a recording that asks for more rows.
+    """
+
+    def __init__(self, recording: Recording, mode: str = "hybrid") -> None:
+        self._program = recording.program
+        self._origins = recording.program.machine.origins()
+        self._group = Group(recording.program, mode)
+        self._tally = Tally(recording.program, recording.launches)
+
+    def list_figures(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
+        """What `Recording.list_figures` has for the machine of each point, as the points come to their ends, in order.
+
+        `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
+        not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
+        """
+        weights = weigh(self._program, self._origins, values)
+        for runs in self._group.run(weights):
+            yield self._tally.list_figures(runs, weights.of(runs.points))
+
+
+def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:
+    """Record a bench; None if what it issues may depend on what it finds, or if it fails."""
+    if bench.live:
+        return None
+    machine.origins()  # known before anything is watched: who asks for it looks at no figure
+    watched = copy(machine)
+    figures = watched.figures = _Watched(machine.figures)
+    device = _Recorder(watched)
+    torch = RuntimeContext(device, sips, seed=0)
+    try:
+        bench.run(torch, **parameters)
+    except (Exception, SystemExit):  # the run by itself, which follows, says what is wrong
+        return None
+    if device.found_something or not torch.submitted:
+        return None
+    program = device.program.on(machine)
+    return Recording(program, torch.launches, figures.fields(machine))
+
+
+class _Recorder(Device):
+    """A device that keeps what is issued, and notices when something asks it what only a run can tell."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.session: Any = _Untold(self)
+        self._asked = False
+        self._issued_before: int | None = None
+
+    @property
+    def found_something(self) -> bool:
+        """Whether anything was issued after something may have been found out."""
+        return self._asked or self._issued_before not in (None, self._issued())
+
+    def ask(self) -> NoReturn:
+        """Note that a time or a number is wanted. Errors: RuntimeError."""
+        self._asked = True
+        raise RuntimeError("a recorded bench has not run yet")
+
+    def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
+        """Errors: RuntimeError; there are no numbers."""
+        self.ask()
+
+    def run(self) -> None:
+        """Note that whatever is issued from here on would wait for all before."""
+        if self._issued_before is None:
+            self._issued_before = self._issued()
+
+    def _issued(self) -> int:
+        return sum(thread.row_count for thread in self.program.threads)
+
+
+class _Untold:
+    """Stands for the run that a recorded bench does not have."""
+
+    def __init__(self, device: _Recorder) -> None:
+        self._device = device
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self._device.ask()
+
+
+class _Watched(Mapping[str, float]):
+    """Figures that remember which of them were looked at; to know that there is one does not count."""
+
+    def __init__(self, figures: Mapping[str, float]) -> None:
+        self._figures = figures
+        self._looked_at: set[str] = set()
+
+    def __getitem__(self, name: str) -> float:
+        self._looked_at.add(name)
+        return self._figures[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._figures
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+    def fields(self, machine: Machine) -> frozenset[str]:
+        """The fields looked at, among those that machines may differ in."""
+        origins = machine.origins()
+        behind = {name: origin.field for name, origin in origins.figures.items()}
+        return frozenset(behind.get(name, name) for name in self._looked_at) & origins.fields

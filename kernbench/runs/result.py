@@ -1,0 +1,138 @@
+"""What a run found out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from kernbench.host.device.device import Device
+    from kernbench.host.device.launch import Launch
+    from kernbench.oplog.record import OpRecord
+    from kernbench.runs.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """The figures of one run. Simulated times in ns; `wall_s` is real.
+
+    latency_ns: from the first launch leaving the host to the last completion back at it, or the makespan without a launch.
+    pe_exec_ns: from a launch's barrier to its last PE's end, summed over the launches of a SIP, the largest of all SIPs.
+    makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
+    bottleneck: the most utilised class of parts, its busiest part, and how much of pe_exec kernels kept that busy (of the
+    makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
+
+    In mode analytic nothing happens: times are bounds from below (`lower_ns` is that of latency_ns), `upper_ns` is one from
+    above for all of them, and `binding` says what sets that of the makespan. Rates are bounds from above, of kernels that take
+    pe_exec_ns at least. There are no events and no bottleneck.
+    """
+
+    bench: str
+    topology: str
+    mode: str
+    parameters: Mapping[str, object]
+    overrides: Mapping[str, object]
+    latency_ns: float
+    pe_exec_ns: float
+    makespan_ns: float
+    events: int
+    flit_hops: int
+    wall_s: float
+    verified: bool | None
+    mismatches: tuple[str, ...]
+    achieved_tflops: float | None  # None in analytic mode where pe_exec_ns is 0
+    achieved_gbs: float | None
+    bottleneck: str | None  # None in analytic mode, as are the next two
+    bottleneck_part: str | None
+    bottleneck_utilisation: float | None
+    device: Device = field(repr=False, compare=False)
+    lower_ns: float | None = None  # None but in mode analytic
+    upper_ns: float | None = None
+    binding: str | None = None
+    launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
+    unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
+    collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_figures`
+
+    @property
+    def program_digest(self) -> str:
+        """The digest of the program that ran; equal for programs that do the same, whatever the machine's figures."""
+        from kernbench.program.digest import digest
+
+        return digest(self.device.program)
+
+    def op_log(self) -> pl.DataFrame:
+        """The op log, built when asked for; its columns are described in `kernbench.oplog.log`.
+
+        Errors: InputError in mode analytic.
+        """
+        from kernbench.oplog.log import build_log
+
+        if self.binding is not None:
+            raise InputError("analytic mode has no events, so it keeps no op log; use mode hybrid")
+        session = self.device.session
+        return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+
+    def explain(self) -> Explanation:
+        """Why the run took as long as it did: critical path, utilisation, queueing, roofline.
+
+        Errors: InputError in mode analytic.
+        """
+        from kernbench.runs.explanation import explain_run
+
+        if self.binding is not None:
+            raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
+        return explain_run(self.device.session, self.launches)
+
+    def records(self) -> list[OpRecord]:
+        """The op log as typed records of seven fields, in its order. Errors: InputError in mode analytic."""
+        from kernbench.oplog.record import read_records
+
+        return read_records(self.op_log())
+
+    def snapshots(self, row: int) -> list[np.ndarray]:
+        """The operands of a row of the op log as they were when it took them, in the order of its `inputs`.
+
+        They are computed when asked for. Errors: InputError for a row without operands, or in mode analytic.
+        """
+        from kernbench.runs.operand_snapshots import find_snapshots
+
+        if self.binding is not None:
+            raise InputError("analytic mode computes no numbers; use mode hybrid")
+        return find_snapshots(self.device, row)
+
+    def read_memory(self, address: int, nbytes: int) -> np.ndarray:
+        """uint8[nbytes] that a memory of the machine holds at a physical address after the run; zeros where nobody wrote.
+
+        It may be a view of the simulator's own store: copy what must not change. Errors: InputError for a range that lies
+        not in one memory, or in mode analytic.
+        """
+        if self.binding is not None:
+            raise InputError("analytic mode computes no numbers; use mode hybrid")
+        return self.device.memory.read(address, nbytes)
+
+    def write(self, out: str | Path, explanation: Explanation | None = None) -> dict[str, str]:
+        """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
+
+        With what `explain` answered also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
+        Errors: RunError if the disk refuses; InputError in mode analytic.
+        """
+        from kernbench.runs.files import write_files
+
+        return write_files(self, Path(out), explanation)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: everything but the op log."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("device", "launches")}
+        return values | {
+            "parameters": dict(self.parameters),
+            "overrides": {path: str(value) for path, value in self.overrides.items()},
+            "mismatches": list(self.mismatches),
+            "collectives": [dict(one) for one in self.collectives],
+        }

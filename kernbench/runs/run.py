@@ -1,0 +1,142 @@
+"""Running a bench on a machine: the one way in, for the command line, sweeps, tests and users."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.engine.session import MODES as EVENT_MODES
+from kernbench.errors import InputError, KernBenchError, RunError, suggest
+from kernbench.host.device.device import Device
+from kernbench.host.torch.context import RuntimeContext
+from kernbench.machine import load_machine
+from kernbench.replay.compare import find_mismatch
+from kernbench.runs import measure
+from kernbench.runs.bench import Bench, find_bench, typed_parameters
+from kernbench.runs.bounds import RecordedDevice, find_bounds
+from kernbench.runs.collective_metrics import list_collectives
+from kernbench.runs.result import RunResult
+from kernbench.source import line_of
+
+if TYPE_CHECKING:
+    from kernbench.host.device.device import Progress
+    from kernbench.machine.machine import Machine
+
+ANALYTIC = "analytic"
+MODES = (*EVENT_MODES, ANALYTIC)
+
+
+def run_bench(
+    bench: str | int | Path | Callable[..., object],
+    topology: str | Path = "sip_2x4x4",
+    *,
+    mode: str = "hybrid",
+    parameters: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    verify: bool = False,
+    live: bool = False,
+    device: str = "all",
+    on_progress: Progress | None = None,
+) -> RunResult:
+    """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
+
+    `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
+    computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
+    as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
+    "analytic", which runs nothing and gives bounds. `on_progress` is told of long runs, as by `Session.run`.
+
+    Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
+    they make `verified` False.
+    """
+    started = perf_counter()
+    if mode not in MODES:
+        raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
+    if verify and mode == ANALYTIC:
+        raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
+    found = find_bench(bench)
+    given = typed_parameters(found, parameters or {})
+    machine = load_machine(topology, found.shape(given, overrides or {}))
+    kind = RecordedDevice if mode == ANALYTIC else Device
+    driven = kind(machine, mode, live or found.live)
+    driven.on_progress = on_progress
+    torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
+    _call(found, torch, given)
+    driven.run()
+    mismatches = _verify(found, torch) if verify else ()
+    return RunResult(
+        bench=found.name,
+        topology=machine.name,
+        mode=mode,
+        parameters=given,
+        overrides=dict(overrides or {}),
+        wall_s=perf_counter() - started,
+        verified=not mismatches if verify else None,
+        mismatches=mismatches,
+        device=driven,
+        launches=tuple(torch.launches),
+        unmapped_lookups=driven.unmapped_lookups,
+        **_list_figures(driven, torch, mode),
+    )
+
+
+def choose_sips(machine: Machine, device: str) -> range:
+    """The SIPs that a run may use: "all" of them, or "sip:N". Errors: InputError."""
+    count = machine.places.sip_count
+    if not count:
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r} and has no PEs to launch kernels on; "
+            "give a topology of family 'sip'"
+        )
+    if device == "all":
+        return range(count)
+    name, _, number = device.partition(":")
+    if name != "sip" or not number.isdecimal() or int(number) >= count:
+        known = ", ".join(["all", *(f"sip:{i}" for i in range(count))])
+        raise InputError(f"machine {machine.name} has no device {device!r}; known: {known}")
+    return range(int(number), int(number) + 1)
+
+
+def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object]) -> None:
+    try:
+        found.run(torch, **parameters)
+    except KernBenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _raised(f"bench {found.name!r}", error, found) from error
+    if not torch.submitted:
+        raise RunError(
+            f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
+        )
+
+
+def _list_figures(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
+    """What a run has measured, or bounded, by the names of `RunResult`."""
+    if mode == ANALYTIC:
+        collectives = list_collectives(torch.collectives)
+        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_figures()}
+    session = driven.session
+    collectives = list_collectives(torch.collectives, session.op_issue_fs, session.op_end_fs)
+    return {"collectives": tuple(collectives), **measure.list_figures(session, torch.launches)}
+
+
+def _raised(what: str, error: BaseException, found: Bench) -> RunError:
+    return RunError(f"{what} raised {type(error).__name__}: {error}, at {line_of(error, found.file)}")
+
+
+def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
+    if not torch.expectations:
+        raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
+    mismatches = []
+    for expectation in torch.expectations:
+        tensor, reference = expectation.tensor, expectation.reference
+        try:
+            expected = np.asarray(reference() if callable(reference) else reference)
+        except (Exception, SystemExit) as error:
+            raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
+        for name, got in torch.list_contents(expectation):
+            mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))
+    return tuple(mismatch for mismatch in mismatches if mismatch is not None)

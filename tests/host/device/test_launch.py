@@ -1,0 +1,177 @@
+"""Launches: the barrier, the order of a stream, SIPs side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernbench.errors import InputError, KernelError
+from kernbench.host.device.launch import Launch
+from kernbench.host.torch.context import RuntimeContext
+from kernbench.runs import measure
+from kernbench.tl.registry import get_kernel
+from tests.host.conftest import Make
+
+NS = 1_000_000
+
+
+def times(torch: RuntimeContext, launch: Launch) -> tuple[int, int]:
+    session = torch.driven.session
+    return launch.left_fs(session.op_issue_fs), launch.back_fs(session.op_end_fs)
+
+
+def busy(tl) -> None:
+    tl.cycles(10 * (1 + tl.program_id(0)) + 100 * tl.program_id(1))
+
+
+def test_all_pes_start_at_the_arrival_of_the_last(make: Make) -> None:
+    torch = make()
+    torch.launch("busy", busy)
+    torch.synchronize()
+    session, launch = torch.driven.session, torch.launches[0]
+    rows = [(thread.find_row(row - 1), thread.find_row(row)) for thread, row in launch.started]
+    arrived, opened = ([int(session.op_end_fs[row]) for row in column] for column in zip(*rows, strict=True))
+    assert len(set(arrived)) > 1
+    assert set(opened) == {max(arrived)}
+
+
+def test_a_launch_is_fanned_out_on_the_way_and_gathered_on_the_way_back(make: Make) -> None:
+    """One message from the host, one to each cube, one to each PE; back it is one from each, after those below it."""
+    torch = make()
+    torch.launch("busy", busy)
+    torch.synchronize()
+    program, machine, session = torch.driven.program, torch.driven.machine, torch.driven.session
+    ends: dict[str, list[int]] = {}
+    for row in np.flatnonzero((program.op[:, 0] == 2) & (program.op_tag == program.tag("launch"))):
+        name = machine.node_name[machine.edge_dst[machine.routing.edges(int(program.op[row, 1]))[-1]]]
+        ends.setdefault(name, []).append(int(session.op_end_fs[row]))
+    assert {name: len(found) for name, found in ends.items()} == {
+        "sip0.io0.io_cpu": 1 + 2,
+        **{f"sip0.cube{cube}.m_cpu": 1 + 2 for cube in (0, 1)},
+        **{f"sip0.cube{cube}.pe{pe}.pe_cpu": 1 for cube in (0, 1) for pe in (0, 1)},
+        "sip0.io0.pcie_ep": 1,
+    }
+    io_cpu = sorted(ends["sip0.io0.io_cpu"])
+    for cube in (0, 1):
+        m_cpu = sorted(ends[f"sip0.cube{cube}.m_cpu"])
+        pes = [ends[f"sip0.cube{cube}.pe{pe}.pe_cpu"][0] for pe in (0, 1)]
+        assert io_cpu[0] < m_cpu[0] < min(pes) < max(pes) < m_cpu[1] <= m_cpu[2] < io_cpu[2]
+    assert io_cpu[2] < ends["sip0.io0.pcie_ep"][0]
+
+
+def test_pe_exec_counts_from_the_barrier_to_the_last_pe(make: Make) -> None:
+    torch = make()
+    torch.launch("busy", busy)
+    torch.synchronize()
+    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 120 * NS
+
+
+def test_launches_of_one_sip_follow_each_other(make: Make) -> None:
+    torch = make()
+    torch.launch("one", busy)
+    torch.launch("two", busy)
+    torch.synchronize()
+    (left, back), (left_too, back_too) = (times(torch, launch) for launch in torch.launches)
+    assert left_too == back
+    assert back_too - left_too == back - left
+    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 240 * NS
+    assert measure.latency_fs(torch.driven.session, torch.launches) == back_too - left
+
+
+def test_launches_of_two_sips_run_side_by_side(make: Make) -> None:
+    torch = make(sips__count=2)
+    for sip in range(torch.device_count):
+        with torch.device(sip):
+            torch.launch("busy", busy)
+    torch.synchronize()
+    first, second = (times(torch, launch) for launch in torch.launches)
+    assert first == second
+    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 120 * NS
+
+
+def test_what_is_launched_after_a_wait_begins_then(make: Make) -> None:
+    torch = make()
+    torch.launch("one", busy)
+    torch.synchronize()
+    now = torch.driven.session.now_fs
+    torch.launch("two", busy)
+    torch.synchronize()
+    assert times(torch, torch.launches[1])[0] == now
+
+
+def test_a_launch_reaches_the_pes_that_hold_its_tensors(make: Make) -> None:
+    seen = []
+
+    def look(ptr, tl) -> None:
+        seen.append((ptr, tl.program_id(1), tl.program_id(0), tl.num_programs(1), tl.num_programs(0)))
+
+    torch = make()
+    a = torch.zeros(4, dp=torch.DPPolicy(num_pes=1))
+    torch.launch("look", look, a)
+    assert seen == [(a.data_ptr(), 0, 0, 2, 1), (a.data_ptr(), 1, 0, 2, 1)]
+
+
+def test_tensors_held_by_different_pes(make: Make) -> None:
+    torch = make()
+    a, b = torch.zeros(4, dp=torch.DPPolicy(num_pes=1), name="a"), torch.zeros(4, name="b")
+    with pytest.raises(InputError) as error:
+        torch.launch("k", busy, a, b)
+    assert str(error.value) == (
+        "launch of 'k' got tensors held by different PEs: 'a' by 2 cubes x 1 PEs, 'b' by 2 cubes x 2 PEs; "
+        "give them one num_cubes and num_pes"
+    )
+
+
+def test_a_launch_takes_the_name_of_its_kernel_however_often(make: Make) -> None:
+    """Each launch runs the function it was given, and the name is that of the latest."""
+    ran = []
+
+    def one(tl) -> None:
+        ran.append("one")
+
+    def two(tl) -> None:
+        ran.append("two")
+
+    torch = make()
+    for kernel in (one, two, two):
+        torch.launch("k", kernel)
+        assert get_kernel("k") is kernel
+    assert ran == ["one"] * 4 + ["two"] * 8
+
+
+@pytest.mark.parametrize(("live", "pe"), [(False, "sip0.cube0.pe0"), (True, "sip0.cube1.pe1")])
+def test_a_kernel_that_raises(make: Make, live: bool, pe: str) -> None:
+    """Live, the PE that opens the barrier is the first to go on, and the host is told where it launched."""
+
+    def bad(tl) -> None:
+        raise LookupError("nothing there")
+
+    def launch(torch: RuntimeContext) -> None:
+        torch.launch("bad", bad)
+        torch.synchronize()
+
+    line = bad.__code__.co_firstlineno + 1
+    with pytest.raises(KernelError) as error:
+        launch(make(live))
+    assert str(error.value) == (
+        f"kernel bad on {pe} raised LookupError: nothing there, at tests/host/test_launch.py:{line}"
+        + (f"; launched at tests/host/test_launch.py:{line + 3}" if live else "")
+    )
+
+
+def test_a_live_kernel_sees_what_other_launches_left(make: Make) -> None:
+    got = []
+
+    def write(ptr, tl) -> None:
+        tl.store(ptr, tl.full((4,), 7, "i32"))
+
+    def read(ptr, tl) -> None:
+        got.append(tl.load(ptr, (4,), "i32").data.tolist())
+
+    torch = make(live=True)
+    a = torch.zeros(4, "i32", torch.DPPolicy(num_cubes=1, num_pes=1))
+    torch.launch("write", write, a)
+    torch.launch("read", read, a)
+    torch.synchronize()
+    assert got == [[7, 7, 7, 7]]
+    assert a.numpy().tolist() == [7, 7, 7, 7]

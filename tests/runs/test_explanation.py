@@ -1,0 +1,114 @@
+"""Why a run took as long as it did."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import polars
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.oplog.critical import UNKNOWN
+from kernbench.runs.result import RunResult
+from kernbench.runs.run import run_bench
+
+SMALL = [("vector-add", {"n": 4096}, False), ("gemm-single-pe", {"M": 32, "K": 64}, False),
+         ("matmul-composite", {"M": 64, "K": 128, "N": 64}, False), ("matmul-composite", {"M": 64, "K": 128, "N": 64}, True),
+         ("matmul-composite", {"M": 64, "variant": "load_ref"}, False), ("pe-to-pe", {}, False)]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def gemm() -> RunResult:
+    return run_bench("gemm-single-pe", "tiny", parameters={"M": 32, "K": 64, "N": 32})
+
+
+@pytest.mark.parametrize(("bench", "parameters", "live"), SMALL)
+def test_the_path_is_the_latency_without_gaps(bench: str, parameters: dict[str, object], live: bool) -> None:
+    result = run_bench(bench, "tiny", parameters=parameters, live=live)
+    found = result.explain()
+    assert found.path_ns == pytest.approx(result.latency_ns, abs=1e-9)
+    assert all(before.end_fs == after.start_fs for before, after in pairwise(found.path))
+    assert sum(found.spent_ns.values()) == pytest.approx(found.path_ns)
+    assert UNKNOWN not in found.spent_ns
+
+
+def test_what_a_gemm_was_spent_on(gemm: RunResult) -> None:
+    found = gemm.explain()
+    spent = found.spent_ns
+    assert spent["gemm"] == 16.384
+    assert list(spent.values()) == sorted(spent.values(), reverse=True)
+    assert {"io_cpu", "m_cpu", "pe_cpu", "scheduler", "hbm_ctrl channels", "noc links", "tcm_read"} <= set(spent)
+    table = found.path_table()
+    assert table.columns == ["start_ns", "end_ns", "part", "op_name", "kind", "spent_ns"]
+    assert table.filter(polars.col("kind") == "gemm")["part"].to_list() == ["sip0.cube0.pe0.pe_gemm"]
+
+
+def test_the_busiest_class_is_the_bottleneck(gemm: RunResult) -> None:
+    found = gemm.explain()
+    first = found.usage[0]
+    assert (first.kind, first.busiest, first.most) == (
+        gemm.bottleneck,
+        gemm.bottleneck_part,
+        gemm.bottleneck_utilisation,
+    )
+    assert all(before.most >= after.most for before, after in pairwise(found.usage))
+    gemms = next(one for one in found.usage if one.kind == "gemm")
+    assert (gemms.parts, gemms.used, gemms.mean) == (4, 1, gemms.most / 4)
+    table = found.utilisation_table()
+    assert table.columns == ["part", "kind", "busy_ns", "utilisation"]
+    assert table.filter(polars.col("kind") == "gemm")["busy_ns"].to_list() == [16.384, 0, 0, 0]
+
+
+def test_the_roofline(gemm: RunResult) -> None:
+    found = gemm.explain().roofline
+    assert found is not None
+    moved = 2 * (32 * 64 + 64 * 32 + 32 * 32)
+    assert (found.pes, found.bound) == (1, "memory")
+    assert (found.compute_ns, found.memory_ns) == (16.384, moved / 256)
+    assert found.kernel_ns == gemm.pe_exec_ns
+    assert found.share == found.memory_ns / found.kernel_ns
+    assert found.intensity == 2 * 32 * 64 * 32 / moved
+    assert found.achieved_tflops == pytest.approx(gemm.achieved_tflops)
+    assert found.achieved_gbs == pytest.approx(gemm.achieved_gbs)
+    assert found.attainable_gbs == pytest.approx(256)
+    assert found.attainable_tflops == pytest.approx(found.achieved_tflops / found.share)
+
+
+def test_compute_binds_where_memory_is_fast() -> None:
+    result = run_bench("gemm-single-pe", "tiny", overrides={"hbm.channel_gbs": 512})
+    found = result.explain().roofline
+    assert found is not None
+    assert found.bound == "compute"
+    assert found.attainable_tflops == pytest.approx(8)
+
+
+def test_a_faster_bottleneck_shortens_its_part_of_the_path(gemm: RunResult) -> None:
+    faster = run_bench(
+        "gemm-single-pe", "tiny", parameters={"M": 32, "K": 64, "N": 32}, overrides={"pe_gemm.tflops_f16": 16}
+    )
+    assert faster.explain().spent_ns["gemm"] == 8.192
+    assert gemm.latency_ns - faster.latency_ns == pytest.approx(8.192)
+
+
+def test_plain_values(gemm: RunResult) -> None:
+    plain = gemm.explain().to_dict()
+    assert list(plain) == ["makespan_ns", "critical_path_ns", "critical_path", "window_ns", "utilisation", "queueing",
+                           "roofline"]  # fmt: skip
+    assert (plain["makespan_ns"], plain["window_ns"]) == (gemm.makespan_ns, gemm.pe_exec_ns)
+    assert list(plain["queueing"][0]) == [
+        "name",
+        "count",
+        "queued_ns",
+        "contention_ns",
+        "served_ns",
+        "longest_queue_ns",
+    ]
+    assert not any(isinstance(value, np.generic) for row in plain["utilisation"] for value in row.values())
+
+
+def test_bounds_have_no_events() -> None:
+    result = run_bench("vector-add", "tiny", parameters={"n": 256}, mode="analytic")
+    with pytest.raises(InputError) as caught:
+        result.explain()
+    assert str(caught.value) == "analytic mode has no events to explain; use mode hybrid, or see what binds"

@@ -1,0 +1,65 @@
+"""The files of a run: complete or absent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernbench.errors import RunError
+from kernbench.runs.files import write_files
+
+
+class Log:
+    """An op log that can be written, or fails half-way."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.fails = fails
+
+    def write_parquet(self, path: Path) -> None:
+        path.write_bytes(b"half")
+        if self.fails:
+            raise OSError(28, "No space left on device")
+
+
+class Result:
+    """What `write_files` needs of a RunResult."""
+
+    def __init__(self, latency_ns: float = 1.5, *, fails: bool = False) -> None:
+        self.latency_ns = latency_ns
+        self.fails = fails
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"latency_ns": self.latency_ns}
+
+    def op_log(self) -> Any:
+        return Log(self.fails)
+
+
+def test_both_files_appear_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "run"
+    files = write_files(Result(), out)  # type: ignore[arg-type]
+    assert sorted(path.name for path in out.iterdir()) == ["oplog.parquet", "result.json"]
+    assert files == {"oplog": str(out / "oplog.parquet"), "result": str(out / "result.json")}
+    assert json.loads((out / "result.json").read_text()) == {"latency_ns": 1.5, "files": files}
+    assert [path.name for path in out.parent.iterdir()] == ["run"]
+
+
+def test_a_later_run_replaces_the_files_and_leaves_others(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    for latency in (1, 2):
+        write_files(Result(latency), tmp_path)  # type: ignore[arg-type]
+    assert json.loads((tmp_path / "result.json").read_text())["latency_ns"] == 2
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(RunError) as caught:
+        write_files(Result(fails=True), out)  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        f"the run is done but {out} cannot be written: No space left on device; nothing was kept"
+    )
+    assert list(tmp_path.iterdir()) == []
