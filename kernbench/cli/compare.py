@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
     from rich.table import Table
 
-    from kernbench.sweep.comparison import Comparison
+    from kernbench.sweep.results.comparison import Comparison
 
 MOST_SHOWN = 20
 
@@ -43,7 +43,7 @@ def command(
     Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there. Points that one side
     bounded and the other simulated are left out; where that leaves none, the exit code is 1 with any threshold.
     """
-    from kernbench.sweep.comparison import compare
+    from kernbench.sweep.results.comparison import compare
 
     limits = dict(map(_read_threshold, thresholds))
     found = compare(a, b, [*columns, *limits])
@@ -122,7 +122,7 @@ def _settings(found: Comparison) -> Iterable[str]:
 
 
 def _sentence(found: Comparison, column: str) -> str:
-    from kernbench.sweep.comparison import CHANGE
+    from kernbench.sweep.results.comparison import CHANGE
 
     changes = found.pairs[column + CHANGE].drop_nulls()
     moved = changes.filter(changes != 0)
@@ -136,7 +136,7 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
     from rich.table import Table
 
     from kernbench.report.table import figure
-    from kernbench.sweep.comparison import CHANGE
+    from kernbench.sweep.results.comparison import CHANGE
 
     title = f"{many(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)

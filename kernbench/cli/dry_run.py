@@ -20,7 +20,7 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     """Print what a sweep would do; nothing of what is tried for it is kept."""
     from kernbench.sweep.auto import plan_events
     from kernbench.sweep.estimate import count_programs, estimate
-    from kernbench.sweep.work import AUTO
+    from kernbench.sweep.execution.worker import AUTO
 
     guess = estimate(plan, workers)
     most = estimate(plan_events(plan), workers) if plan.grid.mode == AUTO else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import polars
 
-    from kernbench.sweep.grid import Objective
+    from kernbench.sweep.grid.grid import Objective
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
     from kernbench.sweep.row import Row
@@ -219,7 +219,7 @@ def _summary(
     best: list[dict[str, Any]],
 ) -> dict[str, Any]:
     from kernbench.report.sensitivity import find_sensitivities
-    from kernbench.sweep.front import pareto_front
+    from kernbench.sweep.results.pareto import pareto_front
 
     plan = result.plan
     return {

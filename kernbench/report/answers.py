@@ -17,12 +17,12 @@ from kernbench.report.pareto import plot_pareto
 from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.swept import find_cost, find_swept, same_work
-from kernbench.sweep.asked import LATENCY, objectives_of
-from kernbench.sweep.front import answerable, pareto_front
-from kernbench.sweep.grid import Grid, Objective
+from kernbench.sweep.execution.worker import AUTO
+from kernbench.sweep.grid.grid import Grid, Objective
+from kernbench.sweep.results.derived_columns import LATENCY, objectives_of
+from kernbench.sweep.results.pareto import answerable, pareto_front
+from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import STAMP
-from kernbench.sweep.store import write_whole
-from kernbench.sweep.work import AUTO
 
 if TYPE_CHECKING:
     import polars

@@ -13,8 +13,8 @@ import numpy as np
 from kernbench.report import style
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.swept import Swept, short_name
-from kernbench.sweep.front import answerable
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
+from kernbench.sweep.results.pareto import answerable
 
 if TYPE_CHECKING:
     import polars

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, title_of
 from kernbench.report.table import count_bounded, figure, many, rank_points, sensitivity_cells, shown_columns
-from kernbench.sweep.front import answerable, pareto_front, with_figure
-from kernbench.sweep.grid import Grid, Objective
+from kernbench.sweep.grid.grid import Grid, Objective
+from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
+from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import FEASIBLE, OK, VERSUS
-from kernbench.sweep.store import write_whole
 
 if TYPE_CHECKING:
     import polars

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from kernbench.report.markdown import SENSITIVITY_HEADS, summarise
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.table import many, rank_points, sensitivity_cells, shown_columns
-from kernbench.sweep.front import pareto_front
-from kernbench.sweep.grid import Grid, Objective
+from kernbench.sweep.grid.grid import Grid, Objective
+from kernbench.sweep.results.pareto import pareto_front
+from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import COLUMNS
-from kernbench.sweep.store import write_whole
 
 if TYPE_CHECKING:
     import polars

@@ -10,8 +10,8 @@ import numpy as np
 
 from kernbench.report import style
 from kernbench.report.swept import find_swept, short_name
-from kernbench.sweep.front import answerable, pareto_front
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
+from kernbench.sweep.results.pareto import answerable, pareto_front
 
 if TYPE_CHECKING:
     import polars

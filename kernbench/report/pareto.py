@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kernbench.report import style
 from kernbench.report.swept import Swept, find_swept, title_of
-from kernbench.sweep.front import answerable, pareto_front
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
+from kernbench.sweep.results.pareto import answerable, pareto_front
 
 if TYPE_CHECKING:
     import polars

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.report import style
 from kernbench.report.swept import Swept, find_swept, short_name
-from kernbench.sweep.front import answerable
+from kernbench.sweep.results.pareto import answerable
 
 if TYPE_CHECKING:
     import polars

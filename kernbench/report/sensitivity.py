@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.report.swept import Swept, find_swept
-from kernbench.sweep.front import answerable, with_figure
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
+from kernbench.sweep.results.pareto import answerable, with_figure
 
 if TYPE_CHECKING:
     import polars

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from kernbench.sweep.store import write_whole
+from kernbench.sweep.results.store import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

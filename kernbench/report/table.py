@@ -11,11 +11,11 @@ import numpy as np
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept import find_swept, short_name
-from kernbench.sweep.front import answerable, pareto_front, with_figure
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.execution.worker import ANALYTIC
+from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
+from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.row import COLUMNS, VERSUS
-from kernbench.sweep.work import ANALYTIC
 
 if TYPE_CHECKING:
     import polars

@@ -20,20 +20,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.sweep.asked import objectives_of
-from kernbench.sweep.batch import group_places
-from kernbench.sweep.execute import Crew, OnPoint, execute
-from kernbench.sweep.front import undominated
-from kernbench.sweep.interval import Interval, find_interval, unknown
-from kernbench.sweep.kept import Kept, slices
+from kernbench.sweep.design.parameter_space import late_names
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.execution.batches import group_places
+from kernbench.sweep.execution.executor import Crew, OnPoint, execute
+from kernbench.sweep.execution.worker import AUTO, bound_group, run_point
+from kernbench.sweep.grid.interval import Interval, find_interval, unknown
 from kernbench.sweep.plan import Plan, find_missing
 from kernbench.sweep.point import Point
-from kernbench.sweep.points import Points
+from kernbench.sweep.results.derived_columns import objectives_of
+from kernbench.sweep.results.pareto import undominated
+from kernbench.sweep.results.store import RANK, Store
+from kernbench.sweep.results.stored_rows import Kept, slices
+from kernbench.sweep.results.table import parameter_names
 from kernbench.sweep.row import COLUMNS, OK, Row
-from kernbench.sweep.space import late_names
-from kernbench.sweep.store import RANK, Store
-from kernbench.sweep.table import parameter_names
-from kernbench.sweep.work import AUTO, bound_group, run_point
 
 if TYPE_CHECKING:
     import polars
@@ -119,7 +119,7 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[F
 
     Errors: as `execute`.
     """
-    from kernbench.sweep.shared import keep_structures
+    from kernbench.sweep.execution.shared_structure import keep_structures
 
     with keep_structures(MOST_KEPT):
         return _run_auto(plan, store, crew, on_point)

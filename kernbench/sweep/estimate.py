@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from kernbench.engine.warmth import must_compile
-from kernbench.sweep.batch import group_points
-from kernbench.sweep.execute import Crew, execute
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.execution.batches import group_points
+from kernbench.sweep.execution.executor import Crew, execute
+from kernbench.sweep.execution.worker import ANALYTIC
 from kernbench.sweep.plan import Plan
-from kernbench.sweep.points import Points
-from kernbench.sweep.store import Store
-from kernbench.sweep.work import ANALYTIC
+from kernbench.sweep.results.store import Store
 
 TRIED = 3  # structures
 MANY = 128  # points of each that are bounded together

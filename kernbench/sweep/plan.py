@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError
-from kernbench.sweep.design import Design
-from kernbench.sweep.expand import expand
-from kernbench.sweep.grid import Grid, load_grid
-from kernbench.sweep.inputs import Inputs, check_fields, read_inputs, read_units
-from kernbench.sweep.kept import Kept
-from kernbench.sweep.points import Points
+from kernbench.sweep.design.design import Design
+from kernbench.sweep.design.full_factorial import expand
+from kernbench.sweep.design.optimiser import first_batch
+from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.design.sampling import sample
+from kernbench.sweep.execution.worker import ANALYTIC, AUTO
+from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
+from kernbench.sweep.grid.grid import Grid, load_grid
+from kernbench.sweep.results.store import RANK, Store, write_whole
+from kernbench.sweep.results.stored_rows import Kept
 from kernbench.sweep.row import ERROR, OK
-from kernbench.sweep.sample import sample
-from kernbench.sweep.search import first_batch
-from kernbench.sweep.space import Space
-from kernbench.sweep.store import RANK, Store, write_whole
-from kernbench.sweep.work import ANALYTIC, AUTO
 
 MANIFEST = "sweep.json"
 METHODS: dict[str, Callable[[Space], Design]] = {"grid": expand, "random": sample, "sobol": sample, "latin": sample}

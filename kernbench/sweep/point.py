@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kernbench.sweep.axis import Value
+from kernbench.sweep.grid.axis import Value
 
 TOPOLOGY = "topology."  # what a parameter's name begins with when it is a field of the topology file
 

@@ -19,7 +19,7 @@ class SweepResult:
     """A finished sweep. `plan.missing` are the points that ran."""
 
     plan: Plan
-    table_path: Path  # sweep/table.py
+    table_path: Path  # sweep/results/table.py
     count: int  # rows of the table
     failed: int  # of them without a result
     wall_s: float

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kernbench.errors import RunError
 from kernbench.sweep.auto import Decision, run_auto
-from kernbench.sweep.execute import LOCAL, Crew, OnPoint, execute
-from kernbench.sweep.grid import Grid
-from kernbench.sweep.kept import Kept
+from kernbench.sweep.execution.executor import LOCAL, Crew, OnPoint, execute
+from kernbench.sweep.execution.worker import AUTO, RunPoint, run_point
+from kernbench.sweep.grid.grid import Grid
+from kernbench.sweep.optimise_loop import run_search
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
 from kernbench.sweep.result import SweepResult
+from kernbench.sweep.results.store import Store
+from kernbench.sweep.results.stored_rows import Kept
+from kernbench.sweep.results.table import write_table
 from kernbench.sweep.row import OK, Row
-from kernbench.sweep.searching import run_search
-from kernbench.sweep.store import Store
-from kernbench.sweep.table import write_table
-from kernbench.sweep.work import AUTO, RunPoint, run_point
 
 if TYPE_CHECKING:
     import polars

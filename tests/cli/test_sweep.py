@@ -10,8 +10,8 @@ import yaml
 
 from kernbench.cli.main import main
 from kernbench.errors import RunError
+from kernbench.sweep.design.points import Points
 from kernbench.sweep.estimate import Trial
-from kernbench.sweep.points import Points
 from tests.sweep import fakes
 
 

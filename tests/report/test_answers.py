@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from kernbench.report.answers import choose_objectives, find_rows, read_answered, write_answers
-from kernbench.sweep.grid import Objective, load_grid
+from kernbench.sweep.grid.grid import Objective, load_grid
 from tests.report.tables import table
 
 GRID = {"bench": "toy", "name": "mine", "description": "A <question> & more"}

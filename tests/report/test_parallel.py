@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.report.parallel import plot_parallel
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
 from tests.report.tables import table
 
 LATENCY = Objective("latency_ns")

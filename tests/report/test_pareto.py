@@ -6,7 +6,7 @@ import pytest
 
 from kernbench.report.pareto import plot_pareto
 from kernbench.report.swept import find_cost
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
 from tests.report.tables import table
 
 BANDWIDTH = "topology__hbm__channel_gbs"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kernbench.report.sensitivity import find_sensitivities
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
 from tests.report.tables import table
 
 LATENCY = Objective("latency_ns")

@@ -4,7 +4,7 @@ import pytest
 
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table
-from kernbench.sweep.grid import Objective
+from kernbench.sweep.grid.grid import Objective
 from tests.report.tables import table
 
 LATENCY, TFLOPS = Objective("latency_ns"), Objective("achieved_tflops", least=False)

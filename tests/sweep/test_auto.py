@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kernbench.errors import InputError
 from kernbench.sweep import auto as auto_module
-from kernbench.sweep.asked import objectives_of
-from kernbench.sweep.front import pareto_front
 from kernbench.sweep.plan import plan_sweep
+from kernbench.sweep.results.derived_columns import objectives_of
+from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.run import run_sweep
 
 GEMM = {"M": 64, "N": 64, "K": [64, 128]}

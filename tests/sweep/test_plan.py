@@ -8,8 +8,8 @@ import pytest
 from kernbench import library
 from kernbench.errors import InputError
 from kernbench.sweep.plan import MANIFEST, plan_sweep, write_manifest
+from kernbench.sweep.results.store import Store
 from kernbench.sweep.row import ERROR, LOST, failed_row, ok_row
-from kernbench.sweep.store import Store
 from tests.sweep import fakes
 
 

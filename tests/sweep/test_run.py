@@ -16,8 +16,8 @@ import kernbench
 from kernbench.errors import InputError
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.point import Point
+from kernbench.sweep.results.store import Store
 from kernbench.sweep.run import run_plan, run_sweep
-from kernbench.sweep.store import Store
 from tests.sweep import fakes
 
 ROOT = Path(__file__).parents[2]

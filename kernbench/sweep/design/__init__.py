@@ -1,0 +1,1 @@
+"""Points of a grid: full factorial, sampled, or chosen by an optimiser."""

@@ -1,0 +1,73 @@
+"""From a grid to all its points, in an order that never changes.
+
+The axes are nested as they stand in the file: the first varies slowest, the last fastest, and those that are zipped
+together count as one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.sweep.design.design import Design, Palette, build_whole, collect, find_first
+from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.grid.axis import Value
+from kernbench.sweep.grid.grid import Axis
+
+BLOCK = 1 << 16  # points that are looked at together
+MOST_CHOICES = 10_000_000  # of a whole grid, before conditions
+
+
+def expand(space: Space) -> Design:
+    """All points of a grid that its conditions leave.
+
+    Errors: InputError for a grid that is too large, and for a condition that cannot be evaluated.
+    """
+    groups = space.grid.groups
+    count = math.prod(len(group[0].values) for group in groups)
+    if count > MOST_CHOICES:
+        raise InputError(
+            f"{space.grid.marks['method']}: the axes have {count:,} points, more than {MOST_CHOICES:,}; "
+            "draw some with method: sobol and samples"
+        )
+    return collect(space, _points(space)) if space.is_conditional else _expand_whole(space, count)
+
+
+def _expand_whole(space: Space, count: int) -> Design:
+    """All points, as choices from the first."""
+    palette, groups = Palette(space), space.grid.groups
+    places = {axis.name: palette.places(i, axis.values) for i, axis in enumerate(space.grid.axes)}
+    blocks = [np.empty((0, len(places)), np.int32)]
+    for first in range(0, count, BLOCK):
+        which = np.arange(first, min(first + BLOCK, count))
+        steps = np.unravel_index(which, [len(group[0].values) for group in groups]) if groups else ()
+        at = {axis.name: step for group, step in zip(groups, steps, strict=True) for axis in group}
+        columns = {axis.name: [axis.values[i] for i in at[axis.name].tolist()] for axis in space.read_axes}
+        stays = space.find_staying(columns, len(which))
+        block = [places[name][step[stays]] for name, step in at.items()]
+        blocks.append(np.array(block, np.int32).reshape(len(at), int(stays.sum())).T)
+    choices = np.concatenate(blocks)
+    if any(_has_doubles(group, places) for group in groups):
+        choices = choices[find_first(choices)[0]]
+    return build_whole(space, palette, choices)
+
+
+def _has_doubles(group: tuple[Axis, ...], places: dict[str, np.ndarray]) -> bool:
+    steps = list(zip(*(places[axis.name].tolist() for axis in group), strict=True))
+    return len(set(steps)) < len(steps)
+
+
+def _points(space: Space) -> Iterator[dict[str, Value]]:
+    for choice in product(*map(_steps, space.grid.groups)):
+        settled = space.settle({name: value for step in choice for name, value in step})
+        if space.stays(settled):
+            yield settled
+
+
+def _steps(group: tuple[Axis, ...]) -> list[tuple[tuple[str, Value], ...]]:
+    names = [axis.name for axis in group]
+    return [tuple(zip(names, values, strict=True)) for values in zip(*(axis.values for axis in group), strict=True)]

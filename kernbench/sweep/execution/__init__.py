@@ -1,0 +1,1 @@
+"""Running points: on threads, in processes or on a Dask cluster."""

@@ -1,0 +1,53 @@
+"""The points of a sweep in batches of one structure: what a worker is given at a time.
+
+All axes but figures of the topology make a structure. Batches follow each other structure by structure, so that whoever works
+on them keeps one at a time; those of one structure are small enough that all workers get some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernbench.machine.origins import may_vary
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.point import TOPOLOGY, Point
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Points of one structure. `alike`: they share it with each other, or with points of other batches."""
+
+    points: tuple[Point, ...]
+    alike: bool
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def group_points(points: Points) -> list[Points]:
+    """The points of each structure, in the order of their first points."""
+    return [points.take(places) for places in group_places(points)]
+
+
+def group_places(points: Points) -> list[np.ndarray]:
+    """int64[] which points are of each structure, in the order of their first points."""
+    design = points.design
+    fixed = [i for i, name in enumerate(design.names) if not may_vary(name.removeprefix(TOPOLOGY))]
+    if not fixed or not len(points):
+        return [np.arange(len(points))] if len(points) else []
+    choices = np.ascontiguousarray(points.choices[:, fixed])
+    _, first, which = np.unique(choices, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(which.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(which.reshape(-1)))
+    groups = np.split(order, ends[:-1])
+    return [groups[group] for group in np.argsort(first).tolist()]
+
+
+def make_batches(groups: list[Points], most: int) -> Iterator[Batch]:
+    """Batches of at most so many points."""
+    for group in groups:
+        for first in range(0, len(group), most):
+            yield Batch(tuple(group[first : first + most]), len(group) > 1)

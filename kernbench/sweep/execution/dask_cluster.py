@@ -1,0 +1,135 @@
+"""Points on a Dask cluster: one that stands, or one of processes on this computer.
+
+A task is a batch of points. Dask gives the tasks of a worker that died to others; one that kills worker after worker comes
+back, is cut into its points, and a point that still does so is given up. Only so many tasks are out that no worker idles, so
+that neither this process nor the scheduler holds a sweep of a hundred thousand points at once. A row is taken from each
+task once, and rows are kept here: workers write nothing.
+
+Workers need KernBench, and the bench and topology files under the paths that they have here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import InputError, RunError
+from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.process_pool import Outcomes, lost_row, script_hidden
+from kernbench.sweep.execution.worker import RunPoint, attempt_all
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+PROCESSES = "processes"
+AHEAD = 3  # tasks out for each thread of a worker
+CONNECT_S = 10
+NEEDED = "a Dask scheduler needs the package distributed; install kernbench[cluster]"
+
+
+def run_on_cluster(batches: Iterable[Batch], run: RunPoint, scheduler: str, workers: int) -> Outcomes:
+    """Run points on the cluster at an address, or on `workers` processes; yields each as it finishes, in no fixed order.
+
+    `run` must be importable by its name. Errors: InputError where there is no such cluster or no package for it; RunError if
+    the scheduler goes away.
+    """
+    waiting = iter(batches)
+    with _open_client(scheduler, workers, run) as client:
+        from distributed import as_completed
+
+        out: dict[Any, Batch] = {}
+        done = as_completed(loop=client.loop)
+        again: list[Batch] = []
+        try:
+            while True:
+                with _told_apart(scheduler):
+                    if not _fill(client, out, done, again, waiting, run):
+                        return
+                    future = next(done)
+                    batch = out.pop(future)
+                    try:
+                        rows, cause = _take(future)
+                    except OSError:
+                        client.nthreads()  # fails if the scheduler is gone; else it was a worker, with rows it had made
+                        again.append(batch)
+                        continue
+                if rows is not None:
+                    yield from zip(batch.points, rows, strict=True)
+                elif len(batch) > 1:
+                    again += [Batch((point,), batch.alike) for point in batch.points]
+                else:
+                    yield batch.points[0], lost_row(batch.points[0], cause)
+        finally:
+            with suppress(Exception):  # a cluster that is gone has nothing to cancel
+                client.cancel(list(out))
+
+
+@contextmanager
+def _told_apart(scheduler: str) -> Iterator[None]:
+    """Errors: RunError where the scheduler cannot be reached any more."""
+    try:
+        yield
+    except OSError:
+        raise RunError(
+            f"the Dask scheduler {scheduler} went away; finished points are kept: run the same command again"
+        ) from None
+
+
+def _fill(
+    client: Client, out: dict[Any, Batch], done: Any, again: list[Batch], waiting: Iterator[Batch], run: RunPoint
+) -> bool:
+    """Hand out tasks as far as workers have use for them; returns whether any is out."""
+    threads: Any = client.nthreads()  # by worker
+    most = AHEAD * max(1, sum(threads.values()))
+    while len(out) < most:
+        batch = again.pop() if again else next(waiting, None)
+        if batch is None:
+            break
+        future = client.submit(run_batch, run, batch, os.getcwd(), pure=False)
+        out[future] = batch
+        done.add(future)
+    return bool(out)
+
+
+def _take(future: Any) -> tuple[list[dict[str, Any]] | None, str]:
+    """The rows of a task, or why there are none. Errors: OSError where it was lost with the scheduler."""
+    if future.status == "finished":
+        return future.result(), ""
+    if future.status in ("cancelled", "lost"):
+        raise ConnectionError(future.status)
+    error = future.exception()
+    return None, f"{type(error).__name__} on the cluster"
+
+
+def run_batch(run: RunPoint, batch: Batch, directory: str) -> list[dict[str, Any]]:
+    """What a worker does: the rows of a batch, from where the sweep was started if that is there too."""
+    with suppress(OSError):
+        os.chdir(directory)
+    return list(attempt_all(run, batch))
+
+
+@contextmanager
+def _open_client(scheduler: str, workers: int, run: RunPoint) -> Iterator[Client]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise InputError(NEEDED) from None
+    with ExitStack() as stack:
+        address: Any = scheduler
+        if scheduler == PROCESSES:
+            stack.enter_context(script_hidden(unless=run.__module__ == "__main__"))  # also where one is started anew
+            # any free port for what it tells over HTTP: another sweep may be running
+            quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+            options: dict[str, Any] = {"scheduler_kwargs": quiet, "silence_logs": logging.CRITICAL}
+            address = stack.enter_context(LocalCluster(n_workers=workers, threads_per_worker=1, **options))
+        try:
+            client = stack.enter_context(Client(address, timeout=CONNECT_S, set_as_default=False))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"there is no Dask scheduler at {scheduler!r} ({type(error).__name__}); give local, processes or an address "
+                "such as tcp://localhost:8786"
+            ) from None
+        yield client

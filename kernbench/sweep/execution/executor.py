@@ -1,0 +1,153 @@
+"""Run points and keep their rows: in this process, in workers of its own, or on a cluster.
+
+Bounds of a structure with many points are worked out here, thousands at a time: sending the points to a worker would take
+longer. Everything else goes out in batches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernbench.engine.warmth import must_compile
+from kernbench.errors import InputError
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.execution.batches import Batch, group_points, make_batches
+from kernbench.sweep.execution.process_pool import Outcome, Outcomes, run_here, run_in_workers
+from kernbench.sweep.execution.thread_pool import run_in_threads
+from kernbench.sweep.execution.worker import (
+    ANALYTIC,
+    RunPoint,
+    bound_group,
+    find_structure,
+    is_kept,
+    is_shared,
+    run_point,
+)
+from kernbench.sweep.point import Point
+from kernbench.sweep.results.store import Store
+from kernbench.sweep.row import Row
+
+LOCAL = "local"
+SCHEDULERS = (LOCAL, "processes")  # that are no addresses
+
+MANY_BOUNDS = 8  # points of a structure from which on they are bounded together, unless there is a worker for each
+MOST_BOUNDS = 1 << 14  # at a time: a part on the disk
+MOST_POINTS = 32  # a batch
+BATCHES_A_WORKER = 8  # so that all come to an end at about the same time
+
+OnPoint = Callable[[Point, Row], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """Who runs points. `scheduler`: LOCAL (this process, or `workers` of its own), "processes" (a Dask cluster of as many
+    here), or the address of a Dask scheduler. `workers` None: one a core, or those that the scheduler has.
+    """
+
+    workers: int | None = None
+    scheduler: str = LOCAL
+    run: RunPoint = run_point
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.workers < 1:
+            raise InputError(f"workers are 1 or more, not {self.workers}")
+        if self.scheduler not in SCHEDULERS and "://" not in self.scheduler:
+            raise InputError(
+                f"scheduler {self.scheduler!r} is none; give local, processes or an address such as tcp://localhost:8786"
+            )
+
+    def count(self, points: int) -> int:
+        """How many workers, for so many points."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(self.workers or cores, points))
+
+
+def execute(points: Points, store: Store, crew: Crew, on_point: OnPoint) -> None:
+    """Run points; every row is on the disk when `on_point` hears of it, and when this ends in whatever way.
+
+    Errors: InputError if the disk or the scheduler cannot be used.
+    """
+    groups = group_points(points)
+    if points.setting.mode == ANALYTIC and crew.run is run_point:
+        groups = _bound(groups, store, on_point, crew.count(len(points)))
+    outcomes = _start(groups, crew)
+    try:
+        _keep(outcomes, store, on_point)
+    finally:
+        outcomes.close()
+
+
+def _bound(groups: list[Points], store: Store, on_point: OnPoint, workers: int) -> list[Points]:
+    """Bound structures of many points; returns the others."""
+    left: list[Points] = []
+    for group in groups:
+        many = len(group) >= max(MANY_BOUNDS, workers + 1)
+        for first in range(0, len(group), MOST_BOUNDS):
+            some = group[first : first + MOST_BOUNDS]
+            rows = bound_group(some) if many else None
+            if rows is None:
+                left.append(some)
+                continue
+            store.append_frame(rows)
+            for point, row in zip(some, rows.iter_rows(named=True), strict=True):
+                on_point(point, {**row, "error": None})
+    return left
+
+
+def _start(groups: list[Points], crew: Crew) -> Outcomes:
+    total = sum(map(len, groups))
+    count = crew.count(total)
+    most = max(1, min(-(-total // (BATCHES_A_WORKER * count)), MOST_POINTS))
+    if crew.scheduler != LOCAL:
+        from kernbench.sweep.execution.dask_cluster import run_on_cluster
+
+        return run_on_cluster(make_batches(groups, most), crew.run, crew.scheduler, count)
+    if count == 1:
+        return run_here(make_batches(groups, most), crew.run)
+    threads = crew.run is run_point and groups[0].setting.mode != ANALYTIC
+    if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
+        return _start_threads(groups, most, count)
+    return _start_workers(list(make_batches(groups, most)), crew.run, count)
+
+
+def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
+    """Structures that are there, or so few that workers would make each of them many times: let threads share them."""
+    left: list[Batch] = []
+    for group in groups:
+        alone = len(group) == 1 and not is_kept(group[0])
+        structure = None if alone else find_structure(group[0])
+        batches = make_batches([group], most)
+        if structure is None or not structure.groups:
+            left += batches
+        else:
+            left += yield from run_in_threads(batches, structure, count)
+    if left:
+        yield from _start_workers(left, run_point, count)
+
+
+def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
+    first = batches[0]
+    group = is_shared(run, first) and first.points[0].mode != ANALYTIC
+    if must_compile(group=group):  # one process compiles the loops for all
+        yield from run_here([Batch(first.points[:1], first.alike)], run)
+        batches[0] = Batch(first.points[1:], first.alike)
+    yield from run_in_workers([batch for batch in batches if len(batch)], run, count)
+
+
+def _keep(outcomes: Outcomes, store: Store, on_point: OnPoint) -> None:
+    unheard: list[Outcome] = []
+    try:
+        for outcome in outcomes:
+            unheard.append(outcome)
+            if store.append(outcome[1]):
+                _tell(unheard, on_point)
+    finally:
+        store.flush()
+        _tell(unheard, on_point)
+
+
+def _tell(unheard: list[Outcome], on_point: OnPoint) -> None:
+    while unheard:
+        on_point(*unheard.pop(0))

@@ -1,0 +1,69 @@
+"""Points of one structure on threads of this process, which share it: the calls that run many points are without the GIL.
+
+Nothing has to be started and made anew, so that a thousand points are done before worker processes have begun. But a thread
+runs no bench: what has to run by itself is left to others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterable
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.process_pool import Outcome
+from kernbench.sweep.execution.worker import found_row, run_together
+from kernbench.sweep.point import Point
+
+if TYPE_CHECKING:
+    from kernbench.sweep.execution.shared_structure import Structure
+
+AHEAD = 2  # batches out for each thread
+
+
+def run_in_threads(batches: Iterable[Batch], structure: Structure, count: int) -> Generator[Outcome, None, list[Batch]]:
+    """Run points of a structure; yields each as it finishes, in no fixed order, and returns those that must run by themselves.
+
+    When it is closed, the calls under way come to their ends first.
+    """
+    waiting, out = iter(batches), 0
+    left: list[Batch] = []
+    tasks: SimpleQueue[Batch | None] = SimpleQueue()
+    done: SimpleQueue[tuple[Point, object] | None] = SimpleQueue()
+    stop = threading.Event()
+    crew = [threading.Thread(target=_serve, args=(structure, tasks, done, stop), daemon=True) for _ in range(count)]
+    for thread in crew:
+        thread.start()
+    try:
+        while True:
+            while out < AHEAD * count and (batch := next(waiting, None)):
+                tasks.put(batch)
+                out += 1
+            if not out:
+                return left
+            found = done.get()
+            if found is None:
+                out -= 1
+                continue
+            point, result = found
+            if result is None:
+                left.append(Batch((point,), True))
+            else:
+                yield point, found_row(point, result)
+    finally:
+        stop.set()
+        for _ in crew:
+            tasks.put(None)
+        for thread in crew:
+            thread.join()
+
+
+def _serve(structure: Structure, tasks: SimpleQueue[Any], done: SimpleQueue[Any], stop: threading.Event) -> None:
+    """A thread's life: the points of a batch with their results, then None for the batch."""
+    while (batch := tasks.get()) and not stop.is_set():
+        for found in zip(batch.points, run_together(structure, batch.points), strict=True):
+            done.put(found)
+            if stop.is_set():
+                break
+        done.put(None)

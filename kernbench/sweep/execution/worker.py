@@ -1,0 +1,150 @@
+"""Run points, wherever that is: in this process or in a worker.
+
+What a worker needs is imported by `preload`, once, in the process from which the workers are forked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import KernBenchError
+from kernbench.machine.origins import may_vary
+from kernbench.sweep.design.design import UNSET
+from kernbench.sweep.design.points import Points
+from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.point import TOPOLOGY, Point
+from kernbench.sweep.row import ERROR, OK, failed_row, ok_row
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars
+
+    from kernbench.sweep.execution.shared_structure import Structure
+
+RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
+
+ANALYTIC, AUTO = "analytic", "auto"  # modes
+
+
+def run_point(point: Point) -> object:
+    """Run a point's bench on its machine. Errors: KernBenchError."""
+    from kernbench.runs.run import run_bench
+
+    return run_bench(
+        point.bench, point.topology, mode=point.mode, parameters=point.parameters, overrides=point.overrides
+    )
+
+
+def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
+    """The row of a point, failed or not. What the bench prints is dropped."""
+    started = time.perf_counter()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return found_row(point, run(point))
+    except KernBenchError as error:
+        sentence = str(error)
+    except (Exception, SystemExit) as error:  # a bench may raise anything; the sweep goes on
+        sentence = f"unexpected {type(error).__name__}: {error}"
+    return {**failed_row(ERROR, sentence, time.perf_counter() - started), "key": point.key}
+
+
+def found_row(point: Point, result: object) -> dict[str, Any]:
+    """The row of a point with the result of its run."""
+    return {**ok_row(result), "fidelity": point.mode, "key": point.key}
+
+
+def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
+    """The rows of a batch, one after the other. Points that are alike share all that does not differ, and run together."""
+    structure = find_structure(batch.points[0]) if is_shared(run, batch) else None
+    if structure is None:
+        return (attempt(run, point) for point in batch.points)
+    results = zip(batch.points, run_together(structure, batch.points), strict=True)
+    return (attempt(_run_alike, point) if result is None else found_row(point, result) for point, result in results)
+
+
+def is_shared(run: RunPoint, batch: Batch) -> bool:
+    """Whether the points of a batch run with what they have in common."""
+    first = batch.points[0]
+    return run is run_point and (batch.alike or is_kept(first))
+
+
+def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[object | None]:
+    """The results of points of a structure, in order, as they come; None for each that has to be tried by itself."""
+    left = len(points)
+    try:
+        for result in structure.run_all(points):
+            yield result
+            left -= 1
+    except (Exception, SystemExit):  # a part that somebody dropped in may raise anything
+        yield from repeat(None, left)
+
+
+def _run_alike(point: Point) -> object:
+    structure = find_structure(point) if point.mode != ANALYTIC else None
+    result = structure and structure.run(point)
+    return run_point(point) if result is None else result
+
+
+def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | None:
+    """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself.
+
+    `queues`: as of `BenchSheet.evaluate`.
+    """
+    started = time.perf_counter()
+    structure = find_structure(points[0])
+    if structure is None:
+        return None
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            found = structure.bound(_read_figures(structure, points), len(points), queues=queues)
+    except (Exception, SystemExit):  # which point it is of, and what of the others, is found out by each
+        return None
+    if found is None:
+        return None
+    import polars
+
+    wall_s = (time.perf_counter() - started) / len(points)
+    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": ANALYTIC, "status": OK}
+    same["program_digest"] = structure.digest
+    keys = polars.Series("key", points.keys).cast(polars.String)
+    return polars.DataFrame(found, nan_to_null=True).with_columns(
+        keys, *(polars.lit(value).alias(name) for name, value in same.items())
+    )
+
+
+def find_structure(point: Point) -> Structure | None:
+    """Its structure, unless the point has none: then it fails by itself, with what is wrong."""
+    from kernbench.sweep.execution import shared_structure
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return shared_structure.find_structure(point)
+    except (Exception, SystemExit):
+        return None
+
+
+def is_kept(point: Point) -> bool:
+    """Whether its structure is there already, in this process."""
+    from kernbench.sweep.execution import shared_structure
+
+    return shared_structure.is_kept(point)
+
+
+def _read_figures(structure: Structure, points: Points) -> dict[str, np.ndarray]:
+    """float64[point] of each figure that an axis sets, in the unit of its field. Errors: InputError for a wrong value."""
+    import numpy as np
+
+    variants, design, found = structure.variants, points.design, {}
+    for name, values, chosen in zip(design.names, design.values, points.choices.T, strict=True):
+        field = name.removeprefix(TOPOLOGY)
+        if name.startswith(TOPOLOGY) and may_vary(field):
+            used, at = np.unique(chosen, return_inverse=True)
+            base = variants.base.figures[field]  # of points that do not set it
+            figures = [base if choice == UNSET else variants.value(field, values[choice]) for choice in used.tolist()]
+            found[field] = np.array(figures, np.float64)[at]
+    return found

@@ -1,0 +1,277 @@
+"""What a sweep's results depend on besides the point: the bench's source, the topology's files, KernBench itself.
+
+Each is boiled down to a digest. A point's key is a hash of those, of its parameters and of the mode: change any and the
+point is another point, change none and its result is found again, wherever and whenever it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.errors import InputError, suggest
+from kernbench.library import is_path
+from kernbench.sweep.design.design import Design
+from kernbench.sweep.design.points import Points, Setting, make_points
+from kernbench.sweep.execution.worker import AUTO
+from kernbench.sweep.grid.axis import Value
+from kernbench.sweep.grid.grid import Axis, Grid
+from kernbench.sweep.point import TOPOLOGY
+from kernbench.sweep.row import COLUMNS, STAMP
+
+if TYPE_CHECKING:
+    from kernbench.machine.load import SpecLoader
+
+STAMP_DIGITS = 16
+MOST_CHECKED = 64  # values of an axis that are checked one by one
+INTEGERS = 2**63  # what a table holds is below
+NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure depends on
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The checked inputs of a grid. `digests` are of what `changed` in a sweep may name."""
+
+    bench: Any  # kernbench.runs.bench.Bench
+    digests: Mapping[str, str]
+    stamp: Mapping[str, str]  # the columns `row.STAMP` of every row
+    fields: Mapping[str, Value]  # of the topology as it stands, by their names in a grid
+
+    @property
+    def defaults(self) -> dict[str, Value]:
+        """The value of everything that a condition may read and an axis may set."""
+        return {**self.fields, **self.bench.parameters}
+
+    def points(self, grid: Grid, design: Design) -> Points:
+        """The points of a design, each once, with the values of bench parameters as the bench has them."""
+        from kernbench.runs.bench import typed_parameters
+
+        def typed(name: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
+            if name.startswith(TOPOLOGY):
+                return values
+            return tuple(typed_parameters(self.bench, {name: value})[name] for value in values)
+
+        values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
+        named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
+        bench = f"{self.bench.file}:{self.bench.name}"
+        setting = Setting(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
+        return make_points(setting, replace(design, values=values))
+
+
+def read_inputs(grid: Grid) -> Inputs:
+    """Find and check what a grid names, before anything runs.
+
+    Errors: one InputError of all that is wrong with them and with the bench's parameters, a line each, with file:line:col.
+    """
+    from kernbench.machine.mesh import MeshSpec
+    from kernbench.runs.bench import find_bench
+    from kernbench.runs.run import MODES
+
+    problems: list[str] = []
+    bench = _find(grid, "bench", find_bench, problems)
+    if bench is not None:
+        problems += _bench_problems(grid, bench)
+    spec = _find(grid, "topology", _load_spec, problems)
+    if grid.mode not in (*MODES, AUTO):
+        problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, (*MODES, AUTO))}")
+    if grid.mode == AUTO and grid.method == "optimise":
+        problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
+    if bench is not None and spec is not None:
+        problems += _question_problems(grid, bench.parameters)
+    if isinstance(spec, MeshSpec):
+        problems.append(
+            f"{grid.marks['topology']}: topology {grid.topology!r} is of family 'mesh', a bare network without PEs to run "
+            "a bench on; give one of family 'sip'"
+        )
+    if bench is None or spec is None or problems:
+        raise InputError("\n".join(problems))
+    digests = {
+        f"bench {grid.bench}": _bench_digest(Path(bench.file).read_bytes()),
+        f"topology {grid.topology}": _topology_digest(grid),
+        "KernBench": code_digest(),
+    }
+    shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
+    shown[-1] = f"{kernbench_version()}+{shown[-1]}"
+    return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), dict(_scalar_fields(spec)))
+
+
+def read_units(grid: Grid, fields: Mapping[str, Value]) -> Grid:
+    """The grid with what it gives as texts with units, for fields of the topology that are numbers, in the units of the fields.
+
+    What does not fit is left as it is, for `check_fields` to refuse.
+    """
+    from kernbench.machine.load import SpecLoader
+
+    loader = SpecLoader(grid.topology)
+
+    def read(axis: Axis, value: Value) -> Value:
+        path = axis.name.removeprefix(TOPOLOGY)
+        if not isinstance(value, str) or _field_problem(loader, {path: value}):
+            return value
+        figure = attrgetter(path)(loader.load({path: value}))
+        return int(figure) if figure == int(figure) else figure  # 4 ns and 4 are one point
+
+    def plain(axis: Axis) -> Axis:
+        if not _is_number(fields.get(axis.name, "")):
+            return axis
+        return replace(axis, values=tuple(read(axis, value) for value in axis.values))
+
+    groups = tuple(tuple(map(plain, group)) for group in grid.groups)
+    return replace(grid, groups=groups, baseline=tuple(map(plain, grid.baseline)))
+
+
+def check_fields(grid: Grid, points: Points) -> None:
+    """Check the topology fields that points set: every value of every axis, in the first point that has it.
+
+    A combination that does not fit together elsewhere fails when its point runs. Errors: InputError, a line for
+    each axis that does not fit, with file:line:col.
+    """
+    from kernbench.machine.load import SpecLoader
+
+    axes = {axis.name.removeprefix(TOPOLOGY): axis for axis in grid.axes if axis.name.startswith(TOPOLOGY)}
+    problems: dict[str, str] = {}
+    loader = SpecLoader(grid.topology)
+    for name, firsts in points.first_with_each_value().items():
+        path = name.removeprefix(TOPOLOGY)
+        for _, place in _telling(firsts) if path in axes else ():
+            fitting = {other: set_ for other, set_ in points[place].overrides.items() if other not in problems}
+            together = None if path in problems else _field_problem(loader, fitting)
+            if together:
+                problems |= _blame(loader, fitting) or {path: together}
+    if problems:
+        raise InputError("\n".join(f"{axes[path].mark}: {problems[path]}" for path in axes if path in problems))
+
+
+def _telling(firsts: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
+    """Of many values the ends: what is between two that fit mostly fits."""
+    if len(firsts) <= MOST_CHECKED or any(isinstance(value, str) for value, _ in firsts):
+        return firsts
+    return [min(firsts, key=itemgetter(0)), max(firsts, key=itemgetter(0))]
+
+
+def _blame(loader: SpecLoader, overrides: Mapping[str, Value]) -> dict[str, str]:
+    """What is wrong with each override alone."""
+    alone = {path: _field_problem(loader, {path: value}) for path, value in overrides.items()}
+    return {path: problem for path, problem in alone.items() if problem}
+
+
+def kernbench_version() -> str:
+    """The installed version; "0" for a checkout that was never installed."""
+    try:
+        return version("kernbench")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _bench_digest(source: bytes) -> str:
+    """The digest of a bench's source, and of the algorithms and settings of collectives if it may use them."""
+    digest = hashlib.sha256(source)
+    if b"distributed" in source:
+        from kernbench.ccl.config import list_files
+
+        for path in list_files():
+            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _topology_digest(grid: Grid) -> str:
+    """The digest of the topology; where points choose the sheets of parts, of all that they may choose from."""
+    from kernbench.machine.load import content_digest, model_files
+
+    digest = hashlib.sha256(content_digest(grid.topology).encode())
+    chosen = [str(value) for axis in grid.axes if axis.name.startswith(f"{TOPOLOGY}parts.") for value in axis.values]
+    by_path = [file for value in chosen if is_path(value) for file in (Path(value), Path(value).with_suffix(".py"))]
+    for file in [*model_files(), *sorted({file for file in by_path if file.is_file()})] if chosen else ():
+        digest.update(f"{file.name} ".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def code_digest() -> str:
+    """The digest of KernBench's version and of the sources that figures depend on, so an edit shows in a checkout too."""
+    package = Path(__file__).resolve().parents[1]
+    sources = [*package.rglob("*.py"), *(package.parent / "kernels_jit").rglob("*.py")]
+    digest = hashlib.sha256()
+    for path in sorted(sources):
+        if path.is_relative_to(package) and path.relative_to(package).parts[0] in NOT_IN_RESULTS:
+            continue
+        digest.update(f"{path.relative_to(package.parent).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
+    from kernbench.runs.bench import typed_parameters
+
+    for name in sorted(set(bench.parameters) & set(COLUMNS)):
+        yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
+    for axis in (*grid.axes, *grid.baseline):
+        if axis.name.startswith(TOPOLOGY):
+            continue
+        try:
+            for value in axis.values:
+                typed = typed_parameters(bench, {axis.name: value})[axis.name]
+                if isinstance(typed, int) and not -INTEGERS <= typed < INTEGERS:
+                    raise InputError(f"parameter {axis.name!r}: got {typed}, expected an integer of 64 bits")
+        except InputError as error:
+            hint = f" (fields of the topology begin with {TOPOLOGY!r})" if "." in axis.name else ""
+            yield f"{axis.mark}: {error}{hint}"
+
+
+def _question_problems(grid: Grid, parameters: Mapping[str, Value]) -> Iterator[str]:
+    """What is wrong with what the grid wants least or most of, and compares with."""
+    axes = {axis.name: axis for axis in grid.axes}
+    figures = {name for name, kind in COLUMNS.items() if kind in (int, float)}
+    figures -= {"wall_s"}  # on which no two runs agree
+    figures |= {derived.name for derived in grid.derived}
+    figures |= {name for name, value in parameters.items() if name not in axes and _is_number(value)}
+    figures |= {name for name, axis in axes.items() if axis.span or all(map(_is_number, axis.values))}
+    for objective in grid.objectives:
+        if objective.column not in figures:
+            hint = suggest(objective.column, figures)
+            yield f"{objective.mark}: objectives: {objective.column!r} is no column of numbers{hint}"
+    for axis in grid.baseline:
+        if axis.name not in axes:
+            yield f"{axis.mark}: baseline: {axis.name!r} is not among the parameters{suggest(axis.name, axes)}"
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _load_spec(topology: str) -> Any:
+    from kernbench.machine.load import load_spec
+
+    return load_spec(topology)
+
+
+def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
+    """The fields of a topology that are one number, text or truth, by their names in a grid."""
+    from kernbench.spec.model import leaf_paths
+
+    for path in leaf_paths(type(spec)):
+        value = attrgetter(path)(spec)
+        if isinstance(value, bool | int | float | str):
+            yield TOPOLOGY + path, value
+
+
+def _field_problem(loader: SpecLoader, overrides: Mapping[str, Value]) -> str | None:
+    try:
+        loader.load(overrides)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def _find(grid: Grid, field: str, find: Callable[[str], Any], problems: list[str]) -> Any:
+    try:
+        return find(getattr(grid, field))
+    except InputError as error:
+        problems.append(f"{grid.marks[field]}: {error}")
+        return None

@@ -1,0 +1,1 @@
+"""The grid language: what a sweep varies, in YAML."""

@@ -1,0 +1,73 @@
+"""How one parameter of a grid is written: its values, or a span to draw from, with the condition it depends on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from kernbench.spec.model import Model
+from kernbench.sweep.grid.axis import Span, Value, linspace, logspace, stepped
+
+FORMS = ("value", "values", "range", "linspace", "logspace", "min")
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(f"got {value!r}, expected a number, a text, true or false")
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"got {value!r}, expected a number without a unit")
+
+
+Scalar = Annotated[Any, AfterValidator(_scalar)]
+Number = Annotated[Any, AfterValidator(_number)]
+Count = Annotated[int, Field(strict=True)]
+
+
+class AxisSpec(Model):
+    """One parameter, in exactly one of `FORMS`; `min` goes with `max` and `step`, or is the lower end of a span."""
+
+    value: Scalar | None = None
+    values: Annotated[list[Scalar], Field(min_length=1)] | None = None
+    range: tuple[Number, Number, Number] | None = None
+    linspace: tuple[Number, Number, Count] | None = None
+    logspace: tuple[Number, Number, Count] | None = None
+    min: Number | None = None
+    max: Number | None = None
+    step: Number | None = None
+    scale: Literal["linear", "log"] | None = None
+    when: str | None = None
+
+    def expand(self, *, drawn: bool) -> tuple[Value, ...] | Span:
+        """The values; where they are `drawn`, min and max without a step are a span. Errors: ValueError."""
+        forms = [form for form in FORMS if getattr(self, form) is not None]
+        if len(forms) != 1 or (forms != ["min"] and (self.max, self.step, self.scale) != (None, None, None)):
+            raise ValueError("give exactly one of value, values, range, linspace, logspace, or min with max and step")
+        if self.values is not None:
+            return tuple(self.values)
+        if self.range is not None:
+            return stepped(*self.range)
+        if self.linspace is not None:
+            return linspace(*self.linspace)
+        if self.logspace is not None:
+            return logspace(*self.logspace)
+        if self.value is not None:
+            return (self.value,)
+        return self._span() if drawn and self.max is not None and self.step is None else self._stepped()
+
+    def _span(self) -> Span:
+        return Span(self.min, self.max, logarithmic=self.scale == "log")  # type: ignore[arg-type]
+
+    def _stepped(self) -> tuple[Value, ...]:
+        whole = isinstance(self.min, int) and isinstance(self.max, int)
+        step = 1 if self.step is None and whole else self.step
+        if self.min is None or self.max is None or step is None:
+            raise ValueError("min goes with max and step; the step may be left out between integers")
+        if self.scale is not None:
+            raise ValueError("scale goes with min and max without a step, and with a method that draws; use logspace")
+        return stepped(self.min, self.max, step)

@@ -1,0 +1,44 @@
+"""A search, run: ask for points, run those that have no row yet, tell the search, until it has asked for all its samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.sweep.design.design import DesignBuilder
+from kernbench.sweep.design.optimiser import Search
+from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.plan import Plan, find_missing
+from kernbench.sweep.result import SweepResult
+
+
+def run_search(plan: Plan, run_part: Callable[[Plan], SweepResult]) -> SweepResult:
+    """Run the search of a plan; `run_part` runs the missing points of a plan and builds the table of all its points.
+
+    Errors: InputError where no point is allowed; what `run_part` raises.
+    """
+    started = time.perf_counter()
+    grid = plan.grid
+    space = Space(grid, plan.inputs.defaults)
+    search, builder = Search(space), DesignBuilder(space)
+    asked, ran = 0, np.empty(0, dtype=plan.points.keys.dtype)
+    result: SweepResult | None = None
+    while asked < grid.samples and (batch := search.ask(min(grid.batch, grid.samples - asked))):
+        asked += len(batch)
+        places = [builder.add(settled) for settled in batch]
+        points = plan.inputs.points(grid, builder.build())
+        missing = find_missing(points, plan.directory, retry=plan.retry)
+        missing = missing.take(~np.isin(missing.keys, ran))  # with retry, what has just failed is not tried for ever
+        ran = np.concatenate([ran, missing.keys])
+        result = run_part(replace(plan, points=points, missing=missing))
+        rows = {row["key"]: row for row in result.table.iter_rows(named=True)}
+        search.tell(batch, [rows[points.design_keys[place].decode()] for place in places])
+    if result is None:
+        raise InputError(f"{grid.marks['method']}: the search finds no point that the conditions allow")
+    points = result.plan.points
+    whole = replace(plan, points=points, missing=points.take(np.isin(points.keys, ran)))
+    return replace(result, plan=whole, wall_s=time.perf_counter() - started)

@@ -1,8 +1,0 @@
-"""What a worker needs, imported once by the process from which workers are forked; nothing here may start a thread."""
-
-from __future__ import annotations
-
-import kernbench.engine
-import kernbench.runs.run
-import kernbench.sweep.shared
-import kernbench.sweep.work  # noqa: F401

@@ -1,0 +1,87 @@
+"""The columns that a grid asks for after the results.
+
+These are derived columns, whether a point keeps the conditions on its results (`feasible`), and each objective as a share
+of the baseline's. They are worked out whenever the table is built: a new formula runs no point anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kernbench.sweep.grid.grid import Derived, Grid, Objective, Rule
+from kernbench.sweep.design.points import Setting
+from kernbench.sweep.row import FEASIBLE, VERSUS
+from kernbench.sweep.design.parameter_space import late_names
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars
+
+LATENCY = Objective("latency_ns")
+
+
+def objectives_of(grid: Grid) -> tuple[Objective, ...]:
+    """What the grid asks for; the least latency where it says nothing."""
+    return grid.objectives or (LATENCY,)
+
+
+def add_asked(grid: Grid, setting: Setting, table: polars.DataFrame) -> polars.DataFrame:
+    """The table with what the grid asks for of each row by itself."""
+    for derived in grid.derived:
+        table = table.with_columns(_derive(derived, setting, table))
+    late = [rule for rule in grid.rules if rule.condition.names & late_names(grid)]
+    return table.with_columns(_judge(late, setting, table)) if late else table
+
+
+def add_shares(grid: Grid, table: polars.DataFrame, baseline: np.ndarray, bases: polars.DataFrame) -> polars.DataFrame:
+    """The table with each objective as a share of the baseline's.
+
+    baseline: S32[row] the key of the point that each is compared with; bases: `of`, such a key, and the objectives there.
+    """
+    import polars
+
+    pairs = polars.DataFrame({"of": polars.Series(baseline).cast(polars.String)})
+    base = pairs.join(bases, on="of", how="left", maintain_order="left")
+    names = [objective.column for objective in objectives_of(grid)]
+    parts = base.with_columns(polars.col(names).cast(polars.Float64).replace(0.0, None))  # nothing is a share of 0
+    return table.with_columns((table[name].cast(polars.Float64) / parts[name]).alias(name + VERSUS) for name in names)
+
+
+def _derive(derived: Derived, setting: Setting, table: polars.DataFrame) -> polars.Series:
+    """Null where there is no value: no result yet, a division by zero."""
+    import polars
+
+    values = [_or_none(derived.expression.figure, names) for names in _names(derived.expression.names, setting, table)]
+    truths = {name for name, kind in table.schema.items() if kind == polars.Boolean}
+    truths |= {name for name, value in setting.fields.items() if isinstance(value, bool)}
+    kind = polars.Boolean if derived.expression.is_truth(truths) else polars.Float64
+    return polars.Series(derived.name, values, dtype=kind, strict=False)
+
+
+def _judge(rules: list[Rule], setting: Setting, table: polars.DataFrame) -> polars.Series:
+    import polars
+
+    holds = [True] * len(table)
+    for rule in rules:
+        names = _names(rule.condition.names, setting, table)
+        holds = [
+            so_far and _or_none(rule.condition.holds, at) is rule.keeps for so_far, at in zip(holds, names, strict=True)
+        ]
+    return polars.Series(FEASIBLE, holds, dtype=polars.Boolean)
+
+
+def _names(wanted: Iterable[str], setting: Setting, table: polars.DataFrame) -> Iterator[Mapping[str, Any]]:
+    """What the names mean in each row; a field of the topology that no axis sets means the same in all."""
+    held = [name for name in sorted(wanted) if name in table.columns]
+    rest = {name: setting.fields.get(name) for name in wanted if name not in held}
+    if not held:
+        return (rest for _ in range(len(table)))
+    return ({**rest, **row} for row in table.select(held).iter_rows(named=True))
+
+
+def _or_none(value_of: Callable[[Mapping[str, Any]], Any], names: Mapping[str, Any]) -> Any:
+    try:
+        return value_of(names)
+    except ValueError:
+        return None

@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.sweep.results import store as store_module
+from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
+from kernbench.sweep.results.store import Store, best_rows, write_frames, write_whole
+from tests.sweep import fakes
+
+UNSTAMPED = dict.fromkeys(("fidelity", *STAMP))
+
+
+def row(key: str, latency_ns: float = 1.0) -> dict[str, Any]:
+    return {**UNSTAMPED, **ok_row(fakes.result(latency_ns)), "key": key}
+
+
+def kept(directory: Path, columns: Sequence[str] = tuple(COLUMNS)) -> polars.DataFrame:
+    """All rows of a directory, one a key."""
+    empty = polars.DataFrame(schema={name: COLUMNS[name] for name in columns})
+    return best_rows(polars.concat([empty, *(rows for _, _, rows in Store(directory).scan(columns))]))
+
+
+def read(directory: Path) -> dict[str, dict[str, Any]]:
+    return {found["key"]: found for found in kept(directory).to_dicts()}
+
+
+def failed(key: str, status: str) -> dict[str, Any]:
+    return {**failed_row(status, "no"), "key": key}
+
+
+def parts(directory: Path) -> list[Path]:
+    return list((directory / "parts").iterdir())
+
+
+def test_rows_are_found_by_another_store(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.append(row("a"))
+    store.append(failed("b", "error"))
+    store.flush()
+    assert read(tmp_path) == {"a": row("a"), "b": failed("b", "error")}
+
+
+def test_the_first_row_is_on_the_disk_at_once_and_later_ones_together(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store.append(row("a"))
+    assert len(parts(tmp_path)) == 1
+    assert not store.append(row("b"))
+    for i in range(99):
+        store.append(row(f"b{i}"))
+    store.flush()
+    assert len(parts(tmp_path)) < 20
+    assert len(kept(tmp_path)) == 101
+
+
+def test_an_empty_directory_has_no_rows(tmp_path: Path) -> None:
+    assert read(tmp_path / "none") == {}
+
+
+def test_of_several_rows_the_most_finished_counts(tmp_path: Path) -> None:
+    for one in (row("a"), failed("a", "lost"), failed("b", "lost"), failed("b", "error"), failed("b", "lost")):
+        store = Store(tmp_path)
+        store.append(one)
+    found = read(tmp_path)
+    assert (found["a"]["status"], found["b"]["status"]) == ("ok", "error")
+
+
+def test_compacting_leaves_one_part_with_all(tmp_path: Path) -> None:
+    for key in "abc":
+        Store(tmp_path).append(row(key))
+    before = read(tmp_path)
+    Store(tmp_path).compact()
+    assert len(parts(tmp_path)) == 1
+    assert read(tmp_path) == before
+
+
+def test_parts_that_are_large_already_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store(tmp_path).append(row("a"))
+    (large,) = parts(tmp_path)
+    monkeypatch.setattr(store_module, "WHOLE_BYTES", large.stat().st_size)
+    before = large.stat().st_mtime_ns
+    Store(tmp_path).compact()
+    assert [path.stat().st_mtime_ns for path in parts(tmp_path)] == [before]
+    assert list(read(tmp_path)) == ["a"]
+
+
+def test_old_unfinished_files_are_swept_up_and_young_ones_left(tmp_path: Path) -> None:
+    Store(tmp_path).append(row("a"))
+    old, young = (tmp_path / "parts" / f"{store_module.TEMPORARY}{age}.parquet" for age in ("old", "young"))
+    old.write_bytes(b"half")
+    young.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    Store(tmp_path).compact()
+    assert (old.exists(), young.exists()) == (False, True)
+    assert list(read(tmp_path)) == ["a"]
+
+
+def test_writers_that_compact_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    def write(name: str) -> None:
+        store = Store(tmp_path)
+        for i in range(6):
+            store.append(row(f"{name}{i}"))
+            store.flush()
+            store.compact()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "xyz"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(kept(tmp_path)) == 18
+
+
+def test_a_foreign_file_is_named(tmp_path: Path) -> None:
+    foreign = tmp_path / "parts" / "x.parquet"
+    foreign.parent.mkdir()
+    foreign.write_bytes(b"not parquet at all")
+    with pytest.raises(InputError) as caught:
+        kept(tmp_path)
+    assert str(caught.value).startswith(f"{foreign} is not a part of a sweep (")
+    assert str(caught.value).endswith("); remove it to run its points again")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("before", encoding="utf-8")
+
+    def fail(unfinished: Path) -> None:
+        unfinished.write_text("half", encoding="utf-8")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, fail)
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def frames(count: int, error: BaseException | None = None) -> Iterator[polars.DataFrame]:
+    for i in range(count):
+        yield polars.DataFrame({"a": [i, i]})
+    if error:
+        raise error
+
+
+def test_frames_are_written_one_after_the_other(tmp_path: Path) -> None:
+    write_frames(tmp_path / "x.parquet", frames(3))
+    assert polars.read_parquet(tmp_path / "x.parquet")["a"].to_list() == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("error", [InputError("no"), KeyboardInterrupt()])
+def test_what_a_frame_raises_is_what_is_raised(tmp_path: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)) as caught:
+        write_frames(tmp_path / "x.parquet", frames(2, error))
+    assert caught.value is error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError) as caught:
+        write_whole(tmp_path / "file" / "x", lambda path: None)
+    assert str(caught.value) == f"cannot write {tmp_path / 'file' / 'x'} (File exists); give another --out"
+
+
+def test_a_disk_without_room_is_told(tmp_path: Path) -> None:
+    rows = polars.DataFrame({"key": ["a"]})
+    with pytest.raises(InputError, match=r"^cannot write .*No space left on device"):
+        write_whole(tmp_path / "x", lambda _: rows.write_parquet("/dev/full"))
+
+
+def test_all_rows_of_a_store_carry_its_stamp(tmp_path: Path) -> None:
+    store = Store(tmp_path, {"bench_digest": "b", "topology_digest": "t", "kernbench": "1+c"})
+    store.append(row("a"))
+    store.append_frame(polars.DataFrame({"key": ["b"], "status": ["ok"], "latency_ns": [2]}))
+    found = kept(tmp_path)
+    assert found.schema == polars.Schema(COLUMNS)
+    assert found.sort("key").select("key", "latency_ns", "bench_digest", "kernbench").rows() == [
+        ("a", 1.0, "b", "1+c"),
+        ("b", 2.0, "b", "1+c"),
+    ]
+
+
+def test_rows_of_an_earlier_version_lack_columns(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    polars.DataFrame({"key": ["a"], "status": ["ok"], "gone": [1]}).write_parquet(tmp_path / "parts" / "x.parquet")
+    assert kept(tmp_path, ["key", "status", "kernbench"]).rows() == [("a", "ok", None)]
