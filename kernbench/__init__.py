@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
     from kernbench.runs.run import run_bench as run
     from kernbench.sweep.run import sweep
-    from kernbench.tl.active import run_kernel
     from kernbench.tl.context import TLContext
+    from kernbench.tl.current_context import run_kernel
 
 __all__ = [
     "AddressError",
@@ -100,7 +100,7 @@ _HOMES = {
     "tile_grid": ("kernbench.host.memory.placement", "tile_grid"),
     "read_records": ("kernbench.oplog.record", "read_records"),
     "run": ("kernbench.runs.run", "run_bench"),
-    "run_kernel": ("kernbench.tl.active", "run_kernel"),
+    "run_kernel": ("kernbench.tl.current_context", "run_kernel"),
     "sweep": ("kernbench.sweep", "sweep"),
 }
 

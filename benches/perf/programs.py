@@ -10,7 +10,7 @@ from kernbench.engine import Session
 from kernbench.machine import Machine, load_machine
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.mesh_places import MeshPlaces
-from kernbench.machine.places import PePlace
+from kernbench.machine.part_index import PePlace
 from kernbench.program.program import Program
 
 SEED = 1

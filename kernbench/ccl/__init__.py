@@ -5,8 +5,8 @@ An algorithm module is a file in `benches/ccl/` (the working directory's, then o
 
 from __future__ import annotations
 
-from kernbench.ccl.order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
 from kernbench.ccl.plan import Part, Plan
+from kernbench.ccl.rank_order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
 from kernbench.ccl.ring import Message, circulate, half_ring_bound, pass_on, ring_way, whole_ring_bound
 from kernbench.ccl.topology import (
     SIP_TOPO_MESH,

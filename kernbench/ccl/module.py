@@ -21,7 +21,7 @@ from kernbench import library
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.wiring import Neighbours, grid_neighbours
 from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.source import execute, line_of, said
+from kernbench.user_modules import execute, line_of, said
 
 FOLDER = "benches/ccl"
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from kernbench.ccl.cost import Cost
+    from kernbench.ccl.alpha_beta import Cost
     from kernbench.ccl.wiring import World
 
 EAST, WEST = "global_E", "global_W"  # along the ring of ranks

@@ -7,7 +7,7 @@ import click
 
 def announce_compiling() -> None:
     """Say on stderr that the loops will be compiled, if they will."""
-    from kernbench.engine.warmth import must_compile
+    from kernbench.engine.jit_status import must_compile
 
     if must_compile():
         click.echo("compiling the simulator, once (up to a minute; later runs start at once) ...", err=True)

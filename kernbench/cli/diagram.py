@@ -41,9 +41,9 @@ def command(
 
     A view shows the first of what is alike: the tray with its SIPs, one SIP, one cube, one PE.
     """
+    from kernbench.atomic_output import write_directory
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
-    from kernbench.directory import write_directory
     from kernbench.machine import load_machine
     from kernbench.machine.views import find_view, list_views
     from kernbench.report.diagram import draw_view

@@ -161,9 +161,9 @@ def _evaluate(
     name: str, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
 ) -> tuple[polars.DataFrame, dict[str, Any]]:
     """The table, kept in two forms, and where."""
+    from kernbench.atomic_output import write_directory, write_json
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
-    from kernbench.directory import write_directory, write_json
 
     settings, overrides = _settings(name, assignments)
     check_directory(out)

@@ -80,7 +80,7 @@ def command(
     overrides = {**parameters, **overrides}
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
-        from kernbench.traffic.offer import Offer
+        from kernbench.traffic.injection_process import Offer
 
         return probe_pattern(Offer(pattern, packet_flits, seed, window), load, topology, mode, overrides, out, as_json)
     for name in OF_PATTERN:

@@ -67,7 +67,7 @@ def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
 
 
 def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
-    from kernbench.directory import RESULT, write_directory, write_json
+    from kernbench.atomic_output import RESULT, write_directory, write_json
 
     files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
     summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()

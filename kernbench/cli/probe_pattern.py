@@ -14,7 +14,7 @@ from kernbench.cli.screen import figures_table, show
 
 if TYPE_CHECKING:
     from kernbench.traffic.curve import Curve
-    from kernbench.traffic.offer import Offer
+    from kernbench.traffic.injection_process import Offer
 
 CURVE, PLOT = "curve.parquet", "latency-load"
 
@@ -62,7 +62,7 @@ def probe_pattern(
 
 
 def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
-    from kernbench.directory import RESULT, write_directory, write_json
+    from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curve
 
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]

@@ -16,7 +16,7 @@ from kernbench.errors import RunError
 from kernbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from kernbench.traffic.survey import Survey
+    from kernbench.traffic.probe_suite import Survey
 
 TABLE, PLOT = "probe.parquet", "utilisation"
 
@@ -44,8 +44,8 @@ def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Pa
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import saying
     from kernbench.machine import load_machine
-    from kernbench.traffic.catalogue import TITLES
-    from kernbench.traffic.survey import run_survey
+    from kernbench.traffic.probe_cases import TITLES
+    from kernbench.traffic.probe_suite import run_survey
 
     if out is not None:
         check_directory(out)
@@ -64,7 +64,7 @@ def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Pa
 
 
 def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dict[str, Any]:
-    from kernbench.directory import RESULT, write_directory, write_json
+    from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.survey import plot_survey
 
     if out is None:
@@ -82,8 +82,8 @@ def _keep(survey: Survey, overrides: Mapping[str, str], out: Path | None) -> dic
 
 
 def _show(survey: Survey) -> None:
-    from kernbench.traffic.catalogue import TITLES
-    from kernbench.traffic.survey import REFERENCE_BYTES
+    from kernbench.traffic.probe_cases import TITLES
+    from kernbench.traffic.probe_suite import REFERENCE_BYTES
 
     runs = f"{len(survey.summary)} cases, {len(survey.measured)} runs of one flow each"
     click.secho(f"probe of {survey.topology}, {survey.mode} mode: {runs}", bold=True)

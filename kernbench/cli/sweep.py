@@ -170,8 +170,8 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
 def _show(result: SweepResult, as_json: bool) -> None:
     import polars
 
-    from kernbench.report.answers import choose_objectives, find_rows, read_answered, write_answers
-    from kernbench.report.markdown import find_gaps
+    from kernbench.report.markdown_report import find_gaps
+    from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_answered, write_answers
     from kernbench.report.table import rank_points
 
     plan, scan = result.plan, polars.scan_parquet(result.table_path)

@@ -19,7 +19,7 @@ from typing import Any
 from kernbench.components.part import Part
 from kernbench.errors import InputError
 from kernbench.library import show_path
-from kernbench.source import execute
+from kernbench.user_modules import execute
 
 
 def find_file(sheet: Path) -> Path | None:

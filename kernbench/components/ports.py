@@ -17,7 +17,7 @@ import numpy as np
 from kernbench.components.dropin import place
 from kernbench.components.part import Part, is_number, plain
 from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.source import line_of, said
+from kernbench.user_modules import line_of, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable

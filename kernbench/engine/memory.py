@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.engine.aligned import aligned_zeros
+from kernbench.engine.cache_aligned import aligned_zeros
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of

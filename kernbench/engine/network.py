@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.program.column import enlarged
+from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import NONE
 from kernels_jit.layout import records as r
 from kernels_jit.layout.machine_tables import Routes, Stations

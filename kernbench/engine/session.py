@@ -24,7 +24,7 @@ from kernbench.engine.network import NetworkBuilder
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, InputError, RunError, suggest
 from kernbench.program.check import check_rows
-from kernbench.program.column import enlarged
+from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import CLOCK, Op
 from kernbench.units import format_ns
 from kernels_jit.layout import codes

@@ -4,6 +4,6 @@ from kernbench.machine.address import Address
 from kernbench.machine.intents import EdgeKind, Intent, RouteKind
 from kernbench.machine.load import load_machine
 from kernbench.machine.machine import Machine, Terminal
-from kernbench.machine.places import PePlace, Places
+from kernbench.machine.part_index import PePlace, Places
 
 __all__ = ["Address", "EdgeKind", "Intent", "Machine", "PePlace", "Places", "RouteKind", "Terminal", "load_machine"]

@@ -19,7 +19,7 @@ from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.machine.mesh_places import MeshShape
-    from kernbench.machine.places import Shape
+    from kernbench.machine.part_index import Shape
 
 
 # Added to every link: of ways of one length the one with fewer links is taken, and no link is free, so that equally long

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench import library
-from kernbench.machine import store
+from kernbench.machine import compile_cache
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
     path = library.find("topology", topology)
     overrides = dict(overrides or {})
     key = _key(path, overrides)
-    machine = _recent.pop(key, None) or store.load(key)
+    machine = _recent.pop(key, None) or compile_cache.load(key)
     if machine is None or machine.sources != _hash(machine.sources):
         machine = compile_machine(path, overrides)
-        store.save(key, machine)
+        compile_cache.save(key, machine)
     _recent[key] = machine
     while len(_recent) > IN_PROCESS:
         _recent.popitem(last=False)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernbench.machine.intents import Intent
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.origins import Origins
-    from kernbench.machine.places import Places, Shape
+    from kernbench.machine.part_index import Places, Shape
     from kernbench.machine.routes import Routing
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernbench.errors import InputError
-from kernbench.machine.places import Places, Shape
+from kernbench.machine.part_index import Places, Shape
 
 _NODE = re.compile(r"node\[(\d+)\]\[(\d+)\]")
 

@@ -12,7 +12,7 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
 from kernbench.machine.intents import IO_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.places import Shape
+from kernbench.machine.part_index import Shape
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.units import FS_PER_NS
 

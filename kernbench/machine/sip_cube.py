@@ -9,7 +9,7 @@ import math
 
 from kernbench.machine.builder import Builder
 from kernbench.machine.intents import PORT_PENALTY, EdgeKind
-from kernbench.machine.places import ONE_SERVER, PE_PARTS, READ_WRITE
+from kernbench.machine.part_index import ONE_SERVER, PE_PARTS, READ_WRITE
 from kernbench.machine.sip_spec import SipSpec, parse_router
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing

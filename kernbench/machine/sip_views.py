@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.machine.intents import EdgeKind
-from kernbench.machine.places import PE_PARTS, pe_path, sip_path
+from kernbench.machine.part_index import PE_PARTS, pe_path, sip_path
 from kernbench.machine.sip_cube import PART_PITCH_MM
 from kernbench.machine.view import Area, Box, View, Wire, find_wires, point
 from kernbench.units import FS_PER_NS, format_bytes

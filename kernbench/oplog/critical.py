@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.passage import find_passage
+from kernbench.machine.uncontended_latency import find_passage
 from kernbench.oplog.causes import Causes, Times
 from kernbench.oplog.utilisation import list_parts
 from kernbench.program.ops import NONE, Op

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from kernbench.dtypes import itemsize
-from kernbench.program.notes import (
+from kernbench.program.op_semantics import (
     Composite,
     Constant,
     Dot,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.passage import find_passage
+from kernbench.machine.uncontended_latency import find_passage
 from kernbench.program.ops import Op
 
 if TYPE_CHECKING:

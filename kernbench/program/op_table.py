@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kernbench.program.column import enlarged
+from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import ROW_WIDTH
 
 

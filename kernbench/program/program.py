@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.program.code import Code
-from kernbench.program.column import Column
+from kernbench.program.growable_array import Column
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
-from kernbench.program.pattern import Pattern, spell_out
+from kernbench.program.plan_template import Pattern, spell_out
+from kernbench.program.program_tables import Code
 from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
 from kernels_jit.layout import codes  # plain integers: an enum's members cost a lookup each
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernbench.dtypes import numpy_dtype
 from kernbench.errors import RunError
-from kernbench.program.notes import Composite, Dot, Load, Math, Note, Operand, Recv, Ref, Send, Store
+from kernbench.program.op_semantics import Composite, Dot, Load, Math, Note, Operand, Recv, Ref, Send, Store
 from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numerics import compute, resolve
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from kernbench.dtypes import is_float, numpy_dtype
-from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Math, Operand, Piece, Ref, View
+from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Operand, Piece, Ref, View
 
 Read = Callable[[Ref], np.ndarray]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from kernbench.program.notes import Send, Store
+from kernbench.program.op_semantics import Send, Store
 
 if TYPE_CHECKING:
-    from kernbench.program.notes import Note
+    from kernbench.program.op_semantics import Note
     from kernbench.program.program import Program
 
 

@@ -11,7 +11,7 @@ from kernbench.report.symbols import AREAS, INK, QUIET
 
 if TYPE_CHECKING:
     from kernbench.machine.view import Area
-    from kernbench.report.sheet import Sheet
+    from kernbench.report.diagram_layout import Sheet
 
 
 class _Line(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.evaluation.attention import COLUMNS
 from kernbench.report import style
-from kernbench.report.evaluated import check_table
+from kernbench.report.evaluation_table import check_table
 
 if TYPE_CHECKING:
     import polars

@@ -12,7 +12,7 @@ from kernbench.report.symbols import LABEL, QUIET
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.view import Box, View
-    from kernbench.report.sheet import Sheet
+    from kernbench.report.diagram_layout import Sheet
 
 LEADING = 1.25  # of lines of text
 

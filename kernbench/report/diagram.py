@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.areas import draw_areas, find_texts, label_areas
 from kernbench.report.boxes import draw_box
+from kernbench.report.diagram_layout import MARGIN, lay_out
 from kernbench.report.legend import draw_legend, legend_height
 from kernbench.report.rectangles import Plane
-from kernbench.report.sheet import MARGIN, lay_out
 from kernbench.report.svg import Svg
 from kernbench.report.symbols import QUIET
 from kernbench.report.wires import draw_wire, find_courses, label_wire

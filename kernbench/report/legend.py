@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.report.captions import find_caption
-from kernbench.report.sheet import MARGIN
+from kernbench.report.diagram_layout import MARGIN
 from kernbench.report.svg import Svg, text_width
 from kernbench.report.symbols import AREAS, QUIET, RING, STROKES, Stroke, Symbol
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.report.sheet import Sheet
+    from kernbench.report.diagram_layout import Sheet
 
 SIZE, ROW, GAP, SAMPLE = 11.0, 24.0, 28.0, 26.0
 BAR_PX = 160.0  # of the scale, at most

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.report import style
-from kernbench.report.swept import find_swept, short_name
+from kernbench.report.swept_axes import find_swept, short_name
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.pareto import answerable, pareto_front
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.report import style
-from kernbench.report.swept import Swept, find_swept, title_of
+from kernbench.report.swept_axes import Swept, find_swept, title_of
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.pareto import answerable, pareto_front
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.report import style
-from kernbench.report.swept import Swept, find_swept, short_name
+from kernbench.report.swept_axes import Swept, find_swept, short_name
 from kernbench.sweep.results.pareto import answerable
 
 if TYPE_CHECKING:

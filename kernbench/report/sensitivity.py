@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.report.swept import Swept, find_swept
+from kernbench.report.swept_axes import Swept, find_swept
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.pareto import answerable, with_figure
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from kernbench.traffic.survey import Measured, Survey
+    from kernbench.traffic.probe_suite import Measured, Survey
 
 
 def plot_survey(survey: Survey, stem: Path) -> list[Path]:
@@ -45,7 +45,7 @@ def _draw(survey: Survey) -> Figure:
 def _draw_family(axes: Axes, family: str, measured: list[Measured]) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    from kernbench.traffic.catalogue import TITLES
+    from kernbench.traffic.probe_cases import TITLES
 
     for i, (case, same) in enumerate(groupby(measured, lambda one: one.case)):
         points = list(same)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.report.sensitivity import Sensitivity
-from kernbench.report.swept import find_swept, short_name
+from kernbench.report.swept_axes import find_swept, short_name
 from kernbench.sweep.execution.worker import ANALYTIC
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY

@@ -6,14 +6,14 @@ from itertools import pairwise
 from math import log2
 from typing import TYPE_CHECKING
 
-from kernbench.report.detour import find_course
 from kernbench.report.rectangles import Plane, Rectangle, as_array
 from kernbench.report.svg import Point, Svg, text_width
 from kernbench.report.symbols import LABEL, RING, STROKES
+from kernbench.report.wire_routing import find_course
 
 if TYPE_CHECKING:
     from kernbench.machine.view import Wire
-    from kernbench.report.sheet import Sheet
+    from kernbench.report.diagram_layout import Sheet
 
 CLEARANCE = 4.0  # px between a box and a wire that passes it
 PLACES = 9  # along a wire, for its bandwidth

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from kernbench import library
 from kernbench.errors import InputError, suggest
-from kernbench.source import execute
+from kernbench.user_modules import execute
 
 Scalar = int | float | str | bool
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

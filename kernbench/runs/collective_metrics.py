@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kernbench.ccl.cost import Cost
+from kernbench.ccl.alpha_beta import Cost
 from kernbench.dtypes import itemsize
 from kernbench.units import FS_PER_NS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.directory import RESULT, write_directory, write_json
+from kernbench.atomic_output import RESULT, write_directory, write_json
 
 if TYPE_CHECKING:
     from kernbench.runs.explanation import Explanation

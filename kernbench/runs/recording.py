@@ -13,9 +13,9 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kernbench.engine.group import Group
+from kernbench.engine.batch import Group
+from kernbench.engine.batch_times import weigh
 from kernbench.engine.session import Session
-from kernbench.engine.weights import weigh
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.runs import measure

@@ -20,7 +20,7 @@ from kernbench.runs.bench import Bench, find_bench, typed_parameters
 from kernbench.runs.bounds import RecordedDevice, find_bounds
 from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.result import RunResult
-from kernbench.source import line_of
+from kernbench.user_modules import line_of
 
 if TYPE_CHECKING:
     from kernbench.host.device.device import Progress

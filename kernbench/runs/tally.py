@@ -16,8 +16,8 @@ from kernbench.runs.measure import dma_bytes, gemm_flops, own_rows, per_s
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
-    from kernbench.engine.group import Runs
-    from kernbench.engine.weights import Weights
+    from kernbench.engine.batch import Runs
+    from kernbench.engine.batch_times import Weights
     from kernbench.host.device.launch import Launch
     from kernbench.program.program import Program, Thread
 

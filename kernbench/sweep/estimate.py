@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernbench.engine.warmth import must_compile
+from kernbench.engine.jit_status import must_compile
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_points
 from kernbench.sweep.execution.executor import Crew, execute

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kernbench.program.notes import Composite, Note, Recv
+from kernbench.program.op_semantics import Composite, Note, Recv
 from kernbench.tl.handle import TensorHandle
-from kernbench.tl.kind import kind_of
+from kernbench.tl.tensor_type import kind_of
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle

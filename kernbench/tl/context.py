@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernbench.program.notes import Constant, Load, Ref, Store
+from kernbench.program.op_semantics import Constant, Load, Ref, Store
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import (
     NUMBERS,
@@ -22,11 +22,11 @@ from kernbench.tl.handle import (
     constant_handle,
     reference_handle,
 )
-from kernbench.tl.kind import as_dtype, as_kind
 from kernbench.tl.math import MathPrimitives
 from kernbench.tl.matmul import MatmulPrimitives
 from kernbench.tl.messages import MessagePrimitives
 from kernbench.tl.shapes import as_shape
+from kernbench.tl.tensor_type import as_dtype, as_kind
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from kernbench.errors import suggest
-from kernbench.program.notes import Epilogue
+from kernbench.program.op_semantics import Epilogue
 from kernbench.tl.errors import CompositeError, fail
 
 SCOPES = ("k_tile", "output_tile", "kernel")

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.program.rows import count_rows, pack_row
+from kernbench.tl.any_source_recv import choose
 from kernbench.tl.errors import fail
-from kernbench.tl.watch import choose
 
 if TYPE_CHECKING:
-    from kernbench.program.notes import Recv, Send
+    from kernbench.program.op_semantics import Recv, Send
+    from kernbench.tl.any_source_recv import Pause
     from kernbench.tl.ipcq import Ports
     from kernbench.tl.pe import PeContext
     from kernbench.tl.queue import Queue
-    from kernbench.tl.watch import Pause
 
 _EXEC, _MOVE, _WAIT, _PIPE = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT), int(Op.PIPE)  # plain ints: see `lower`
 

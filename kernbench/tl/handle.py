@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from kernbench.program.notes import Composite, Constant, Operand, Piece, Recv, Ref, Shape, View
+from kernbench.program.op_semantics import Composite, Constant, Operand, Piece, Recv, Ref, Shape, View
 from kernbench.replay.numerics import cut_bytes
-from kernbench.tl.active import active, find_active
-from kernbench.tl.kind import Kind, kind_of
+from kernbench.tl.current_context import active, find_active
 from kernbench.tl.promotion import scalar_dtype
+from kernbench.tl.tensor_type import Kind, kind_of
 
 WHOLE = (int, np.integer)
 NUMBERS = (float, *WHOLE, np.floating)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kernbench.errors import InputError, suggest
-from kernbench.machine.places import pe_path
+from kernbench.machine.part_index import pe_path
+from kernbench.tl.any_source_recv import Watcher
 from kernbench.tl.queue import Queue
-from kernbench.tl.watch import Watcher
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.machine.places import PePlace
+    from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program
     from kernbench.replay.mailbox import Mailbox
 

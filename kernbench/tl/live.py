@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.program.notes import Dot, Load, Math, Recv, Ref, Send, Store
+from kernbench.program.op_semantics import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.replay import numerics
-from kernbench.tl.core import Work
+from kernbench.tl.context_base import Work
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import CompletionHandle, TensorHandle
 from kernbench.tl.lower import Lowering

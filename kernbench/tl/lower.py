@@ -12,25 +12,25 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from kernbench.program.notes import Dot, Load, Math, Recv, Ref, Send, Store
+from kernbench.program.op_semantics import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.program.rows import count_rows, pack_row
-from kernbench.tl.access import Access
-from kernbench.tl.core import Work
+from kernbench.tl.context_base import Work
+from kernbench.tl.dma_access import Access
 from kernbench.tl.errors import fail
 from kernbench.tl.exchange import Exchange
 from kernbench.tl.handle import TensorHandle, reference_handle
-from kernbench.tl.kind import kind_of
-from kernbench.tl.outline import SERVERS
 from kernbench.tl.plan import add_plan
+from kernbench.tl.plan_outline import SERVERS
+from kernbench.tl.tensor_type import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernbench.machine.costs import Terms
+    from kernbench.tl.any_source_recv import Pause
     from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.pe import PeContext
-    from kernbench.tl.watch import Pause
 
 _SERVERS_OF = attrgetter(*SERVERS)
 # Plain ints: an enum's attribute costs a lookup.

@@ -12,13 +12,13 @@ from operator import attrgetter
 from typing import Any
 
 from kernbench.dtypes import bits, is_float
-from kernbench.program.notes import Math
-from kernbench.tl.core import ContextCore, Work
+from kernbench.program.op_semantics import Math
+from kernbench.tl.context_base import ContextCore, Work
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import NUMBERS, TensorHandle, scalar_handle
-from kernbench.tl.kind import Kind, kind_of
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import as_axis, broadcast
+from kernbench.tl.tensor_type import Kind, kind_of
 
 Tensor = TensorHandle | float  # an operand as a kernel gives it
 

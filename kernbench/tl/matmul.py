@@ -8,15 +8,15 @@ from typing import Any
 
 from kernbench.dtypes import bits, is_float
 from kernbench.errors import suggest
-from kernbench.program.notes import Composite, Dot, Shape
-from kernbench.tl.core import ContextCore, Work
+from kernbench.program.op_semantics import Composite, Dot, Shape
+from kernbench.tl.context_base import ContextCore, Work
 from kernbench.tl.epilogue import read_epilogue
 from kernbench.tl.errors import CompositeError, fail
 from kernbench.tl.handle import NUMBERS, CompletionHandle, TensorHandle, scalar_handle
-from kernbench.tl.kind import Kind, kind_of
 from kernbench.tl.math import BINARY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
+from kernbench.tl.tensor_type import Kind, kind_of
 
 
 class MatmulPrimitives(ContextCore):

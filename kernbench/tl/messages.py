@@ -11,13 +11,13 @@ from math import prod
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import suggest
-from kernbench.program.notes import Load, Recv, Ref, Send, Shape
-from kernbench.tl.core import ContextCore
+from kernbench.program.op_semantics import Load, Recv, Ref, Send, Shape
+from kernbench.tl.context_base import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
 from kernbench.tl.ipcq import DIRECTIONS
-from kernbench.tl.kind import as_dtype
 from kernbench.tl.shapes import as_shape
+from kernbench.tl.tensor_type import as_dtype
 
 SPACES = ("tcm", "sram", "hbm")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kernbench.machine.places import pe_path
+from kernbench.machine.part_index import pe_path
 
 if TYPE_CHECKING:
     import numpy as np
 
     from kernbench.machine.machine import Machine
-    from kernbench.machine.places import PePlace
-    from kernbench.program.notes import Shape
+    from kernbench.machine.part_index import PePlace
+    from kernbench.program.op_semantics import Shape
     from kernbench.program.program import Program, Thread
     from kernbench.tl.ipcq import Ports
-    from kernbench.tl.outline import Outline
+    from kernbench.tl.plan_outline import Outline
 
 
 class Translate(Protocol):

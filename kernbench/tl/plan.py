@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.dtypes import itemsize
-from kernbench.tl.outline import find_outline
+from kernbench.tl.plan_outline import find_outline
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.lower import Lowering
-    from kernbench.tl.outline import Moves, Outline
+    from kernbench.tl.plan_outline import Moves, Outline
 
 
 class _Streamed(NamedTuple):

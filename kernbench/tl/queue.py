@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.places import pe_path
+from kernbench.machine.part_index import pe_path
 from kernbench.tl.credit import credit_terms
 
 if TYPE_CHECKING:
-    from kernbench.machine.places import PePlace
+    from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program
     from kernbench.tl.ipcq import Ring, Where
 

@@ -13,8 +13,8 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, KernBenchError, KernelError
-from kernbench.tl.active import activate, exchange_active
 from kernbench.tl.context import TLContext
+from kernbench.tl.current_context import activate, exchange_active
 from kernbench.tl.errors import raising_line
 from kernbench.tl.live import LiveLowering
 from kernbench.tl.lower import Lowering

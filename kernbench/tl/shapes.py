@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from operator import index
 
-from kernbench.program.notes import Shape
+from kernbench.program.op_semantics import Shape
 from kernbench.tl.errors import fail
 
 

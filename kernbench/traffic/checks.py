@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kernbench.traffic.catalogue import CUBE, DMA, FAR, MESSAGES, NEAR, OWN, READS, TITLES, WRITES
+from kernbench.traffic.probe_cases import CUBE, DMA, FAR, MESSAGES, NEAR, OWN, READS, TITLES, WRITES
 from kernbench.units import format_bytes
 
 if TYPE_CHECKING:
-    from kernbench.traffic.survey import Measured
+    from kernbench.traffic.probe_suite import Measured
 
 
 @dataclass(frozen=True, slots=True)

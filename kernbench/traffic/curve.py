@@ -12,15 +12,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kernbench.machine.mesh_places import MeshPlaces
-from kernbench.traffic.alone import slot_fs
 from kernbench.traffic.load_point import LoadPoint, measure_load
+from kernbench.traffic.zero_load_latency import slot_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import polars
 
     from kernbench.machine.machine import Machine
-    from kernbench.traffic.offer import Offer
+    from kernbench.traffic.injection_process import Offer
 
 SATURATED = 3.0  # times the latency of an empty network
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.traffic.alone import alone_fs, slot_fs
 from kernbench.traffic.patterns import find_pattern
 from kernbench.traffic.run import run_flows
+from kernbench.traffic.zero_load_latency import alone_fs, slot_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.traffic.offer import Offer
+    from kernbench.traffic.injection_process import Offer
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from kernbench.errors import InputError
 from kernbench.program.ops import FLITS_MOST, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_rows
-from kernbench.traffic.ways import Agent, Way, count_hops, find_ways
+from kernbench.traffic.flow_routing import Agent, Way, count_hops, find_ways
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernbench.ccl.module import load_algorithm
-from kernbench.ccl.order import position, ring_neighbours, tree_neighbours, turn
+from kernbench.ccl.rank_order import position, ring_neighbours, tree_neighbours, turn
 from kernbench.ccl.topology import SIP_TOPO_MESH, SIP_TOPO_RING, SIP_TOPO_TORUS
 from kernbench.ccl.wiring import Peer, World, check_wiring, grid_neighbours, intra_neighbours
 from kernbench.errors import InputError

@@ -11,7 +11,7 @@ from kernbench.cli.compiling import announce_compiling
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """What the cache answers: one entry, to be changed."""
     answer = [False]
-    monkeypatch.setattr("kernbench.engine.warmth.is_warm", lambda: answer[0])
+    monkeypatch.setattr("kernbench.engine.jit_status.is_warm", lambda: answer[0])
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
     return answer
 

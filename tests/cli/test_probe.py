@@ -162,7 +162,7 @@ def test_a_broken_invariant_is_shown_kept_and_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broken = (Check("time is long", True, "a"), Check("time flows", False, "it stood"), Check("more", None, "b"))
-    monkeypatch.setattr("kernbench.traffic.survey.check_all", lambda _: broken)
+    monkeypatch.setattr("kernbench.traffic.probe_suite.check_all", lambda _: broken)
     assert probe("-t", "tiny") == 1
     printed = capsys.readouterr()
     assert printed.err == "error: time flows: it stood\n"

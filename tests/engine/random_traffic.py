@@ -11,7 +11,7 @@ import numpy as np
 
 from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.machine import Machine
-from kernbench.machine.places import PePlace
+from kernbench.machine.part_index import PePlace
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program, Thread
 

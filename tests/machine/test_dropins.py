@@ -9,7 +9,7 @@ import pytest
 
 from kernbench import library
 from kernbench.errors import InputError
-from kernbench.machine import load, load_machine, store
+from kernbench.machine import compile_cache, load, load_machine
 from kernbench.machine.costs import FLOP
 from kernbench.machine.load import field_names
 from kernbench.machine.variants import Variants
@@ -104,7 +104,7 @@ def test_a_sheet_named_by_its_path_is_followed_too(models, tmp_path, forgetting)
 
 def test_a_damaged_cache_costs_only_time(models, cache):
     before = fixed()
-    (kept,) = store.directory().glob("*.npz")
+    (kept,) = compile_cache.directory().glob("*.npz")
     kept.write_bytes(kept.read_bytes()[:100])
     forget()
     assert fixed().digest == before.digest

@@ -11,7 +11,7 @@ import pytest
 import kernbench
 from kernbench.errors import InputError, UnreachableError
 from kernbench.machine import Intent, RouteKind, load_machine
-from kernbench.machine.places import cube_path, pe_path, sip_path
+from kernbench.machine.part_index import cube_path, pe_path, sip_path
 
 PACKAGE = Path(kernbench.__file__).parent
 MAKERS = ("places", "sip", "sip_cube", "mesh", "mesh_places")  # of names

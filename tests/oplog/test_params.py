@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernbench.oplog.params import ThreadParams
-from kernbench.program.notes import (
+from kernbench.program.op_semantics import (
     Composite,
     Constant,
     Dot,

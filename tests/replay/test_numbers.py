@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernbench.errors import RunError
-from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Load, Math, Note, Ref, Store, View
+from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Load, Math, Note, Ref, Store, View
 from kernbench.replay.numbers import Numbers
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kernbench.dtypes import numpy_dtype
-from kernbench.program.notes import Composite, Constant, Dot, Epilogue, Math, Ref, View
+from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Ref, View
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE, compute, resolve
 
 X = np.array([[1.0, -2.0, 0.5], [4.0, 3.0, -1.0]], np.float16)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kernbench.program.notes import Load, Note, Store
+from kernbench.program.op_semantics import Load, Note, Store
 from kernbench.program.program import Program
 from kernbench.replay.replay import Replay
 

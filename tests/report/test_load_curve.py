@@ -8,8 +8,8 @@ import pytest
 
 from kernbench.report.load_curve import TOP, _draw, plot_load_curve
 from kernbench.traffic.curve import Curve
+from kernbench.traffic.injection_process import Offer
 from kernbench.traffic.load_point import LoadPoint
-from kernbench.traffic.offer import Offer
 
 
 def curve(*latencies: float, saturation: float | None = None, flits: int = 4) -> Curve:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.report.pareto import plot_pareto
-from kernbench.report.swept import find_cost
+from kernbench.report.swept_axes import find_cost
 from kernbench.sweep.grid.grid import Objective
 from tests.report.tables import table
 

@@ -8,7 +8,7 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.report.survey import plot_survey
-from kernbench.traffic.survey import run_survey
+from kernbench.traffic.probe_suite import run_survey
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ class Rig:
 
 def commands(kernel, *args, **context):
     """The commands of a kernel run without a machine."""
-    from kernbench.tl.active import activate
+    from kernbench.tl.current_context import activate
 
     tl = TLContext(0, 1, **{"dispatch_cycles": 0, "scratch_base": 16, **context})
     with activate(tl):

@@ -5,9 +5,9 @@ import pytest
 
 from kernbench.errors import KernelError
 from kernbench.machine import load_machine
-from kernbench.program.notes import Constant, Ref, View
-from kernbench.tl.active import activate, run_kernel
+from kernbench.program.op_semantics import Constant, Ref, View
 from kernbench.tl.context import TLContext
+from kernbench.tl.current_context import activate, run_kernel
 from tests.tl.rig import BASE, commands
 
 HERE = "tests/tl/test_context.py"

@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernbench.errors import KernelError
-from kernbench.program.notes import Constant
+from kernbench.program.op_semantics import Constant
 from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE
-from kernbench.tl.kind import kind_of
 from kernbench.tl.math import BINARY, UNARY, find_job
 from kernbench.tl.promotion import promote, scalar_dtype
 from kernbench.tl.shapes import find_broadcast
+from kernbench.tl.tensor_type import kind_of
 from tests.tl.rig import BASE, Rig, commands
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from kernbench.errors import KernelError
-from kernbench.program.notes import Constant, Epilogue
+from kernbench.program.op_semantics import Constant, Epilogue
 from tests.tl.rig import BASE, commands
 
 

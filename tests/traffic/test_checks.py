@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from kernbench.traffic.catalogue import Case
 from kernbench.traffic.checks import Check, check_all
-from kernbench.traffic.formula import Formula
-from kernbench.traffic.survey import Measured
+from kernbench.traffic.latency_breakdown import Formula
+from kernbench.traffic.probe_cases import Case
+from kernbench.traffic.probe_suite import Measured
 
 RISES = "latency rises with hops: host to device, writes"
 BOTH_WAYS = "device to host takes at least as long as host to device"

@@ -9,8 +9,8 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic.curve import Curve, find_saturation, run_curve
+from kernbench.traffic.injection_process import Offer
 from kernbench.traffic.load_point import LoadPoint
-from kernbench.traffic.offer import Offer
 
 
 def curve(pattern: str, *loads: float, topology: str = "mesh_8x8", **options: int) -> Curve:

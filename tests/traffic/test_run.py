@@ -8,9 +8,9 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic import lower
-from kernbench.traffic.alone import alone_fs, slot_fs
 from kernbench.traffic.flows import Flows, parse_flows
 from kernbench.traffic.run import run_flows
+from kernbench.traffic.zero_load_latency import alone_fs, slot_fs
 
 FIGURES = {"link_gbs": 100, "hop_ns": 1.7, "injection_ns": 0.3, "ejection_ns": 2.1, "flit_bytes": 96, "k": 6}
 

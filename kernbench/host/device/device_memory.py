@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.program.notes import Note
+from kernbench.program.op_semantics import Note
 from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numbers import Numbers
 from kernbench.replay.replay import Performer, Replay

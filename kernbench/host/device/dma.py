@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.errors import AddressError
+from kernbench.machine.address_decoder import Locator
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.locator import Locator
-from kernbench.machine.places import pe_path
+from kernbench.machine.part_index import pe_path
 
 if TYPE_CHECKING:
     from kernbench.host.messages import PeDma
-    from kernbench.machine.places import PePlace
+    from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program, Thread
 
 

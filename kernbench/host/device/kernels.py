@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kernbench.host.device.sip import Sip
     from kernbench.host.memory.address_models import Map, Placed
     from kernbench.host.messages import KernelLaunch
-    from kernbench.machine.places import PePlace
+    from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program, Thread
     from kernbench.tl.ipcq import Ipcq
-    from kernbench.tl.outline import Outline
+    from kernbench.tl.plan_outline import Outline
 
 
 class Kernels:

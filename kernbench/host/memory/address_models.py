@@ -21,8 +21,8 @@ from kernbench.host.memory.page_table import Merged, PageMap
 from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, Pointer, ranges
 from kernbench.host.memory.va_regions import Regions
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
-from kernbench.machine.locator import Locator, Segment
-from kernbench.machine.places import sip_path
+from kernbench.machine.address_decoder import Locator, Segment
+from kernbench.machine.part_index import sip_path
 
 if TYPE_CHECKING:
     import numpy as np

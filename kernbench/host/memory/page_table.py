@@ -17,7 +17,7 @@ import numpy as np
 
 from kernbench.errors import AddressError
 from kernbench.host.memory.va_regions import NONE, Memories, Regions, Row, overlay
-from kernbench.machine.locator import ABSENT, Segment
+from kernbench.machine.address_decoder import ABSENT, Segment
 
 _NEVER = np.iinfo(np.int64).max  # an address beyond all
 Merged = dict[tuple[int, ...], Regions]  # by identity of what was merged, of which somebody else takes care

@@ -17,7 +17,7 @@ import numpy as np
 from kernbench.errors import AddressError
 from kernbench.host.memory.va_regions import Memories
 from kernbench.host.messages import Entries, Shard
-from kernbench.machine.locator import ABSENT, Segment
+from kernbench.machine.address_decoder import ABSENT, Segment
 
 _WHOLE = (int, np.integer)
 

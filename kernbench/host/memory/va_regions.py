@@ -13,13 +13,13 @@ import numpy as np
 
 from kernbench.errors import AddressError
 from kernbench.host.messages import MapEntry
-from kernbench.machine.locator import ABSENT, Segment
+from kernbench.machine.address_decoder import ABSENT, Segment
 
 Row = tuple[int, int, int, int]  # start, end, node, offset
 
 
 class Memories(Protocol):
-    """What lies behind physical addresses, as `kernbench.machine.locator.Locator` knows it."""
+    """What lies behind physical addresses, as `kernbench.machine.address_decoder.Locator` knows it."""
 
     def find(self, pa: int, /) -> Segment | None:
         """(node, offset, bytes to the end of that memory) of an address, None where there is no memory."""

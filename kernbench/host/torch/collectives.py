@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernbench.ccl.spread import spread
+from kernbench.ccl.broadcast_in_sip import spread
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.memory.placement import REPLICATE

@@ -11,7 +11,7 @@ from kernbench.tl.ipcq import Ring
 if TYPE_CHECKING:
     from kernbench.ccl.config import Queues
     from kernbench.ccl.wiring import Neighbours, World
-    from kernbench.machine.places import Places
+    from kernbench.machine.part_index import Places
 
 Where = tuple[int, int, int]  # sip, cube, pe
 Tables = dict[Where, dict[str, Ring]]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernbench.engine.warmth import must_compile
+from kernbench.engine.jit_status import must_compile
 from kernbench.errors import InputError
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch, group_points, make_batches

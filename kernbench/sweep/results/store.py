@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.directory import reason_of, refusals
+from kernbench.atomic_output import reason_of, refusals
 from kernbench.errors import InputError
 from kernbench.sweep.row import COLUMNS, ERROR, LOST, OK, Row
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kernbench.errors import AddressError
 from kernbench.host.memory.page_table import PageMap
 from kernbench.host.memory.va_regions import Regions
-from kernbench.machine.locator import ABSENT, Segment
+from kernbench.machine.address_decoder import ABSENT, Segment
 
 
 class Memories:

@@ -10,7 +10,7 @@ import pytest
 from kernbench.errors import AddressError
 from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, Pointer, ranges
 from kernbench.host.messages import MapEntry, Shard
-from kernbench.machine.locator import ABSENT
+from kernbench.machine.address_decoder import ABSENT
 from tests.host.memory.test_page_table import Memories
 
 ENTRIES = (MapEntry(1000, Shard(0, 0, 0, 512, 100)), MapEntry(1100, Shard(0, 0, 1, 5000, 50)))

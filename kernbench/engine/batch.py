@@ -1,0 +1,154 @@
+"""Many runs of one program, on machines that differ in times alone: laid once, run in few calls of the compiled code.
+
+What is found out about each is bit for bit what a `Session` on that machine finds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
+from kernbench.engine.session import Session
+from kernbench.program.ops import NONE, Op
+from kernels_jit.layout import codes
+from kernels_jit.layout import records as r
+from kernels_jit.layout.records import NEVER, word_of, words_of
+from kernels_jit.simulate.batch import (
+    FOUND_COLUMNS,
+    FOUND_EVENTS,
+    FOUND_HOPS,
+    FOUND_LEFT,
+    FOUND_NOW_FS,
+    Common,
+    run_points,
+)
+
+if TYPE_CHECKING:
+    from kernbench.engine.batch_times import Weights
+    from kernbench.program.program import Program
+
+_EVENTS_A_CALL = 1 << 21  # about half a second
+_CELLS = 1 << 20  # times of rows, or of stations, that are held at once
+
+
+class Runs(NamedTuple):
+    """Finished runs of consecutive points, good until the next are asked for."""
+
+    points: slice
+    found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.simulate.batch`
+    times: np.ndarray  # TIME[run, row]
+
+    @property
+    def now_fs(self) -> np.ndarray:
+        """int64[run] the time of the last event."""
+        return self.found[:, FOUND_NOW_FS]
+
+    @property
+    def events(self) -> np.ndarray:
+        """int64[run]"""
+        return self.found[:, FOUND_EVENTS]
+
+    @property
+    def flit_hops(self) -> np.ndarray:
+        """int64[run] how many times a flit has crossed a link."""
+        return self.found[:, FOUND_HOPS]
+
+    @property
+    def left(self) -> np.ndarray:
+        """int64[run] what has not come to its end: threads that wait, events and transfers later than can be counted."""
+        return self.found[:, FOUND_LEFT]
+
+    @property
+    def op_issue_fs(self) -> np.ndarray:
+        """int64[run, row] when each row was asked for; -1: never."""
+        return self.times["issue_fs"]
+
+    @property
+    def op_start_fs(self) -> np.ndarray:
+        """int64[run, row] when each row began, after queueing; -1: never."""
+        return self.times["start_fs"]
+
+    @property
+    def op_end_fs(self) -> np.ndarray:
+        """int64[run, row] when each row was complete; -1: never."""
+        return self.times["end_fs"]
+
+
+class Group:
+    """A program in the memory of the loop, with all its threads recorded. Errors: ValueError where one asks for more rows."""
+
+    def __init__(self, program: Program, mode: str = "hybrid") -> None:
+        if (program.op[:, 0] == Op.ASK).any():
+            raise ValueError("a program that asks for rows has no runs that could be known before they are run")
+        machine = program.machine
+        self._memory, builder = Session(program, mode).lay()
+        network, flits, none = builder.build(), builder.list_flits(), np.zeros(0, np.int64)
+        self._common = Common(
+            template=self._memory.used,
+            op=program.op,
+            word=none,
+            column=none,
+            order=network.order,
+            cyclic=network.window_fs < NEVER,
+            sources=network.sources,
+            before_start=network.before_start,
+            before=network.before,
+            after=np.repeat(np.arange(len(network.order)), np.diff(network.before_start)),
+            flit_edge=flits.edge,
+            flit_bytes=flits.nbytes,
+            edge_count=machine.edge_count,
+        )
+        self._fs_per_flit = machine.stations.fs_per_flit
+        self._steps = len(network.step) - 1 if self._memory["steps"] else 0  # in the memory
+        self._most = max(1, _CELLS // max(program.row_count * words_of(r.TIME), len(self._fs_per_flit)))
+        self._times = np.empty((self._most, program.row_count), r.TIME)
+        self._pool = empty_pool(machine)
+
+    def run(self, weights: Weights) -> Iterator[Runs]:
+        """Run the points of some weights; after each call of the compiled code, those that it has finished.
+
+        Errors: OverflowError at a point with more transfers in flight than can be named.
+        """
+        for first in range(0, len(weights.values), self._most):
+            yield from self._run(first, weights.of(slice(first, first + self._most)))
+
+    def _run(self, first: int, weights: Weights) -> Iterator[Runs]:
+        memory = self._memory
+        word, column, values = self._list_words(weights)
+        words = np.empty_like(memory.used)
+        found = np.zeros((len(values), FOUND_COLUMNS), np.int64)
+        done, begun = 0, 0
+        while done < len(values):
+            common = self._common._replace(template=memory.used, word=word, column=column)
+            arrays = values, words, self._times, self._pool, found
+            status, end = run_points(common, *arrays, done, begun, _EVENTS_A_CALL)
+            begun = int(status in (codes.MORE, codes.GROW_SLOTS))
+            if status == codes.GROW_SLOTS:
+                self._pool = enlarged_pool(self._pool)
+            elif status not in (codes.IDLE, codes.MORE):
+                memory.grow(status)
+                words = np.empty_like(memory.used)
+            if end > done:
+                here = slice(done, end)
+                yield Runs(slice(first + done, first + end), found[here], self._times[here])
+            done = end
+
+    def _list_words(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Which words of the memory differ, int64[], in which column of its values each is, and int64[point, column]."""
+        memory, limits = self._memory, find_limits(weights.fs_per_flit(self._fs_per_flit))
+        state = np.full(words_of(r.STATE), NONE)
+        state[[word_of(r.STATE, "window_fs"), word_of(r.STATE, "slack_fs")]] = weights.values.shape[1] + np.arange(2)
+        station, step = words_of(r.STATION), words_of(r.STEP)
+        tables = (
+            (0, 1, state),
+            (memory["stations"] + word_of(r.STATION, "full_fs"), station, weights.full),
+            (memory["stations"] + word_of(r.STATION, "turn_fs"), station, weights.turn),
+            (memory["steps"] + word_of(r.STEP, "overhead_fs"), step, weights.overhead[: self._steps]),
+            (memory["durations"], 1, weights.duration),
+        )
+        word = [start + columns * np.flatnonzero(column != NONE) for start, columns, column in tables]
+        column = [column[column != NONE] for *_, column in tables]
+        return np.concatenate(word), np.concatenate(column), np.append(weights.values, limits, axis=1)

@@ -1,0 +1,51 @@
+"""What lies behind physical addresses: one at a time, or whole arrays of them.
+
+A program is written with hundreds of thousands of addresses, those of all tiles of a pipeline at once, and few memories.
+So many addresses are first cut to the beginnings of their memories, and only these few are decoded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.machine.address import HBM_BYTES, KIND_SHIFT, PE_BYTES, Kind
+
+if TYPE_CHECKING:
+    from kernbench.machine.part_index import Places
+
+Segment = tuple[int, int, int]  # (memory node, offset in it, bytes)
+ABSENT = -1  # the node where there is no memory
+
+
+class Locator:
+    """The memories of one machine by physical address."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def find(self, pa: int) -> Segment | None:
+        """(node, offset, bytes from there to the memory's end) of an address, None where there is no memory."""
+        try:
+            return self._places.memory_of(pa)
+        except InputError:
+            return None
+
+    def find_many(self, pa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """int64[n] node, offset and bytes to the end of each address; node ABSENT where there is no memory."""
+        base = self._bases(pa)
+        bases, which = np.unique(base, return_inverse=True)
+        found = [self.find(int(first)) or (ABSENT, 0, 0) for first in bases]
+        node, _, size = np.array(found, np.int64).reshape(-1, 3).T[:, which]
+        offset = pa - base
+        return np.where(offset < size, node, ABSENT), offset, size - offset
+
+    def _bases(self, pa: np.ndarray) -> np.ndarray:
+        """int64[n] where the memory of each address begins."""
+        kind, local = pa >> KIND_SHIFT & 7, pa & HBM_BYTES - 1
+        into = np.where(kind == Kind.HBM, local % self._places.shape.slice_bytes, local)
+        return pa - np.where(kind == Kind.PE, local & PE_BYTES - 1, into)

@@ -1,0 +1,115 @@
+"""The compile cache: machines as files of arrays, one each, under a key of what they were compiled from.
+
+A file that cannot be read is as good as none; a directory that cannot be written costs only the time to compile again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernbench.machine.machine import DropIn, Machine, Terminal
+from kernbench.machine.mesh_places import MeshShape
+from kernbench.machine.part_index import Shape
+from kernels_jit.layout.machine_tables import Stations
+
+KEEP = 32  # files of about 2 MB; a sweep over topologies makes one for each
+_JSON = (
+    "name",
+    "family",
+    "digest",
+    "flit_bytes",
+    "figures",
+    "node_name",
+    "node_kind",
+    "station_name",
+    "server_name",
+    "server_kind",
+    "sources",
+)
+_ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
+_SHAPES = {"mesh": MeshShape, "sip": Shape}  # by family
+_STATIONS = "stations_"
+_TERMINALS = "terminals"
+
+
+def directory() -> Path:
+    """Where machines are kept: `$KERNBENCH_CACHE/machines`, else `~/.cache/kernbench/machines`."""
+    if chosen := os.environ.get("KERNBENCH_CACHE"):
+        return Path(chosen) / "machines"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / "machines"
+
+
+def load(key: str) -> Machine | None:
+    """The machine kept under a key, or None."""
+    path = directory() / f"{key}.npz"
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            machine = _unpack({name: kept[name] for name in kept.files})
+        os.utime(path)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None
+    return machine
+
+
+def save(key: str, machine: Machine) -> None:
+    """Keep a machine, whole or not at all; silently nothing where nothing can be written."""
+    folder = directory()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, **_pack(machine))
+            os.replace(temporary, folder / f"{key}.npz")
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        _prune(folder)
+    except OSError:
+        return
+
+
+def _prune(folder: Path) -> None:
+    kept = list(folder.glob("*.npz"))
+    if len(kept) > KEEP:
+        kept.sort(key=lambda path: path.stat().st_mtime)
+        for path in kept[: len(kept) - KEEP // 2]:
+            path.unlink(missing_ok=True)
+
+
+def _pack(machine: Machine) -> dict[str, Any]:
+    meta = {name: getattr(machine, name) for name in _JSON} | {"shape": asdict(machine.shape)}
+    meta["dropins"] = {part: asdict(dropin) for part, dropin in machine.dropins.items()}
+    packed: dict[str, Any] = {"meta": np.frombuffer(json.dumps(meta).encode(), np.uint8)}
+    packed |= {name: getattr(machine, name) for name in _ARRAYS}
+    packed |= {_STATIONS + name: array for name, array in machine.stations._asdict().items()}
+    rows = [(node, t.first_station, t.stripes, t.overhead_fs) for node, t in machine.terminals.items()]
+    packed[_TERMINALS] = np.array(rows, np.int64).reshape(-1, 4)
+    return packed
+
+
+def _unpack(kept: dict[str, np.ndarray]) -> Machine:
+    meta = json.loads(kept["meta"].tobytes())
+    shape = _SHAPES[meta["family"]](**_frozen(meta.pop("shape")))
+    dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
+    held = _frozen(meta)
+    held |= {name: kept[name] for name in _ARRAYS}
+    return Machine(
+        **held,
+        stations=Stations(**{name: kept[_STATIONS + name] for name in Stations._fields}),
+        terminals={int(row[0]): Terminal(*(int(x) for x in row[1:])) for row in kept[_TERMINALS].tolist()},
+        shape=shape,
+        dropins=dropins,
+    )
+
+
+def _frozen(read: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in read.items()}

@@ -1,0 +1,101 @@
+"""`report.html`: all that a sweep found on one page that needs no network.
+
+Plots are in it as SVG; the points are in it too, to sort, to filter and to plot one column against another. Of very many
+points the front and the best are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from kernbench.report.markdown_report import SENSITIVITY_HEADS, summarise
+from kernbench.report.sensitivity import Sensitivity
+from kernbench.report.table import many, rank_points, sensitivity_cells, shown_columns
+from kernbench.sweep.grid.grid import Grid, Objective
+from kernbench.sweep.results.pareto import pareto_front
+from kernbench.sweep.results.store import write_whole
+from kernbench.sweep.row import COLUMNS
+
+if TYPE_CHECKING:
+    import polars
+
+MOST_POINTS = 2000
+DROPPED = ("key", "error", "status", "wall_s", "bench_digest", "topology_digest", "kernbench", "program_digest")
+TEMPLATE = Path(__file__).with_name("page.html")
+_OWN_IDS = re.compile(r'\b(id="|href="#|xlink:href="#|url\(#)')
+
+
+def write_page(
+    grid: Grid,
+    table: polars.DataFrame,
+    objectives: Sequence[Objective],
+    found: Sequence[Sensitivity],
+    pictures: Mapping[str, Path],
+    path: Path,
+) -> Path:
+    """Write the page; returns its path. Errors: InputError if it cannot be written."""
+    first, *rest = summarise(grid, table, objectives)
+    data = _data(table, objectives)
+    text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        title=escape(grid.description or grid.name),
+        summary=escape(first),
+        sentences="".join(f"<li>{escape(sentence)}</li>" for sentence in rest),
+        pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
+        sensitivity=_rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)) if found else "",
+        shown=f"{len(data['rows'])} of {many(len(table), 'point')}",
+        data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
+    )
+    write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
+    return path
+
+
+def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str, Any]:
+    """What the page's script reads: columns, rows, which rows are on the front, what to plot first."""
+    import polars
+
+    front = pareto_front(table, objectives)
+    ranked = polars.concat([front, rank_points(table, objectives[0], MOST_POINTS)]).unique(
+        "key", keep="first", maintain_order=True
+    )
+    rows = ranked.head(MOST_POINTS)
+    varying = shown_columns(table, objectives)
+    rest = [name for name in table.columns if name in COLUMNS or name not in varying]
+    results = [name for name in rest if name not in DROPPED and table[name].n_unique() > 1]
+    columns = list(dict.fromkeys([*varying, *results]))
+    numeric = [name for name in columns if table[name].dtype.is_numeric() or table[name].dtype == polars.Boolean]
+    wanted = [objective.column for objective in objectives]
+    across = wanted[1] if len(wanted) > 1 else next((name for name in numeric if name != wanted[0]), wanted[0])
+    return {
+        "columns": columns,
+        "numeric": numeric,
+        "across": across,
+        "up": wanted[0],
+        "colour": next((name for name in columns if name not in (across, wanted[0])), wanted[0]),
+        "rows": [[_plain(value) for value in row] for row in rows.select(columns).iter_rows()],
+        "front": rows["key"].is_in(front["key"].to_list()).to_list(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _picture(name: str, path: Path) -> str:
+    """An SVG as a part of the page; its ids get a prefix, since each plot has the same."""
+    svg = path.read_text(encoding="utf-8")
+    prefix = path.stem + "-"
+    own = _OWN_IDS.sub(lambda found: found.group(0) + prefix, svg[svg.index("<svg") :])
+    return f"<figure><figcaption>{escape(name.capitalize())}</figcaption>{own}</figure>"
+
+
+def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+    return f"<h2>What moves the objectives</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

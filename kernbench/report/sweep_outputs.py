@@ -1,0 +1,91 @@
+"""What a sweep leaves beside its table: the front, plots, a report to read, a page to look through.
+
+Everything is made of the table and of what the grid asks for, so it can be made again at any time, and the same table
+gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernbench.report.heatmap import plot_heat
+from kernbench.report.html_report import write_page
+from kernbench.report.markdown_report import write_report
+from kernbench.report.parallel import plot_parallel
+from kernbench.report.pareto import plot_pareto
+from kernbench.report.plot import plot_latency
+from kernbench.report.sensitivity import find_sensitivities
+from kernbench.report.swept_axes import find_cost, find_swept, same_work
+from kernbench.sweep.execution.worker import AUTO
+from kernbench.sweep.grid.grid import Grid, Objective
+from kernbench.sweep.results.derived_columns import LATENCY, objectives_of
+from kernbench.sweep.results.pareto import answerable, pareto_front
+from kernbench.sweep.results.store import write_whole
+from kernbench.sweep.row import STAMP
+
+if TYPE_CHECKING:
+    import polars
+
+UNREAD = ("wall_s", "program_digest", *STAMP)
+KEPT = ("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "status", "error", "key")
+
+
+def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:
+    """What to answer: what the grid asks for. Where it says nothing, the least latency, and the least of what the machine
+    pays for if the table has one such axis; the most achieved where the work differs from point to point. In mode auto, what
+    decided which points ran.
+    """
+    if grid.objectives or grid.mode == AUTO:
+        return objectives_of(grid)
+    done = answerable(table)
+    rates = done["achieved_tflops"]
+    if not same_work(find_swept(table)) and not rates.null_count() and rates.max():
+        return (Objective("achieved_tflops", least=False),)
+    cost = find_cost(done)
+    return (LATENCY, Objective(cost.column)) if cost else (LATENCY,)
+
+
+def read_answered(scan: polars.LazyFrame) -> polars.DataFrame:
+    """The columns of a table that answers are made of: without digests, and parameters and results that are all the same."""
+    import polars
+
+    names = [name for name in scan.collect_schema().names() if name not in UNREAD]
+    column = polars.col(names)
+    same = (column.min() == column.max()) & (column.null_count() == 0) | (column.null_count() == polars.len())
+    constant = scan.select(same).collect(engine="streaming").row(0, named=True) if names else {}
+    derived = names[max(map(names.index, KEPT)) + 1 :]
+    return scan.select(name for name in names if not constant[name] or name in (*KEPT, *derived)).collect()
+
+
+def find_rows(scan: polars.LazyFrame, rows: polars.DataFrame) -> polars.DataFrame:
+    """All columns of some rows of a table, in their order."""
+    import polars
+
+    found = scan.filter(polars.col("key").is_in(rows["key"].to_list())).collect(engine="streaming")
+    return rows.select("key").join(found, on="key", how="left", maintain_order="left").select(found.columns)
+
+
+def write_answers(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[str, Path]:
+    """Write all of it into the directory of a sweep; returns the paths by name, of what there is something to say in.
+
+    Errors: InputError if the directory cannot be written.
+    """
+    table = read_answered(scan)
+    title = grid.description or f"{grid.bench} on {grid.topology}"
+    objectives = choose_objectives(grid, table)
+    front = pareto_front(table, objectives)
+    found = find_sensitivities(table, objectives)
+    plots = {
+        "pareto": plot_pareto(table, objectives, directory / "pareto", title),
+        "lines": plot_latency(table, directory / "latency", title),
+        "heat map": plot_heat(table, objectives[0], directory / "heatmap", title),
+        "parallel coordinates": plot_parallel(table, objectives, directory / "parallel", title),
+    }
+    paths = {f"{name} ({path.suffix[1:]})": path for name, drawn in plots.items() for path in drawn}
+    paths["front"] = directory / "pareto.parquet"
+    write_whole(paths["front"], find_rows(scan, front).write_parquet)
+    pictures = {name: drawn[0] for name, drawn in plots.items() if drawn}
+    paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md")
+    paths["page"] = write_page(grid, table, objectives, found, pictures, directory / "report.html")
+    return paths

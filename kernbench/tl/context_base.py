@@ -1,0 +1,135 @@
+"""What all primitives of `tl` share: who runs the commands, where results go, and how arguments are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import index
+from typing import Any, NoReturn, Protocol
+
+from kernbench.errors import suggest
+from kernbench.program.op_semantics import Dot, Load, Math, Note, Recv, Send, Store
+from kernbench.tl.commands import CommandList
+from kernbench.tl.errors import PrimitiveError, fail
+from kernbench.tl.handle import CompletionHandle, RecvFuture, TensorHandle
+from kernbench.tl.scratch import Scratch
+from kernbench.tl.tensor_type import Kind
+
+SCRATCH_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work:
+    """What a job asks of the PE: bytes from TCM, work of an engine, bytes to TCM.
+
+    Made once for each kind of call (`find_job`, `find_product`) and recognised by identity from then on.
+    """
+
+    name: str  # in the op log
+    engine: str  # "gemm" or "math", which is also the kind in the op log
+    asked: tuple[Any, ...]  # of its costs: (m, k, n, bits) of a product, (function, elements, bits) of math
+    read_bytes: int
+    write_bytes: int
+
+
+class Runner(Protocol):
+    """What takes a context's commands; `tile` is the machine's (tile_m, tile_k, tile_n)."""
+
+    tile: tuple[int, int, int]
+
+    def delay(self, cycles: int, /) -> None: ...
+
+    def load(self, note: Load, out: TensorHandle, /) -> None: ...
+
+    def store(self, note: Store, source: TensorHandle, /) -> None: ...
+
+    def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None: ...
+
+    def composite(self, completion: CompletionHandle, /) -> None: ...
+
+    def send(self, note: Send, source: TensorHandle, /) -> None: ...
+
+    def post(self, note: Recv, /) -> None: ...
+
+    def receive(self, note: Recv, /) -> TensorHandle: ...
+
+    def wait(self, completion: CompletionHandle, /) -> None: ...
+
+    def read_data(self, handle: TensorHandle, /) -> Any: ...
+
+
+class ContextCore:
+    """State of one kernel on one PE.
+
+    Every call that gives the PE work starts with `dispatch_cycles` of the PE's CPU. With `scratch_base` 0 results have
+    no address and cannot be stored. Without a runner, `commands` collects what the kernel asks for.
+    """
+
+    def __init__(
+        self,
+        pe_id: int,
+        num_programs: int,
+        dispatch_cycles: int = 1,
+        runner: Runner | None = None,
+        cube_id: int = 0,
+        num_cubes: int = 1,
+        scratch_base: int = 0,
+        scratch_size: int = SCRATCH_BYTES,
+    ) -> None:
+        self.commands: list[Note] = []
+        self._programs = ((pe_id, num_programs), (cube_id, num_cubes))
+        self._dispatch_cycles = dispatch_cycles
+        self._runner: Runner = CommandList(self.commands) if runner is None else runner
+        self._scratch = Scratch(scratch_base, scratch_size)
+        self._value_count = 0
+        self._pending: dict[CompletionHandle, None] = {}  # under way, in the order of their start
+        self._futures: dict[RecvFuture, None] = {}  # messages expected and not waited for
+        self._resident: dict[int, TensorHandle] = {}  # by address in TCM
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        known = [known for known in dir(type(self)) if not known.startswith("_")]
+        fail(f"tl has no primitive {name!r}", suggest(name, known, most=len(known))[2:], PrimitiveError)
+
+    def _dispatch(self) -> None:
+        if self._dispatch_cycles:
+            self._runner.delay(self._dispatch_cycles)
+
+    def _begin(self) -> int:
+        """The value that a call puts out; before anything else, its dispatch."""
+        if self._dispatch_cycles:
+            self._runner.delay(self._dispatch_cycles)
+        self._value_count += 1
+        return self._value_count
+
+    def _result(self, value: int, kind: Kind) -> TensorHandle:
+        addr = self._scratch.take(kind.nbytes)
+        out = self._resident[addr] = TensorHandle(value, addr, kind)
+        return out
+
+    def _address(self, primitive: str, ptr: int) -> int:
+        if ptr.__class__ is int:
+            return ptr
+        try:
+            return int(index(ptr))
+        except TypeError:
+            fail(f"tl.{primitive} got the pointer {ptr!r}", "give an address, such as a tensor argument of the kernel")
+
+    def _check_ended(self, primitive: str, x: TensorHandle) -> None:
+        """Refuse the result of a composite that is still under way."""
+        if x.streamed and x.space == "tcm":
+            fail(f"tl.{primitive} got {x!r}, the result of a composite under way", "wait for it with tl.wait")
+
+    def _check_source(self, primitive: str, x: TensorHandle) -> None:
+        self._check_tensor(primitive, x)
+        if isinstance(x.operand, int) and x.space == "tcm" and not x.addr:
+            fail(f"tl.{primitive} got {x!r}, a result without an address", "give the context a scratch_base")
+
+    def _check_tensor(self, primitive: str, x: object) -> None:
+        if not isinstance(x, TensorHandle):
+            fail(f"tl.{primitive} got {x!r}", "give a tensor, such as one from tl.load")
+        if x.streamed:
+            self._check_ended(primitive, x)
+            fail(
+                f"tl.{primitive} got {x!r}, which is not in TCM", "load it with tl.load or stream it with tl.composite"
+            )

@@ -1,0 +1,53 @@
+"""The kinds of tensors: a shape and a dtype, one object for each pair.
+
+A kernel makes a million tensors of a few kinds. What follows from a kind (bytes, the work of an operation, the kind of its
+result) is found once, and found again by identity, which is much cheaper than hashing shapes and names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import prod
+
+from kernbench.dtypes import ALIASES, BITS, itemsize
+from kernbench.errors import suggest
+from kernbench.program.op_semantics import Shape
+from kernbench.tl.errors import fail
+from kernbench.tl.shapes import as_shape
+
+
+class Kind:
+    """A shape and a dtype; get it from `kind_of` or `as_kind`. `nbytes` is 0 for a number, which takes none."""
+
+    __slots__ = ("dtype", "nbytes", "shape")
+
+    def __init__(self, shape: Shape, dtype: str) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.nbytes = prod(shape) * itemsize(dtype) if shape else 0
+
+
+@cache
+def kind_of(shape: Shape, dtype: str) -> Kind:
+    """The kind of a shape and a dtype. Errors: InputError for an unknown dtype."""
+    return Kind(shape, dtype)
+
+
+def as_kind(primitive: str, shape: int | Sequence[int], dtype: str) -> Kind:
+    """The kind that a kernel means. Errors: KernelError for a shape or a dtype that cannot be."""
+    if type(shape) is not tuple and type(shape) is not int:
+        shape = as_shape(primitive, shape)
+    return _as_kind(primitive, shape, dtype)
+
+
+@cache
+def _as_kind(primitive: str, shape: int | tuple[int, ...], dtype: str) -> Kind:
+    return kind_of(as_shape(primitive, shape), as_dtype(primitive, dtype))
+
+
+def as_dtype(primitive: str, dtype: str) -> str:
+    """The dtype that a kernel names. Errors: KernelError for an unknown one, listing the known ones."""
+    if dtype not in BITS and dtype not in ALIASES:
+        fail(f"tl.{primitive} got the dtype {dtype!r}", suggest(str(dtype), BITS)[2:])
+    return dtype

@@ -1,0 +1,144 @@
+"""How flows go: from the names of two parts to a route, and to who issues the transfer.
+
+A *PE* issues as for a `tl.load` or `tl.store`: its CPU, scheduler and address translation first, then its DMA, which holds one
+channel for the whole round trip. As a destination it is its slice of HBM. A *CPU* (`pcie_ep`, for which `host` is another name,
+`io_cpu`, `m_cpu`) acts once and then lets the transfer go. Whatever else sends just sends.
+
+What is no memory receives a message. Read from, it gets a request, which pays the wires only, and sends a message back.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.errors import InputError, KernBenchError, suggest
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.part_index import pe_path
+from kernbench.program.ops import NONE
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.traffic.flows import Flows
+
+HOST = "host"
+CPUS = ("pcie_ep", "io_cpu", "m_cpu")
+_PE = re.compile(r"sip\d+\.cube\d+\.pe\d+")
+_SIP = re.compile(r"sip(\d+)\.")
+
+
+class Agent(IntEnum):
+    """Who issues a flow."""
+
+    NOBODY = 0
+    CPU = 1
+    PE = 2
+
+
+class Way(NamedTuple):
+    """How the flows of one direction between two parts go."""
+
+    agent: int
+    issuer: int  # node: the DMA, the CPU, or where the bytes come from
+    hold: int  # server, or NONE
+    route: int
+    request_fs: int  # before the bytes of a read from what is no memory begin to move
+
+
+def find_ways(machine: Machine, flows: Flows) -> tuple[np.ndarray, np.ndarray]:
+    """int64[way, 5] the columns of `Way`, and int64[flow] the way of each flow; each pair of parts is looked at once.
+
+    Errors: InputError naming the first flow with an unknown part, or between parts that no route joins.
+    """
+    key = (flows.src * len(flows.names) + flows.dst) * 2 + flows.read
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    finder = _Finder(machine)
+    ways = np.zeros((len(first), len(Way._fields)), np.int64)
+    for way in np.argsort(first).tolist():
+        flow = int(first[way])
+        try:
+            ways[way] = finder.find(flows.names[flows.src[flow]], flows.names[flows.dst[flow]], bool(flows.read[flow]))
+        except KernBenchError as error:
+            raise InputError(f"{flows.where(flow)}: {error}") from None
+    return ways, which
+
+
+def count_hops(machine: Machine, route: np.ndarray) -> np.ndarray:
+    """int64[n] the links of each route; in a mesh those between routers."""
+    tables = machine.routing.tables()
+    links = np.concatenate([[0], np.cumsum(tables.station < machine.edge_count)])
+    hops = links[tables.start[route + 1]] - links[tables.start[route]]
+    return hops - 2 if isinstance(machine.places, MeshPlaces) else hops
+
+
+class _Finder:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def find(self, src: str, dst: str, read: bool) -> Way:
+        """The way of the flows of two parts. Errors: InputError, UnreachableError."""
+        machine = self._machine
+        source, agent, hold = self._source(src, dst, read)
+        target = self._target(dst, src)
+        if source == target:
+            raise InputError(f"{src} and {dst} are one part; a flow needs two")
+        memory = target in machine.terminals
+        of_cpu = Intent.M_CPU_DMA if memory and machine.node_kind[source] in CPUS else Intent.ALL
+        intent = Intent.PE_DMA if agent == Agent.PE else of_cpu
+        route = machine.routing.route
+        if memory:
+            way = route(source, target, intent, RouteKind.READ if read else RouteKind.WRITE)
+            return Way(agent, source, hold, way, 0)
+        if not read:
+            return Way(agent, source, hold, route(source, target, intent, RouteKind.MESSAGE), 0)
+        request = machine.routing.edges_between(source, target, intent)
+        request_fs = int(machine.stations.propagation_fs[request].sum())
+        issuer = source if agent else target
+        return Way(agent, issuer, hold, route(target, source, intent, RouteKind.MESSAGE), request_fs)
+
+    def _source(self, name: str, peer: str, read: bool) -> tuple[int, int, int]:
+        """The node a flow's request comes from, who issues it, and the server that it holds."""
+        machine = self._machine
+        if not isinstance(machine.places, MeshPlaces) and _PE.fullmatch(name):
+            place = machine.places.pe(*machine.places.find_pe(name))
+            return place.dma, Agent.PE, place.dma_read if read else place.dma_write
+        node = self._node(name, peer)
+        return node, Agent.CPU if machine.node_kind[node] in CPUS else Agent.NOBODY, NONE
+
+    def _target(self, name: str, peer: str) -> int:
+        places = self._machine.places
+        if not isinstance(places, MeshPlaces) and _PE.fullmatch(name):
+            return places.hbm(*places.find_pe(name))
+        return self._node(name, peer)
+
+    def _node(self, name: str, peer: str) -> int:
+        machine = self._machine
+        if isinstance(machine.places, MeshPlaces):
+            return machine.places.find_endpoint(name)
+        if name == HOST:
+            return self._host(peer)
+        found = machine.node_id.get(name)
+        if found is None:
+            raise InputError(f"machine {machine.name} has no part {name!r}{self._suggest(name)}")
+        return found
+
+    def _host(self, peer: str) -> int:
+        """The host meets the SIP of the other part."""
+        matched = _SIP.match(peer)
+        if matched is None:
+            raise InputError(f"{HOST} is one end of a flow, so the other must be in a SIP, and {peer!r} is not")
+        return self._machine.places.pcie_ep(int(matched[1]))
+
+    def _suggest(self, name: str) -> str:
+        places = self._machine.places
+        pes = (
+            pe_path(sip, cube, pe)
+            for sip in range(places.sip_count)
+            for cube in range(places.cubes_per_sip)
+            for pe in range(places.pes_per_cube)
+        )
+        return suggest(name, [HOST, *pes, *self._machine.node_name], most=3)

@@ -1,0 +1,129 @@
+"""The cases of a probe: what any machine should show of itself, without being told what to send.
+
+On a machine of SIPs there are three families: the host writes, the host reads, and one PE moves data by DMA. The host's
+targets are ever farther away, the same for both ways. The PE's are its own slice of HBM, and the nearest and the farthest
+of its cube, of the other cubes of its SIP, and its counterpart in another SIP. A bare network has one family, messages from
+one corner. A case is a flow, so `--flow` sends any of them alone; what a machine lacks is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError
+from kernbench.machine.intents import Intent
+from kernbench.machine.mesh_places import MeshPlaces, node_name
+from kernbench.machine.part_index import pe_path
+from kernbench.traffic.flow_routing import HOST
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+WRITES, READS, DMA, MESSAGES = "h2d", "d2h", "pe_dma", "messages"
+TITLES = {
+    WRITES: "host to device, writes",
+    READS: "device to host, reads",
+    DMA: "PE DMA, writes",
+    MESSAGES: "endpoint to endpoint, messages",
+}
+OWN, SLICE, CUBE, SIP = "own slice", "other slice", "other cube", "other SIP"  # how far the PE reaches
+NEAR, FAR = "near", "far"
+
+_Place = tuple[int, int, int]  # SIP, cube, PE
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way through a machine. `name` says what is particular about it in its family."""
+
+    family: str
+    name: str
+    src: str
+    dst: str
+    kind: str  # "write" or "read"
+
+    def flow(self, nbytes: int) -> str:
+        """The case as a text for `--flow`."""
+        return f"{self.src}:{self.dst}:{nbytes}:{self.kind}"
+
+
+def list_cases(machine: Machine) -> tuple[Case, ...]:
+    """The cases of a machine, nearest first in each family. Errors: InputError for a machine on which nothing can be probed."""
+    if isinstance(machine.places, MeshPlaces):
+        return tuple(_messages(machine, machine.places))
+    targets = [(name, pe_path(*place)) for name, place in _host_targets(machine)]
+    source = (0, 0, 0)
+    return (
+        *(Case(WRITES, name, HOST, target, "write") for name, target in targets),
+        *(Case(READS, name, HOST, target, "read") for name, target in targets),
+        *(Case(DMA, name, pe_path(*source), pe_path(*place), "write") for name, place in _reach(machine, source)),
+    )
+
+
+def _host_targets(machine: Machine) -> Iterable[tuple[str, _Place]]:
+    """The first PE of a cube for each number of links on the way to one; then the farthest PE of all, if it is farther."""
+    places, host = machine.places, machine.places.pcie_ep(0)
+
+    def hops(place: _Place) -> int:
+        return len(machine.routing.edges_between(host, places.hbm(*place), Intent.M_CPU_DMA))
+
+    at: dict[int, _Place] = {}
+    for cube in range(places.cubes_per_sip):
+        at.setdefault(hops((0, cube, 0)), (0, cube, 0))
+    for count in sorted(at):
+        yield f"cube{at[count][1]}", at[count]
+    farthest = max(_pes_of(machine, 0), key=hops)
+    if hops(farthest) > max(at):
+        yield "farthest PE", farthest
+
+
+def _reach(machine: Machine, source: _Place) -> Iterable[tuple[str, _Place]]:
+    """Where a PE's DMA is sent, nearest first."""
+    places, dma = machine.places, machine.places.pe(*source).dma
+
+    def distance(place: _Place) -> int:
+        return machine.routing.distance(dma, places.hbm(*place), Intent.PE_DMA)
+
+    sip, cube, _ = source
+    others = [place for place in _pes_of(machine, sip) if place != source]
+    yield OWN, source
+    yield from _ends(SLICE, [place for place in others if place[1] == cube], distance)
+    yield from _ends(CUBE, [place for place in others if place[1] != cube], distance)
+    if places.sip_count > 1:
+        yield SIP, (sip + 1, *source[1:])
+
+
+def _ends(name: str, places: list[_Place], distance: Callable[[_Place], int]) -> Iterable[tuple[str, _Place]]:
+    """The nearest and the farthest of some places, the first of equals; one of them if there is no other."""
+    if not places:
+        return
+    near, far = min(places, key=distance), max(places, key=distance)
+    if near == far:
+        yield name, near
+        return
+    yield f"{name}, {NEAR}", near
+    yield f"{name}, {FAR}", far
+
+
+def _pes_of(machine: Machine, sip: int) -> list[_Place]:
+    places = machine.places
+    return [(sip, cube, pe) for cube, pe in product(range(places.cubes_per_sip), range(places.pes_per_cube))]
+
+
+def _messages(machine: Machine, places: MeshPlaces) -> Iterable[Case]:
+    """From the first endpoint over 1, 2, 4, ... links between routers, and to the farthest."""
+    across, down = (length // 2 if places.torus else length - 1 for length in (places.w, places.h))
+    farthest = across + down
+    if not farthest:
+        raise InputError(f"machine {machine.name} has one endpoint, which has nobody to send to; set k to 2 or more")
+    hops = [1 << power for power in range(farthest.bit_length()) if 1 << power < farthest]
+    for count in (*hops, farthest):
+        col = min(count, across)
+        yield Case(MESSAGES, _hops(count), node_name(0, 0), node_name(count - col, col), "write")
+
+
+def _hops(count: int) -> str:
+    return "1 hop" if count == 1 else f"{count} hops"

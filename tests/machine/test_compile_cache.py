@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+
+from kernbench import library
+from kernbench.machine import compile_cache, load
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(load, "_recent", type(load._recent)())
+    return tmp_path / "machines"
+
+
+def _tiny():
+    return load.compile_machine(library.find("topology", "tiny"), {})
+
+
+def _same(a, b):
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    if isinstance(a, tuple) and a and isinstance(a[0], np.ndarray):
+        return all(map(_same, a, b))
+    return type(a) is type(b) and a == b
+
+
+def test_a_machine_comes_back_as_it_was(folder):
+    machine = _tiny()
+    compile_cache.save("k", machine)
+    again = compile_cache.load("k")
+    assert again is not None
+    for field in dataclasses.fields(machine):
+        if field.init:
+            assert _same(getattr(machine, field.name), getattr(again, field.name)), field.name
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK", None])
+def test_a_damaged_file_is_as_good_as_none(folder, damage):
+    machine = load.load_machine("tiny")
+    (kept,) = folder.iterdir()
+    kept.write_bytes(kept.read_bytes()[: kept.stat().st_size // 2] if damage is None else damage)
+    load._recent.clear()
+    assert load.load_machine("tiny").digest == machine.digest
+    load._recent.clear()
+    assert compile_cache.load(kept.stem) is not None
+
+
+def test_nothing_half_written_stays(folder, monkeypatch):
+    def full(*_, **__):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", full)
+    compile_cache.save("k", _tiny())
+    assert list(folder.iterdir()) == []
+
+
+def test_where_nothing_can_be_written_machines_still_load(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path / "file"))
+    monkeypatch.setattr(load, "_recent", type(load._recent)())
+    assert load.load_machine("tiny").name == "tiny"
+
+
+def test_the_oldest_machines_go(folder, monkeypatch):
+    monkeypatch.setattr(compile_cache, "KEEP", 4)
+    machine = _tiny()
+    for i in range(5):
+        compile_cache.save(f"k{i}", machine)
+        os.utime(folder / f"k{i}.npz", (i, i)) if i < 4 else None
+    assert sorted(path.stem for path in folder.iterdir()) == ["k3", "k4"]

@@ -1,0 +1,77 @@
+"""The closed form of a flow: worked out by hand, and held against the engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench.machine import load_machine
+from kernbench.machine.machine import Machine
+from kernbench.traffic.flow_routing import Way, find_ways
+from kernbench.traffic.flows import parse_flows
+from kernbench.traffic.latency_breakdown import Formula, predict_flow
+from kernbench.traffic.run import run_flows
+
+
+def predict(machine: Machine, text: str) -> Formula:
+    flows = parse_flows([text])
+    return predict_flow(machine, Way(*find_ways(machine, flows)[0][0].tolist()), int(flows.nbytes[0]))
+
+
+def actual_fs(machine: Machine, text: str) -> int:
+    return int(run_flows(machine, parse_flows([text])).latency_fs[0])
+
+
+def test_by_hand() -> None:
+    """16 KiB to the own slice: 1 mm of wires there and back, a PE's 3.5 ns, 2 links of 1 ns and 63 more flits, 8 ns."""
+    found = predict(load_machine("tiny"), "sip0.cube0.pe0:sip0.cube0.pe0:16KiB")
+    assert (found.wire_fs, found.overhead_fs, found.serialisation_fs, found.commit_fs) == (
+        20_000,
+        3_500_000,
+        65_000_000,
+        8_000_000,
+    )
+    assert found.total_fs == 76_520_000
+    assert found.bottleneck_gbs == 256
+    assert found.bottleneck == "sip0.cube0.pe0.pe_dma -> sip0.cube0.r0c0"
+    assert not found.catches_up
+
+
+def test_a_memory_that_sets_the_pace_is_named_by_its_node() -> None:
+    found = predict(load_machine("tiny", {"hbm.channel_gbs": 4}), "host:sip0.cube0.pe1:16KiB:read")
+    assert (found.bottleneck, found.bottleneck_gbs) == ("sip0.cube0.hbm_ctrl.pe1", 32)
+    assert found.catches_up
+
+
+@pytest.mark.parametrize("size", ["256", "4KiB", "64KiB"])
+@pytest.mark.parametrize(
+    "flow",
+    [
+        "host:sip0.cube1.pe1:{}:write",
+        "host:sip0.cube1.pe1:{}:read",
+        "sip0.cube0.pe0:sip0.cube1.pe1:{}:read",
+        "sip0.cube0.pe0:sip0.cube1.sram:{}:write",
+        "sip0.cube0.m_cpu:sip0.cube1.m_cpu:{}:write",
+        "sip0.cube0.r0c0:sip0.cube0.r1c2:{}:read",
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"noc.gbs": 512, "command.bytes": 32}, {"ucie.gbs": 48, "sram.overhead_ns": 0}])
+def test_equals_the_engine(flow: str, size: str, fields: dict[str, object]) -> None:
+    machine, text = load_machine("tiny", fields), flow.format(size)
+    assert predict(machine, text).total_fs == actual_fs(machine, text)
+
+
+def test_what_stores_and_forwards_is_paid_anew() -> None:
+    machine, text = load_machine("sip_2x4x4"), "sip0.cube0.pe0:sip1.cube0.pe0:32KiB"
+    assert predict(machine, text).total_fs == actual_fs(machine, text)
+
+
+def test_less_than_a_flit_pays_for_its_bytes() -> None:
+    machine, text = load_machine("mesh_8x8"), "0:1:64"
+    assert predict(machine, text).total_fs == actual_fs(machine, text) == 3 * 250_000 + 3_000_000
+
+
+def test_a_read_that_catches_up_is_never_slower_than_the_formula() -> None:
+    machine, text = load_machine("tiny", {"noc.gbs": 16}), "host:sip0.cube0.pe0:4KiB:read"
+    found = predict(machine, text)
+    assert found.catches_up
+    assert found.total_fs - actual_fs(machine, text) == 16_000_000  # the two UCIe ports
