@@ -11,7 +11,7 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from kernbench.components.part import Part
-from kernbench.spec.fields import Bytes, Count, Gbs, Ns
+from kernbench.schema.fields import Bytes, Count, Gbs, Ns
 from kernbench.units import FS_PER_NS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kernbench.components.part import Part
-from kernbench.spec.fields import Bytes, Count, Ghz, Mm
+from kernbench.schema.fields import Bytes, Count, Ghz, Mm
 from kernbench.units import FS_PER_NS
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kernbench.components.part import Part, fs_per_unit
-from kernbench.spec.fields import Count, Ghz
+from kernbench.schema.fields import Count, Ghz
 
 PASSES = {8: 0.5, 16: 1, 32: 2}  # through the array, by bits of the widest operand
 

@@ -15,9 +15,9 @@ from pydantic import Field
 from kernbench import library
 from kernbench.ccl.module import FOLDER, Algorithm, load_algorithm
 from kernbench.errors import InputError, suggest
-from kernbench.spec.fields import Bytes, BytesOrZero, Count
-from kernbench.spec.model import Model, check
-from kernbench.spec.yaml import Mark, load, mark_tree
+from kernbench.schema.fields import Bytes, BytesOrZero, Count
+from kernbench.schema.model import Model, check
+from kernbench.schema.yaml import Mark, load, mark_tree
 
 FILE = "ccl.yaml"
 OTHERS: dict[str, str] = {  # the algorithms of all collectives but all_reduce, where no file says otherwise

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from kernbench.components.costs import GemmCosts, MathCosts
 from kernbench.components.part import Part, fs_per_unit
-from kernbench.spec.fields import ElementsPerNs, Tflops
+from kernbench.schema.fields import ElementsPerNs, Tflops
 
 FLOP_PER_NS = 1000  # of one TFLOPS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kernbench.components.part import Delaying
-from kernbench.spec.fields import Gbs, Mm
+from kernbench.schema.fields import Gbs, Mm
 
 
 class Noc(Delaying):

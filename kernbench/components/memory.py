@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from kernbench.components.costs import TcmCosts
 from kernbench.components.part import Delaying, Part, fs_per_unit
-from kernbench.spec.fields import Bytes, Count, Gbs, Ns
+from kernbench.schema.fields import Bytes, Count, Gbs, Ns
 from kernbench.units import FS_PER_NS
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from kernbench.spec.fields import Ns
-from kernbench.spec.model import Model
+from kernbench.schema.fields import Ns
+from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
 

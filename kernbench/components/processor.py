@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from kernbench.components.part import Delaying, fs_per_unit
-from kernbench.spec.fields import Count, CountOrZero, Gbs, Ghz, Ns
+from kernbench.schema.fields import Count, CountOrZero, Gbs, Ghz, Ns
 from kernbench.units import FS_PER_NS
 
 

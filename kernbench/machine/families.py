@@ -13,7 +13,7 @@ from kernbench.components.part import Part
 from kernbench.machine import mesh, sip
 from kernbench.machine.machine import Machine
 from kernbench.machine.sip_spec import SipSpec
-from kernbench.spec.model import Model
+from kernbench.schema.model import Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
     from kernbench.machine.topology import Read
-    from kernbench.spec.model import Model
+    from kernbench.schema.model import Model
 
 IN_PROCESS = 8  # machines kept, latest first
 _recent: OrderedDict[str, Machine] = OrderedDict()

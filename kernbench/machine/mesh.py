@@ -17,8 +17,8 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name
-from kernbench.spec.fields import Count, Gbs, MessageBytes, Ns
-from kernbench.spec.model import Model
+from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
+from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
 PITCH_MM = 1.0  # for pictures, and the same for all links: routing counts them

@@ -21,8 +21,8 @@ from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchSto
 from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, PE_BYTES, PES
 from kernbench.machine.sip_mesh import Grid, make_grid
-from kernbench.spec.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
-from kernbench.spec.model import Model
+from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
+from kernbench.schema.model import Model
 
 _GIVEN = ("rows", "cols", "origin_mm", "pitch_mm", "hole", "pe_routers", "ucie")  # fields of a mesh router by router
 _MADE = ("max_gap_mm", "hbm_mm", "connections")  # besides pe_mm

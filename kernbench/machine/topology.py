@@ -10,9 +10,9 @@ from kernbench.components import dropin, ports
 from kernbench.errors import InputError
 from kernbench.machine.families import FAMILIES, Family
 from kernbench.machine.machine import DropIn
-from kernbench.spec.model import Model, check, leaf_paths
-from kernbench.spec.topology import complete, family_of, load_tree, overlay
-from kernbench.spec.yaml import Marked
+from kernbench.schema.model import Model, check, leaf_paths
+from kernbench.schema.topology import complete, family_of, load_tree, overlay
+from kernbench.schema.yaml import Marked
 
 
 @dataclass(frozen=True, slots=True)

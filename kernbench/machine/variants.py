@@ -23,8 +23,8 @@ from kernbench import library
 from kernbench.machine.load import compile_machine, load_machine, load_spec
 from kernbench.machine.machine import Machine
 from kernbench.machine.origins import Origin
-from kernbench.spec.model import Model
-from kernbench.spec.topology import override
+from kernbench.schema.model import Model
+from kernbench.schema.topology import override
 
 _OWN = {"digest", "costs", "places", "routing", "node_id", "server_id", "_origins", "_csr", "_weights"}  # not compared
 

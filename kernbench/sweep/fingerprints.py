@@ -253,7 +253,7 @@ def _load_spec(topology: str) -> Any:
 
 def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
     """The fields of a topology that are one number, text or truth, by their names in a grid."""
-    from kernbench.spec.model import leaf_paths
+    from kernbench.schema.model import leaf_paths
 
     for path in leaf_paths(type(spec)):
         value = attrgetter(path)(spec)

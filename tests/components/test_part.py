@@ -11,9 +11,9 @@ from kernbench.components import dropin, ports
 from kernbench.components.memory import Hbm
 from kernbench.errors import InputError
 from kernbench.machine.families import FAMILIES
-from kernbench.spec.model import check
-from kernbench.spec.sheet import load_sheet
-from kernbench.spec.yaml import load, parse
+from kernbench.schema.model import check
+from kernbench.schema.sheet import load_sheet
+from kernbench.schema.yaml import load, parse
 
 PARTS = FAMILIES["sip"].parts()
 

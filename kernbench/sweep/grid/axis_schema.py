@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from kernbench.spec.model import Model
+from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis import Span, Value, linspace, logspace, stepped
 
 FORMS = ("value", "values", "range", "linspace", "logspace", "min")

@@ -15,8 +15,8 @@ from typing import Any
 
 from kernbench import library
 from kernbench.errors import InputError, suggest
-from kernbench.spec.model import check
-from kernbench.spec.yaml import Mark, Marked, load, mark_tree
+from kernbench.schema.model import check
+from kernbench.schema.yaml import Mark, Marked, load, mark_tree
 from kernbench.sweep.grid.axis import Span, Value
 from kernbench.sweep.grid.axis_schema import AxisSpec
 from kernbench.sweep.grid.expression import Condition, Expression

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from kernbench.spec.model import Model
+from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis_schema import Scalar
 
 DRAWN = ("random", "sobol", "latin", "optimise")  # methods that take samples of the space

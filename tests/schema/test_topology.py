@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.spec.topology import complete, family_of, load_tree, overlay, override, set_path
-from kernbench.spec.yaml import parse
+from kernbench.schema.topology import complete, family_of, load_tree, overlay, override, set_path
+from kernbench.schema.yaml import parse
 
 KNOWN = ["family", "hbm.channel_gbs", "hbm.channels", "cube.pes"]
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kernbench.errors import InputError, find_nearest
-from kernbench.spec.yaml import Mark, Marked
+from kernbench.schema.yaml import Mark, Marked
 
 
 class Model(BaseModel):

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from kernbench.errors import InputError, suggest
-from kernbench.spec.sheet import load_sheet
-from kernbench.spec.yaml import Mark, Marked, load, mark_tree, parse
+from kernbench.schema.sheet import load_sheet
+from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 
 
 def load_tree(path: Path, overrides: Mapping[str, object]) -> Marked:

@@ -4,9 +4,9 @@ import pytest
 from pydantic import Field
 
 from kernbench.errors import InputError
-from kernbench.spec.fields import Bytes, Gbs
-from kernbench.spec.model import Model, check, leaf_paths
-from kernbench.spec.yaml import parse
+from kernbench.schema.fields import Bytes, Gbs
+from kernbench.schema.model import Model, check, leaf_paths
+from kernbench.schema.yaml import parse
 
 
 class Inner(Model):

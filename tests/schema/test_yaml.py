@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernbench.errors import InputError
-from kernbench.spec.yaml import Mark, load, parse, scalar
+from kernbench.schema.yaml import Mark, load, parse, scalar
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.spec.sheet import load_sheet
+from kernbench.schema.sheet import load_sheet
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from kernbench import library
 from kernbench.errors import InputError
-from kernbench.spec.model import Model, check
-from kernbench.spec.yaml import Marked, load
+from kernbench.schema.model import Model, check
+from kernbench.schema.yaml import Marked, load
 
 
 class Parameter(Model):
