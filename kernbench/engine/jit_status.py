@@ -8,7 +8,7 @@ from kernels_jit.compile.cache import is_warm
 
 
 def must_compile(*, group: bool = False) -> bool:
-    """True until a run of this version has left its compiled loops in the cache; with `group`, until runs of a group have."""
+    """True until a run of this version has left its compiled loops in the cache; with `group`, until runs of a batch have."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return False
     return not is_warm() or (group and not is_warm("batch.run_points"))

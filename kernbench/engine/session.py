@@ -141,7 +141,7 @@ class Session:
         return status
 
     def lay(self) -> tuple[Memory, NetworkBuilder]:
-        """Bring the program into the loop's memory and do not run it: see `group`."""
+        """Bring the program into the loop's memory and do not run it: see `kernbench.engine.batch`."""
         self._load()
         return self._memory, self._builder
 

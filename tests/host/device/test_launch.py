@@ -154,8 +154,8 @@ def test_a_kernel_that_raises(make: Make, live: bool, pe: str) -> None:
     with pytest.raises(KernelError) as error:
         launch(make(live))
     assert str(error.value) == (
-        f"kernel bad on {pe} raised LookupError: nothing there, at tests/host/test_launch.py:{line}"
-        + (f"; launched at tests/host/test_launch.py:{line + 3}" if live else "")
+        f"kernel bad on {pe} raised LookupError: nothing there, at tests/host/device/test_launch.py:{line}"
+        + (f"; launched at tests/host/device/test_launch.py:{line + 3}" if live else "")
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from kernbench import DPPolicy, RunResult, bench, run
 from kernbench.errors import DeadlockError, InputError, KernBenchError, KernelError, RunError
 
-HERE = "tests/host/test_distributed.py"
+HERE = "tests/host/torch/test_distributed.py"
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 ROWS = DPPolicy(cube="row_wise", num_pes=1)
 LAYOUTS = {

@@ -7,7 +7,7 @@ import pytest
 from kernbench.errors import DeadlockError, InputError, RunError
 from kernbench.host.torch.ranks import Launcher
 
-HERE = "tests/host/test_launcher.py"
+HERE = "tests/host/torch/test_ranks.py"
 
 
 def test_every_rank_runs_once_with_its_number() -> None:
