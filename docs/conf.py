@@ -8,7 +8,15 @@ from __future__ import annotations
 project = "KernBench"
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/*.md", "docs/decisions/*.md", "results/README.md", "sweeps/README.md"]
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs/*.md",
+    "docs/decisions/*.md",
+    "results/README.md",
+    "sweeps/README.md",
+]
 root_doc = "README"
 html_theme = "alabaster"
 myst_heading_anchors = 3

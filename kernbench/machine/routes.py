@@ -7,6 +7,7 @@ the memory and back along the same links reversed. What lies strictly between th
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,7 +29,10 @@ class _Route(NamedTuple):
 
 
 class Routing:
-    """The routes of one machine: shortest ways by intent, interned as they are asked for."""
+    """The routes of one machine: shortest ways by intent, interned as they are asked for.
+
+    Threads may share it: whatever adds a route or reads the tables holds the lock, so that ids and tables agree.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -38,16 +42,19 @@ class Routing:
         self._allowed: dict[int, np.ndarray] = {}
         self._tables: Routes | None = None
         self._new: list[_Route] = []  # not yet in the tables
+        self._lock = threading.RLock()
 
     def on(self, machine: Machine) -> Routing:
         """These routes, under the same ids, on a machine that differs in figures alone."""
         other = Routing(machine)
-        other._ids, other._trees, other._allowed = dict(self._ids), self._trees, self._allowed
+        with self._lock:
+            other._ids, tables, charged = dict(self._ids), self.tables(), self.charged()
+        other._trees, other._allowed = self._trees, self._allowed
         overhead = np.zeros(len(machine.stations.fs_per_flit) + 1, np.int64)
         overhead[: machine.edge_count] = machine.node_overhead_fs[machine.edge_src]
         for terminal in machine.terminals.values():
             overhead[terminal.first_station] = terminal.overhead_fs
-        other._tables = self.tables()._replace(overhead_fs=overhead[self.charged()])
+        other._tables = tables._replace(overhead_fs=overhead[charged])
         return other
 
     def charged(self) -> np.ndarray:
@@ -67,13 +74,17 @@ class Routing:
         key = (src, dst, intent, kind)
         found = self._ids.get(key)
         if found is None:
-            found = self._ids[key] = self._intern(src, dst, intent, kind)
+            with self._lock:
+                found = self._ids.get(key)
+                if found is None:
+                    found = self._ids[key] = self._intern(src, dst, intent, kind)
         return found
 
     def key(self, route: int) -> tuple[int, int, int, int]:
         """Source, destination, intent and kind of a route: what it is, whatever its number."""
-        if len(self._keys) < len(self._ids):
-            self._keys = list(self._ids)  # in the order of their numbers
+        if route >= len(self._keys):
+            with self._lock:
+                self._keys = list(self._ids)  # in the order of their numbers
         return self._keys[route]
 
     def path(self, src: int, dst: int, intent: Intent) -> list[int]:
@@ -109,11 +120,12 @@ class Routing:
 
     def tables(self) -> Routes:
         """All routes asked for so far, as the loop reads them."""
-        if self._new or self._tables is None:
-            new = _joined(self._new)
-            self._tables = new if self._tables is None else _appended(self._tables, new)
-            self._new.clear()
-        return self._tables
+        with self._lock:
+            if self._new or self._tables is None:
+                new = _joined(self._new)
+                self._tables = new if self._tables is None else _appended(self._tables, new)
+                self._new.clear()
+            return self._tables
 
     def _effective(self, src: int, dst: int, intent: Intent) -> Intent:
         """Traffic of PEs inside one cube stays in it."""

@@ -6,13 +6,16 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from kernbench.errors import UnreachableError
+from kernbench.library import find
 from kernbench.machine import Intent, RouteKind, load_machine, routes
+from kernbench.machine.load import compile_machine
 from kernbench.machine.sip_spec import parse_router
 from tests.machine.alone import transfer_fs
 
@@ -268,3 +271,29 @@ def test_the_farther_the_memory_the_longer_it_takes(machine):
                 for node in slices
             ]
             assert all(nearer < farther for nearer, farther in pairwise(took))
+
+
+def test_threads_may_share_the_routes_of_a_machine():
+    """Ids and tables agree, whichever thread asks for a route first."""
+    machine = compile_machine(find("topology", "tiny"), {})
+    places, routing = machine.places, machine.routing
+    pes = [places.pe(0, cube, pe).dma for cube in range(places.cubes_per_sip) for pe in range(places.pes_per_cube)]
+    pairs = [(pe, places.hbm(0, cube, 0)) for pe in pes for cube in range(places.cubes_per_sip)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            asked = [
+                threads.submit(
+                    lambda pair: (routing.route(*pair, Intent.PE_DMA, RouteKind.READ), routing.tables()), pair
+                )
+                for pair in pairs * 4
+            ]
+            found = [one.result()[0] for one in asked]
+    finally:
+        sys.setswitchinterval(before)
+    assert sorted(set(found)) == list(range(len(pairs)))
+    assert len(routing.tables().start) == routing.route_count + 1 == len(pairs) + 1
+    other = compile_machine(find("topology", "tiny"), {}).routing
+    for pair, route in zip(pairs, found, strict=False):
+        assert routing.edges(route) == other.edges(other.route(*pair, Intent.PE_DMA, RouteKind.READ))
