@@ -3,9 +3,9 @@
 It begins at a row, such as the last to end, and goes from cause to cause (see `causes`) back to a start. Its pieces follow
 each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "io_cpu". A transfer is split
 by its uncontended latency (`machine.uncontended_latency`): the classes of links and memory channels that it passed, the
-overheads of the parts between, the wires; and what was asked of the issuer before. What it took beyond that is contention, in flight,
-for links and memories with others; it is said to be at the class of the busiest station on the way. Queueing for an engine
-or a DMA channel is never on the path: there it is the one who was served that counts.
+overheads of the parts between, the wires; and what was asked of the issuer before. The rest is contention, in flight, for links
+and memories with others; it belongs to the class of the busiest station of the route. Queueing for an engine or a DMA channel
+is never on the path: there the job that was served counts.
 """
 
 from __future__ import annotations
