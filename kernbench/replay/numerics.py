@@ -1,7 +1,9 @@
 """What each noted operation computes, in numpy: the one definition that replay and live kernels share.
 
-Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do; integers are computed
-in 64 bits and wrap. Overflow and invalid values give inf and nan silently, as on a device.
+Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do. Integers are computed
+in 64 bits and wrap when they take the result's type; a Python number that an operation meets keeps its value until then.
+Products, sums along k and epilogues are in the accumulator's type after each step. Overflow and invalid values give inf
+and nan silently, as on a device.
 """
 
 from __future__ import annotations
@@ -79,11 +81,13 @@ def cut_bytes(of: np.ndarray, operand: Piece) -> np.ndarray:
 
 
 def constant(operand: Constant) -> np.ndarray:
-    """The array of a constant."""
+    """The array of a constant, of its type; of int64 for a number that does not fit into the integers it meets."""
+    kind = numpy_dtype(operand.dtype)
     if operand.step:
         values = operand.value + operand.step * np.arange(operand.shape[0])
-        return values.astype(numpy_dtype(operand.dtype))
-    return np.full(operand.shape, operand.value, numpy_dtype(operand.dtype))
+        return values.astype(kind)
+    fits = kind.kind not in "iu" or np.iinfo(kind).min <= operand.value <= np.iinfo(kind).max
+    return np.full(operand.shape, operand.value, kind if fits else np.int64)
 
 
 def compute(note: Dot | Math | Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -100,6 +104,8 @@ def compute(note: Dot | Math | Composite, arrays: Sequence[np.ndarray]) -> np.nd
 
 def _math(function: str, arrays: Sequence[np.ndarray], axis: int | None, dtype: str) -> np.ndarray:
     wide = _wide(dtype)
+    if function == "where":  # the condition may be a fraction where the result is whole
+        arrays = (arrays[0] != 0, *arrays[1:])
     inputs = [array.astype(wide) for array in arrays]
     if axis is None:
         return ELEMENTWISE[function](*inputs)
@@ -120,6 +126,7 @@ def _composite(note: Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
 
     if note.kind == "math":
         result = _math(str(note.function), arrays[: len(note.tensors)], None, note.acc_dtype)
+        result = result.astype(numpy_dtype(note.acc_dtype))
     elif any(step.scope == "k_tile" for step in note.epilogue):
         result = _tiled(note, arrays, lambda part: apply(part, "k_tile"))
     else:
@@ -132,13 +139,16 @@ def _tiled(note: Composite, arrays: Sequence[np.ndarray], each: Callable[[np.nda
     a, b = arrays[:2]
     tile = note.tile[1]
     parts = [each(_product(a[:, k : k + tile], b[k : k + tile], note.acc_dtype)) for k in range(0, a.shape[1], tile)]
-    return np.sum(parts, axis=0)
+    return np.add.reduce(parts, axis=0, dtype=numpy_dtype(note.acc_dtype))
 
 
 def _step(step: Epilogue, result: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:
     if step.operand is None:
         return STEPS[step.op](result)
-    return STEPS[step.op](result, arrays[step.operand].astype(result.dtype))
+    operand = arrays[step.operand]
+    if result.dtype.kind == "i" and operand.dtype.kind not in "iu":  # a fraction: cut towards zero after the step
+        return STEPS[step.op](result.astype(np.float64), operand.astype(np.float64)).astype(result.dtype)
+    return STEPS[step.op](result, operand.astype(result.dtype))
 
 
 def _wide(dtype: str) -> np.dtype:

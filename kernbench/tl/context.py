@@ -18,7 +18,7 @@ from kernbench.tl.handle import (
     CompletionHandle,
     RecvFuture,
     TensorHandle,
-    as_number,
+    as_element,
     constant_handle,
     reference_handle,
 )
@@ -84,7 +84,8 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
         """A tensor of one value."""
         if not isinstance(value, NUMBERS):
             fail(f"tl.full got the value {value!r}", "give a number")
-        return constant_handle(Constant(as_shape("full", shape), as_dtype("full", dtype), as_number(value)))
+        kind = as_kind("full", shape, dtype)
+        return constant_handle(Constant(kind.shape, kind.dtype, as_element("full", value, kind.dtype)))
 
     def trans(self, x: TensorHandle) -> TensorHandle:
         """The same elements with the last two dimensions swapped."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import isfinite
+from typing import NoReturn
 
 import numpy as np
 
+from kernbench.dtypes import bits, is_float
 from kernbench.program.op_semantics import Composite, Constant, Operand, Piece, Recv, Ref, Shape, View
 from kernbench.replay.numerics import cut_bytes
 from kernbench.tl.current_context import active, find_active
+from kernbench.tl.errors import fail
 from kernbench.tl.promotion import scalar_dtype
 from kernbench.tl.tensor_type import Kind, kind_of
 
@@ -100,6 +104,15 @@ class TensorHandle:
     def __rtruediv__(self, other: float) -> TensorHandle:
         return active().div(other, self)
 
+    def __matmul__(self, other: object) -> NoReturn:
+        fail("a kernel multiplied matrices with @", "write tl.dot(a, b), or tl.composite('gemm', a, b) for tiles")
+
+    __rmatmul__ = __matmul__
+
+    def __bool__(self) -> NoReturn:
+        remedy = "read its elements with `.data` in a live kernel (--live), or choose with tl.where"
+        fail(f"a kernel asked whether {self!r} is true", remedy)
+
 
 class CompletionHandle:
     """A composite under way, for `tl.wait`. `out` is its result in TCM, or None if it goes to memory."""
@@ -131,6 +144,27 @@ def constant_handle(constant: Constant) -> TensorHandle:
 def as_number(value: float) -> float:
     """A Python or numpy number as Python's own."""
     return int(value) if isinstance(value, WHOLE) else float(value)
+
+
+def check_number(primitive: str, value: float) -> None:
+    """Errors: KernelError for a whole number beyond 64 bits."""
+    if isinstance(value, WHOLE) and not -(1 << 63) <= value < 1 << 63:
+        fail(f"tl.{primitive} got {value!r}", "give a number of at most 64 bits")
+
+
+def as_element(primitive: str, value: float, dtype: str) -> float:
+    """A number as an element of a dtype: among integers a fraction is cut towards zero, and what does not fit wraps.
+
+    Errors: KernelError for a whole number beyond 64 bits, and for inf or nan among integers.
+    """
+    check_number(primitive, value)
+    number = as_number(value)
+    if is_float(dtype):
+        return number
+    if not isfinite(number):
+        fail(f"tl.{primitive} got {value!r} for {dtype}", "give a finite number, or a floating-point type")
+    least = 0 if dtype[0] == "u" else -(1 << bits(dtype) - 1)
+    return (int(number) - least) % (1 << bits(dtype)) + least
 
 
 @lru_cache(maxsize=1024, typed=True)

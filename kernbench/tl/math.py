@@ -15,7 +15,7 @@ from kernbench.dtypes import bits, is_float
 from kernbench.program.op_semantics import Math
 from kernbench.tl.context_base import ContextCore, Work
 from kernbench.tl.errors import fail
-from kernbench.tl.handle import NUMBERS, TensorHandle, scalar_handle
+from kernbench.tl.handle import NUMBERS, TensorHandle, check_number, scalar_handle
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import as_axis, broadcast
 from kernbench.tl.tensor_type import Kind, kind_of
@@ -143,6 +143,7 @@ class MathPrimitives(ContextCore):
                 self._check_tensor(function, x)
                 tensors.append(x)
             elif dtype is not None:
+                check_number(function, x)
                 tensors.append(scalar_handle(x, dtype))
             else:
                 fail(f"tl.{function} got {', '.join(map(repr, given))}", "give at least one tensor")

@@ -12,7 +12,7 @@ from kernbench.program.op_semantics import Composite, Dot, Shape
 from kernbench.tl.context_base import ContextCore, Work
 from kernbench.tl.epilogue import read_epilogue
 from kernbench.tl.errors import CompositeError, fail
-from kernbench.tl.handle import NUMBERS, CompletionHandle, TensorHandle, scalar_handle
+from kernbench.tl.handle import NUMBERS, WHOLE, CompletionHandle, TensorHandle, check_number, scalar_handle
 from kernbench.tl.math import BINARY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
@@ -62,7 +62,7 @@ class MatmulPrimitives(ContextCore):
         value = self._begin()
         out = None if out_va else self._result(value, kind_of(shape, dtype))
         operands = tuple(x.operand for x in inputs)
-        made = (value, out.addr) if out else (None, 0)
+        made = (None, 0) if out is None else (value, out.addr)
         note = Composite(op, math_op, operands, made[0], out_va, shape, dtype, acc_dtype, steps, tile, made[1])
         completion = CompletionHandle(note, inputs, out)
         if out is not None:
@@ -81,6 +81,7 @@ class MatmulPrimitives(ContextCore):
 
     def _epilogue_operand(self, x: Any, shape: Shape, dtype: str) -> TensorHandle:
         if isinstance(x, NUMBERS):
+            check_number("composite", x)  # pyright: ignore[reportArgumentType]
             return scalar_handle(x, "f32" if is_float(dtype) else dtype)
         self._check_tensor("composite", x)
         if find_broadcast(x.shape, shape) != shape:
@@ -141,6 +142,6 @@ def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str 
 
 def _as_tile(tile_shape: Sequence[int]) -> tuple[int, int, int]:
     tile = tuple(tile_shape)
-    if len(tile) != 3 or not all(isinstance(size, int) and size > 0 for size in tile):
+    if len(tile) != 3 or not all(isinstance(size, WHOLE) and size > 0 for size in tile):
         fail(f"tl.composite got the tile shape {tile_shape!r}", "give (tile_m, tile_k, tile_n), each at least 1")
-    return tile
+    return int(tile[0]), int(tile[1]), int(tile[2])

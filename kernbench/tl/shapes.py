@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cache
 from operator import index
 
+import numpy as np
+
 from kernbench.program.op_semantics import Shape
 from kernbench.tl.errors import fail
 
@@ -48,11 +50,11 @@ def broadcast(primitive: str, a: Shape, b: Shape) -> Shape:
 
 def as_axis(primitive: str, shape: Shape, axis: int) -> int:
     """An axis counted from the front. Errors: KernelError if the shape has no such axis."""
-    if not isinstance(axis, int) or not -len(shape) <= axis < len(shape):
+    if not isinstance(axis, (int, np.integer)) or not -len(shape) <= axis < len(shape):
         fail(
             f"tl.{primitive} got axis {axis!r} of shape {shape}", f"give an int from {-len(shape)} to {len(shape) - 1}"
         )
-    return axis % len(shape)
+    return int(axis) % len(shape)
 
 
 def product_shape(primitive: str, a: Shape, b: Shape) -> Shape:

@@ -117,3 +117,48 @@ def test_an_elementwise_composite():
 
 def test_every_function_is_defined_once():
     assert not ELEMENTWISE.keys() & ALONG_AXIS.keys()
+
+
+def test_a_condition_may_be_a_fraction_where_the_result_is_whole():
+    condition, a, b = np.array([0.5, 0.0, -0.25], np.float32), np.array([1, 2, 3]), np.array([7, 8, 9])
+    assert math("where", condition, a, b, dtype="i32").tolist() == [1, 8, 3]
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "dtype", "number", "expected"),
+    [
+        ("add", [0, 1, 255], "u8", -1, [255, 0, 254]),
+        ("mul", [1, 2, -128], "i8", 200, [-56, -112, 0]),
+        ("minimum", [3, 100], "i8", 200, [3, 100]),
+        ("maximum", [3, 250], "u8", -1, [3, 250]),
+        ("div", [100, -128], "i8", 200, [0, 0]),
+        ("sub", [0, 5], "u32", 1 << 40, [0, 5]),
+    ],
+)
+def test_a_number_keeps_its_value_and_the_result_wraps(function, values, dtype, number, expected):
+    operand = resolve(Constant((), dtype, number), {}, None)  # type: ignore[arg-type]
+    assert math(function, np.array(values, numpy_dtype(dtype)), operand, dtype=dtype).tolist() == expected
+
+
+def whole_composite(arrays, epilogue, *, tile=(1, 1, 1), dtype="i32", acc="i8", kind="gemm", function=None):
+    shape = (arrays[0].shape[0], arrays[1].shape[1]) if kind == "gemm" else arrays[0].shape
+    note = Composite(kind, function, tuple(range(len(arrays))), 9, None, shape, dtype, acc, epilogue, tile, 0)
+    return compute(note, arrays).tolist()
+
+
+def test_a_composite_of_integers_wraps_in_its_accumulator():
+    a, b = np.full((1, 4), 10, np.int8), np.full((4, 1), 10, np.int8)
+    assert whole_composite([a, b], ()) == [[np.array(400).astype(np.int8)]]
+    wrapped = Epilogue("relu", "k_tile", None)
+    assert whole_composite([a, b], (wrapped,)) == [[np.array(400).astype(np.int8)]]  # four parts of 100 each
+    twice = Epilogue("scale", "kernel", 2)
+    assert whole_composite([a, b, np.array(2)], (twice,)) == [[np.array(800).astype(np.int8)]]
+    half = Epilogue("scale", "kernel", 2)
+    assert whole_composite([a, b, np.array(0.5, np.float32)], (half,), acc="i32") == [[200]]
+
+
+def test_a_math_composite_of_integers_wraps_in_its_accumulator():
+    x, y = np.array([100, 100], np.int8), np.array([100, -100], np.int8)
+    halved = Epilogue("scale", "kernel", 2)
+    found = whole_composite([x, y, np.array(0.5, np.float32)], (halved,), kind="math", function="add")
+    assert found == [np.trunc(np.array(200).astype(np.int8) / 2), 0]

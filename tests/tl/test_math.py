@@ -168,3 +168,45 @@ def test_scalars_are_computed_as_they_are_written():
 
     Rig().live(kernel)
     assert seen == [[0.5, 1.0, 1.5], [7, 3, 2], [0, -1, -2]]
+
+
+def test_a_matrix_product_is_told_where_it_is():
+    assert refused(lambda tl: tl.load(BASE, (2, 2)) @ tl.load(BASE, (2, 2))) == (
+        "a kernel multiplied matrices with @; write tl.dot(a, b), or tl.composite('gemm', a, b) for tiles"
+    )
+
+
+def test_a_tensor_is_neither_true_nor_false():
+    sentence = refused(lambda tl: 1 if tl.load(BASE, 4) else 2)
+    assert sentence.startswith("a kernel asked whether TensorHandle((4,), f16, ")
+    assert sentence.endswith("; read its elements with `.data` in a live kernel (--live), or choose with tl.where")
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "element"),
+    [
+        (-1, "u8", 255),
+        (200, "i8", -56),
+        (1.9, "i32", 1),
+        (-1.9, "i32", -1),
+        (np.int64(-1), "u32", 0xFFFFFFFF),
+        (0.1, "f16", 0.1),
+    ],
+)
+def test_full_wraps_what_does_not_fit(value, dtype, element):
+    notes = commands(lambda *, tl: tl.store(BASE, tl.full(8, value, dtype)))
+    assert notes[-1].inputs[0] == Constant((8,), dtype, element)
+
+
+def test_numbers_that_no_element_can_be():
+    assert refused(lambda tl: tl.full(8, float("nan"), "i8")) == (
+        "tl.full got nan for i8; give a finite number, or a floating-point type"
+    )
+    assert refused(lambda tl: tl.full(8, 2**63, "f32")) == f"tl.full got {2**63}; give a number of at most 64 bits"
+    assert (
+        refused(lambda tl: tl.load(BASE, 4, "i32") + 2**63) == f"tl.add got {2**63}; give a number of at most 64 bits"
+    )
+
+
+def test_an_axis_may_be_a_numpy_integer():
+    assert last(lambda tl: tl.sum(tl.load(BASE, (2, 3)), np.int64(1))).axis == 1
