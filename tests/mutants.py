@@ -101,6 +101,7 @@ SEEDS = {
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
 CHAINED = ("transfer_batches", "server_chains", "server_queues", "reservations")
+FORMED = ("closed_form", "station")
 GROWN = ("threads", "loop", "event_heap", "hops", "network_pass")
 TESTS = (
     (CHAINED, "test_speculation", "test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
@@ -114,8 +115,12 @@ TESTS = (
     (CHAINED, "test_speculation", "test_the_chain_of_a_plan_ends_with_its_token", ([(0, 1)],)),
     (CHAINED, "test_speculation", "test_the_chain_of_a_plan_ends_with_its_token", ([(0, 1, 2), (0, 1)],)),
     (CHAINED, "test_speculation", "test_a_chain_is_not_longer_than_one_event_may_bring", ()),
+    (FORMED, "test_speculation", "test_a_transfer_that_meets_nobody_is_done_in_closed_form", ((10, 20, 24), 100)),
+    (FORMED, "test_speculation", "test_a_transfer_that_meets_nobody_is_done_in_closed_form", ((10, 10, 40), 35)),
+    (FORMED, "test_speculation", "test_a_turn_may_take_the_shortest_time", ("flit",)),
     (GROWN, "test_speculation", "test_the_heap_has_room_for_all_that_one_event_may_bring", ("flit",)),
     (GROWN, "test_session", "test_routes_that_many_threads_bring_at_once_are_laid_together", ("flit", 0)),
+    (GROWN, "test_session", "test_a_thread_that_asks_gets_more_rows_and_new_routes_join_what_is_in_flight", ("flit",)),
 )
 """What mutants of some modules do besides: programs made by hand for what is rare at random. Tests, with arguments."""
 

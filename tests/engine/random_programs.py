@@ -322,12 +322,9 @@ def spread(machine: BareMachine, gap: int) -> BareMachine:
     """A machine with links between its links that nothing takes."""
     links = machine.edge_count
     rows = np.array(machine.stations).T
-    wider = BareMachine(
-        np.vstack([rows[:links].repeat(gap, axis=0), rows[links:]]),
-        links * gap,
-        machine.server_slots,
-        machine.flit_bytes,
-    )
+    rows = np.vstack([rows[:links].repeat(gap, axis=0), rows[links:]])
+    rows = np.vstack([rows, rows[:1].repeat(-len(rows) % 512, axis=0)])  # no padding behind tables of one word for 64
+    wider = BareMachine(rows, links * gap, machine.server_slots, machine.flit_bytes)
     for kind, steps, lead_fs, tail_fs in machine.routing.routes:
         moved = [(at * gap if at < links else at + links * (gap - 1), *more) for at, *more in steps]
         wider.route(kind, moved, lead_fs, tail_fs)

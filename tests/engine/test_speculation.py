@@ -74,6 +74,44 @@ def shrink_pools(monkeypatch):
     monkeypatch.setattr(sessions, "empty_pool", lambda _machine: np.empty((r.BLOCK, 2), np.int64))
 
 
+# Closed form
+
+
+@pytest.mark.parametrize("service", [3, 20, 35, 100])
+@pytest.mark.parametrize("rates", [(10, 20, 24), (24, 20, 10), (10, 10, 40), (10,) * 7])
+def test_a_transfer_that_meets_nobody_is_done_in_closed_form(rates, service):
+    """Reads and writes of any number of flits over links of many rates, before and behind quick and slow memories."""
+    for channels, quantum, overhead_fs in ((2, 1, 0), (4, 16, 0), (4, 64, 60)):
+        links = [(rate, 1, 0, 7) for rate in rates]
+        machine = BareMachine([*links, *[(service, quantum, 0, 0)] * channels], len(rates), [1], flit_bytes=64)
+        way = [0, *((link, 1, overhead_fs * (link == 2), 0) for link in range(1, len(rates)))]
+        for kind, steps in (
+            ("read", [(len(rates), channels, 0, 0), *way]),
+            ("write", [*way, (len(rates), channels, 0, 0)]),
+        ):
+            machine.route(kind, steps)
+        program = Program(machine)
+        thread, done = program.thread("t"), program.counter("done")
+        for nbytes in (1, 64, 65, 100, 128, 192, 200, 256, 257, 300, 320, 384, 400, 448, 512, 513, 576, 800):
+            for route in (0, 1):
+                thread.move(route, nbytes, stripe=nbytes % 3, done=done)
+                thread.wait(done, 1, take=1)
+        assert run_both(program).speculation.closed > 18
+
+
+@pytest.mark.parametrize("mode", ["flit", "hybrid"])
+def test_a_turn_may_take_the_shortest_time(mode):
+    machine = BareMachine([LINK, LINK, (40, 64, 1, 0)], 2, [1], flit_bytes=64)
+    machine.route("read", [2, 0])
+    machine.route("write", [1, 2])
+    program = Program(machine)
+    for name, route in (("reads", 0), ("writes", 1)):
+        thread = program.thread(name)
+        for _ in range(5):
+            thread.move(route, 200)
+    run_both(program, mode)
+
+
 # Batches: tokens that read over one link, and go on to two servers
 
 
