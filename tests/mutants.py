@@ -86,13 +86,20 @@ SEEDS = {
     "partial plain": "14 19 21 26 30 31 34 35 44 48 51 54 56 57 59 64 67 84 85 87 89 94 96 98",
     "pipelines plain": "1 2 3 4 7 8 9 11 12 13 14 17 18 22 29 30 33 34 36 37 39 41 42 43 45 47 48 55 59",
     "streams plain": "1 2 3 5 6 8 219 2365",
+    "weaves plain": "1 2 3 4 5 6 7 8 25 30 50",
+    "lanes plain": "1 2 3 4 5 6 7 8 47",
+    "wide plain": "0 1 4 6 9 17",
     "crowded tiny": "201 206 207 210 213 217 219",
     "mesh tiny": "200 201 208 209 211 215",
     "partial tiny": "206 207 210 216 217",
     "pipelines tiny": "203 204 205 206 207 208 209 211 214",
     "streams tiny": "201 202 203 205",
+    "lanes tiny": "100 101 102 103 104 105 106 107",
+    "lanes short": "200 201 202 203 204 205 206 207",
     "mesh short": "300 301 302 303 304 306 309",
     "partial short": "300 303",
+    "weaves stepped": "100 101 102 103 104 106",
+    "overtaking stepped": "0 1 2 3 4",
     "crowded stepped": "7 9 27 85 101 106",
     "partial stepped": "31 54 96",
     "pipelines stepped": "1 8 17 22 55",
@@ -101,6 +108,8 @@ SEEDS = {
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
 CHAINED = ("transfer_batches", "server_chains", "server_queues", "reservations")
+ORDERED, QUEUED = ("event_heap", "loop", *CHAINED), ("port_queues", "network_pass", "station")
+ORDER = "test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events"
 FORMED = ("closed_form", "station")
 GROWN = ("threads", "loop", "event_heap", "hops", "network_pass")
 TESTS = (
@@ -117,6 +126,11 @@ TESTS = (
     (CHAINED, "test_speculation", "test_a_chain_is_not_longer_than_one_event_may_bring", ()),
     (FORMED, "test_speculation", "test_a_transfer_that_meets_nobody_is_done_in_closed_form", ((10, 20, 24), 100)),
     (FORMED, "test_speculation", "test_a_transfer_that_meets_nobody_is_done_in_closed_form", ((10, 10, 40), 35)),
+    (ORDERED, "test_speculation", ORDER, (("plan", "other"),)),
+    (ORDERED, "test_speculation", ORDER, (("other", "plan"),)),
+    (QUEUED, "test_speculation", "test_a_bound_knows_nothing_of_the_transfer_that_was_in_this_row_before", ()),
+    (QUEUED, "test_speculation", "test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back", (32,)),
+    (QUEUED, "test_speculation", "test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back", (45,)),
     (FORMED, "test_speculation", "test_a_turn_may_take_the_shortest_time", ("flit",)),
     (GROWN, "test_speculation", "test_the_heap_has_room_for_all_that_one_event_may_bring", ("flit",)),
     (GROWN, "test_session", "test_routes_that_many_threads_bring_at_once_are_laid_together", ("flit", 0)),

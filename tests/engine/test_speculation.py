@@ -112,6 +112,45 @@ def test_a_turn_may_take_the_shortest_time(mode):
     run_both(program, mode)
 
 
+# Landing bounds
+
+
+def test_a_bound_knows_nothing_of_the_transfer_that_was_in_this_row_before(monkeypatch):
+    """One that nobody awaits is known to land much later, when another begins and waits in a queue."""
+    monkeypatch.setattr(memory, "_PASS_FLITS", 1)
+    monkeypatch.setattr(memory, "_SLACK_FLITS", 0)
+    machine = BareMachine([(10, 1, 0, 5000), LINK, LINK], 3, [1], flit_bytes=64)
+    for link in range(3):
+        machine.route("message", [link])
+    program = Program(machine)
+    done = program.counter("done")
+    for delay, link, flits, awaited in ((0, 0, 1, NONE), (0, 2, 1, done), (50, 1, 50, NONE), (100, 1, 1, done)):
+        thread = program.thread(f"at {delay} on {link}")
+        thread.delay(program.duration(("fs", delay)))
+        thread.move(link, 64 * flits, done=awaited)
+    run_both(program, "flit")
+
+
+# Port queues
+
+
+@pytest.mark.parametrize("flits", [32, 45, 80])
+def test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back(flits, monkeypatch):
+    """Its own gate is open already. The pool has one block, which 32 flits fill."""
+    shrink_pools(monkeypatch)
+    machine = BareMachine([(1500, 1, 0, 1), LINK, LINK], 3, [1], flit_bytes=64)
+    gated = (2, 1, 1000, 0)
+    machine.route("message", [0, 1, gated])
+    machine.route("message", [1, gated])
+    program = Program(machine)
+    done = program.counter("done")
+    for route, delay, count in ((0, 0, 2), (1, 2700, flits)):
+        thread = program.thread(f"route {route}")
+        thread.delay(program.duration(("fs", delay)))
+        thread.move(route, 64 * count, done=done)
+    run_both(program, "flit")
+
+
 # Batches: tokens that read over one link, and go on to two servers
 
 
@@ -199,6 +238,21 @@ def test_tokens_that_wait_in_a_chain_stay_there_when_a_batch_is_split():
     for work in (100, 300):
         for delay in range(100, 2000, 47):
             run_both(pipeline(12, reads=1 + delay % 2, work=work, others=[(delay, 3, 64), (delay + 9, NONE, 192)]))
+
+
+@pytest.mark.parametrize("order", [("plan", "other"), ("other", "plan")])
+def test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events(order):
+    """After the read of a token of the plan, or before it, if its own header arrives then: as their owners say."""
+    for reads in range(1, 12):
+        program = Program(pipeline(1).machine)
+        stages = [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
+        tokens = [[(2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0))), *stages]] * 12
+        lead = program.duration(("fs", reads * READ_FS - 1))
+        header = (2, 1, 0, 0, NONE, 3, NONE, lead)
+        plans = {"plan": tokens, "other": [[header, stages[0]]]}
+        for name in order:
+            program.thread(name).pipe(add_plan(program, plans[name]), NONE)
+        run_both(program)
 
 
 def servers_in_turn(program, *tokens):
