@@ -6,8 +6,9 @@
 A mutant is a module of `kernels_jit/simulate` with one thing changed: a comparison, a sign, a bound, a statement left out.
 Each runs in a process of its own, as plain Python that checks what the loops assert, and does the programs of `PROGRAMS` that
 come to the line changed. It is dead if a time differs from the interpreter's, an assertion or an invariant fails, or time is
-over. One that gives the same times with other counts of what was speculated is told apart: it is slower or quicker, not wrong.
-Nothing is written into the tree. The exit code is 1 if a mutant lives that is not in `EQUIVALENT`.
+over. One that gives the same times with other counts of what was speculated, or another pool, is told apart: it is slower or
+quicker, not wrong. Nothing is written into the tree. The exit code is 1 if a mutant lives that is not in `mutants.yaml`, which
+says why others are no mistakes, or if that names one that is none any longer.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import argparse
 import ast
 import copy
 import functools
+import importlib
 import importlib.machinery
 import inspect
 import os
@@ -34,6 +36,7 @@ from typing import Any, NamedTuple
 os.environ["NUMBA_DISABLE_JIT"] = os.environ["KERNBENCH_CHECKED"] = "1"
 
 import numpy as np
+import yaml
 
 from kernbench.program.program import Program
 from kernels_jit.compile import pointers
@@ -42,6 +45,7 @@ from tests.engine.random_programs import draw_program
 from tests.naive.engine import NaiveEngine
 
 HERE = Path(__file__).parents[1] / "kernels_jit" / "simulate"
+EQUIVALENT = Path(__file__).with_suffix(".yaml")  # by module and function: changes, and why they are no mistakes
 MODULES = (
     "closed_form",
     "event_heap",
@@ -82,13 +86,20 @@ SEEDS = {
     "partial plain": "14 19 21 26 30 31 34 35 44 48 51 54 56 57 59 64 67 84 85 87 89 94 96 98",
     "pipelines plain": "1 2 3 4 7 8 9 11 12 13 14 17 18 22 29 30 33 34 36 37 39 41 42 43 45 47 48 55 59",
     "streams plain": "1 2 3 5 6 8 219 2365",
+    "weaves plain": "1 2 3 4 5 6 7 8 25 30 50",
+    "lanes plain": "1 2 3 4 5 6 7 8 47",
+    "wide plain": "0 1 4 6 9 17",
     "crowded tiny": "201 206 207 210 213 217 219",
     "mesh tiny": "200 201 208 209 211 215",
     "partial tiny": "206 207 210 216 217",
     "pipelines tiny": "203 204 205 206 207 208 209 211 214",
     "streams tiny": "201 202 203 205",
+    "lanes tiny": "100 101 102 103 104 105 106 107",
+    "lanes short": "200 201 202 203 204 205 206 207",
     "mesh short": "300 301 302 303 304 306 309",
     "partial short": "300 303",
+    "weaves stepped": "100 101 102 103 104 106",
+    "overtaking stepped": "0 1 2 3 4",
     "crowded stepped": "7 9 27 85 101 106",
     "partial stepped": "31 54 96",
     "pipelines stepped": "1 8 17 22 55",
@@ -96,96 +107,36 @@ SEEDS = {
 }
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
-TESTED = ("transfer_batches", "server_chains", "server_queues", "reservations")
+CHAINED = ("transfer_batches", "server_chains", "server_queues", "reservations")
+ORDERED, QUEUED = ("event_heap", "loop", *CHAINED), ("port_queues", "network_pass", "station")
+ORDER = "test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events"
+FORMED = ("closed_form", "station")
+GROWN = ("threads", "loop", "event_heap", "hops", "network_pass")
 TESTS = (
-    ("test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
-    ("test_a_batch_ends_when_jobs_run_out", ()),
-    ("test_a_batch_is_split_where_it_began_and_not_where_one_before_did", ()),
-    ("test_tokens_that_are_taken_back_queue_again", ()),
-    ("test_each_read_of_a_batch_has_its_own_stripe", ()),
-    ("test_tokens_of_a_server_with_more_slots_are_not_batched", ()),
-    ("test_a_batch_of_many_tokens_is_split_wherever_another_comes", (1, 64)),
+    (CHAINED, "test_speculation", "test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
+    (CHAINED, "test_speculation", "test_a_batch_ends_when_jobs_run_out", ()),
+    (CHAINED, "test_speculation", "test_a_batch_is_split_where_it_began_and_not_in_rows_of_another", ()),
+    (CHAINED, "test_speculation", "test_tokens_that_are_taken_back_queue_again", ()),
+    (CHAINED, "test_speculation", "test_reads_of_a_batch_may_begin_at_different_stripes", ()),
+    (CHAINED, "test_speculation", "test_tokens_of_a_server_with_more_slots_are_not_batched", ()),
+    (CHAINED, "test_speculation", "test_a_batch_of_many_tokens_is_split_wherever_another_comes", (1, 64)),
+    (CHAINED, "test_speculation", "test_tokens_that_wait_in_a_chain_stay_there_when_a_batch_is_split", ()),
+    (CHAINED, "test_speculation", "test_the_chain_of_a_plan_ends_with_its_token", ([(0, 1)],)),
+    (CHAINED, "test_speculation", "test_the_chain_of_a_plan_ends_with_its_token", ([(0, 1, 2), (0, 1)],)),
+    (CHAINED, "test_speculation", "test_a_chain_is_not_longer_than_one_event_may_bring", ()),
+    (FORMED, "test_speculation", "test_a_transfer_that_meets_nobody_is_done_in_closed_form", ((10, 20, 24), 100)),
+    (FORMED, "test_speculation", "test_a_transfer_that_meets_nobody_is_done_in_closed_form", ((10, 10, 40), 35)),
+    (ORDERED, "test_speculation", ORDER, (("plan", "other"),)),
+    (ORDERED, "test_speculation", ORDER, (("other", "plan"),)),
+    (QUEUED, "test_speculation", "test_a_bound_knows_nothing_of_the_transfer_that_was_in_this_row_before", ()),
+    (QUEUED, "test_speculation", "test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back", (32,)),
+    (QUEUED, "test_speculation", "test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back", (45,)),
+    (FORMED, "test_speculation", "test_a_turn_may_take_the_shortest_time", ("flit",)),
+    (GROWN, "test_speculation", "test_the_heap_has_room_for_all_that_one_event_may_bring", ("flit",)),
+    (GROWN, "test_session", "test_routes_that_many_threads_bring_at_once_are_laid_together", ("flit", 0)),
+    (GROWN, "test_session", "test_a_thread_that_asks_gets_more_rows_and_new_routes_join_what_is_in_flight", ("flit",)),
 )
-"""What mutants of some modules do besides, with arguments: programs made by hand for what is rare at random."""
-
-EQUIVALENT: dict[tuple[str, str], str] = {
-    (
-        "batch_following_reads",
-        "while transfer.latest_fs < NEVER: -> while transfer.latest_fs <= NEVER:",
-    ): "no time is NEVER to the femtosecond",
-    (
-        "batch_following_reads",
-        "transfer.batched += 1 -> transfer.batched -= 1",
-    ): "only whether there is one is asked",
-    (
-        "is_followed",
-        "if number == _NONE or place == _NONE or server_at(m, place).slots > 1 or "
-        "(state.job_free_n <= state.margin): -> if number == _NONE or place == _NONE or "
-        "server_at(m, place).slots > 1 or (state.job_free_n < state.margin):",
-    ): "the margin has room for one more",
-    (
-        "is_followed",
-        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) "
-        "-> return is_like(op, row, first) and fits(m, op, plan, row + 1, job.end)",
-    ): "a plan that queues has a token under way and one to hand out",
-    (
-        "is_followed",
-        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) "
-        "-> return plan.left >= 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, "
-        "job.end)",
-    ): "a plan that queues has a token under way and one to hand out",
-    (
-        "is_followed",
-        "return plan.left > 1 and is_like(op, row, first) and fits(m, op, plan, row + 1, job.end) "
-        "-> return plan.left > 0 and is_like(op, row, first) and fits(m, op, plan, row + 1, "
-        "job.end)",
-    ): "a plan that queues has a token under way and one to hand out",
-    (
-        "is_of_plan",
-        "return job.plan == number and job.token >= 0 -> return job.plan == number and job.token > 0",
-    ): "a token has been handed out before",
-    (
-        "is_of_plan",
-        "return job.plan == number and job.token >= 0 -> return job.plan == number and job.token >= 1",
-    ): "a token has been handed out before",
-    (
-        "split_batch",
-        "transfer.batched = 0 -> nothing",
-    ): "a batch that is split again has nothing to take back",
-    (
-        "split_batch",
-        "transfer.batched = 0 -> transfer.batched = 1",
-    ): "a batch that is split again has nothing to take back",
-    (
-        "split_batch",
-        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while "
-        "move_at(op, row - 1).code == codes.MOVE:",
-    ): "rows before the batch are over and passed again",
-    (
-        "split_batch",
-        "while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE: -> while row "
-        ">= transfer.batch_row and move_at(op, row - 1).code == codes.MOVE:",
-    ): "rows before the batch are over and passed again",
-    (
-        "split_batch",
-        "if tokens > 0: -> if tokens >= 0:",
-    ): "how far batches go on changes no time",
-    (
-        "roll_back_tokens",
-        "return (0, 0) -> return (1, 0)",
-    ): "how far batches go on changes no time",
-    (
-        "roll_back_tokens",
-        "plan.transfer = _NONE -> nothing",
-    ): "a transfer that is of other tokens now has none to take back",
-    (
-        "revoke_reservation",
-        "under_way = place != _NONE and transfer_at(m, place).latest_fs > state.now_fs -> "
-        "under_way = place != _NONE and transfer_at(m, place).latest_fs >= state.now_fs",
-    ): "one that lands now lands now as flits, too",
-}
-"""(function, what was changed): why that is no mistake."""
-
+"""What mutants of some modules do besides: programs made by hand for what is rare at random. Tests, with arguments."""
 
 # Which mutants there are
 
@@ -201,9 +152,9 @@ class Mutant(NamedTuple):
     after: str
 
     @property
-    def change(self) -> tuple[str, str]:
+    def change(self) -> tuple[str, str, str]:
         """As in `EQUIVALENT`."""
-        return self.function, f"{self.before} -> {self.after}"
+        return self.module, self.function, f"{self.before} -> {self.after}"
 
     def __str__(self) -> str:
         return f"{self.module}.py:{self.lines[1]} ({self.function}): {self.before}  ->  {self.after}"
@@ -256,6 +207,17 @@ def list_changes(node: ast.AST, twice: set[str]) -> Iterator[ast.AST]:
             yield ast.Pass()
             if type(op) in FLIPPED:
                 yield ast.AugAssign(node.target, FLIPPED[type(op)](), node.value)
+
+
+def load_equivalent() -> set[tuple[str, str, str]]:
+    """Each change of a function of a module that is no mistake."""
+    return {
+        (module, function, " ".join(change.split()))
+        for module, functions in yaml.safe_load(EQUIVALENT.read_text()).items()
+        for function, entries in functions.items()
+        for entry in entries
+        for change in entry["changes"]
+    }
 
 
 def _may_go(target: ast.expr, twice: set[str]) -> bool:
@@ -337,7 +299,7 @@ def _head(node: ast.AST) -> str:
     return (
         "nothing"
         if isinstance(node, ast.Pass)
-        else ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split("\n")[0]
+        else " ".join(ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split("\n")[0].split())
     )
 
 
@@ -382,7 +344,7 @@ class Judge:
         from tests.engine.invariants import find_broken
 
         tiny, short = subject.setting == "tiny", subject.setting == "short"
-        memory._JOBS, memory._TRANSFERS = (1, 1) if tiny else (256, 64)
+        memory._JOBS, memory._TRANSFERS, memory._EVENTS = (1, 1, 1) if tiny else (256, 64, 1024)
         memory._PASS_FLITS, memory._SLACK_FLITS = (1, 0) if short else (1024, 1 << 16)
         sessions.empty_pool = (lambda _: np.empty((32, 2), np.int64)) if tiny else memory.empty_pool
         program, naive = self.programs[subject.kind, subject.seed]
@@ -397,7 +359,7 @@ class Judge:
             fault = describe_difference(session, naive) or find_broken(session)
             if fault:
                 return f"{subject}, {mode}: {fault}", counts
-            counts.append((*session.speculation, session.events))
+            counts.append((*session.speculation, session.events, len(session._pool)))
         return None, counts
 
 
@@ -481,20 +443,17 @@ def do_mutant(judge: Judge, mutant: Mutant, subjects: Sequence[Subject], courses
             return Verdict("dead", fault, subject)
         if counts != courses[subject].counts:
             work = work or subject
-    if mutant.module in TESTED:
-        for name, arguments in TESTS:
-            if fault := find_failure(name, arguments):
-                return Verdict("dead", fault, None)
+    for modules, place, name, arguments in TESTS:
+        if mutant.module in modules and (fault := find_failure(place, name, arguments)):
+            return Verdict("dead", fault, None)
     return Verdict("work", "", work) if work else Verdict("alive", "", None)
 
 
-def find_failure(name: str, arguments: tuple) -> str | None:
-    """How a test of `tests/engine/test_speculation.py` fails, or None."""
+def find_failure(place: str, name: str, arguments: tuple) -> str | None:
+    """How a test of a module of `tests/engine` fails, or None."""
     import pytest
 
-    from tests.engine import test_speculation
-
-    test = getattr(test_speculation, name)
+    test = getattr(importlib.import_module(f"tests.engine.{place}"), name)
     signal.setitimer(signal.ITIMER_VIRTUAL, 60)
     with pytest.MonkeyPatch.context() as patch:
         more = {"monkeypatch": patch} if "monkeypatch" in inspect.signature(test).parameters else {}
@@ -550,6 +509,7 @@ class Hunt:
             raise SystemExit("the programs differ without a mutant, or their process died")
         self.kills: Counter[tuple[str, Subject]] = Counter()
         self.fates: Counter[tuple[str, str]] = Counter()
+        self.equivalent = load_equivalent()
         self.living: list[Mutant] = []
 
     def list_subjects(self, mutant: Mutant) -> list[Subject]:
@@ -578,16 +538,16 @@ class Hunt:
         if fate == "dead" and verdict.subject:
             self.kills[mutant.function, verdict.subject] += 1
             self.kills["", verdict.subject] += 1
-        if fate == "alive" and mutant.change in EQUIVALENT:
-            fate = "equivalent"
+        if mutant.change in self.equivalent:
+            fate = "noticed" if fate == "dead" else "equivalent"
         self.fates[mutant.module, fate] += 1
-        if fate == "alive":
+        if fate in ("alive", "noticed"):
             self.living.append(mutant)
         tell(f"{fate:10} {mutant}" + (f"  [{verdict.why}]" if verdict.why else ""))
 
     def summary(self) -> str:
         """A line for each module."""
-        fates = ("dead", "work", "equivalent", "alive")
+        fates = ("dead", "work", "equivalent", "alive", "noticed")
         lines = [f"{'':20}" + "".join(f"{fate:>12}" for fate in fates)]
         for module in sorted({module for module, _ in self.fates}):
             lines += [f"{module:20}" + "".join(f"{self.fates[module, fate]:12}" for fate in fates)]
@@ -608,7 +568,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--verbose", action="store_true", help="tell of dead mutants, too")
     asked = parser.parse_args(arguments)
-    mutants = [mutant for module in asked.module or MODULES for mutant, _ in list_mutants(module)]
+    modules = asked.module or MODULES
+    mutants = [mutant for module in modules for mutant, _ in list_mutants(module)]
+    stale = {change for change in load_equivalent() if change[0] in modules} - {mutant.change for mutant in mutants}
+    print("".join(f"no mutant is {': '.join(change)}\n" for change in sorted(stale)), end="", flush=True)
     mutants = [mutant for mutant in mutants if not asked.function or mutant.function in asked.function]
     if asked.most is not None and asked.most < len(mutants):
         print(f"{asked.most} of {len(mutants)} mutants, --seed {asked.seed}", flush=True)
@@ -616,10 +579,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = monotonic()
     subjects = [subject for subject in PROGRAMS if asked.kind in (None, subject.kind)]
     hunt = Hunt(subjects, asked.seconds_each)
-    shown = ("dead", "work", "equivalent", "alive") if asked.verbose else ("work", "alive")
+    shown = ("dead", "work", "equivalent", "alive", "noticed") if asked.verbose else ("work", "alive", "noticed")
     hunt.run(mutants, asked.workers, lambda line: print(line, flush=True) if line.startswith(shown) else None)
     print(f"{hunt.summary()}\n{len(mutants)} mutants, {monotonic() - begun:.0f} s, {len(hunt.living)} live")
-    return int(bool(hunt.living))
+    return int(bool(hunt.living or stale))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ _TRANSFERS_MOST_WORDS = words_of(r.HOP) << (63 - r.FLIT_SHIFT)  # what a packed 
 _PASS_FLITS = 1024  # flits of the median link in the longest pass: so many can stand in a queue that need not
 _SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
 _POOL_BLOCKS = 128  # of the smallest pool
-_JOBS, _TRANSFERS = 256, 64  # of the smallest pools
+_JOBS, _TRANSFERS, _EVENTS = 256, 64, 1024  # of the smallest pools
 
 
 _STATE_WORDS = words_of(r.STATE)
@@ -145,7 +145,7 @@ class Memory:
     def grow_heap(self) -> None:
         """Room for twice the pending events, for a wake-up of every thread and the landing of every transfer."""
         extra = 2 * self["thread_n"] + 2 * self._transfers
-        size = max(1024, 2 * self["heap_size"], self["heap_size"] + extra)
+        size = max(_EVENTS, 2 * self["heap_size"], self["heap_size"] + extra)
         self._fit("heap", size * words_of(r.EVENT))
         self["heap_size"] = size
 
@@ -249,7 +249,7 @@ class Memory:
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)
-        for field in ("port", "ports_per_stripe", "ports_per_stripe_before"):
+        for field in ("port", "ports_per_stripe"):
             there[field] = step[field][:known]
 
     def _add_reservations(self, count: int) -> None:

@@ -160,14 +160,14 @@ JOB = record(
     "end",  # of its rows: row + 1, or the end of the token's stages
     "owner",  # thread << SEQ_BITS | sequence number
     "plan",  # or NONE
-    "token",  # next token of a plan still queued whole; IN_CHAIN, AWAITED; or NONE
+    "token",  # next token of a plan still queued whole; AWAITED; or NONE
     "next",  # in a server's queue, in a chain, or in the chain of free jobs
     "stamp",  # a completion with another stamp is stale
     words=8,
 )
 JOB_SHIFT = 44  # a job is named in an event as stamp << JOB_SHIFT | place
 JOB_STAMPS = (1 << 19) - 1
-IN_CHAIN, AWAITED = -2, -3  # all times of the token in the chain are known; its leaving the chain is an event or not
+AWAITED = -2  # the token is in a chain, and its leaving the chain is an event
 CHAIN_MOST = 8  # rows of a token in a chain
 
 # A transfer is followed by its hops (one a step), then by its sources (one a stripe).
@@ -253,8 +253,7 @@ STEP = record(
     "overhead_fs",  # paid once per transfer, by the first flit to reach the node before this station
     "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message
     "port",  # number of the port entered, of stripe 0; NONE for first and store-and-forward steps and at the end
-    "ports_per_stripe",  # ports to go on per stripe of this step
-    "ports_per_stripe_before",  # ports to go on per stripe of the step before
+    "ports_per_stripe",  # ports to go on per stripe of this step; 0: it has one, and there is a port per stripe before
     words=8,
 )
 ROUTE = record("start", "end", "lead_fs", "tail_fs", "propagation_fs", "direction")

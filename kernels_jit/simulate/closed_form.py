@@ -41,34 +41,29 @@ def service_fs(m, station, nbytes):
 
 
 @inner
-def occupy(station, end_fs, busy_fs, flits, sign):
-    """Add or remove what a transfer leaves at a station; `sign` is ADD, KEEP or REMOVE."""
+def occupy(station, busy_fs, flits, sign):
+    """Add or remove what a transfer leaves at a station; `sign` is ADD, KEEP or REMOVE.
+
+    When the station is free again is not noted: before the transfer lands, which is when somebody else may come.
+    """
     if sign != KEEP:
         station.busy_fs += sign * busy_fs
         station.flits += sign * flits
-        station.free_fs = end_fs if sign > 0 else 0
 
 
 @inner
-def has_closed_form(m, first, end, flits, last_bytes):
-    """Whether the closed form holds: no memory in the middle of the route, no last flit that overtakes others."""
+def has_closed_form(m, first, flits, last_bytes):
+    """Whether the closed form holds from a step on: no last flit overtakes others behind a striped memory."""
     step = step_at(m, first)
-    striped = step.stripes > 1
-    if striped and flits > 1:
-        station = station_at(m, step.station)
-        if service_fs(m, station, last_bytes) != station.full_fs:
-            return False
-    for number in range(first + 1, end):
-        if step_at(m, number).stripes > 1 and (striped or number + 1 < end):
-            return False
-    return True
+    station = station_at(m, step.station)
+    return step.stripes == 1 or flits == 1 or service_fs(m, station, last_bytes) == station.full_fs
 
 
 @inner
 def uncontended_end(m, first, end, flits, last_bytes, stripe, start, sign):
     """When the last flit of an uncontended transfer lands that stands before step `first` at `start`; `end` is after its last.
 
-    `sign` is that of `occupy`. Where the closed form does not hold (see `has_closed_form`), returns NONE.
+    `sign` is that of `occupy`. The closed form holds (see `has_closed_form`).
     """
     opener_bytes = state_at(m, 0).flit_bytes if flits > 1 else last_bytes
     return end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, sign)
@@ -80,12 +75,11 @@ def landing_bound(m, first, end, flits, last_bytes, stripe, start):
 
     Proof in docs/engine.md, "Landing bounds". Flits that cannot change places land no sooner than uncontended ones. Those
     that stand before a striped memory together can, if the last is short: then the bound is that of the full flits by
-    themselves, behind gates that the short one opens, and of the short one by itself.
+    themselves, behind gates that the short one opens.
     """
     if flits == 1 or last_bytes == state_at(m, 0).flit_bytes or step_at(m, first).stripes == 1:
         return uncontended_end(m, first, end, flits, last_bytes, stripe, start, KEEP)
-    full = end_behind(m, first, end, flits - 1, state_at(m, 0).flit_bytes, last_bytes, stripe, start, KEEP)
-    return max(full, uncontended_end(m, first, end, np.int64(1), last_bytes, stripe, start, KEEP))
+    return end_behind(m, first, end, flits - 1, state_at(m, 0).flit_bytes, last_bytes, stripe, start, KEEP)
 
 
 @inner
@@ -112,38 +106,33 @@ def end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, si
         service = station.full_fs
         final = service_fs(m, station, last_bytes)
         if step.stripes > 1:
-            if number == first and (flits == 1 or final == service):
-                rise, width, tilt, n = service, step.stripes, 0, 0
-                stair = start + service
+            if number == first:
+                stair, rise, width = start + service, service, step.stripes
                 last = start + full // step.stripes * service + final
-                _leave_source(m, step, stripe, flits, start, service, final, sign)
-            elif number + 1 == end and stair == _NONE:
-                last = _land_striped(m, step, stripe, flits, service, final, n, last, sign)
+                _leave_source(m, step, stripe, flits, service, final, sign)
             else:
-                return _NONE
+                last = _land_striped(m, step, stripe, flits, service, final, n, last, sign)
         else:
             if full > 0:
                 top = _first(lines, n, stair)
                 if stair != _NONE:
                     tilt = max(tilt, service)
                     stair = stair + service if tilt * width <= rise else _NONE
-                kept = 0
-                for i in range(n):
-                    if slopes[i] > service:
-                        lines[kept], slopes[kept] = lines[i] + service, slopes[i]
-                        kept += 1
+                kept = 0  # the steepest come first
+                while kept < n and slopes[kept] > service:
+                    lines[kept] += service
+                    kept += 1
                 lines[kept], slopes[kept], n = top + service, service, kept + 1
                 before = _at(lines, slopes, n, stair, tilt, rise, width, full - 1)
                 last = max(last, before)
             last += final
-            occupy(station, last, full * service + final, flits, sign)
+            occupy(station, full * service + final, flits, sign)
         opener += service_fs(m, station, opener_bytes) + station.propagation_fs
-        if station.propagation_fs > 0:
-            last += station.propagation_fs
-            for i in range(n):
-                lines[i] += station.propagation_fs
-            if stair != _NONE:
-                stair += station.propagation_fs
+        last += station.propagation_fs
+        for i in range(n):
+            lines[i] += station.propagation_fs
+        if stair != _NONE:
+            stair += station.propagation_fs
     return last
 
 
@@ -172,18 +161,15 @@ def _channel(m, step, stripe, j):
 
 
 @inner
-def _leave_source(m, step, stripe, flits, start, service, final, sign):
-    """All flits stand before a striped memory together: each channel serves its share back to back."""
+def _leave_source(m, step, stripe, flits, service, final, sign):
+    """Flits that stand before a striped memory together are served: one of any size, or more that take as long as full ones."""
     if sign == KEEP:
         return
     stripes = step.stripes
     share, more = flits // stripes, flits % stripes  # flits of every channel; so many channels have one more
     for j in range(min(stripes, flits)):
         count = share + (j < more)
-        busy = count * service
-        if j == (more - 1 if more > 0 else stripes - 1):
-            busy += final - service
-        occupy(_channel(m, step, stripe, j), start + busy, busy, count, sign)
+        occupy(_channel(m, step, stripe, j), (count - 1) * service + final, count, sign)
 
 
 @inner
@@ -203,7 +189,7 @@ def _land_striped(m, step, stripe, flits, service, final, n, last, sign):
                 end = max(end, _served(m, n, count - 1, service, j, i - stripes))
             end += final
             busy += final - service
-        occupy(_channel(m, step, stripe, j), end, busy, count, sign)
+        occupy(_channel(m, step, stripe, j), busy, count, sign)
         landed = max(landed, end)
     return landed
 

@@ -5,7 +5,7 @@ An entry is a row, so that one cache line holds two events; the data of an event
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import inner
+from kernels_jit.compile.jit import CHECKED, inner
 from kernels_jit.layout.access import BOUND_WORDS, EVENT_WORDS, bound_at, event_at, state_at
 
 
@@ -14,6 +14,8 @@ def schedule(m, fs, key, index, data):
     """Add a pending event. The caller has made sure of room."""
     state = state_at(m, 0)
     n = state.heap_n
+    if CHECKED:
+        assert n < state.heap_size, "an event is scheduled although the heap is full"
     state.heap_n = n + 1
     while n > 0:
         up = (n - 1) >> 1

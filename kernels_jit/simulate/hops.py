@@ -40,6 +40,9 @@ def set_hops(m, transfer):
     ports = state_at(m, 0).ports
     for number in range(transfer.first_step, transfer.end_step):
         hop, step, onward = hop_at(m, hop_of(m, transfer, number)), step_at(m, number), step_at(m, number + 1)
+        if CHECKED:
+            ends = number == transfer.first_step or number + 1 == transfer.end_step
+            assert step.stripes == 1 or ends, "a striped memory is in the middle of a route"
         striped = STRIPED if max(step.stripes, onward.stripes) > 1 else 0
         if onward.port == _NONE:
             hop.next = ENDS | striped

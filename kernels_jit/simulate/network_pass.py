@@ -135,10 +135,8 @@ def visit_stations(m, pool, horizon):
         word += 1
         if m[group_fs + (word >> GROUP_SHIFT)] >= latest:
             word |= (1 << GROUP_SHIFT) - 1
-            skip = 0
             continue
         if m[word_fs + word] >= latest:
-            skip = 0
             continue
         todo = m[pending + word] & np.int64(-1) << skip
         skip = 0
@@ -199,15 +197,11 @@ def next_bound(m, place, due_fs):
     together = transfer.from_step + 1
     while together < end and step_at(m, together).store_and_forward == 0:
         together += 1
-    gathered = transfer.latest_fs
-    left = flits - transfer.arrived
-    if left > 0:
-        before = step_at(m, together - 1)
-        station = station_at(m, before.station)
-        rounds = (left + before.stripes - 1) // before.stripes
-        gathered = max(gathered, due_fs + (rounds - 1) * station.full_fs + service_fs(m, station, last_bytes))
-    if transfer.tail_step < together:
-        gathered = max(gathered, _tail_bound(m, transfer, together, due_fs))
+    before = step_at(m, together - 1)
+    station = station_at(m, before.station)
+    rounds = (flits - transfer.arrived + before.stripes - 1) // before.stripes
+    passed = due_fs + (rounds - 1) * station.full_fs + service_fs(m, station, last_bytes)
+    gathered = max(transfer.latest_fs, passed, _tail_bound(m, transfer, together, due_fs))
     if together == end:
         return gathered
     released = gathered + step_at(m, together).overhead_fs

@@ -23,7 +23,7 @@ from kernels_jit.layout.access import (
     step_at,
     visit_at,
 )
-from kernels_jit.layout.records import BLOCK, FLIT_SHIFT, GROUP_SHIFT, NEVER
+from kernels_jit.layout.records import BLOCK, FLIT_SHIFT, GROUP_SHIFT
 from kernels_jit.simulate.hops import hop_of
 
 _NONE = codes.NONE
@@ -65,10 +65,7 @@ def inject(m, transfer, number, fs):
     transfer.tail_step = number
     transfer.tail_fs = fs
     for j in range(min(step.stripes, flits)):
-        place = step.station
-        if step.stripes > 1:
-            place += (transfer.stripe + j) % step.stripes * STATION_WORDS
-        station = station_at(m, place)
+        station = station_at(m, step.station + (transfer.stripe + j) % step.stripes * STATION_WORDS)
         entry = (hop // HOP_WORDS << FLIT_SHIFT) | (flits - 1 - j)
         _insert_source(m, station, transfer.sources + j * SOURCE_WORDS, fs, entry)
         note_arrival(m, station.rank, fs)
@@ -108,14 +105,11 @@ def _source_first(m, a, b):
 
 @inner
 def put(m, pool, port, entry, fs):
-    """Put a flit where (arrival, owner, flit) says into a port's queue, which has a slot. Returns whether it is first.
+    """Put a flit where (arrival, owner, flit) says into a queue that has a flit and a slot. Returns whether it is first.
 
     Behind a node with an overhead that is not always the end: the gate holds first flits back, and others of this port
     may have come later and go before.
     """
-    if port.fs == NEVER:
-        _put_first(m, port, entry, fs)
-        return True
     at = port.tail
     if at & (BLOCK - 1) == 0:
         at = take_block(m, pool, port)
@@ -126,11 +120,11 @@ def put(m, pool, port, entry, fs):
             break
         _set_slot(slot_at(pool, at), before.fs, before.entry)
         at = slot_before(pool, at)
-    if at != port.head or _in_order(m, port.fs, port.entry, fs, entry):
+    if _in_order(m, port.fs, port.entry, fs, entry):
         _set_slot(slot_at(pool, at), fs, entry)
         return False
     _set_slot(slot_at(pool, at), port.fs, port.entry)
-    _put_first(m, port, entry, fs)
+    port.fs, port.entry, port.owner = fs, entry, owner_of(m, entry)
     return True
 
 
@@ -142,11 +136,6 @@ def _set_slot(slot, fs, entry):
 @inner
 def _in_order(m, fs, entry, later_fs, later):
     return fs < later_fs or (fs == later_fs and comes_first(m, entry, later))
-
-
-@inner
-def _put_first(m, port, entry, fs):
-    port.fs, port.entry, port.owner = fs, entry, owner_of(m, entry)
 
 
 @inner

@@ -11,7 +11,7 @@ _step_at = row_at(STEP)
 
 @jit
 def set_ports(step, route_start, used, port_start, feeder):
-    """Write which port each step of the used routes enters: that of stripe 0, ports per own stripe, ports per stripe before.
+    """Write which port each step of the used routes enters: that of stripe 0, and how many per own stripe.
 
     Arguments: STEP[step] with stations by number, int64[route + 1] first steps, int64[] routes, int64[station + 1] first ports,
     int64[port] the stations that feed them. First and store-and-forward steps enter none, and stay as they are.
@@ -28,5 +28,3 @@ def set_ports(step, route_start, used, port_start, feeder):
             at.port = port
             if at.stripes > 1:
                 at.ports_per_stripe = port_start[at.station + 1] - port_start[at.station]
-            if before.stripes > 1:
-                at.ports_per_stripe_before = 1

@@ -31,18 +31,18 @@ _NONE = codes.NONE
 def try_reserve(m, op, times, place):
     """Whether a transfer has its route to itself and can be done in closed form; if not, its stations count it as a user."""
     transfer, state = transfer_at(m, place), state_at(m, 0)
-    first, end, flits, last_bytes = transfer.first_step, transfer.end_step, transfer.flits, transfer.last_bytes
+    first, flits, last_bytes = transfer.first_step, transfer.flits, transfer.last_bytes
     reservation = reservation_at(m, transfer.route)
     other = reservation.transfer
     held = reservation.held == 1 and (other == _NONE or transfer_at(m, other).latest_fs <= state.now_fs)
     known = reservation.flits == flits and reservation.last_bytes == last_bytes
-    if held and (known or has_closed_form(m, first, end, flits, last_bytes)):
+    if held and (known or has_closed_form(m, first, flits, last_bytes)):
         reservation.transfer = place
         return True
-    if not mark_in_use(m, op, times, transfer) or not has_closed_form(m, first, end, flits, last_bytes):
+    if not mark_in_use(m, op, times, transfer) or not has_closed_form(m, first, flits, last_bytes):
         return False
     unmark_in_use(m, transfer)
-    for number in range(first, end):
+    for number in range(first, transfer.end_step):
         station_at(m, step_at(m, number).station).reserved = transfer.route
     reservation.held, reservation.transfer = 1, place
     state.reserved += 1

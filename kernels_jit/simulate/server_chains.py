@@ -6,8 +6,8 @@ when a token asks for the first server of such a chain the times of all its stag
 with other stages behind the chain, and the one with which the plan ends, become an event, at the end of the chain. As soon as
 another job asks for one of the servers the chain is broken: jobs, queues and events are what they would have been.
 
-    queued ── enter_chain ──► in chain (IN_CHAIN, or AWAITED: its exit is an event) ── exit_chain ──► at its next stage
-       ▲                          │                                          └ free_finished ──► free
+    queued ── enter_chain ──► in chain (AWAITED if its exit is an event) ── exit_chain ──► at its next stage
+       ▲                          │                                      └ free_finished ──► free
        └──── break_chain ─────────┘  served or queued at the server where it is by then
 """
 
@@ -24,10 +24,10 @@ from kernels_jit.layout.access import (
     state_at,
     time_at,
 )
-from kernels_jit.layout.records import AWAITED, CHAIN_MOST, IN_CHAIN, JOB_STAMPS, NEVER
+from kernels_jit.layout.records import AWAITED, CHAIN_MOST, JOB_STAMPS, NEVER
 from kernels_jit.simulate.event_heap import is_over, is_past, schedule
 from kernels_jit.simulate.job_pool import free_job, name_job
-from kernels_jit.simulate.server_queues import enqueue, first_row, server_of
+from kernels_jit.simulate.server_queues import enqueue, server_of
 
 _NONE = codes.NONE
 _DONE, _SERVED = codes.DONE << codes.KIND_SHIFT, codes.SERVED << codes.KIND_SHIFT
@@ -52,7 +52,6 @@ def enter_chain(m, op, times, place, now):
     else:
         job_at(m, plan.chain_last).next = place
     plan.chain_last = place
-    job.token = IN_CHAIN
     state.chained += 1
     if end == job.end and plan.left > 1:
         plan.left -= 1
@@ -84,13 +83,11 @@ def form_chain(m, op, number, row, end, now):
     plan = plan_at(m, number)
     if plan.chain_rows != 0:
         return False
-    first = server_of(m, op, first_row(m, plan))
     rows, before = 0, _NONE
     while row + rows < end and rows < CHAIN_MOST and is_stage(m, op, row + rows):
         place = server_of(m, op, row + rows)
         if place != before:
-            server = exec_at(op, row + rows).server
-            if place == first or not is_unused(server_at(m, place)) or is_among(op, row, row + rows, server):
+            if not is_unused(server_at(m, place)) or is_repeated(op, row, row + rows):
                 break
             before = place
         rows += 1
@@ -113,15 +110,15 @@ def is_stage(m, op, row):
 @inner
 def is_unused(server):
     """Whether a server of one slot has no job and is in no chain."""
-    return server.slots == 1 and server.used == 0 and server.first == _NONE and server.chain == _NONE
+    return server.slots == 1 and server.used == 0 and server.chain == _NONE
 
 
 @inner
-def is_among(op, row, end, server):
-    """Whether a stage among rows [row, end) is on a server of that number."""
-    while row < end and exec_at(op, row).server != server:
-        row += 1
-    return row < end
+def is_repeated(op, first, row):
+    """Whether a stage among rows [first, row) is on the server of a row."""
+    while exec_at(op, first).server != exec_at(op, row).server:
+        first += 1
+    return first < row
 
 
 @inner
@@ -145,20 +142,17 @@ def fits(m, op, plan, row, end):
 @inner
 def write_times(m, op, times, row, end, now):
     """The times of rows [row, end) of a chain for a token that comes to its first server now."""
-    before = _NONE
     for k in range(row, end):
-        place = server_of(m, op, k)
-        server, time = server_at(m, place), time_at(times, k)
+        server, time = server_at(m, server_of(m, op, k)), time_at(times, k)
         if CHECKED:
             assert server.used == 0, "a server of a chain serves a job of its own"
             assert server.first == _NONE, "a job queues for a server of a chain"
-        start = now if place == before else max(now, server.ready_fs)
+        start = max(now, server.ready_fs)
         time.issue_fs, time.start_fs = now, start
         now = min(start + duration_at(m, exec_at(op, k).duration).fs, NEVER)
         time.end_fs = now
         server.ready_fs = now
         server.busy_fs += now - start
-        before = place
     state_at(m, 0).events += end - row
 
 
@@ -168,7 +162,7 @@ def free_finished(m, times, plan):
     while plan.chain_first != _NONE:
         place = plan.chain_first
         job = job_at(m, place)
-        if job.token == AWAITED or time_at(times, last_row(job, plan)).end_fs >= state_at(m, 0).now_fs:
+        if time_at(times, last_row(job, plan)).end_fs >= state_at(m, 0).now_fs:
             break
         plan.chain_first = job.next
         free_job(m, place)
@@ -266,7 +260,7 @@ def remove_future_tokens(m, op, times, plan):
     They stand at the row before the chain again.
     """
     rows, before, place = plan.chain_rows, _NONE, plan.chain_first
-    while place != _NONE and has_come(m, op, times, job_at(m, place)):
+    while place != _NONE and has_come(m, times, job_at(m, place)):
         before, place = place, job_at(m, place).next
     if place == _NONE:
         return place
@@ -285,7 +279,6 @@ def remove_future_tokens(m, op, times, plan):
     while ahead != _NONE:
         job = job_at(m, ahead)
         take_back(m, op, times, job.row, job.row + rows)
-        job.token = _NONE
         job.row -= 1
         job.owner -= 1
         plan.left += 1
@@ -294,11 +287,9 @@ def remove_future_tokens(m, op, times, plan):
 
 
 @inner
-def has_come(m, op, times, job):
-    """Whether a job of a chain has really come to it, and is not one whose coming is only foreseen."""
-    before = exec_at(op, job.row - 1)
-    key = _SERVED | before.server if before.code == codes.EXEC else _DONE | (job.owner - 1)
-    return is_over(m, time_at(times, job.row).issue_fs, key)
+def has_come(m, times, job):
+    """Whether a job of a chain has really come to it, and is not one whose coming, after a read, is only foreseen."""
+    return is_over(m, time_at(times, job.row).issue_fs, _DONE | (job.owner - 1))
 
 
 @inner

@@ -117,7 +117,7 @@ def finish(m, op, times, place, now):
     if row + 1 < job.end:
         job.row = row + 1
         job.owner += 1
-        if server != _NONE and server_of(m, op, row + 1) == server:
+        if server_of(m, op, row + 1) == server:
             time_at(times, row + 1).issue_fs = now
             begin(m, op, times, place, now)
             return

@@ -183,7 +183,7 @@ def choose_port(m, place, left, arrival):
         stripe = transfer.stripe + transfer.flits - 1 - left
         if step.ports_per_stripe > 0:
             port += stripe % step.stripes * step.ports_per_stripe * PORT_WORDS
-        elif step.ports_per_stripe_before > 0:
+        else:
             port += stripe % step_at(m, after - 1).stripes * PORT_WORDS
     if onward & GATED:
         gated = hop_at(m, place + HOP_WORDS)

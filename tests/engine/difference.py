@@ -45,6 +45,7 @@ def describe_difference(session: Session, naive: NaiveEngine) -> str | None:
         ("station", "served flits:", session.station_flits, naive.station_flits),
         ("server", "was busy for", session.server_busy_fs, naive.server_busy),
         ("run", "has flit hops:", [session.flit_hops], [naive.flit_hops]),
+        ("run", "ended at", [session.now_fs], [naive.now_fs]),
     ]
     if session.mode == "flit":
         columns.append(("run", "has events:", [session.events], [naive.events]))

@@ -113,8 +113,6 @@ def _jobs(session: Session) -> Iterator[str]:
         job = at(memory, r.JOB, place)
         if times["end_fs"][job["row"]] != NONE:
             yield f"row {job['row']} is complete while its transfer is under way"
-        if (times["start_fs"][job["row"] + 1 : job["end"]] != NONE).any():
-            yield f"rows after {job['row']} have begun before it is complete"
     events = memory.table("heap", r.EVENT, memory["heap_n"]).tolist()
     valid = Counter(
         (key >> codes.KIND_SHIFT, what)
@@ -126,6 +124,12 @@ def _jobs(session: Session) -> Iterator[str]:
             yield f"{count} events of kind {kind} are pending for {what}"
     served = [what & (1 << r.JOB_SHIFT) - 1 for kind, what in valid if kind == codes.SERVED]
     jobs |= dict.fromkeys([place for line in (*queues, *chains) for place in line] + served)
+    for place in jobs:
+        if all(place not in line for line in chains):
+            yield from _times(at(memory, r.JOB, place), times, queues=any(place in queue for queue in queues))
+    for number, plan in enumerate(plans):
+        if plan["left"] > 0 and times["end_fs"][plan["row"]] != NONE:
+            yield f"plan {number} is complete and has tokens left"
     used = memory._room["jobs"] - memory["job_free_n"]
     if used != len(jobs):
         yield f"{used} jobs are in use and {len(jobs)} are found"
@@ -138,8 +142,19 @@ def _jobs(session: Session) -> Iterator[str]:
         if job["token"] >= 0:
             start = int(memory.table("tokens", r.TOKEN, int(job["token"]) + 1)["start"][-1])
             end = int(memory.table("tokens", r.TOKEN, int(plans["end"][plan]))["end"][-1])
-            if (times["start_fs"][start:end] != NONE).any():
+            if any((times[field][start:end] != NONE).any() for field in r.TIME.names or ()):
                 yield f"rows from {start} on have begun though their tokens queue"
+
+
+def _times(job: np.void, times: np.ndarray, *, queues: bool) -> Iterator[str]:
+    """What is written of the rows of a job that is in no chain."""
+    row = int(job["row"])
+    if queues and job["token"] == NONE and times["start_fs"][row] != NONE:
+        yield f"row {row} has begun though its job queues"
+    if job["token"] == NONE and times["end_fs"][row] != NONE:
+        yield f"row {row} is complete and its job still at it"
+    if any((times[field][row + 1 : job["end"]] != NONE).any() for field in r.TIME.names or ()):
+        yield f"rows after {row} have begun before it is complete"
 
 
 def is_valid(memory: Memory, kind: int, index: int, what: int) -> bool:
@@ -182,6 +197,14 @@ def _stations(session: Session) -> Iterator[str]:
         if transfer["claims"] == 1:
             claims.update(steps["station"][int(transfer["first_step"]) : int(transfer["end_step"])].tolist())
     reservations = memory.table("reservations", r.RESERVATION, memory["route_n"])
+    yield from (
+        f"route {route} has passed flits that no station counts" for route in np.flatnonzero(reservations["passed"])
+    )
+    for number, port in enumerate(memory.table("ports", r.PORT, len(memory._pairs))):
+        if port["fs"] < r.NEVER:
+            hop = at(memory, r.HOP, (int(port["entry"]) >> r.FLIT_SHIFT) * words_of(r.HOP))
+            if port["owner"] != hop["owner"]:
+                yield f"port {number} has a flit of {hop['owner']} and says {port['owner']}"
     for number, station in enumerate(memory.stations):
         place, users = memory["stations"] + number * words_of(r.STATION), int(station["users"])
         if len(memory._transfer_blocks) == 1 and users != claims[place]:
@@ -198,6 +221,8 @@ def _stations(session: Session) -> Iterator[str]:
 def _servers(session: Session) -> Iterator[str]:
     memory = session._memory
     plans = memory.table("plans", r.PLAN, session._known.plans)
+    for number in np.flatnonzero(plans["chain_rows"] > r.CHAIN_MOST):
+        yield f"plan {number} has a chain of {plans['chain_rows'][number]} rows"
     for number, server in enumerate(memory.table("servers", r.SERVER, len(session.machine.server_slots))):
         if not 0 <= server["used"] <= server["slots"]:
             yield f"server {number} has {server['used']} of {server['slots']} slots taken"

@@ -221,6 +221,60 @@ def draw_pipeline(random: Random, program: Program) -> list[list[Row]]:
     return tokens
 
 
+# Weaves: tokens that take different ways, all in step
+
+
+def weaves(random: Random) -> Program:
+    """Plans of tokens that go different ways over many servers in steps of 10 fs, and others who come in the same steps."""
+    machine = draw_machine(random)
+    machine.server_slots = np.ones(random.choice((4, 6, 14)), np.int64)
+    program = Program(machine)
+    durations = [program.duration(("fs", fs)) for fs in random.choice(((10,), (10, 20), (10, 10, 20, 50), (0, 10, 30)))]
+    for t in range(random.randint(1, 3)):
+        thread, done = program.thread(f"plan{t}"), program.counter(f"done{t}")
+        for _ in range(random.randint(1, 3)):
+            thread.pipe(add_plan(program, draw_weave(random, program, durations)), random.choice((NONE, done, done)))
+            if random.random() < 0.5:
+                add_between(random, program, thread)
+        thread.wait(done, random.randint(0, 2))
+        add_between(random, program, thread)
+    for t in range(random.randint(0, 4)):
+        thread = program.thread(f"other{t}")
+        for _ in range(random.randint(1, 3)):
+            thread.delay(program.duration(("fs", 10 * random.randint(0, 60))))
+            add_between(random, program, thread)
+    return program
+
+
+def draw_weave(random: Random, program: Program, durations: list[int]) -> list[list[Row]]:
+    """Tokens that read, or not, and go over a line of servers, which some leave early, or change, or come to again."""
+    servers = len(program.machine.server_slots)
+    first, *others = random.sample(range(servers), random.randint(2, servers))
+    again, line = random.choice((0, 0, 0.3)), []
+    for server in others:
+        line.append(server)
+        if random.random() < again:
+            line.append(random.choice(line))
+    reads = [draw_move(random, program, random.choice((64, 256, 512)), first)] * random.choice((0, 0, 1, 2))
+    change, tokens = random.choice((0, 0, 0.1)), []
+    for _ in range(random.choice((1, 2, 6, 12))):
+        ways = [random.randrange(servers) if random.random() < change else server for server in line]
+        ways = ways[: random.randint(0, len(ways))] if random.random() < change else ways
+        begin = reads or [exec_row(first, random.choice(durations))]
+        tokens.append([*begin, *(exec_row(server, random.choice(durations)) for server in ways)])
+    return tokens
+
+
+def add_between(random: Random, program: Program, thread: Thread) -> None:
+    """Append work for any server, or a transfer that may have no bytes and take no time."""
+    servers = len(program.machine.server_slots)
+    if random.random() < 0.6:
+        thread.exec(random.randrange(servers), program.duration(("fs", random.choice((0, 10, 10, 20)))))
+    else:
+        row = draw_move(random, program, random.choice((0, 0, 64, 65, 512)), random.randint(NONE, servers - 1))
+        add_move(thread, row, NONE, NONE)
+
+
 # Streams: many sizes and stripes on one reserved route
 
 
@@ -256,7 +310,30 @@ def streams(random: Random) -> Program:
 
 def partial(random: Random) -> Program:
     """Threads that read and write sizes around multiples of the flit, closed loops and open ones."""
-    program = Program(draw_homes(random))
+    return add_partial(random, draw_homes(random))
+
+
+def wide(random: Random) -> Program:
+    """The same on a machine of thousands of stations, most of which are not used."""
+    return add_partial(random, spread(draw_homes(random), random.choice((30, 100, 700))))
+
+
+def spread(machine: BareMachine, gap: int) -> BareMachine:
+    """A machine with links between its links that nothing takes."""
+    links = machine.edge_count
+    rows = np.array(machine.stations).T
+    rows = np.vstack([rows[:links].repeat(gap, axis=0), rows[links:]])
+    rows = np.vstack([rows, rows[:1].repeat(-len(rows) % 512, axis=0)])  # no padding behind tables of one word for 64
+    wider = BareMachine(rows, links * gap, machine.server_slots, machine.flit_bytes)
+    for kind, steps, lead_fs, tail_fs in machine.routing.routes:
+        moved = [(at * gap if at < links else at + links * (gap - 1), *more) for at, *more in steps]
+        wider.route(kind, moved, lead_fs, tail_fs)
+    return wider
+
+
+def add_partial(random: Random, machine: BareMachine) -> Program:
+    """Such threads on a machine."""
+    program = Program(machine)
     shared = program.counter("shared")
     longest = random.choice((4,) * 30 + (40, 40, 400))  # flits of one transfer
     sizes = [draw_size(random, program.machine.flit_bytes, longest) for _ in range(random.choice((1, 2, 3, 3, 6)))]
@@ -340,6 +417,51 @@ def links_to_one_end(random: Random, links: int) -> Callable[[], list[int]]:
         return way
 
     return draw
+
+
+# Lanes: long transfers over a long line
+
+
+def lanes(random: Random) -> Program:
+    """Short and long transfers over a line of eight links and one memory, awaited or not, alone or not."""
+    machine = draw_lane(random)
+    program, flit_bytes = Program(machine), machine.flit_bytes
+    flits, more = (
+        random.choice(((1, 2, 3), (4, 5, 6, 8, 9), (5, 9, 40), (1, 2, 40, 70))),
+        random.choice(((0,), (0, 1, -1, 32))),
+    )
+    for t in range(random.choice((1, 1, 2, 3))):
+        thread, done = program.thread(f"t{t}"), program.counter(f"done{t}")
+        awaited, closed = random.choice((0.5, 1, 1)), random.random() < 0.7
+        for _ in range(random.randint(1, 8)):
+            nbytes = random.choice(flits) * flit_bytes + random.choice(more)
+            row = draw_move(random, program, nbytes, NONE)
+            waits = random.random() < awaited
+            add_move(thread, (*row[:7], ZERO), done if waits else NONE, NONE)
+            if waits and closed:
+                thread.wait(done, 1, take=1)
+            elif random.random() < 0.5:
+                thread.delay(program.duration(("fs", random.randint(0, 2000))))
+    return program
+
+
+def draw_lane(random: Random) -> BareMachine:
+    """Eight links, one quicker or slower than the other or all alike, and a memory before or behind them."""
+    flit_bytes, rate, slower = random.choice((64, 256)), random.choice((10, 50)), random.choice((0, 1, 10))
+    wire, overheads = random.choice((1, 7, 300)), random.choice(((0,), (0, 0, 0, 20), (0, 0, 0, 1000)))
+    links = [(rate + slower * link, 1, 0, wire) for link in range(8)]
+    if random.random() < 0.3:
+        random.shuffle(links)
+    channels = random.choice((1, 2, 4, 4, 8))
+    channel = (random.choice((3, rate, rate * channels * 3 // 4 + 1, rate * 10)), random.choice((1, flit_bytes)))
+    machine = BareMachine([*links, *[(*channel, random.choice((0, 0, 1)), 0)] * channels], 8, [1] * SERVERS, flit_bytes)
+    memory, whole = (8, channels, random.choice(overheads), 0), random.choice((0, 0, 0.1))
+    nodes = [(random.choice(overheads), int(random.random() < whole)) for _ in links]
+    kinds = random.choice((("read",), ("read", "write"), ("read", "write", "message")))
+    for _ in range(random.randint(1, 4)):
+        first = random.choice((0, 0, random.randrange(8)))
+        add_route(machine, random.choice(kinds), list(range(first, random.choice((8, 8, first + 1)))), nodes, memory, 0)
+    return machine
 
 
 # Overtaking: reads whose last flit has a byte or two and comes before others
@@ -462,8 +584,11 @@ def mesh(random: Random) -> Program:
 KINDS: dict[str, Callable[[Random], Program]] = {
     "crowded": crowded,
     "pipelines": pipelines,
+    "weaves": weaves,
     "streams": streams,
     "partial": partial,
+    "wide": wide,
+    "lanes": lanes,
     "overtaking": overtaking,
     "mesh": mesh,
     **random_traffic.KINDS,

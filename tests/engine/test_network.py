@@ -61,9 +61,9 @@ def test_stripes_enter_and_leave_by_ports_side_by_side():
     network = network_of([(10, 1, 0, 1)] * 6, [[0, (2, 4, 0, 0)], [(2, 4, 0, 0), 1]])
     assert np.diff(network.port_start).tolist() == [0, 4, 1, 1, 1, 1]
     write, read = network.step[1], network.step[3]
-    fields = ["port", "ports_per_stripe", "ports_per_stripe_before"]
-    assert write[fields].tolist() == (4, 1, 0)
-    assert read[fields].tolist() == (0, 0, 1)
+    fields = ["port", "ports_per_stripe"]
+    assert write[fields].tolist() == (4, 1)
+    assert read[fields].tolist() == (0, 0)
 
 
 def test_a_step_before_which_messages_gather_needs_no_port():

@@ -21,8 +21,11 @@ from tests.naive.engine import NaiveEngine
 SHARES = {
     "crowded": 0.1,
     "pipelines": 0.1,
+    "weaves": 0.1,
     "streams": 0.1,
     "partial": 0.1,
+    "wide": 0.05,
+    "lanes": 0.1,
     "overtaking": 0.12,
     "mesh": 0.08,
     "tiny": 0.2,
@@ -33,6 +36,8 @@ OTHERS = {
     "crowded": 0.01,
     "streams": 0.02,
     "partial": 0.02,
+    "wide": 0.01,
+    "lanes": 0.02,
     "mesh": 0.01,
     "tiny": 0.02,
 }  # of tests that change what must not matter

@@ -70,7 +70,85 @@ def test_with_tiny_pools_as_well(kind, monkeypatch):
 def shrink_pools(monkeypatch):
     monkeypatch.setattr(memory, "_JOBS", 1)
     monkeypatch.setattr(memory, "_TRANSFERS", 1)
+    monkeypatch.setattr(memory, "_EVENTS", 1)
     monkeypatch.setattr(sessions, "empty_pool", lambda _machine: np.empty((r.BLOCK, 2), np.int64))
+
+
+# Closed form
+
+
+@pytest.mark.parametrize("service", [3, 20, 35, 100])
+@pytest.mark.parametrize("rates", [(10, 20, 24), (24, 20, 10), (10, 10, 40), (10,) * 7])
+def test_a_transfer_that_meets_nobody_is_done_in_closed_form(rates, service):
+    """Reads and writes of any number of flits over links of many rates, before and behind quick and slow memories."""
+    for channels, quantum, overhead_fs in ((2, 1, 0), (4, 16, 0), (4, 64, 60)):
+        links = [(rate, 1, 0, 7) for rate in rates]
+        machine = BareMachine([*links, *[(service, quantum, 0, 0)] * channels], len(rates), [1], flit_bytes=64)
+        way = [0, *((link, 1, overhead_fs * (link == 2), 0) for link in range(1, len(rates)))]
+        for kind, steps in (
+            ("read", [(len(rates), channels, 0, 0), *way]),
+            ("write", [*way, (len(rates), channels, 0, 0)]),
+        ):
+            machine.route(kind, steps)
+        program = Program(machine)
+        thread, done = program.thread("t"), program.counter("done")
+        for nbytes in (1, 64, 65, 100, 128, 192, 200, 256, 257, 300, 320, 384, 400, 448, 512, 513, 576, 800):
+            for route in (0, 1):
+                thread.move(route, nbytes, stripe=nbytes % 3, done=done)
+                thread.wait(done, 1, take=1)
+        assert run_both(program).speculation.closed > 18
+
+
+@pytest.mark.parametrize("mode", ["flit", "hybrid"])
+def test_a_turn_may_take_the_shortest_time(mode):
+    machine = BareMachine([LINK, LINK, (40, 64, 1, 0)], 2, [1], flit_bytes=64)
+    machine.route("read", [2, 0])
+    machine.route("write", [1, 2])
+    program = Program(machine)
+    for name, route in (("reads", 0), ("writes", 1)):
+        thread = program.thread(name)
+        for _ in range(5):
+            thread.move(route, 200)
+    run_both(program, mode)
+
+
+# Landing bounds
+
+
+def test_a_bound_knows_nothing_of_the_transfer_that_was_in_this_row_before(monkeypatch):
+    """One that nobody awaits is known to land much later, when another begins and waits in a queue."""
+    monkeypatch.setattr(memory, "_PASS_FLITS", 1)
+    monkeypatch.setattr(memory, "_SLACK_FLITS", 0)
+    machine = BareMachine([(10, 1, 0, 5000), LINK, LINK], 3, [1], flit_bytes=64)
+    for link in range(3):
+        machine.route("message", [link])
+    program = Program(machine)
+    done = program.counter("done")
+    for delay, link, flits, awaited in ((0, 0, 1, NONE), (0, 2, 1, done), (50, 1, 50, NONE), (100, 1, 1, done)):
+        thread = program.thread(f"at {delay} on {link}")
+        thread.delay(program.duration(("fs", delay)))
+        thread.move(link, 64 * flits, done=awaited)
+    run_both(program, "flit")
+
+
+# Port queues
+
+
+@pytest.mark.parametrize("flits", [32, 45, 80])
+def test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back(flits, monkeypatch):
+    """Its own gate is open already. The pool has one block, which 32 flits fill."""
+    shrink_pools(monkeypatch)
+    machine = BareMachine([(1500, 1, 0, 1), LINK, LINK], 3, [1], flit_bytes=64)
+    gated = (2, 1, 1000, 0)
+    machine.route("message", [0, 1, gated])
+    machine.route("message", [1, gated])
+    program = Program(machine)
+    done = program.counter("done")
+    for route, delay, count in ((0, 0, 2), (1, 2700, flits)):
+        thread = program.thread(f"route {route}")
+        thread.delay(program.duration(("fs", delay)))
+        thread.move(route, 64 * count, done=done)
+    run_both(program, "flit")
 
 
 # Batches: tokens that read over one link, and go on to two servers
@@ -123,20 +201,22 @@ def test_a_batch_ends_when_jobs_run_out(monkeypatch):
     assert done.batched > 100
 
 
-def test_a_batch_is_split_where_it_began_and_not_where_one_before_did():
-    """The transfer that did a batch of later rows is used again for one of earlier rows."""
-    for delay in range(5000, 5200, 9):
-        program = pipeline(12, reads=3)
-        stages = [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
-        move = (2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0)))
-        late, early = program.thread("late"), program.thread("early")
-        late.delay(program.duration(("fs", 5000)))
-        plans = [add_plan(program, [[move] * 3 + stages] * 5) for _ in range(2)]
-        late.pipe(plans[delay % 2], NONE)
-        early.pipe(plans[1 - delay % 2], NONE)
+def test_a_batch_is_split_where_it_began_and_not_in_rows_of_another():
+    """The rows before it are reads as well, of a batch of another plan from another memory that is under way."""
+    for delay in range(5, 240, 9):
+        machine = BareMachine([LINK, LINK, *[CHANNEL] * 8], 2, [1] * 3, flit_bytes=64)
+        for link in (0, 1):
+            machine.route("read", [(2 + 4 * link, 4, 0, 0), link])
+        program = Program(machine)
+        still = program.duration(("fs", 0))
+        for route, begins in ((1, min(delay, 70)), (0, 0)):
+            thread = program.thread(f"plan of {route}")
+            thread.delay(program.duration(("fs", begins)))
+            reads = [(2, route, 256, 0, NONE, route, NONE, still)] * 3
+            thread.pipe(add_plan(program, [reads]), NONE)
         other = program.thread("other")
         other.delay(program.duration(("fs", delay)))
-        other.move(1, 64)
+        other.move(0, 64)
         run_both(program)
 
 
@@ -147,10 +227,78 @@ def test_tokens_that_are_taken_back_queue_again():
             run_both(pipeline(tokens, others=[(delay, 1, 0), (delay + 5, 0, 0), (delay + 6, 0, 0)]))
 
 
-def test_each_read_of_a_batch_has_its_own_stripe():
-    """Which shows when another transfer meets it."""
+def test_reads_of_a_batch_may_begin_at_different_stripes():
+    """And others that meet them may leave more at one channel than at another."""
     for delay in range(100, 700, 11):
         run_both(pipeline(12, reads=3, others=[(delay, 3, 65), (delay + 9, NONE, 192)], stripes=(0, 1, 3)))
+
+
+def test_tokens_that_wait_in_a_chain_stay_there_when_a_batch_is_split():
+    """Reads are quicker than what follows them: a line of tokens waits in the chain when somebody else reads."""
+    for work in (100, 300):
+        for delay in range(100, 2000, 47):
+            run_both(pipeline(12, reads=1 + delay % 2, work=work, others=[(delay, 3, 64), (delay + 9, NONE, 192)]))
+
+
+@pytest.mark.parametrize("order", [("plan", "other"), ("other", "plan")])
+def test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events(order):
+    """After the read of a token of the plan, or before it, if its own header arrives then: as their owners say."""
+    for reads in range(1, 12):
+        program = Program(pipeline(1).machine)
+        stages = [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
+        tokens = [[(2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0))), *stages]] * 12
+        lead = program.duration(("fs", reads * READ_FS - 1))
+        header = (2, 1, 0, 0, NONE, 3, NONE, lead)
+        plans = {"plan": tokens, "other": [[header, stages[0]]]}
+        for name in order:
+            program.thread(name).pipe(add_plan(program, plans[name]), NONE)
+        run_both(program)
+
+
+def servers_in_turn(program, *tokens):
+    """A plan of tokens that are served for 10 fs by each of these servers."""
+    return add_plan(program, [[exec_row(server, program.duration(("fs", 10))) for server in token] for token in tokens])
+
+
+@pytest.mark.parametrize("tokens", [[(0, 1)], [(0, 1, 2), (0, 1)]])
+def test_the_chain_of_a_plan_ends_with_its_token(tokens):
+    """Though the rows of another plan stand behind it, and go on where it ends."""
+    program = Program(BareMachine([LINK], 1, [1] * 4))
+    plans = [servers_in_turn(program, *tokens), servers_in_turn(program, (2, 3), (2, 3))]
+    thread, done = program.thread("t"), program.counter("done")
+    for plan in plans:
+        thread.pipe(plan, done)
+        thread.wait(done, 1, take=1)
+    assert run_both(program).speculation.chained > 2
+
+
+def test_a_chain_is_not_longer_than_one_event_may_bring():
+    program = Program(BareMachine([LINK], 1, [1] * 12))
+    program.thread("t").pipe(servers_in_turn(program, *[range(12)] * 5), NONE)
+    program.flush()
+    session = Session(program)
+    while session.step():
+        assert find_broken(session) is None
+    assert session.speculation.chained > 0
+
+
+@pytest.mark.parametrize("mode", ["flit", "hybrid"])
+def test_the_heap_has_room_for_all_that_one_event_may_bring(mode, monkeypatch):
+    """Sixty threads wake while servers are busy; sixty transfers land together, each with two events."""
+    shrink_pools(monkeypatch)
+    machine = BareMachine([LINK] * 60, 60, [10] * 10)
+    for link in range(60):
+        machine.route("message", [link])
+    program = Program(machine)
+    jobs, go, landed = program.thread("jobs"), program.counter("go"), program.counter("landed")
+    for server in range(10):
+        for _ in range(10):
+            jobs.exec(server, program.duration(("fs", 100)))
+    jobs.add(go, 1)
+    for link in range(60):
+        program.thread(f"waits {link}").wait(go, 1)
+        jobs.move(link, 64, done=landed, arrive=landed)
+    run_both(program, mode)
 
 
 def test_tokens_of_a_server_with_more_slots_are_not_batched():
@@ -328,6 +476,7 @@ def test_a_reservation_of_a_free_transfer_is_found():
         ("end_fs", 0, "is complete while its transfer is under way"),
         ("start_fs", 1, "have begun before it is complete"),
         ("start_fs", 9 * 4 - 1, "have begun though their tokens queue"),
+        ("issue_fs", 9 * 4 - 1, "have begun though their tokens queue"),
     ],
 )
 def test_times_of_rows_that_have_not_begun_are_found(field, more, says):

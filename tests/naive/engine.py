@@ -104,7 +104,7 @@ class NaiveEngine:
         self.queue = [deque() for _ in self.slots]
         self.server_busy = [0] * len(self.slots)
         self.left, self.plan_row = {}, {}
-        self.events = 0
+        self.events = self.now_fs = 0
         self.heap = []
 
     def at(self, time: int, kind: int, owner: int, index: int, then: Callable, *what) -> None:
@@ -117,6 +117,7 @@ class NaiveEngine:
         heap = self.heap
         while heap:
             now, _, _, _, then, what = heappop(heap)
+            self.now_fs = now
             self.events += 1
             then(now, *what)
         return self
