@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.modes import Mode
 from kernbench.report.table import many
 
 if TYPE_CHECKING:
@@ -20,10 +21,9 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     """Print what a sweep would do; nothing of what is tried for it is kept."""
     from kernbench.sweep.auto import plan_events
     from kernbench.sweep.estimate import count_programs, estimate
-    from kernbench.sweep.execution.worker import AUTO
 
     guess = estimate(plan, workers)
-    most = estimate(plan_events(plan), workers) if plan.grid.mode == AUTO else None
+    most = estimate(plan_events(plan), workers) if plan.grid.mode == Mode.AUTO else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)
     counts = {"points": plan.most_points, "programs": programs, "machines": machines, "missing": guess.points}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.modes import Mode
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name
-from kernbench.sweep.execution.worker import ANALYTIC
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
@@ -136,7 +136,7 @@ def count_bounded(table: polars.DataFrame) -> int:
     """How many rows are bounds among others that were simulated."""
     if "fidelity" not in table.columns:
         return 0
-    bounded = int((table["fidelity"] == ANALYTIC).sum())
+    bounded = int((table["fidelity"] == Mode.ANALYTIC).sum())
     return bounded if bounded < len(table) - table["fidelity"].null_count() else 0
 
 

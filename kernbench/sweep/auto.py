@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.modes import Mode
 from kernbench.sweep.design.parameter_space import late_names
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_places
 from kernbench.sweep.execution.executor import Crew, OnPoint, execute
-from kernbench.sweep.execution.worker import AUTO, bound_group, run_point
+from kernbench.sweep.execution.worker import bound_group, run_point
 from kernbench.sweep.grid.interval import Interval, find_interval, unknown
 from kernbench.sweep.plan import Plan, find_missing
 from kernbench.sweep.point import Point
@@ -38,7 +39,7 @@ from kernbench.sweep.row import COLUMNS, OK, Row
 if TYPE_CHECKING:
     import polars
 
-EVENTS = "hybrid"  # the mode in which points run
+EVENTS = Mode.HYBRID  # the mode in which points run
 CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
 MANY_POINTS = 16  # of a structure, for which queues are looked at
@@ -127,7 +128,7 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[F
 
 def _run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:
     execute(plan.missing, store, crew, on_point)
-    queues, runs = plan.points_in(AUTO), plan.points_in(EVENTS)
+    queues, runs = plan.points_in(Mode.AUTO), plan.points_in(EVENTS)
     state = _State(plan, *(Kept(store, points) for points in (plan.points, queues, runs)))
     closer = _Closer(queues, store) if crew.run is run_point else None
 

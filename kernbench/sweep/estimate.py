@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from kernbench.engine.jit_status import must_compile
+from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_points
 from kernbench.sweep.execution.executor import Crew, execute
-from kernbench.sweep.execution.worker import ANALYTIC
 from kernbench.sweep.plan import Plan
 from kernbench.sweep.results.store import Store
 
@@ -111,7 +111,7 @@ def answer(path: str) -> None:
     points: Points = pickle.loads(Path(path).read_bytes())
     _run(points[:1])  # imports and, where need be, compiles
     first = _run(points[:1])
-    few = points if points.setting.mode == ANALYTIC else points[:FEW]  # many bounds are found together
+    few = points if points.setting.mode == Mode.ANALYTIC else points[:FEW]  # many bounds are found together
     more = _run(few) / len(few)
     if more < QUICK_S:  # most of it was for what all share, which is there now
         more = _run(points) / len(points)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.library import is_path
+from kernbench.modes import SWEEP_MODES, Mode, check_mode
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.points import Points, Setting, make_points
-from kernbench.sweep.execution.worker import AUTO
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
@@ -72,16 +72,17 @@ def read_inputs(grid: Grid) -> Inputs:
     """
     from kernbench.machine.mesh import MeshSpec
     from kernbench.runs.bench import find_bench
-    from kernbench.runs.run import MODES
 
     problems: list[str] = []
     bench = _find(grid, "bench", find_bench, problems)
     if bench is not None:
         problems += _bench_problems(grid, bench)
     spec = _find(grid, "topology", _load_spec, problems)
-    if grid.mode not in (*MODES, AUTO):
-        problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, (*MODES, AUTO))}")
-    if grid.mode == AUTO and grid.method == "optimise":
+    try:
+        check_mode(grid.mode, SWEEP_MODES)
+    except InputError as error:
+        problems.append(f"{grid.marks['mode']}: {error}")
+    if grid.mode == Mode.AUTO and grid.method == "optimise":
         problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
     if bench is not None and spec is not None:
         problems += _question_problems(grid, bench.parameters)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError
+from kernbench.modes import Mode
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.full_factorial import expand
 from kernbench.sweep.design.optimiser import first_batch
 from kernbench.sweep.design.parameter_space import Space
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.design.sampling import sample
-from kernbench.sweep.execution.worker import ANALYTIC, AUTO
 from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
 from kernbench.sweep.grid.grid import Grid, load_grid
 from kernbench.sweep.results.store import RANK, Store, write_whole
@@ -62,8 +62,8 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     inputs = read_inputs(checked)
     checked = read_units(checked, inputs.fields)
     design = METHODS[checked.method](Space(checked, inputs.defaults))
-    bounded = checked.mode == AUTO  # all points are; some of them run later
-    points = inputs.points(replace(checked, mode=ANALYTIC) if bounded else checked, design)
+    bounded = checked.mode == Mode.AUTO  # all points are; some of them run later
+    points = inputs.points(replace(checked, mode=Mode.ANALYTIC) if bounded else checked, design)
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, points)

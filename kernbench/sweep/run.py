@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kernbench.errors import RunError
+from kernbench.modes import Mode
 from kernbench.sweep.auto import Decision, run_auto
 from kernbench.sweep.execution.executor import LOCAL, Crew, OnPoint, execute
-from kernbench.sweep.execution.worker import AUTO, RunPoint, run_point
+from kernbench.sweep.execution.worker import RunPoint, run_point
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.optimise_loop import run_search
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
@@ -65,7 +66,7 @@ def _run_missing(plan: Plan, crew: Crew, on_point: OnPoint) -> SweepResult:
     write_manifest(plan)
     finer, decided = None, None
     try:
-        if plan.grid.mode == AUTO:
+        if plan.grid.mode == Mode.AUTO:
             finer, decided = run_auto(plan, store, crew, on_point)
         else:
             execute(plan.missing, store, crew, on_point)

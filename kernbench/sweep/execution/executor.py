@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from kernbench.engine.jit_status import must_compile
 from kernbench.errors import InputError
+from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch, group_points, make_batches
 from kernbench.sweep.execution.process_pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.execution.thread_pool import run_in_threads
 from kernbench.sweep.execution.worker import (
-    ANALYTIC,
     RunPoint,
     bound_group,
     find_structure,
@@ -70,7 +70,7 @@ def execute(points: Points, store: Store, crew: Crew, on_point: OnPoint) -> None
     Errors: InputError if the disk or the scheduler cannot be used.
     """
     groups = group_points(points)
-    if points.setting.mode == ANALYTIC and crew.run is run_point:
+    if points.setting.mode == Mode.ANALYTIC and crew.run is run_point:
         groups = _bound(groups, store, on_point, crew.count(len(points)))
     outcomes = _start(groups, crew)
     try:
@@ -106,7 +106,7 @@ def _start(groups: list[Points], crew: Crew) -> Outcomes:
         return run_on_cluster(make_batches(groups, most), crew.run, crew.scheduler, count)
     if count == 1:
         return run_here(make_batches(groups, most), crew.run)
-    threads = crew.run is run_point and groups[0].setting.mode != ANALYTIC
+    threads = crew.run is run_point and groups[0].setting.mode != Mode.ANALYTIC
     if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
         return _start_threads(groups, most, count)
     return _start_workers(list(make_batches(groups, most)), crew.run, count)
@@ -129,7 +129,7 @@ def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
 
 def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
     first = batches[0]
-    group = is_shared(run, first) and first.points[0].mode != ANALYTIC
+    group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
     if must_compile(group=group):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         batches[0] = Batch(first.points[1:], first.alike)

@@ -21,11 +21,12 @@ import numpy as np
 from kernbench.errors import KernBenchError
 from kernbench.machine.origins import may_vary
 from kernbench.machine.variants import Variants
+from kernbench.modes import Mode
 from kernbench.program.digest import digest
 from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.runs.bounds import BenchSheet
 from kernbench.runs.recording import RecordedGroup, record
-from kernbench.runs.run import ANALYTIC, choose_sips
+from kernbench.runs.run import choose_sips
 from kernbench.sweep.point import Point
 
 MOST_VALUES = 1 << 12  # that are kept as read, of all figures
@@ -91,7 +92,7 @@ class Structure:
             columns, alone = self._read_all(points)
         together = np.flatnonzero(~alone)
         columns = {field: values[together] for field, values in columns.items()}
-        bounded = points[0].mode == ANALYTIC
+        bounded = points[0].mode == Mode.ANALYTIC
         results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns)
         return (None if by_itself else next(results, None) for by_itself in alone.tolist())
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import KernBenchError
 from kernbench.machine.origins import may_vary
+from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from kernbench.sweep.execution.shared_structure import Structure
 
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
-
-ANALYTIC, AUTO = "analytic", "auto"  # modes
 
 
 def run_point(point: Point) -> object:
@@ -85,7 +84,7 @@ def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[obje
 
 
 def _run_alike(point: Point) -> object:
-    structure = find_structure(point) if point.mode != ANALYTIC else None
+    structure = find_structure(point) if point.mode != Mode.ANALYTIC else None
     result = structure and structure.run(point)
     return run_point(point) if result is None else result
 
@@ -109,7 +108,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     import polars
 
     wall_s = (time.perf_counter() - started) / len(points)
-    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": ANALYTIC, "status": OK}
+    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": Mode.ANALYTIC, "status": OK}
     same["program_digest"] = structure.digest
     keys = polars.Series("key", points.keys).cast(polars.String)
     return polars.DataFrame(found, nan_to_null=True).with_columns(
