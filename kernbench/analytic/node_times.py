@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.analytic.bound_model import check_clock
-from kernbench.analytic.rows import find_kinds, spread
+from kernbench.arrays import expand_ranges, unique_rows
 from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Works:
         passing = end > start  # messages of no bytes do not
         if passing.any():
             longest = np.maximum.reduceat(moves.choices @ atoms_fs.T, moves.choice_start[:-1])
-            part, of = spread(start[passing], end[passing])
+            part, of = expand_ranges(start[passing], end[passing])
             first = np.searchsorted(of, np.arange(passing.sum()))
             found[moved[passing]] += np.add.reduceat(longest[moves.segment[part]], first)
         return found
@@ -65,8 +65,8 @@ def list_works(frame: Frame) -> Works:
     same = np.array([*(first.setdefault(key, at) for at, key in enumerate(keys)), NONE], np.int64)
     nothing = np.array([[0, 0, NONE]])
     columns = [durations.atom[costs.duration], durations.amount[costs.duration], same[costs.kind]]  # NONE is the last
-    found, of, _ = find_kinds(np.concatenate([np.stack(columns, axis=1), nothing]))
-    atom, amount, kind = found.T
+    found = unique_rows(np.concatenate([np.stack(columns, axis=1), nothing]))
+    of, (atom, amount, kind) = found.which, found.rows.T
     kinds = np.unique(np.concatenate([kind[kind != NONE], same[: len(moves.route)]]))
     transfer = np.where(kind == NONE, NONE, np.searchsorted(kinds, kind))
     transfer_of = np.searchsorted(kinds, same[: len(moves.route)])

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import Rows, spread
+from kernbench.analytic.rows import Rows
+from kernbench.arrays import expand_ranges
 from kernbench.errors import DeadlockError
 from kernbench.program.ops import NONE, Op
 from kernels_jit.bounds import longest_path
@@ -185,7 +186,7 @@ def _wait_for_own(
     wait, first, end = wait[order], first[order], end[order]
     again = np.append(NONE, first)[:-1] == first
     since = np.where(again, np.append(0, end)[:-1], first)  # the wait before has seen to the others
-    at, of = spread(since, end)
+    at, of = expand_ranges(since, end)
     edges.add(addends.row[at], rows.row[wait[of]], addends.gain[at])
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds, spread
 from kernbench.analytic.start_to_end_paths import merge
+from kernbench.arrays import count_rows, expand_ranges
 from kernbench.program.ops import NONE
 from kernels_jit.bounds import node_merging, queueing_bounds
 
@@ -85,12 +85,12 @@ def _list_flits(frame: Frame, legs: Legs, place: np.ndarray, found: _Found) -> n
     row, kind = rows.moves[here], moves.kind[here]
     gate, ahead, behind = (of[place[row]] for of in found)
     columns = [gate, ahead, behind, kind, rows.op[row, 3], frame.order.chain[row]]
-    same, _, count = find_kinds(np.stack(columns, axis=1))
+    same, count = count_rows(np.stack(columns, axis=1))
     gate, ahead, behind, kind, stripe, chain = same.T
     route, flits = moves.route[kind], -(-moves.nbytes[kind] // machine.flit_bytes)
-    step, of = spread(routes.start[route], routes.start[route + 1])
+    step, of = expand_ranges(routes.start[route], routes.start[route + 1])
     stripes = routes.stripes[step]
-    share, lane = spread(np.zeros_like(stripes), np.minimum(stripes, flits[of]))
+    share, lane = expand_ranges(np.zeros_like(stripes), np.minimum(stripes, flits[of]))
     step, of = step[lane], of[lane]
     stripes, many = routes.stripes[step], count[of]
     number = (flits[of] - share - 1) // stripes + 1  # flits share, share + stripes, ...
@@ -111,7 +111,7 @@ def _list_jobs(frame: Frame, legs: Legs, place: np.ndarray, found: _Found) -> np
     row, server = row[here], server[here]
     gate, ahead, behind = (of[place[row]] for of in found)
     columns = [gate, stations + server, ahead, behind, legs.of_works + legs.works.of[row], frame.order.chain[row]]
-    same, _, count = find_kinds(np.stack(columns, axis=1))
+    same, count = count_rows(np.stack(columns, axis=1))
     return np.column_stack([same[:, :5], count, np.zeros_like(count), count, same[:, 5]])
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.analytic.linear_forms import Forms
-from kernbench.analytic.rows import find_kinds, spread
 from kernbench.analytic.transfer_classes import FULL, LAST, OVERHEAD, TURN
+from kernbench.arrays import count_rows, expand_ranges
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ def weigh_stations(frame: Frame) -> Forms:
     machine, rows, moves = frame.machine, frame.rows, frame.moves
     routes = machine.routing.tables()
     striped = np.column_stack([moves.kind, rows.op[rows.moves, 3]])
-    kinds, _, count = find_kinds(striped[moves.nbytes[moves.kind] > 0])
+    kinds, count = count_rows(striped[moves.nbytes[moves.kind] > 0])
     kind, stripe = kinds.T
     ways = moves.ways
     route, way = moves.route[kind], ways.way[kind]
-    at, of = spread(routes.start[route], routes.start[route + 1])
-    step = ways.step[spread(ways.start[way], ways.start[way + 1])[0]]
+    at, of = expand_ranges(routes.start[route], routes.start[route + 1])
+    step = ways.step[expand_ranges(ways.start[way], ways.start[way + 1])[0]]
     first, flits, count, stripes = stripe[of], ways.flits[way[of]], count[of], ways.stripes[step]
-    share, lane = spread(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
+    share, lane = expand_ranges(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
     here = (flits[lane] - share - 1) // stripes[lane] + 1  # flits share, share + stripes, ...
     share, lane, here = (column[here > 0] for column in (share, lane, here))
     ends = ((flits[lane] - 1) % stripes[lane] == share).astype(np.int64)
@@ -74,10 +74,10 @@ def weigh_servers(frame: Frame) -> Servers:
     held = holder != NONE
     jobs = np.zeros((len(slots), len(frame.basis)))
     for timed in (rows.op[rows.jobs, 1:3], np.column_stack([holder, rows.op[rows.moves, 7]])[held]):
-        kinds, _, count = find_kinds(timed)
+        kinds, count = count_rows(timed)
         server, duration = kinds.T
         np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration].astype(np.float64) * count)
-    pairs, _, count = find_kinds(np.column_stack([holder, moves.kind])[held])
+    pairs, count = count_rows(np.column_stack([holder, moves.kind])[held])
     return Servers(slots, jobs, np.column_stack([pairs, count]))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds
+from kernbench.arrays import unique_rows
 from kernbench.machine.origins import Origin, Origins
 from kernels_jit.simulate.closed_form import part_fs
 
@@ -87,7 +87,7 @@ class Basis:
         stations, origins = self._machine.stations, self._origins
         times = stations.fs_per_flit, stations.quantum_bytes, stations.turn_fs
         columns = np.stack([*times, origins.service, origins.overhead, origins.turn], axis=1)
-        return find_kinds(columns)[1]
+        return unique_rows(columns).which
 
     def service(self, station: int, nbytes: int) -> Term:
         """A flit of `nbytes` at a station."""

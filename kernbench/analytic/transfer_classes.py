@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds
+from kernbench.arrays import unique_rows
 
 if TYPE_CHECKING:
     from kernbench.analytic.symbolic_times import Basis, Term
@@ -62,16 +62,11 @@ def find_ways(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.ndar
     ends = zip(starts[used].tolist(), starts[used + 1].tolist(), strict=True)
     known: dict[bytes, int] = {}
     alike = np.array([known.setdefault(step_kind[a:b].tobytes(), len(known)) for a, b in ends], np.int64)
-    kinds, way, _ = find_kinds(np.column_stack([alike[which], nbytes]))
-    first = np.empty(len(kinds), np.int64)
-    first[way[::-1]] = np.arange(len(way))[::-1]
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    ways = unique_rows(np.column_stack([alike[which], nbytes])).by_appearance()
     known_steps = _Steps(machine, basis, step_kind)
-    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in first[order].tolist()]
+    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in ways.first.tolist()]
     return Ways(
-        *(rank[way], -(-kinds[order, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
+        *(ways.which, -(-ways.rows[:, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
         *(np.array([step for steps in of for step in steps], np.int64), *known_steps.columns()),
     )
 
@@ -84,7 +79,7 @@ def _sign_steps(machine: Machine, basis: Basis) -> np.ndarray:
     start[routes.start[:-1][np.diff(routes.start) > 0]] = True
     passed = ~start | ~link  # the node before it is not a link's own source
     columns = (stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.whole)
-    return find_kinds(np.stack(columns, axis=1))[1]
+    return unique_rows(np.stack(columns, axis=1)).which
 
 
 class _Steps:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernbench.arrays import unique_rows
 from kernbench.sweep.design.parameter_space import Space
 from kernbench.sweep.grid.axis import Value
 
@@ -134,21 +135,6 @@ def build_whole(space: Space, palette: Palette, choices: np.ndarray) -> Design:
     for axis in space.grid.baseline:
         at = palette.names.index(axis.name)
         based[:, at] = palette.place(at, axis.values[0])
-    every = np.concatenate([choices, based])
-    first, which = find_first(every)
-    baseline = np.concatenate([which[count:], np.arange(count, len(first))]).astype(np.int32)
-    return palette.design(every[first], baseline)
-
-
-def find_first(choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64[different row] the first place of each, in their order, and int64[row] which of them every row is."""
-    import numpy as np
-
-    if not choices.size:
-        return np.arange(min(len(choices), 1)), np.zeros(len(choices), np.int64)
-    rows = np.ascontiguousarray(choices).view(f"V{choices.shape[1] * choices.itemsize}").reshape(-1)
-    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    return first[order], number[which]
+    found = unique_rows(np.concatenate([choices, based])).by_appearance()
+    baseline = np.concatenate([found.which[count:], np.arange(count, len(found.rows))]).astype(np.int32)
+    return palette.design(found.rows, baseline)

@@ -12,8 +12,9 @@ from itertools import product
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.errors import InputError
-from kernbench.sweep.design.design import Design, Palette, build_whole, collect, find_first
+from kernbench.sweep.design.design import Design, Palette, build_whole, collect
 from kernbench.sweep.design.parameter_space import Space
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis
@@ -52,7 +53,7 @@ def _expand_whole(space: Space, count: int) -> Design:
         blocks.append(np.array(block, np.int32).reshape(len(at), int(stays.sum())).T)
     choices = np.concatenate(blocks)
     if any(_has_doubles(group, places) for group in groups):
-        choices = choices[find_first(choices)[0]]
+        choices = unique_rows(choices).by_appearance().rows
     return build_whole(space, palette, choices)
 
 

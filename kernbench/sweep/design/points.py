@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.point import TOPOLOGY, Point
@@ -109,7 +110,7 @@ class Points(Sequence[Point]):
     def count_machines(self) -> int:
         """How many different machines they run on."""
         columns = [i for i, name in enumerate(self.design.names) if name.startswith(TOPOLOGY)]
-        return len(np.unique(self.choices[:, columns], axis=0)) if columns else min(len(self), 1)
+        return len(unique_rows(self.choices[:, columns]).first)
 
     def first_with_each_value(self) -> dict[str, list[tuple[Value, int]]]:
         """By axis, each value that a point sets, with the position of the first such point."""

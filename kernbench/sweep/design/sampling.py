@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.errors import InputError
-from kernbench.sweep.design.design import Design, DesignBuilder, Palette, build_whole, find_first
+from kernbench.sweep.design.design import Design, DesignBuilder, Palette, build_whole
 from kernbench.sweep.design.parameter_space import Space
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis
@@ -41,7 +42,7 @@ def sample(space: Space) -> Design:
             stays = space.find_staying({axis.name: columns[axis.name] for axis in space.read_axes}, len(units))
             block = np.array([palette.places(i, columns[name]) for i, name in enumerate(palette.names)]).T[stays]
             choices = np.concatenate([choices, block])
-            choices = choices[find_first(choices)[0][: grid.samples]]
+            choices = unique_rows(choices).by_appearance().rows[: grid.samples]
         if len(choices) == grid.samples:
             break
     return build_whole(space, palette, choices)
