@@ -60,13 +60,13 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     """
     checked = load_grid(grid)
     inputs = read_inputs(checked)
-    checked = read_units(checked, inputs.fields)
+    checked = read_units(checked, inputs)
     design = METHODS[checked.method](Space(checked, inputs.defaults))
     bounded = checked.mode == Mode.AUTO  # all points are; some of them run later
     points = inputs.points(replace(checked, mode=Mode.ANALYTIC) if bounded else checked, design)
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
-    check_fields(checked, points)
+    check_fields(checked, inputs.topology, points)
     directory = Path("results", checked.name) if out is None else Path(out)
     missing = find_missing(points, directory, retry=retry)
     return Plan(checked, inputs, directory, points, missing, retry, _changed(directory, inputs) if len(missing) else ())

@@ -18,7 +18,7 @@ def points(given: dict[str, Any]) -> list[Point]:
     grid = load_grid(given)
     inputs = read_inputs(grid)
     found = inputs.points(grid, expand(Space(grid, inputs.defaults)))
-    check_fields(grid, found)
+    check_fields(grid, inputs.topology, found)
     return list(found)
 
 
