@@ -82,7 +82,7 @@ class Basis:
             found |= {origin.field for origin in origins if isinstance(origin, Origin)}
         return sorted(found)
 
-    def sign_stations(self) -> np.ndarray:
+    def find_station_classes(self) -> np.ndarray:
         """int64[station]: stations of one number have the same times, here and wherever fields vary."""
         stations, origins = self._machine.stations, self._origins
         times = stations.fs_per_flit, stations.quantum_bytes, stations.turn_fs

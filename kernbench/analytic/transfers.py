@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.transfer_classes import FULL, LAST, LEAST, OVERHEAD, Ways, find_ways
+from kernbench.analytic.transfer_classes import FULL, LAST, LEAST, OVERHEAD, TransferClasses, find_transfer_classes
 from kernbench.arrays import expand_ranges, unique_rows
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Moves(NamedTuple):
     route: np.ndarray  # int64[kind]
     nbytes: np.ndarray  # int64[kind]
     fixed_fs: np.ndarray  # int64[kind] what every transfer pays
-    ways: Ways
+    ways: TransferClasses
     segment_start: np.ndarray  # int64[kind + 1] into `segment`
     segment: np.ndarray  # int64[]: the segments of each kind
     choice_start: np.ndarray  # int64[segment + 1] into `choices`
@@ -43,7 +43,7 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     routes = machine.routing.tables()
     kinds = unique_rows(rows.op[rows.moves, 1:3])
     route, nbytes = np.ascontiguousarray(kinds.rows.T)
-    ways = find_ways(machine, basis, route, nbytes)
+    ways = find_transfer_classes(machine, basis, route, nbytes)
     known: dict[tuple[int, bytes], int] = {}
     parts = ways.cut()
     numbers = np.array([known.setdefault(part, len(known)) for of_way in parts for part in of_way], np.int64)
@@ -59,7 +59,7 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     )
 
 
-def _write_first(ways: Ways, atoms: int) -> np.ndarray:
+def _write_first(ways: TransferClasses, atoms: int) -> np.ndarray:
     """float64[way, atom]"""
     forms = np.zeros((len(ways.flits), atoms))
     passing = np.flatnonzero(ways.flits)
@@ -69,7 +69,9 @@ def _write_first(ways: Ways, atoms: int) -> np.ndarray:
     return forms
 
 
-def _write_choices(ways: Ways, segments: list[tuple[int, bytes]], atoms: int) -> tuple[np.ndarray, np.ndarray]:
+def _write_choices(
+    ways: TransferClasses, segments: list[tuple[int, bytes]], atoms: int
+) -> tuple[np.ndarray, np.ndarray]:
     """int64[segment + 1] offsets into float64[choice, atom]: each segment's time by each of its stations, no form twice."""
     steps = [np.frombuffer(steps, np.int64) for _, steps in segments]
     length = np.array([len(of_segment) for of_segment in steps], np.int64)

@@ -20,7 +20,7 @@ from kernbench.errors import InputError, suggest
 from kernbench.library import is_path
 from kernbench.modes import SWEEP_MODES, Mode, check_mode
 from kernbench.sweep.design.design import Design
-from kernbench.sweep.design.points import Points, Setting, make_points
+from kernbench.sweep.design.points import Points, SweepContext, make_points
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
@@ -62,8 +62,8 @@ class Inputs:
         values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
         named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
         bench = f"{self.bench.file}:{self.bench.name}"
-        setting = Setting(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
-        return make_points(setting, replace(design, values=values))
+        context = SweepContext(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
+        return make_points(context, replace(design, values=values))
 
 
 def read_inputs(grid: Grid) -> Inputs:
@@ -101,8 +101,8 @@ def read_inputs(grid: Grid) -> Inputs:
     }
     shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
     shown[-1] = f"{kernbench_version()}+{shown[-1]}"
-    stamp, fields = dict(zip(STAMP, shown, strict=True)), dict(_scalar_fields(topology.load({}).spec))
-    return Inputs(bench, digests, stamp, fields, topology)
+    fields = dict(_scalar_fields(topology.load({}).spec))
+    return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), fields, topology)
 
 
 def read_units(grid: Grid, inputs: Inputs) -> Grid:

@@ -37,13 +37,13 @@ class _Kept(threading.local):
 
     def __init__(self) -> None:
         self.most = 1
-        self.structures: list[Structure] = []
+        self.structures: list[SharedStructure] = []
 
 
 _kept = _Kept()
 
 
-class Structure:
+class SharedStructure:
     """The machine and the recorded bench of some points. Errors: KernBenchError if there is no such machine or bench."""
 
     def __init__(self, point: Point) -> None:
@@ -187,14 +187,14 @@ def _read_value(variants: Variants, field: str, value: object) -> float:
         return np.nan
 
 
-def find_structure(point: Point) -> Structure:
-    """The structure of a point: one of those kept, if it is the same. Errors: as `Structure`."""
+def find_structure(point: Point) -> SharedStructure:
+    """The structure of a point: one of those kept, if it is the same. Errors: as `SharedStructure`."""
     kept = _kept.structures
     identity = identify(point)
     found = next((structure for structure in kept if structure.identity == identity), None)
     if found is None:
         del kept[: max(0, len(kept) - _kept.most + 1)]  # before it is made: it may need the memory
-        found = Structure(point)
+        found = SharedStructure(point)
     else:
         kept.remove(found)
     kept.append(found)

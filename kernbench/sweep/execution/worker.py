@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import polars
 
-    from kernbench.sweep.execution.shared_structure import Structure
+    from kernbench.sweep.execution.shared_structure import SharedStructure
 
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
 
@@ -72,7 +72,7 @@ def is_shared(run: RunPoint, batch: Batch) -> bool:
     return run is run_point and (batch.alike or is_kept(first))
 
 
-def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[object | None]:
+def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[object | None]:
     """The results of points of a structure, in order, as they come; None for each that has to be tried by itself."""
     left = len(points)
     try:
@@ -116,7 +116,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     )
 
 
-def find_structure(point: Point) -> Structure | None:
+def find_structure(point: Point) -> SharedStructure | None:
     """Its structure, unless the point has none: then it fails by itself, with what is wrong."""
     from kernbench.sweep.execution import shared_structure
 
@@ -134,7 +134,7 @@ def is_kept(point: Point) -> bool:
     return shared_structure.is_kept(point)
 
 
-def _read_figures(structure: Structure, points: Points) -> dict[str, np.ndarray]:
+def _read_figures(structure: SharedStructure, points: Points) -> dict[str, np.ndarray]:
     """float64[point] of each figure that an axis sets, in the unit of its field. Errors: InputError for a wrong value."""
     import numpy as np
 
