@@ -81,3 +81,8 @@ def format_bytes(nbytes: float) -> str:
         if abs(nbytes) >= DIMENSIONS["size"][unit]:
             return f"{nbytes / DIMENSIONS['size'][unit]:.4g} {unit}"
     return f"{nbytes:.4g} B"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: "1 point", "2 points"."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -16,9 +16,9 @@ import numpy as np
 
 from kernbench.analytic.critical_path import find_after, write_path
 from kernbench.analytic.linear_forms import Forms
-from kernbench.analytic.model import Frame, build_frame
+from kernbench.analytic.model import ProgramModel, build_model
 from kernbench.analytic.points import read_points
-from kernbench.analytic.resource_load import sum_up, weigh_servers, weigh_stations
+from kernbench.analytic.resource_load import serial_time, server_load, station_load
 from kernbench.analytic.transfers import write_moves
 from kernbench.errors import RunError
 from kernbench.machine.origins import find_origins, no_origins
@@ -44,21 +44,21 @@ class Bounds:
     binding: str
 
 
-class Sheet:
+class BoundModel:
     """The bounds of one program. `figures`: the fields of the topology that they depend on, as the machine has them.
 
     With `vary=False` there are none. The program is flushed. Errors: as
-    `build_frame`.
+    `build_model`.
     """
 
     def __init__(self, program: Program, *, vary: bool = True) -> None:
         machine = self._machine = program.machine
         origins = find_origins(machine) if vary else no_origins(machine)
         self._known = origins.fields
-        frame = self._frame = build_frame(program, origins)
-        self.figures = {field: float(machine.figures[field]) for field in frame.basis.fields}
-        self.upper = sum_up(frame)  # float64[atom]
-        found = _write_forms(frame, *_list_probes(self.figures))
+        model = self._model = build_model(program, origins)
+        self.figures = {field: float(machine.figures[field]) for field in model.basis.fields}
+        self.upper = serial_time(model)  # float64[atom]
+        found = _write_forms(model, *_list_probes(self.figures))
         lower = np.concatenate([forms.forms for forms in found])
         names = [(forms.kind, int(at)) for forms in found for at in forms.at]
         kept = _outermost(lower)
@@ -78,7 +78,7 @@ class Sheet:
 
         On the machine as it is. Rows are those of the op table; less than nothing where a row may come before.
         """
-        return find_after(self._frame, np.array(starts), self._atoms_fs())
+        return find_after(self._model, np.array(starts), self._atoms_fs())
 
     def evaluate(self, points: Mapping[str, Any] | pl.DataFrame) -> pl.DataFrame:
         """Bounds at points: columns lower_ns, upper_ns and binding, what sets the lower bound.
@@ -92,7 +92,7 @@ class Sheet:
         lower_fs, upper_fs, binding = np.empty(count), np.empty(count), np.empty(count, np.int64)
         for first in range(0, count, _CHUNK):
             here = slice(first, min(first + _CHUNK, count))
-            atoms_fs = self._frame.basis.fs({field: value[here] for field, value in values.items()}, here.stop - first)
+            atoms_fs = self._model.basis.fs({field: value[here] for field, value in values.items()}, here.stop - first)
             lower = atoms_fs @ self.lower.T
             binding[here] = lower.argmax(axis=1)
             lower_fs[here] = lower[np.arange(len(lower)), binding[here]]
@@ -117,16 +117,16 @@ class Sheet:
 
     def _atoms_fs(self) -> np.ndarray:
         """float64[atom] on the machine as it is."""
-        return self._frame.basis.fs({field: np.array([base]) for field, base in self.figures.items()}, 1)[0]
+        return self._model.basis.fs({field: np.array([base]) for field, base in self.figures.items()}, 1)[0]
 
 
-def _write_forms(frame: Frame, probes: Mapping[str, np.ndarray], count: int) -> list[Forms]:
+def _write_forms(model: ProgramModel, probes: Mapping[str, np.ndarray], count: int) -> list[Forms]:
     """All lower bounds that are looked at."""
-    servers = weigh_servers(frame)
-    found = [weigh_stations(frame).distinct(), servers.alone().distinct()]
-    for atoms_fs in frame.basis.fs(probes, count):
-        move_forms = write_moves(frame.moves, atoms_fs)
-        found += [servers.held(move_forms).distinct(), write_path(frame, move_forms, atoms_fs)]
+    servers = server_load(model)
+    found = [station_load(model).distinct(), servers.alone().distinct()]
+    for atoms_fs in model.basis.fs(probes, count):
+        move_forms = write_moves(model.moves, atoms_fs)
+        found += [servers.held(move_forms).distinct(), write_path(model, move_forms, atoms_fs)]
     return found
 
 
@@ -160,5 +160,5 @@ def check_clock(least_fs: float) -> None:
 
 
 def bounds(program: Program) -> Bounds:
-    """The bounds of a program's time, from its start to its last event, on its machine as it is. Errors: as `Sheet`."""
-    return Sheet(program, vary=False).bounds()
+    """The bounds of a program's time, from its start to its last event, on its machine as it is. Errors: as `BoundModel`."""
+    return BoundModel(program, vary=False).bounds()

@@ -12,8 +12,8 @@ from kernbench.program.ops import LONGEST_FS, NONE, Op
 from kernels_jit.bounds import longest_path
 
 if TYPE_CHECKING:
-    from kernbench.analytic.model import Frame
-    from kernbench.analytic.precedence_graph import Order
+    from kernbench.analytic.model import ProgramModel
+    from kernbench.analytic.precedence_graph import PrecedenceGraph
     from kernbench.analytic.rows import Rows
     from kernbench.analytic.transfers import Moves
 
@@ -29,7 +29,7 @@ class Costs(NamedTuple):
     server: np.ndarray  # int64[node] it occupies, or NONE
 
 
-def list_costs(rows: Rows, moves: Moves, order: Order) -> Costs:
+def list_costs(rows: Rows, moves: Moves, order: PrecedenceGraph) -> Costs:
     """The costs of all nodes of a program's order."""
     nodes = len(order.floor)
     duration, kind, server = np.zeros(nodes, np.int64), np.full(nodes, NONE), np.full(nodes, NONE)
@@ -42,11 +42,11 @@ def list_costs(rows: Rows, moves: Moves, order: Order) -> Costs:
     return Costs(duration, kind, server)
 
 
-def write_path(frame: Frame, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Forms:
+def write_path(model: ProgramModel, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Forms:
     """The longest path where atoms take these times. `move_forms`: float64[kind, atom]; `atoms_fs`: float64[atom]."""
-    order, costs, durations = frame.order, frame.costs, frame.durations
-    forms = np.concatenate([move_forms, frame.moves.first])
-    cost = _list_times(frame, forms, atoms_fs)
+    order, costs, durations = model.order, model.costs, model.durations
+    forms = np.concatenate([move_forms, model.moves.first])
+    cost = _list_times(model, forms, atoms_fs)
     end, decided = longest_path.find_longest(*order[:4], order.floor, cost)
     form = np.zeros(len(atoms_fs))
     if not len(end):
@@ -60,23 +60,23 @@ def write_path(frame: Frame, move_forms: np.ndarray, atoms_fs: np.ndarray) -> Fo
     return Forms("path", np.array([np.argmax(spent) - 1]), form[None])
 
 
-def find_after(frame: Frame, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_after(model: ProgramModel, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """int64[row] twice: how long after rows that begin together each row is issued, and ends, at the least.
 
     Less than nothing where it may be before them. `starts`: int64[] rows; `atoms_fs`: float64[atom].
     """
-    forms = np.concatenate([write_moves(frame.moves, atoms_fs), frame.moves.first])
-    floor = np.full(len(frame.order.floor), -_NEVER)
+    forms = np.concatenate([write_moves(model.moves, atoms_fs), model.moves.first])
+    floor = np.full(len(model.order.floor), -_NEVER)
     floor[starts] = 0
-    end, _ = longest_path.find_longest(*frame.order[:4], floor, _list_times(frame, forms, atoms_fs))
-    issue, rows = np.full(len(end), -_NEVER), frame.rows
+    end, _ = longest_path.find_longest(*model.order[:4], floor, _list_times(model, forms, atoms_fs))
+    issue, rows = np.full(len(end), -_NEVER), model.rows
     issue[rows.row] = np.where(rows.blocker == NONE, -_NEVER, end[rows.blocker])
     return issue[: len(rows.op)], end[: len(rows.op)]
 
 
-def _list_times(frame: Frame, forms: np.ndarray, atoms_fs: np.ndarray) -> np.ndarray:
+def _list_times(model: ProgramModel, forms: np.ndarray, atoms_fs: np.ndarray) -> np.ndarray:
     """int64[node] what each takes by itself."""
     move_fs = np.append(np.rint(forms @ atoms_fs), 0)  # kind NONE is the last
-    duration_fs = frame.durations.amount * atoms_fs[frame.durations.atom]
-    times = duration_fs[frame.costs.duration] + move_fs[frame.costs.kind]
+    duration_fs = model.durations.amount * atoms_fs[model.durations.atom]
+    times = duration_fs[model.costs.duration] + move_fs[model.costs.kind]
     return np.minimum(times, _MOST_FS).astype(np.int64)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_distinct
+from kernbench.arrays import unique_rows
 
 
 class Forms(NamedTuple):
@@ -18,8 +18,8 @@ class Forms(NamedTuple):
 
     def distinct(self) -> Forms:
         """Each form once, of the first resource that has it."""
-        forms, first = find_distinct(self.forms)
-        return Forms(self.kind, self.at[first], forms)
+        found = unique_rows(self.forms)
+        return Forms(self.kind, self.at[found.first], found.rows)
 
 
 class Durations(NamedTuple):

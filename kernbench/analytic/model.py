@@ -9,7 +9,7 @@ import numpy as np
 
 from kernbench.analytic.critical_path import Costs, list_costs
 from kernbench.analytic.linear_forms import Durations
-from kernbench.analytic.precedence_graph import Order, find_order
+from kernbench.analytic.precedence_graph import PrecedenceGraph, build_precedence_graph
 from kernbench.analytic.rows import Rows, list_rows
 from kernbench.analytic.symbolic_times import Basis
 from kernbench.analytic.transfers import Moves, list_moves
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ProgramModel:
     """One program on one machine."""
 
     machine: Machine
@@ -29,17 +29,17 @@ class Frame:
     basis: Basis
     durations: Durations
     moves: Moves
-    order: Order
+    order: PrecedenceGraph
     costs: Costs
 
 
-def build_frame(program: Program, origins: Origins) -> Frame:
-    """The frame of a program, which is flushed. Errors: ProgramError; InputError for live kernels; DeadlockError."""
+def build_model(program: Program, origins: Origins) -> ProgramModel:
+    """The model of a program, which is flushed. Errors: ProgramError; InputError for live kernels; DeadlockError."""
     machine, rows = program.machine, list_rows(program)
     basis = Basis(machine, origins)
     fixed = program.duration_fs().tolist()
     terms = [basis.duration(terms, fs) for terms, fs in zip(program.durations, fixed, strict=True)]
     durations = Durations(*np.array(terms, np.int64).T)
     moves = list_moves(machine, rows, basis)
-    order = find_order(program, rows)
-    return Frame(machine, rows, basis, durations, moves, order, list_costs(rows, moves, order))
+    order = build_precedence_graph(program, rows)
+    return ProgramModel(machine, rows, basis, durations, moves, order, list_costs(rows, moves, order))

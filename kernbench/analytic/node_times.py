@@ -1,4 +1,4 @@
-"""What the nodes of a frame's order take by themselves, each once, at many points at once."""
+"""What the nodes of a model's order take by themselves, each once, at many points at once."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.analytic.bound_model import check_clock
-from kernbench.analytic.rows import find_kinds, spread
+from kernbench.arrays import expand_ranges, unique_rows
 from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
-    from kernbench.analytic.model import Frame
+    from kernbench.analytic.model import ProgramModel
     from kernbench.analytic.transfers import Moves
 
 
 @dataclass(frozen=True, slots=True)
-class Works:
+class NodeTimes:
     """So many of an atom, and a transfer, an injection or neither."""
 
     moves: Moves
@@ -42,7 +42,7 @@ class Works:
         passing = end > start  # messages of no bytes do not
         if passing.any():
             longest = np.maximum.reduceat(moves.choices @ atoms_fs.T, moves.choice_start[:-1])
-            part, of = spread(start[passing], end[passing])
+            part, of = expand_ranges(start[passing], end[passing])
             first = np.searchsorted(of, np.arange(passing.sum()))
             found[moved[passing]] += np.add.reduceat(longest[moves.segment[part]], first)
         return found
@@ -56,18 +56,18 @@ class Works:
         return np.rint(found.T).astype(np.int64, order="C")
 
 
-def list_works(frame: Frame) -> Works:
-    """The distinct works of a frame's nodes."""
-    durations, moves, costs = frame.durations, frame.moves, frame.costs
+def list_node_times(model: ProgramModel) -> NodeTimes:
+    """The distinct node_times of a model's nodes."""
+    durations, moves, costs = model.durations, model.moves, model.costs
     segments = (tuple(sorted(moves.segment[a:b].tolist())) for a, b in pairwise(moves.segment_start.tolist()))
     keys = [*zip(moves.fixed_fs.tolist(), segments, strict=True), *(form.tobytes() for form in moves.first)]
     first: dict[object, int] = {}
     same = np.array([*(first.setdefault(key, at) for at, key in enumerate(keys)), NONE], np.int64)
     nothing = np.array([[0, 0, NONE]])
     columns = [durations.atom[costs.duration], durations.amount[costs.duration], same[costs.kind]]  # NONE is the last
-    found, of, _ = find_kinds(np.concatenate([np.stack(columns, axis=1), nothing]))
-    atom, amount, kind = found.T
+    found = unique_rows(np.concatenate([np.stack(columns, axis=1), nothing]))
+    of, (atom, amount, kind) = found.which, found.rows.T
     kinds = np.unique(np.concatenate([kind[kind != NONE], same[: len(moves.route)]]))
     transfer = np.where(kind == NONE, NONE, np.searchsorted(kinds, kind))
     transfer_of = np.searchsorted(kinds, same[: len(moves.route)])
-    return Works(moves, of[:-1], int(of[-1]), atom, amount, transfer, kinds, transfer_of)
+    return NodeTimes(moves, of[:-1], int(of[-1]), atom, amount, transfer, kinds, transfer_of)

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import Rows, spread
+from kernbench.analytic.rows import Rows
+from kernbench.arrays import expand_ranges
 from kernbench.errors import DeadlockError
 from kernbench.program.ops import NONE, Op
 from kernels_jit.bounds import longest_path
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 
-class Order(NamedTuple):
+class PrecedenceGraph(NamedTuple):
     """A graph over the rows of the op table, then the counters, then the injections.
 
     A counter comes after all that is added to it.
@@ -63,7 +64,7 @@ class _Edges:
         return longest_path.group_edges(count, *(np.concatenate(part) for part in zip(*self._parts, strict=True)))
 
 
-def find_order(program: Program, rows: Rows) -> Order:
+def build_precedence_graph(program: Program, rows: Rows) -> PrecedenceGraph:
     """The order of a program. Errors: DeadlockError where there can be none."""
     edges, op = _Edges(), rows.op
     edges.add(rows.blocker, rows.row)
@@ -79,7 +80,7 @@ def find_order(program: Program, rows: Rows) -> Order:
     floor = np.zeros(count, np.int64)
     until = rows.row[rows.kind == Op.UNTIL]
     floor[until] = op[until, 1]
-    return Order(node, before_start, before, gain, floor, injected, chain)
+    return PrecedenceGraph(node, before_start, before, gain, floor, injected, chain)
 
 
 def _describe(program: Program, node: int) -> str:
@@ -185,7 +186,7 @@ def _wait_for_own(
     wait, first, end = wait[order], first[order], end[order]
     again = np.append(NONE, first)[:-1] == first
     since = np.where(again, np.append(0, end)[:-1], first)  # the wait before has seen to the others
-    at, of = spread(since, end)
+    at, of = expand_ranges(since, end)
     edges.add(addends.row[at], rows.row[wait[of]], addends.gain[at])
 
 

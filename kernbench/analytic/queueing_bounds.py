@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds, spread
 from kernbench.analytic.start_to_end_paths import merge
+from kernbench.arrays import count_rows, expand_ranges
 from kernbench.program.ops import NONE
 from kernels_jit.bounds import node_merging, queueing_bounds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.model import Frame
-    from kernbench.analytic.stage_times import Legs
-    from kernbench.analytic.start_to_end_paths import Span
+    from kernbench.analytic.model import ProgramModel
+    from kernbench.analytic.stage_times import StageTimes
+    from kernbench.analytic.start_to_end_paths import StartToEndPaths
 
 MOST_STEPS = 1 << 21  # of all transfers of a program together; with more, paths alone are looked at
 
@@ -43,26 +43,26 @@ class _Load(NamedTuple):
 _LOAD = _Load()
 
 
-class Queues:
-    """The queues on the way of a span; `len` is how many classes and loads there are."""
+class QueueingBounds:
+    """The queues on the way of a paths; `len` is how many classes and loads there are."""
 
-    def __init__(self, frame: Frame, legs: Legs, span: Span) -> None:
-        part = span.part
-        gate = node_merging.find_gates(part.start, part.before, span.opens)
+    def __init__(self, model: ProgramModel, legs: StageTimes, paths: StartToEndPaths) -> None:
+        part = paths.part
+        gate = node_merging.find_gates(part.start, part.before, paths.opens)
         turned = node_merging.turn(part.start, part.before, part.gain, gate)
-        behind, self._behind = merge(turned, span.work[::-1].copy(), np.minimum(span.opens[::-1] + 1, 1))
-        found = _Found(gate, span.ahead, behind[::-1])
+        behind, self._behind = merge(turned, paths.work[::-1].copy(), np.minimum(paths.opens[::-1] + 1, 1))
+        found = _Found(gate, paths.ahead, behind[::-1])
         loads = np.concatenate(
-            [_list_flits(frame, legs, span.place, found), _list_jobs(frame, legs, span.place, found)]
+            [_list_flits(model, legs, paths.place, found), _list_jobs(model, legs, paths.place, found)]
         )
-        self._span = span
-        self._queues = _list_queues(frame, legs, span, loads)
+        self._span = paths
+        self._queues = _list_queues(model, legs, paths, loads)
 
     def __len__(self) -> int:
         return len(self._span) + len(self._behind.work) + len(self._queues.leg)
 
     def times(self, legs: queueing_bounds.Legs, work_fs: np.ndarray) -> np.ndarray:
-        """int64[point, gate] when each gate that is reached is, at the least; the arguments are those of `Legs.times`."""
+        """int64[point, gate] when each gate that is reached is, at the least; the arguments are those of `StageTimes.times`."""
         found = queueing_bounds.find_spans(self._span.classes, self._behind, self._queues, legs, work_fs)
         return found[:, self._span.gate]
 
@@ -75,22 +75,22 @@ class _Found(NamedTuple):
     behind: np.ndarray
 
 
-def _list_flits(frame: Frame, legs: Legs, place: np.ndarray, found: _Found) -> np.ndarray:
+def _list_flits(model: ProgramModel, legs: StageTimes, place: np.ndarray, found: _Found) -> np.ndarray:
     """The loads of transfers at stations, none where there are too many. `place`: int64[node of the order] in the part."""
-    rows, moves, machine = frame.rows, frame.moves, frame.machine
+    rows, moves, machine = model.rows, model.moves, model.machine
     routes = machine.routing.tables()
     if np.diff(routes.start)[moves.route[moves.kind]].sum() > MOST_STEPS:
         return np.zeros((0, len(_LOAD)), np.int64)
     here = (place[rows.moves] != NONE) & (moves.nbytes[moves.kind] > 0)
     row, kind = rows.moves[here], moves.kind[here]
     gate, ahead, behind = (of[place[row]] for of in found)
-    columns = [gate, ahead, behind, kind, rows.op[row, 3], frame.order.chain[row]]
-    same, _, count = find_kinds(np.stack(columns, axis=1))
+    columns = [gate, ahead, behind, kind, rows.op[row, 3], model.order.chain[row]]
+    same, count = count_rows(np.stack(columns, axis=1))
     gate, ahead, behind, kind, stripe, chain = same.T
     route, flits = moves.route[kind], -(-moves.nbytes[kind] // machine.flit_bytes)
-    step, of = spread(routes.start[route], routes.start[route + 1])
+    step, of = expand_ranges(routes.start[route], routes.start[route + 1])
     stripes = routes.stripes[step]
-    share, lane = spread(np.zeros_like(stripes), np.minimum(stripes, flits[of]))
+    share, lane = expand_ranges(np.zeros_like(stripes), np.minimum(stripes, flits[of]))
     step, of = step[lane], of[lane]
     stripes, many = routes.stripes[step], count[of]
     number = (flits[of] - share - 1) // stripes + 1  # flits share, share + stripes, ...
@@ -102,28 +102,37 @@ def _list_flits(frame: Frame, legs: Legs, place: np.ndarray, found: _Found) -> n
     )
 
 
-def _list_jobs(frame: Frame, legs: Legs, place: np.ndarray, found: _Found) -> np.ndarray:
+def _list_jobs(model: ProgramModel, legs: StageTimes, place: np.ndarray, found: _Found) -> np.ndarray:
     """The loads of jobs, and of transfers that hold a server, at servers."""
-    rows, stations = frame.rows, len(frame.machine.stations.fs_per_flit)
+    rows, stations = model.rows, len(model.machine.stations.fs_per_flit)
     row = np.concatenate([rows.jobs, rows.moves])
     server = np.concatenate([rows.op[rows.jobs, 1], rows.op[rows.moves, 5]])
     here = (place[row] != NONE) & (server != NONE)
     row, server = row[here], server[here]
     gate, ahead, behind = (of[place[row]] for of in found)
-    columns = [gate, stations + server, ahead, behind, legs.of_works + legs.works.of[row], frame.order.chain[row]]
-    same, _, count = find_kinds(np.stack(columns, axis=1))
+    columns = [
+        gate,
+        stations + server,
+        ahead,
+        behind,
+        legs.of_node_times + legs.node_times.of[row],
+        model.order.chain[row],
+    ]
+    same, count = count_rows(np.stack(columns, axis=1))
     return np.column_stack([same[:, :5], count, np.zeros_like(count), count, same[:, 5]])
 
 
-def _list_queues(frame: Frame, legs: Legs, span: Span, loads: np.ndarray) -> queueing_bounds.Queues:
+def _list_queues(
+    model: ProgramModel, legs: StageTimes, paths: StartToEndPaths, loads: np.ndarray
+) -> queueing_bounds.Queues:
     """The queues where loads may meet; each once of those that are alike.
 
     Loads stand in the order in which they come on the machine as it is.
     """
-    machine, classes = frame.machine, span.classes
-    figures = {field: np.array([float(machine.figures[field])]) for field in frame.basis.fields}
-    legs_fs, work_fs = legs.times(frame.basis.fs(figures, 1))
-    ends = queueing_bounds.find_ends(classes, np.arange(len(span)), work_fs)[0]
+    machine, classes = model.machine, paths.classes
+    figures = {field: np.array([float(machine.figures[field])]) for field in model.basis.fields}
+    legs_fs, work_fs = legs.times(model.basis.fs(figures, 1))
+    ends = queueing_bounds.find_ends(classes, np.arange(len(paths)), work_fs)[0]
     head = ends[loads[:, _LOAD.ahead]] + legs_fs.head[0, loads[:, _LOAD.leg]]
     order = (_LOAD.leg, _LOAD.behind, _LOAD.ahead)
     loads = loads[np.lexsort((*loads[:, order].T, head, loads[:, _LOAD.resource], loads[:, _LOAD.gate]))]
@@ -135,10 +144,10 @@ def _list_queues(frame: Frame, legs: Legs, span: Span, loads: np.ndarray) -> que
         gate, resource = queue[0, : _LOAD.ahead].tolist()
         chosen.setdefault((gate, int(slots[resource]), queue[:, _LOAD.ahead : _LOAD.many].tobytes()), queue)
     keys, queues = list(chosen), list(chosen.values())
-    counts = np.bincount(np.array([gate for gate, *_ in keys], np.int64), minlength=len(span.gates))
+    counts = np.bincount(np.array([gate for gate, *_ in keys], np.int64), minlength=len(paths.gates))
     columns = np.concatenate([loads[:0], *queues])[:, _LOAD.ahead : _LOAD.many].T
     return queueing_bounds.Queues(
-        *(span.ahead[span.gates], np.append(0, np.cumsum(counts))),
+        *(paths.ahead[paths.gates], np.append(0, np.cumsum(counts))),
         *(np.cumsum([0, *map(len, queues)]), np.array([many for _, many, _ in keys], np.int64)),
         *map(np.ascontiguousarray, columns),
     )

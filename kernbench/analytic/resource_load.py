@@ -13,36 +13,36 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.analytic.linear_forms import Forms
-from kernbench.analytic.rows import find_kinds, spread
 from kernbench.analytic.transfer_classes import FULL, LAST, OVERHEAD, TURN
+from kernbench.arrays import count_rows, expand_ranges
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
-    from kernbench.analytic.model import Frame
+    from kernbench.analytic.model import ProgramModel
 
 
-def weigh_stations(frame: Frame) -> Forms:
+def station_load(model: ProgramModel) -> Forms:
     """The service of all flits that are routed through each station."""
-    machine, rows, moves = frame.machine, frame.rows, frame.moves
+    machine, rows, moves = model.machine, model.rows, model.moves
     routes = machine.routing.tables()
     striped = np.column_stack([moves.kind, rows.op[rows.moves, 3]])
-    kinds, _, count = find_kinds(striped[moves.nbytes[moves.kind] > 0])
+    kinds, count = count_rows(striped[moves.nbytes[moves.kind] > 0])
     kind, stripe = kinds.T
     ways = moves.ways
     route, way = moves.route[kind], ways.way[kind]
-    at, of = spread(routes.start[route], routes.start[route + 1])
-    step = ways.step[spread(ways.start[way], ways.start[way + 1])[0]]
+    at, of = expand_ranges(routes.start[route], routes.start[route + 1])
+    step = ways.step[expand_ranges(ways.start[way], ways.start[way + 1])[0]]
     first, flits, count, stripes = stripe[of], ways.flits[way[of]], count[of], ways.stripes[step]
-    share, lane = spread(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
+    share, lane = expand_ranges(np.zeros_like(stripes), stripes)  # `lane` repeats each step for each of its stripes
     here = (flits[lane] - share - 1) // stripes[lane] + 1  # flits share, share + stripes, ...
     share, lane, here = (column[here > 0] for column in (share, lane, here))
     ends = ((flits[lane] - 1) % stripes[lane] == share).astype(np.int64)
     station = routes.station[at][lane] + (first[lane] + share) % stripes[lane]
     used, index = np.unique(station, return_inverse=True)
-    forms = np.zeros((len(used), len(frame.basis)))
+    forms = np.zeros((len(used), len(model.basis)))
     for which, number in ((FULL, here - ends), (LAST, ends)):
         atom, amount = ways.terms[step[lane], which].T
-        cell = index * len(frame.basis) + atom
+        cell = index * len(model.basis) + atom
         forms += _gather(cell, number * count[lane] * amount.astype(np.float64), forms.size).reshape(forms.shape)
     return Forms("station", used, forms)
 
@@ -67,31 +67,31 @@ class Servers(NamedTuple):
         return Forms("server", used, forms / self.slots[used, None])
 
 
-def weigh_servers(frame: Frame) -> Servers:
+def server_load(model: ProgramModel) -> Servers:
     """What servers do."""
-    rows, durations, moves, slots = frame.rows, frame.durations, frame.moves, np.asarray(frame.machine.server_slots)
+    rows, durations, moves, slots = model.rows, model.durations, model.moves, np.asarray(model.machine.server_slots)
     holder = rows.op[rows.moves, 5]
     held = holder != NONE
-    jobs = np.zeros((len(slots), len(frame.basis)))
+    jobs = np.zeros((len(slots), len(model.basis)))
     for timed in (rows.op[rows.jobs, 1:3], np.column_stack([holder, rows.op[rows.moves, 7]])[held]):
-        kinds, _, count = find_kinds(timed)
+        kinds, count = count_rows(timed)
         server, duration = kinds.T
         np.add.at(jobs, (server, durations.atom[duration]), durations.amount[duration].astype(np.float64) * count)
-    pairs, _, count = find_kinds(np.column_stack([holder, moves.kind])[held])
+    pairs, count = count_rows(np.column_stack([holder, moves.kind])[held])
     return Servers(slots, jobs, np.column_stack([pairs, count]))
 
 
-def sum_up(frame: Frame) -> np.ndarray:
+def serial_time(model: ProgramModel) -> np.ndarray:
     """float64[atom] everything one after the other."""
-    rows, durations, moves = frame.rows, frame.durations, frame.moves
-    form, kind, op = np.zeros(len(frame.basis)), rows.kind, rows.op
+    rows, durations, moves = model.rows, model.durations, model.moves
+    form, kind, op = np.zeros(len(model.basis)), rows.kind, rows.op
     form[0] = op[rows.row[kind == Op.UNTIL], 1].max(initial=0)
     for duration in (op[rows.row[kind == Op.DELAY], 1], op[rows.jobs, 2], op[rows.moves, 7]):
         count = np.bincount(duration, minlength=len(durations.atom))
         np.add.at(form, durations.atom, durations.amount.astype(np.float64) * count)
-    wires = frame.machine.routing.tables().propagation_fs
+    wires = model.machine.routing.tables().propagation_fs
     counts = np.bincount(moves.kind, minlength=len(moves.route))
-    flits = -(-moves.nbytes // frame.machine.flit_bytes)
+    flits = -(-moves.nbytes // model.machine.flit_bytes)
     form[0] += (counts * (moves.fixed_fs + np.maximum(flits - 1, 0) * wires[moves.route].astype(np.float64))).sum()
     ways = moves.ways
     of = np.repeat(np.arange(len(ways.flits)), np.diff(ways.start))  # way of each step

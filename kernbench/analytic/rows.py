@@ -6,11 +6,11 @@ thread.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import expand_ranges
 from kernbench.errors import InputError
 from kernbench.program.check import check_rows
 from kernbench.program.ops import NONE, Op
@@ -57,7 +57,7 @@ def list_rows(program: Program) -> Rows:
     before = np.concatenate([[NONE], np.maximum.accumulate(blocking)[:-1]]) if len(row) else blocking
     mine = (before != NONE) & (thread[before] == thread)
     token_place, token_start, token_end = _list_tokens(program, op, row)
-    stage, stage_token = spread(token_start, token_end)
+    stage, stage_token = expand_ranges(token_start, token_end)
     stage_kind = op[stage, 0]
     return Rows(
         *(op, row, thread, np.where(mine, row[before], NONE)),
@@ -70,43 +70,9 @@ def _list_tokens(program: Program, op: np.ndarray, row: np.ndarray) -> tuple[np.
     kind = op[row, 0]
     jobs, pipes = np.flatnonzero((kind == Op.EXEC) | (kind == Op.MOVE)), np.flatnonzero(kind == Op.PIPE)
     plans, plan_start = op[row[pipes], 1], program.plan_start
-    token, of = spread(plan_start[plans], plan_start[plans + 1])
+    token, of = expand_ranges(plan_start[plans], plan_start[plans + 1])
     place = np.concatenate([jobs, pipes[of]])
     start = np.concatenate([row[jobs], program.token_start[token]])
     end = np.concatenate([row[jobs] + 1, program.token_end[token]])
     order = np.argsort(place, kind="stable")
     return place[order], start[order], end[order]
-
-
-def spread(start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All numbers of ranges [start, end), range after range, and the range of each."""
-    length = end - start
-    of = np.repeat(np.arange(len(length)), length)
-    return np.arange(len(of)) - np.repeat(np.cumsum(length) - length - start, length), of
-
-
-def find_kinds(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct rows of int64[n, k], sorted; which of them each row is; and how many are of each.
-
-    As `np.unique` along an axis, but a row becomes one number where that has room for it, which is several times faster.
-    """
-    across = np.ascontiguousarray(columns.T)
-    low = across.min(axis=1, initial=0)
-    width = (across.max(axis=1, initial=0) - low + 1).tolist()
-    if prod(width) >= 1 << 62:
-        kinds, kind, count = np.unique(columns, axis=0, return_inverse=True, return_counts=True)
-        return kinds, kind.reshape(-1), count
-    packed = np.zeros(len(columns), np.int64)
-    for column, least, values in zip(across, low.tolist(), width, strict=True):
-        packed = packed * values + (column - least)
-    kinds, kind, count = np.unique(packed, return_inverse=True, return_counts=True)
-    return np.column_stack(np.unravel_index(kinds, width)) + low, kind, count
-
-
-def find_distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of an array [n, k], sorted, and int64[] the first of each; as `np.unique`, but several times faster."""
-    order = np.lexsort(rows.T[::-1])
-    ordered = rows[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    return ordered[new], order[new]

@@ -14,32 +14,32 @@ import numpy as np
 from kernels_jit.bounds import queueing_bounds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.model import Frame
-    from kernbench.analytic.node_times import Works
+    from kernbench.analytic.model import ProgramModel
+    from kernbench.analytic.node_times import NodeTimes
 
 _MOST_FS = float(1 << 61)  # of one atom
 
 
 @dataclass(frozen=True, slots=True)
-class Legs:
+class StageTimes:
     """A leg for each step of each way that transfers have, then one for each work, which a job is as a whole."""
 
-    works: Works
+    node_times: NodeTimes
     first: np.ndarray  # int64[kind] of moves: the leg of its first step
     ways: queueing_bounds.Ways
 
     @property
-    def of_works(self) -> int:
+    def of_node_times(self) -> int:
         """The leg of the first work."""
         return len(self.ways.wire_fs)
 
     def times(self, atoms_fs: np.ndarray) -> tuple[queueing_bounds.Legs, np.ndarray]:
-        """The times of all legs, and int64[point, work] of all works. `atoms_fs`: float64[point, atom].
+        """The times of all legs, and int64[point, work] of all node_times. `atoms_fs`: float64[point, atom].
 
-        Errors: as `Works.fs`.
+        Errors: as `NodeTimes.fs`.
         """
-        transfers_fs = self.works.transfers_fs(atoms_fs)
-        work_fs = self.works.fs(atoms_fs, transfers_fs)
+        transfers_fs = self.node_times.transfers_fs(atoms_fs)
+        work_fs = self.node_times.fs(atoms_fs, transfers_fs)
         return queueing_bounds.find_legs(self.ways, _whole(atoms_fs), _whole(transfers_fs.T), work_fs), work_fs
 
 
@@ -47,13 +47,13 @@ def _whole(times_fs: np.ndarray) -> np.ndarray:
     return np.rint(np.minimum(times_fs, _MOST_FS)).astype(np.int64, order="C")
 
 
-def list_legs(frame: Frame, works: Works) -> Legs:
-    """The legs of all transfers of a frame."""
-    machine, moves = frame.machine, frame.moves
+def list_stage_times(model: ProgramModel, node_times: NodeTimes) -> StageTimes:
+    """The legs of all transfers of a model."""
+    machine, moves = model.machine, model.moves
     routes, wires = machine.routing.tables(), machine.stations.propagation_fs
     known: dict[tuple[bytes, ...], int] = {}
     steps, wire_fs, start, first = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0], []
-    ends = np.stack([routes.lead_fs[moves.route], routes.tail_fs[moves.route], works.transfer_of], axis=1)
+    ends = np.stack([routes.lead_fs[moves.route], routes.tail_fs[moves.route], node_times.transfer_of], axis=1)
     for kind, (route, way) in enumerate(zip(moves.route.tolist(), moves.ways.way.tolist(), strict=True)):
         of = moves.ways.step[moves.ways.start[way] : moves.ways.start[way + 1]]
         here = wires[routes.station[routes.start[route] : routes.start[route] + len(of)]]
@@ -68,4 +68,4 @@ def list_legs(frame: Frame, works: Works) -> Legs:
     terms = moves.ways.terms[np.concatenate(steps)].transpose(1, 2, 0)[:4]
     columns = *ends.T, *terms, np.concatenate(wire_fs)
     ways = queueing_bounds.Ways(np.array(start), *map(np.ascontiguousarray, columns))
-    return Legs(works, np.array(first, np.int64), ways)
+    return StageTimes(node_times, np.array(first, np.int64), ways)

@@ -20,12 +20,12 @@ from kernbench.program.ops import NONE
 from kernels_jit.bounds import node_merging, queueing_bounds
 
 if TYPE_CHECKING:
-    from kernbench.analytic.model import Frame
-    from kernbench.analytic.node_times import Works
+    from kernbench.analytic.model import ProgramModel
+    from kernbench.analytic.node_times import NodeTimes
 
 
 class Part(NamedTuple):
-    """What lies between in a frame's order; its nodes are numbered so that each comes after all before it."""
+    """What lies between in a model's order; its nodes are numbered so that each comes after all before it."""
 
     node: np.ndarray  # int64[node] of the order, or NONE: it comes after the last gates, and takes no time
     start: np.ndarray  # int64[node + 1]
@@ -48,18 +48,20 @@ class Part(NamedTuple):
         )
 
 
-class Span:
+class StartToEndPaths:
     """The way from rows that begin together to *gates*; `len` is how many classes of nodes it has.
 
-    `gates`: groups of nodes of a frame's order. One of a single node may be on the way to others; only the last may have
+    `gates`: groups of nodes of a model's order. One of a single node may be on the way to others; only the last may have
     several, which it comes after. Those that are not reached are left out, in `reached` (bool[gate] of those given).
     """
 
-    def __init__(self, frame: Frame, works: Works, starts: Sequence[int], gates: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, model: ProgramModel, node_times: NodeTimes, starts: Sequence[int], gates: Sequence[Sequence[int]]
+    ) -> None:
         begin = np.array(starts, np.int64)
         targets = np.array([node for group in gates for node in group], np.int64)
-        part = Part(*node_merging.cut_out(*frame.order[:4], begin, targets))
-        self.place = part.find_places(len(frame.order.floor))  # int64[node of the order]
+        part = Part(*node_merging.cut_out(*model.order[:4], begin, targets))
+        self.place = part.find_places(len(model.order.floor))  # int64[node of the order]
         ends = [self.place[group] for group in gates]
         ends = [nodes[nodes != NONE] for nodes in ends]
         self.reached = np.array([len(nodes) > 0 for nodes in ends], bool)
@@ -73,7 +75,7 @@ class Span:
         mark = 2 * (self.opens + 1)
         begin = self.place[begin]
         mark[begin[begin != NONE]] += 1
-        self.work = np.append(works.of, works.nothing)[part.node]
+        self.work = np.append(node_times.of, node_times.nothing)[part.node]
         self.ahead, self.classes = merge((part.start, part.before, part.gain), self.work, mark)
 
     def __len__(self) -> int:

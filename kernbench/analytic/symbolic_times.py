@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds
+from kernbench.arrays import unique_rows
 from kernbench.machine.origins import Origin, Origins
 from kernels_jit.simulate.closed_form import part_fs
 
@@ -82,12 +82,12 @@ class Basis:
             found |= {origin.field for origin in origins if isinstance(origin, Origin)}
         return sorted(found)
 
-    def sign_stations(self) -> np.ndarray:
+    def find_station_classes(self) -> np.ndarray:
         """int64[station]: stations of one number have the same times, here and wherever fields vary."""
         stations, origins = self._machine.stations, self._origins
         times = stations.fs_per_flit, stations.quantum_bytes, stations.turn_fs
         columns = np.stack([*times, origins.service, origins.overhead, origins.turn], axis=1)
-        return find_kinds(columns)[1]
+        return unique_rows(columns).which
 
     def service(self, station: int, nbytes: int) -> Term:
         """A flit of `nbytes` at a station."""

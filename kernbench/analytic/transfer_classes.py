@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_kinds
+from kernbench.arrays import unique_rows
 
 if TYPE_CHECKING:
     from kernbench.analytic.symbolic_times import Basis, Term
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 FULL, LAST, LEAST, OVERHEAD, TURN = range(5)  # terms of a step
 
 
-class Ways(NamedTuple):
+class TransferClasses(NamedTuple):
     """The ways of some kinds of transfers, in the order of the first of each."""
 
     way: np.ndarray  # int64[kind]
@@ -55,36 +55,31 @@ class Ways(NamedTuple):
         return found
 
 
-def find_ways(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.ndarray) -> Ways:
+def find_transfer_classes(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.ndarray) -> TransferClasses:
     """The ways of kinds of transfers, int64[kind] route and bytes; their atoms are added to the basis."""
-    step_kind, starts = _sign_steps(machine, basis), machine.routing.tables().start
+    step_kind, starts = _find_step_classes(machine, basis), machine.routing.tables().start
     used, which = np.unique(route, return_inverse=True)
     ends = zip(starts[used].tolist(), starts[used + 1].tolist(), strict=True)
     known: dict[bytes, int] = {}
     alike = np.array([known.setdefault(step_kind[a:b].tobytes(), len(known)) for a, b in ends], np.int64)
-    kinds, way, _ = find_kinds(np.column_stack([alike[which], nbytes]))
-    first = np.empty(len(kinds), np.int64)
-    first[way[::-1]] = np.arange(len(way))[::-1]
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    ways = unique_rows(np.column_stack([alike[which], nbytes])).by_appearance()
     known_steps = _Steps(machine, basis, step_kind)
-    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in first[order].tolist()]
-    return Ways(
-        *(rank[way], -(-kinds[order, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
+    of = [known_steps.of(int(route[at]), int(nbytes[at])) for at in ways.first.tolist()]
+    return TransferClasses(
+        *(ways.which, -(-ways.rows[:, 1] // machine.flit_bytes), np.cumsum([0, *map(len, of)], dtype=np.int64)),
         *(np.array([step for steps in of for step in steps], np.int64), *known_steps.columns()),
     )
 
 
-def _sign_steps(machine: Machine, basis: Basis) -> np.ndarray:
+def _find_step_classes(machine: Machine, basis: Basis) -> np.ndarray:
     """int64[step] of all routes: steps of one number take the same time for every size of message."""
-    routes, stations = machine.routing.tables(), basis.sign_stations()
+    routes, stations = machine.routing.tables(), basis.find_station_classes()
     link = routes.station < machine.edge_count
     start = np.zeros(len(link), bool)
     start[routes.start[:-1][np.diff(routes.start) > 0]] = True
     passed = ~start | ~link  # the node before it is not a link's own source
     columns = (stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.whole)
-    return find_kinds(np.stack(columns, axis=1))[1]
+    return unique_rows(np.stack(columns, axis=1)).which
 
 
 class _Steps:
@@ -112,7 +107,7 @@ class _Steps:
         return found
 
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Terms, stripes and `whole` of all: see `Ways`."""
+        """Terms, stripes and `whole` of all: see `TransferClasses`."""
         steps = list(self._steps)
         terms = np.array([step[:5] for step in steps], np.int64).reshape(-1, 5, 2)
         stripes = np.array([step.stripes for step in steps], np.int64)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.analytic.rows import find_distinct, find_kinds, spread
-from kernbench.analytic.transfer_classes import FULL, LAST, LEAST, OVERHEAD, Ways, find_ways
+from kernbench.analytic.transfer_classes import FULL, LAST, LEAST, OVERHEAD, TransferClasses, find_transfer_classes
+from kernbench.arrays import expand_ranges, unique_rows
 
 if TYPE_CHECKING:
     from kernbench.analytic.rows import Rows
@@ -30,7 +30,7 @@ class Moves(NamedTuple):
     route: np.ndarray  # int64[kind]
     nbytes: np.ndarray  # int64[kind]
     fixed_fs: np.ndarray  # int64[kind] what every transfer pays
-    ways: Ways
+    ways: TransferClasses
     segment_start: np.ndarray  # int64[kind + 1] into `segment`
     segment: np.ndarray  # int64[]: the segments of each kind
     choice_start: np.ndarray  # int64[segment + 1] into `choices`
@@ -41,25 +41,25 @@ class Moves(NamedTuple):
 def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     """The moves among the rows; their atoms are added to the basis."""
     routes = machine.routing.tables()
-    kinds, kind, _ = find_kinds(rows.op[rows.moves, 1:3])
-    route, nbytes = np.ascontiguousarray(kinds.T)
-    ways = find_ways(machine, basis, route, nbytes)
+    kinds = unique_rows(rows.op[rows.moves, 1:3])
+    route, nbytes = np.ascontiguousarray(kinds.rows.T)
+    ways = find_transfer_classes(machine, basis, route, nbytes)
     known: dict[tuple[int, bytes], int] = {}
     parts = ways.cut()
     numbers = np.array([known.setdefault(part, len(known)) for of_way in parts for part in of_way], np.int64)
     count = np.array([len(of_way) for of_way in parts], np.int64)
     first = np.cumsum(count) - count
-    at, of = spread(first[ways.way], (first + count)[ways.way])
+    at, of = expand_ranges(first[ways.way], (first + count)[ways.way])
     segment_start = np.searchsorted(of, np.arange(len(route) + 1))
     fixed = routes.lead_fs + routes.propagation_fs + routes.tail_fs
     return Moves(
-        *(kind, route, nbytes, fixed[route], ways),
+        *(kinds.which, route, nbytes, fixed[route], ways),
         *(segment_start, numbers[at], *_write_choices(ways, list(known), len(basis))),
         _write_first(ways, len(basis))[ways.way],
     )
 
 
-def _write_first(ways: Ways, atoms: int) -> np.ndarray:
+def _write_first(ways: TransferClasses, atoms: int) -> np.ndarray:
     """float64[way, atom]"""
     forms = np.zeros((len(ways.flits), atoms))
     passing = np.flatnonzero(ways.flits)
@@ -69,7 +69,9 @@ def _write_first(ways: Ways, atoms: int) -> np.ndarray:
     return forms
 
 
-def _write_choices(ways: Ways, segments: list[tuple[int, bytes]], atoms: int) -> tuple[np.ndarray, np.ndarray]:
+def _write_choices(
+    ways: TransferClasses, segments: list[tuple[int, bytes]], atoms: int
+) -> tuple[np.ndarray, np.ndarray]:
     """int64[segment + 1] offsets into float64[choice, atom]: each segment's time by each of its stations, no form twice."""
     steps = [np.frombuffer(steps, np.int64) for _, steps in segments]
     length = np.array([len(of_segment) for of_segment in steps], np.int64)
@@ -97,7 +99,7 @@ def _write_choices(ways: Ways, segments: list[tuple[int, bytes]], atoms: int) ->
     forms += (share - ends)[:, :, None] * forms_of(terms[:, :, FULL]) + ends[:, :, None] * forms_of(terms[:, :, LAST])
     forms += np.cumsum(least[:, ::-1], axis=1)[:, ::-1] - least
     of = np.repeat(np.arange(len(segments)), length)
-    choices, _ = find_distinct(np.column_stack([of, forms[there]]))
+    choices = unique_rows(np.column_stack([of, forms[there]])).rows
     return np.searchsorted(choices[:, 0], np.arange(len(segments) + 1)), np.ascontiguousarray(choices[:, 1:])
 
 

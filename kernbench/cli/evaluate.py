@@ -17,6 +17,7 @@ import click
 
 from kernbench.cli import options
 from kernbench.errors import InputError, RunError, suggest
+from kernbench.modes import Mode, check_mode
 
 if TYPE_CHECKING:
     import polars
@@ -132,10 +133,8 @@ def command(
         raise InputError(f"there is no evaluation {name!r}{suggest(name, EVALUATIONS)}")
     if data_only and figures_only:
         raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
-    if mode == "analytic":
+    if mode == Mode.ANALYTIC:
         raise InputError("an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid")
-    from kernbench.engine.session import check_mode
-
     check_mode(mode)
     out = out or Path("results", name)
     if figures_only:

@@ -14,6 +14,7 @@ import click
 from kernbench.cli import options
 from kernbench.errors import InputError, RunError
 from kernbench.library import show_path
+from kernbench.modes import Mode
 
 if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
@@ -52,12 +53,12 @@ def command(
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
     from kernbench.runs.bench import replaces_shipped
-    from kernbench.runs.run import ANALYTIC, run_bench
+    from kernbench.runs.run import run_bench
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
         check_directory(out)
-    if explain and mode == ANALYTIC:
+    if explain and mode == Mode.ANALYTIC:
         raise InputError("--explain needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr):  # what a bench prints is not the result
         found = _prepare(bench, topology, parameters, overrides)

@@ -27,7 +27,7 @@ from kernels_jit.simulate.batch import (
 )
 
 if TYPE_CHECKING:
-    from kernbench.engine.batch_times import Weights
+    from kernbench.engine.batch_times import BatchTimes
     from kernbench.program.program import Program
 
 _EVENTS_A_CALL = 1 << 21  # about half a second
@@ -77,7 +77,7 @@ class Runs(NamedTuple):
         return self.times["end_fs"]
 
 
-class Group:
+class Batch:
     """A program in the memory of the loop, with all its threads recorded. Errors: ValueError where one asks for more rows."""
 
     def __init__(self, program: Program, mode: str = "hybrid") -> None:
@@ -107,17 +107,17 @@ class Group:
         self._times = np.empty((self._most, program.row_count), r.TIME)
         self._pool = empty_pool(machine)
 
-    def run(self, weights: Weights) -> Iterator[Runs]:
-        """Run the points of some weights; after each call of the compiled code, those that it has finished.
+    def run(self, times: BatchTimes) -> Iterator[Runs]:
+        """Run the points of some times; after each call of the compiled code, those that it has finished.
 
         Errors: OverflowError at a point with more transfers in flight than can be named.
         """
-        for first in range(0, len(weights.values), self._most):
-            yield from self._run(first, weights.of(slice(first, first + self._most)))
+        for first in range(0, len(times.values), self._most):
+            yield from self._run(first, times.of(slice(first, first + self._most)))
 
-    def _run(self, first: int, weights: Weights) -> Iterator[Runs]:
+    def _run(self, first: int, times: BatchTimes) -> Iterator[Runs]:
         memory = self._memory
-        word, column, values = self._list_words(weights)
+        word, column, values = self._list_words(times)
         words = np.empty_like(memory.used)
         found = np.zeros((len(values), FOUND_COLUMNS), np.int64)
         done, begun = 0, 0
@@ -136,19 +136,19 @@ class Group:
                 yield Runs(slice(first + done, first + end), found[here], self._times[here])
             done = end
 
-    def _list_words(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _list_words(self, times: BatchTimes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which words of the memory differ, int64[], in which column of its values each is, and int64[point, column]."""
-        memory, limits = self._memory, find_limits(weights.fs_per_flit(self._fs_per_flit))
+        memory, limits = self._memory, find_limits(times.fs_per_flit(self._fs_per_flit))
         state = np.full(words_of(r.STATE), NONE)
-        state[[word_of(r.STATE, "window_fs"), word_of(r.STATE, "slack_fs")]] = weights.values.shape[1] + np.arange(2)
+        state[[word_of(r.STATE, "window_fs"), word_of(r.STATE, "slack_fs")]] = times.values.shape[1] + np.arange(2)
         station, step = words_of(r.STATION), words_of(r.STEP)
         tables = (
             (0, 1, state),
-            (memory["stations"] + word_of(r.STATION, "full_fs"), station, weights.full),
-            (memory["stations"] + word_of(r.STATION, "turn_fs"), station, weights.turn),
-            (memory["steps"] + word_of(r.STEP, "overhead_fs"), step, weights.overhead[: self._steps]),
-            (memory["durations"], 1, weights.duration),
+            (memory["stations"] + word_of(r.STATION, "full_fs"), station, times.full),
+            (memory["stations"] + word_of(r.STATION, "turn_fs"), station, times.turn),
+            (memory["steps"] + word_of(r.STEP, "overhead_fs"), step, times.overhead[: self._steps]),
+            (memory["durations"], 1, times.duration),
         )
         word = [start + columns * np.flatnonzero(column != NONE) for start, columns, column in tables]
         column = [column[column != NONE] for *_, column in tables]
-        return np.concatenate(word), np.concatenate(column), np.append(weights.values, limits, axis=1)
+        return np.concatenate(word), np.concatenate(column), np.append(times.values, limits, axis=1)

@@ -1,4 +1,4 @@
-"""The times of many machines of one structure, for one program: what `Group` puts into the memory of each run.
+"""The times of many machines of one structure, for one program: what `Batch` puts into the memory of each run.
 
 A time that varies is a column of values, one a machine; stations, steps of routes and durations say which column is theirs.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_FS = 1 << 53  # what numbers in columns hold exactly: nine seconds
 
 
-class Weights(NamedTuple):
+class BatchTimes(NamedTuple):
     """Times (fs) by column, and the columns of what varies; NONE is what is as the program's machine has it."""
 
     values: np.ndarray  # int64[point, column]
@@ -30,7 +30,7 @@ class Weights(NamedTuple):
     overhead: np.ndarray  # int64[step] of all routes
     duration: np.ndarray  # int64[duration]
 
-    def of(self, points: slice) -> Weights:
+    def of(self, points: slice) -> BatchTimes:
         """Those of some points."""
         return self._replace(values=self.values[points])
 
@@ -40,7 +40,7 @@ class Weights(NamedTuple):
         return np.where(column == NONE, fixed[stations], self.values[:, column])
 
 
-def weigh(program: Program, origins: Origins, figures: Mapping[str, np.ndarray]) -> Weights:
+def batch_times(program: Program, origins: Origins, figures: Mapping[str, np.ndarray]) -> BatchTimes:
     """The times of a program's machine where fields of its topology have other values: float64[point] of each.
 
     `origins` are those of the machine. Errors: OverflowError for a value of which a time follows that is beyond counting.
@@ -65,4 +65,4 @@ def weigh(program: Program, origins: Origins, figures: Mapping[str, np.ndarray])
         raise OverflowError(f"a time is more than {_MOST_FS} fs")
     charged = machine.routing.charged()
     overhead = np.where(charged == NONE, NONE, of[origins.overhead[charged]])
-    return Weights(fs.astype(np.int64), of[origins.service], of[origins.turn], overhead, duration)
+    return BatchTimes(fs.astype(np.int64), of[origins.service], of[origins.turn], overhead, duration)

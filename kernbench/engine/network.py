@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import expand_ranges, unique_rows
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import NONE
 from kernels_jit.layout import records as r
@@ -168,7 +169,7 @@ class NetworkBuilder:
         routes, used = self._machine.routing.tables(), np.flatnonzero(self._least != NEVER)
         edges = _edges(routes, *_later_steps(routes, used, self._least[used]))
         place = np.searchsorted(self._keys, edges.dst * len(self._machine.stations.fs_per_flit) + edges.src)
-        return Flits(*np.ascontiguousarray(np.unique(np.stack([place, edges.nbytes]), axis=1)))
+        return Flits(*np.ascontiguousarray(unique_rows(np.column_stack([place, edges.nbytes])).rows.T))
 
     def widths(self) -> tuple[int, int]:
         """The most steps of a route and the most stripes of a step, over all routes of the machine."""
@@ -187,20 +188,18 @@ def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 def _later_steps(routes: Routes, used: np.ndarray, least_bytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The steps of the used routes but their first, and the smallest flit that takes each."""
-    lengths = routes.start[used + 1] - routes.start[used] - 1
-    steps = np.repeat(routes.start[used] + 1 - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    return steps, np.repeat(least_bytes, lengths)
+    steps, of = expand_ranges(routes.start[used] + 1, routes.start[used + 1])
+    return steps, least_bytes[of]
 
 
 def _edges(routes: Routes, steps: np.ndarray, least: np.ndarray) -> _Edges:
     """All pairs of stations, striped steps written out."""
     before, after = routes.stripes[steps - 1], routes.stripes[steps]
-    both = before * after
-    step = np.repeat(steps, both)
-    within = np.arange(len(step)) - np.repeat(np.cumsum(both) - both, both)
-    src = routes.station[step - 1] + within // np.repeat(after, both)
-    dst = routes.station[step] + within % np.repeat(after, both)
-    return _Edges(src, dst, np.repeat(least, both), routes.whole[step])
+    within, of = expand_ranges(np.zeros_like(after), before * after)
+    step = steps[of]
+    src = routes.station[step - 1] + within // after[of]
+    dst = routes.station[step] + within % after[of]
+    return _Edges(src, dst, least[of], routes.whole[step])
 
 
 def _latency_fs(stations: Stations, edges: _Edges, flit: int) -> np.ndarray:

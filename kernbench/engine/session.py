@@ -22,7 +22,8 @@ from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.engine.speculation import Speculation
-from kernbench.errors import DeadlockError, InputError, RunError, suggest
+from kernbench.errors import DeadlockError, RunError
+from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import CLOCK, Op
@@ -34,15 +35,7 @@ from kernels_jit.simulate.op_append import give_rows
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-MODES = ("hybrid", "flit")
-
 _EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
-
-
-def check_mode(mode: str) -> None:
-    """Errors: InputError for a mode in which no program runs."""
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
 
 
 @dataclass(slots=True)
@@ -77,7 +70,7 @@ class Session:
     @cached_property
     def _memory(self) -> Memory:
         """Laid out when it is first asked for: a program that is recorded for others, or only bounded, needs none."""
-        return Memory(self.machine, hybrid=self.mode == "hybrid")
+        return Memory(self.machine, hybrid=self.mode == Mode.HYBRID)
 
     def run(
         self,

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench import library
+from kernbench.errors import InputError
 from kernbench.machine import compile_cache
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
-    from kernbench.machine.topology import Read
+    from kernbench.machine.topology import Read, Topology
     from kernbench.schema.model import Model
 
 IN_PROCESS = 8  # machines kept, latest first
@@ -54,29 +55,36 @@ def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = Non
     return check_topology(library.find("topology", topology), dict(overrides or {})).spec
 
 
-class SpecLoader:
-    """Loads a topology's fields again and again with other overrides: files are read once for each choice of sheets."""
+class TopologyLoader:
+    """A topology with various overrides: its files are read once for each choice of sheets, each set of overrides is checked
+    once.
+    """
 
     def __init__(self, topology: str | Path) -> None:
         self._path = library.find("topology", topology)
-        self._read: dict[str, Read] = {}
+        self._read: dict[str, Read] = {}  # by choice of sheets
+        self._checked: dict[str, Topology | str] = {}  # by overrides; a text is that of the error
 
-    def load(self, overrides: Mapping[str, object]) -> Model:
-        """The checked fields. Errors: as `load_machine`."""
+    def load(self, overrides: Mapping[str, object]) -> Topology:
+        """The checked topology. Errors: as `load_machine`."""
+        key = repr(sorted(overrides.items()))
+        if key not in self._checked:
+            try:
+                self._checked[key] = self._check(overrides)
+            except InputError as error:
+                self._checked[key] = str(error)
+        found = self._checked[key]
+        if isinstance(found, str):
+            raise InputError(found)
+        return found
+
+    def _check(self, overrides: Mapping[str, object]) -> Topology:
         from kernbench.machine.topology import check_read, read_topology
 
         sheets = repr(sorted((path, value) for path, value in overrides.items() if path.startswith("parts.")))
         if sheets not in self._read:
             self._read[sheets] = read_topology(self._path, overrides)
-        return check_read(self._read[sheets], overrides).spec
-
-
-def content_digest(topology: str | Path, overrides: Mapping[str, object] | None = None) -> str:
-    """The digest of all that a topology says: its fields, its sheets and the texts of drop-ins. Errors: as `load_machine`."""
-    from kernbench.machine.topology import check_topology
-
-    found = check_topology(library.find("topology", topology), dict(overrides or {}))
-    return hashlib.sha256(found.content.encode()).hexdigest()
+        return check_read(self._read[sheets], overrides)
 
 
 def field_names(topology: str | Path, overrides: Mapping[str, object] | None = None) -> list[str]:
@@ -130,7 +138,7 @@ def _sources() -> str:
     """A hash of all that turns a topology into a machine."""
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for folder in ("components", "machine", "spec"):
+    for folder in ("components", "machine", "schema"):
         for source in sorted((package / folder).glob("*.py")):
             digest.update(source.read_bytes())
     digest.update((package / "units.py").read_bytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ class Topology:
         """A text that changes with everything the machine follows from, but for our own sources."""
         own = [f"{part} {self.dropins[part].sha256}" for part in sorted(self.dropins)]
         return "\n".join([self.spec.model_dump_json(), *own])
+
+    @property
+    def digest(self) -> str:
+        """The digest of all that the topology says: its fields, its sheets and the texts of drop-ins."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

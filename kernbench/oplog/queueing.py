@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.machine.uncontended_latency import find_passage
 from kernbench.program.ops import Op
 
@@ -62,11 +63,11 @@ def _alone_fs(program: Program, row: np.ndarray, took: np.ndarray) -> np.ndarray
     """int64[n] what transfers would have taken alone; jobs what they took."""
     alone = took.copy()
     moves = np.flatnonzero((program.op[row, 0] == Op.MOVE) & (program.op[row, 2] > 0))
-    kinds, which = np.unique(program.op[row[moves]][:, (1, 2, 7)], axis=0, return_inverse=True)
+    kinds = unique_rows(program.op[row[moves]][:, (1, 2, 7)])
     duration_fs = program.duration_fs()
     each = [
         find_passage(program.machine, route, nbytes).total_fs + int(duration_fs[lead])
-        for route, nbytes, lead in kinds.tolist()
+        for route, nbytes, lead in kinds.rows.tolist()
     ]
-    alone[moves] = np.array(each, np.int64)[which.ravel()]
+    alone[moves] = np.array(each, np.int64)[kinds.which]
     return alone

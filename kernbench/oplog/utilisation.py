@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import count_rows, expand_ranges, unique_rows
 from kernbench.machine.intents import EdgeKind
 from kernbench.program.ops import NONE, Op
 
@@ -80,16 +81,6 @@ def held_servers(op: np.ndarray) -> np.ndarray:
     return np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
 
 
-def _unique_moves(moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64[kind, 3] route, bytes and stripe of moves that differ in one of them, and int64[kind] how many are of each."""
-    sizes, size = np.unique(moves[:, 2], return_inverse=True)
-    stripes, stripe = np.unique(moves[:, 3], return_inverse=True)
-    keys, count = np.unique((moves[:, 1] * len(sizes) + size) * len(stripes) + stripe, return_counts=True)
-    keys, stripe = np.divmod(keys, max(len(stripes), 1))
-    route, size = np.divmod(keys, max(len(sizes), 1))
-    return np.stack([route, sizes[size], stripes[stripe]], axis=1), count
-
-
 class Services(NamedTuple):
     """How many flits of which size stations serve; a size is rounded up to what its station serves at once."""
 
@@ -108,10 +99,8 @@ class Services(NamedTuple):
 def count_services(machine: Machine, moves: np.ndarray) -> Services:
     """The services of every flit of some rows that are moves, as the loop does it."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
-    kinds, count = _unique_moves(moves)
-    steps = np.diff(routes.start)[kinds[:, 0]]
-    of = np.repeat(np.arange(len(kinds)), steps)
-    step = np.repeat(routes.start[kinds[:, 0]], steps) + np.arange(len(of)) - np.repeat(np.cumsum(steps) - steps, steps)
+    kinds, count = count_rows(moves[:, 1:4])  # route, bytes, stripe
+    step, of = expand_ranges(routes.start[kinds[:, 0]], routes.start[kinds[:, 0] + 1])
     flits = -(-kinds[of, 1] // flit_bytes)
     last_bytes = kinds[of, 1] - (flits - 1) * flit_bytes
     stripes = routes.stripes[step]
@@ -127,7 +116,8 @@ def count_services(machine: Machine, moves: np.ndarray) -> Services:
         found.append(np.stack([station, full, (n - ends_here) * count[of[here]]]))
         found.append(np.stack([station, padded, ends_here * count[of[here]]]))
     station, nbytes, count = np.concatenate(found, axis=1)
-    sizes, which = np.unique(np.stack([station, nbytes])[:, count > 0], axis=1, return_inverse=True)
-    counts = np.zeros(sizes.shape[1], np.int64)
-    np.add.at(counts, which.reshape(-1), count[count > 0])
-    return Services(sizes[0], sizes[1], counts)
+    sizes = unique_rows(np.column_stack([station, nbytes])[count > 0])
+    counts = np.zeros(len(sizes.rows), np.int64)
+    np.add.at(counts, sizes.which, count[count > 0])
+    station, nbytes = np.ascontiguousarray(sizes.rows.T)
+    return Services(station, nbytes, counts)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, title_of
-from kernbench.report.table import count_bounded, figure, many, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import count_bounded, figure, rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import FEASIBLE, OK, VERSUS
+from kernbench.units import plural
 
 if TYPE_CHECKING:
     import polars
@@ -52,7 +53,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     done = answerable(table)
     finished = int((table["status"] == OK).sum())
     sentences = [
-        f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {many(len(table), 'point')}"
+        f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {plural(len(table), 'point')}"
     ]
     if finished < len(table):
         sentences[0] += f", {len(table) - finished} of which failed"
@@ -88,9 +89,9 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
             where = ", ".join(f"{title_of(axis.column)} = {figure(first[axis.column])}" for axis in find_swept(table))
             place = f", as at {where}" if where and len(without) < len(finished) else ""
             formula = f"{derived.expression.text!r} has no value there"
-            gaps.append(f"{many(len(without), 'point')} without {derived.name}, since {formula}{place}")
+            gaps.append(f"{plural(len(without), 'point')} without {derived.name}, since {formula}{place}")
     if FEASIBLE in table.columns and len(finished) and not finished[FEASIBLE].any():
-        gaps.append(f"none of {many(len(finished), 'point')} keeps the conditions on results")
+        gaps.append(f"none of {plural(len(finished), 'point')} keeps the conditions on results")
     return gaps
 
 

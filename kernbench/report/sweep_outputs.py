@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernbench.modes import Mode
 from kernbench.report.heatmap import plot_heat
 from kernbench.report.html_report import write_page
 from kernbench.report.markdown_report import write_report
@@ -17,7 +18,6 @@ from kernbench.report.pareto import plot_pareto
 from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.swept_axes import find_cost, find_swept, same_work
-from kernbench.sweep.execution.worker import AUTO
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.derived_columns import LATENCY, objectives_of
 from kernbench.sweep.results.pareto import answerable, pareto_front
@@ -36,7 +36,7 @@ def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, .
     pays for if the table has one such axis; the most achieved where the work differs from point to point. In mode auto, what
     decided which points ran.
     """
-    if grid.objectives or grid.mode == AUTO:
+    if grid.objectives or grid.mode == Mode.AUTO:
         return objectives_of(grid)
     done = answerable(table)
     rates = done["achieved_tflops"]

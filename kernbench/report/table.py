@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.modes import Mode
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name
-from kernbench.sweep.execution.worker import ANALYTIC
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.row import COLUMNS, VERSUS
+from kernbench.units import plural
 
 if TYPE_CHECKING:
     import polars
@@ -82,7 +83,7 @@ def rank_points(table: polars.DataFrame, objective: Objective, most: int | None 
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
     """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
     ranked = rank_points(table, objectives[0], most)
-    title = f"best {len(ranked)} of {many(len(table), 'point')} by {objectives[0].column}"
+    title = f"best {len(ranked)} of {plural(len(table), 'point')} by {objectives[0].column}"
     return _points(table, ranked, objectives, title)
 
 
@@ -90,7 +91,7 @@ def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most:
     """The Pareto front, or of a long one its first `most` points."""
     front = pareto_front(table, objectives)
     wanted = ", ".join(map(str, objectives))
-    title = f"Pareto front of {wanted}: {len(front)} of {many(len(table), 'point')}"
+    title = f"Pareto front of {wanted}: {len(front)} of {plural(len(table), 'point')}"
     if len(front) > most:
         title += f", {most} shown"
     return _points(table, front.head(most), objectives, title)
@@ -136,7 +137,7 @@ def count_bounded(table: polars.DataFrame) -> int:
     """How many rows are bounds among others that were simulated."""
     if "fidelity" not in table.columns:
         return 0
-    bounded = int((table["fidelity"] == ANALYTIC).sum())
+    bounded = int((table["fidelity"] == Mode.ANALYTIC).sum())
     return bounded if bounded < len(table) - table["fidelity"].null_count() else 0
 
 
@@ -145,11 +146,6 @@ def figure(value: object) -> str:
     if value is None:
         return ""
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
-
-
-def many(count: int, noun: str) -> str:
-    """So many of something."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Points:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from kernbench.analytic import Sheet
+from kernbench.analytic import BoundModel
 from kernbench.analytic.bound_model import check_clock
-from kernbench.analytic.model import Frame, build_frame
-from kernbench.analytic.node_times import list_works
-from kernbench.analytic.queueing_bounds import Queues
-from kernbench.analytic.resource_load import sum_up
-from kernbench.analytic.stage_times import list_legs
-from kernbench.analytic.start_to_end_paths import Span
+from kernbench.analytic.model import ProgramModel, build_model
+from kernbench.analytic.node_times import list_node_times
+from kernbench.analytic.queueing_bounds import QueueingBounds
+from kernbench.analytic.resource_load import serial_time
+from kernbench.analytic.stage_times import list_stage_times
+from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.errors import InputError
 from kernbench.host.device.device import Device
 from kernbench.host.device.launch import Launch
@@ -27,7 +27,7 @@ _CELLS = 1 << 21  # times that are worked on at once: what a cache holds
 _MOST_POINTS = 1 << 13
 
 if TYPE_CHECKING:
-    from kernbench.analytic.node_times import Works
+    from kernbench.analytic.node_times import NodeTimes
     from kernbench.host.memory.tensor_layout import Layout
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program, Thread
@@ -83,14 +83,14 @@ class BenchBounds:
 
 def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:
     """The bounds of a recorded program. Errors: InputError for live kernels; DeadlockError."""
-    sheet = Sheet(program, vary=False)
-    whole = sheet.bounds()
+    bounded = BoundModel(program, vary=False)
+    whole = bounded.bounds()
     latencies, by_sip = [0] if launches else [whole.lower_fs], {}
     if launches:
-        _, end_fs = sheet.after([_row(launch.issued) for launch in launches])
+        _, end_fs = bounded.after([_row(launch.issued) for launch in launches])
         latencies += [launch.back_fs(end_fs) for launch in launches]
     for launch in launches:
-        took = launch.pe_exec_fs(*sheet.after([_row(place) for place in launch.started]))
+        took = launch.pe_exec_fs(*bounded.after([_row(place) for place in launch.started]))
         by_sip[launch.message.sip] = by_sip.get(launch.message.sip, 0) + max(0, took)
     return BenchBounds(
         latency_fs=max(latencies),
@@ -118,15 +118,15 @@ class BenchSheet:
     def __init__(self, program: Program, launches: Sequence[Launch]) -> None:
         if not launches:
             raise InputError("a program without a launch has no latency to bound for many points; bound it by itself")
-        frame = self._frame = build_frame(program, program.machine.origins())
-        self.figures = {field: float(program.machine.figures[field]) for field in frame.basis.fields}
-        works = self._works = list_works(frame)
-        self._upper = sum_up(frame)
+        model = self._model = build_model(program, program.machine.origins())
+        self.figures = {field: float(program.machine.figures[field]) for field in model.basis.fields}
+        works = self._works = list_node_times(model)
+        self._upper = serial_time(model)
         self._amounts = {"achieved_tflops": (gemm_flops(program), 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
         issued, completed = ([_row(getattr(launch, end)) for launch in launches] for end in ("issued", "completed"))
         self._sips = [launch.message.sip for launch in launches]
-        latency = Span(frame, works, issued, [[row] for row in completed])
-        self._spans = [latency, *(_span_pes(frame, works, launch) for launch in launches)]
+        latency = StartToEndPaths(model, works, issued, [[row] for row in completed])
+        self._spans = [latency, *(_span_pes(model, works, launch) for launch in launches)]
         self._queued: _Queued | None = None
 
     def evaluate(self, values: Mapping[str, np.ndarray], count: int, *, queues: bool = False) -> dict[str, np.ndarray]:
@@ -139,7 +139,7 @@ class BenchSheet:
         found = {name: np.empty(count) for name in (*names, *self._amounts)}
         find_times = self._find_queues().times if queues else self._find_paths
         for here, given in self._cut(values, count):
-            atoms_fs = self._frame.basis.fs(given, here.stop - here.start)
+            atoms_fs = self._model.basis.fs(given, here.stop - here.start)
             latency, pe_exec = self._join(find_times(atoms_fs))
             check_clock(latency.max(initial=0))
             for name, times_fs in zip(
@@ -157,12 +157,12 @@ class BenchSheet:
 
     def _find_queues(self) -> _Queued:
         if self._queued is None:
-            self._queued = _Queued(self._frame, self._works, self._spans)
+            self._queued = _Queued(self._model, self._works, self._spans)
         return self._queued
 
     def _cut(self, values: Mapping[str, np.ndarray], count: int) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
         """Some points after the other, with the values of all fields."""
-        most = max(len(self._works.atom), len(self._frame.moves.choices), 1)
+        most = max(len(self._works.atom), len(self._model.moves.choices), 1)
         size = max(1, min(_MOST_POINTS, _CELLS // most))
         for first in range(0, count, size):
             here = slice(first, min(first + size, count))
@@ -184,9 +184,9 @@ class BenchSheet:
 class _Queued:
     """The queues on the ways of some spans."""
 
-    def __init__(self, frame: Frame, works: Works, spans: Sequence[Span]) -> None:
-        self._legs = list_legs(frame, works)
-        self._queues = [Queues(frame, self._legs, span) for span in spans]
+    def __init__(self, model: ProgramModel, works: NodeTimes, spans: Sequence[StartToEndPaths]) -> None:
+        self._legs = list_stage_times(model, works)
+        self._queues = [QueueingBounds(model, self._legs, span) for span in spans]
 
     def times(self, atoms_fs: np.ndarray) -> list[np.ndarray]:
         """int64[point, gate] of each span."""
@@ -194,17 +194,17 @@ class _Queued:
         return [queues.times(legs_fs, work_fs) for queues in self._queues]
 
 
-def _span_pes(frame: Frame, works: Works, launch: Launch) -> Span:
+def _span_pes(model: ProgramModel, works: NodeTimes, launch: Launch) -> StartToEndPaths:
     """What the PEs of a launch take, from the opening of its barrier to the end of the last."""
-    finished = _blockers(frame, [_row(place) for place in launch.finished])
-    return Span(frame, works, [_row(place) for place in launch.started], [finished] if finished else [])
+    finished = _blockers(model, [_row(place) for place in launch.finished])
+    return StartToEndPaths(model, works, [_row(place) for place in launch.started], [finished] if finished else [])
 
 
-def _blockers(frame: Frame, rows: Sequence[int]) -> list[int]:
+def _blockers(model: ProgramModel, rows: Sequence[int]) -> list[int]:
     """The rows for which the threads of some rows waited before they issued them."""
-    place = np.empty(len(frame.rows.op), np.int64)
-    place[frame.rows.row] = np.arange(len(frame.rows.row))
-    blocker = frame.rows.blocker[place[list(rows)]]
+    place = np.empty(len(model.rows.op), np.int64)
+    place[model.rows.row] = np.arange(len(model.rows.row))
+    blocker = model.rows.blocker[place[list(rows)]]
     return blocker[blocker != NONE].tolist()
 
 

@@ -13,8 +13,8 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from kernbench.engine.batch import Group
-from kernbench.engine.batch_times import weigh
+from kernbench.engine.batch import Batch
+from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
@@ -60,7 +60,7 @@ class RecordedGroup:
     def __init__(self, recording: Recording, mode: str = "hybrid") -> None:
         self._program = recording.program
         self._origins = recording.program.machine.origins()
-        self._group = Group(recording.program, mode)
+        self._group = Batch(recording.program, mode)
         self._tally = Tally(recording.program, recording.launches)
 
     def list_figures(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
@@ -69,9 +69,9 @@ class RecordedGroup:
         `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
         not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
         """
-        weights = weigh(self._program, self._origins, values)
-        for runs in self._group.run(weights):
-            yield self._tally.list_figures(runs, weights.of(runs.points))
+        times = batch_times(self._program, self._origins, values)
+        for runs in self._group.run(times):
+            yield self._tally.list_figures(runs, times.of(runs.points))
 
 
 def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:

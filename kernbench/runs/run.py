@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.engine.session import MODES as EVENT_MODES
-from kernbench.errors import InputError, KernBenchError, RunError, suggest
+from kernbench.errors import InputError, KernBenchError, RunError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
+from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs import measure
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
@@ -25,9 +25,6 @@ from kernbench.user_modules import line_of
 if TYPE_CHECKING:
     from kernbench.host.device.device import Progress
     from kernbench.machine.machine import Machine
-
-ANALYTIC = "analytic"
-MODES = (*EVENT_MODES, ANALYTIC)
 
 
 def run_bench(
@@ -53,14 +50,13 @@ def run_bench(
     they make `verified` False.
     """
     started = perf_counter()
-    if mode not in MODES:
-        raise InputError(f"unknown mode {mode!r}{suggest(mode, MODES)}")
-    if verify and mode == ANALYTIC:
+    check_mode(mode, RUN_MODES)
+    if verify and mode == Mode.ANALYTIC:
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
     machine = load_machine(topology, found.shape(given, overrides or {}))
-    kind = RecordedDevice if mode == ANALYTIC else Device
+    kind = RecordedDevice if mode == Mode.ANALYTIC else Device
     driven = kind(machine, mode, live or found.live)
     driven.on_progress = on_progress
     torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
@@ -115,7 +111,7 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
 
 def _list_figures(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
     """What a run has measured, or bounded, by the names of `RunResult`."""
-    if mode == ANALYTIC:
+    if mode == Mode.ANALYTIC:
         collectives = list_collectives(torch.collectives)
         return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_figures()}
     session = driven.session

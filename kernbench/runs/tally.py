@@ -17,7 +17,7 @@ from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.engine.batch import Runs
-    from kernbench.engine.batch_times import Weights
+    from kernbench.engine.batch_times import BatchTimes
     from kernbench.host.device.launch import Launch
     from kernbench.program.program import Program, Thread
 
@@ -46,14 +46,14 @@ class Tally:
         stations, self._stations_start = np.unique(self._services.station, return_index=True)
         self._busy = np.concatenate([servers, len(machine.server_name) + stations])  # parts, in order
 
-    def list_figures(self, runs: Runs, weights: Weights) -> list[dict[str, Any] | None]:
+    def list_figures(self, runs: Runs, times: BatchTimes) -> list[dict[str, Any] | None]:
         """The figures of each run as `measure.list_figures` has them; None for a run that has to be looked at by itself.
 
-        That is one which has not come to its end, or without some of its rows. `weights` are those of these runs.
+        That is one which has not come to its end, or without some of its rows. `times` are those of these runs.
         """
         issue, end = runs.op_issue_fs, runs.op_end_fs
         latency = end[:, self._back].max(axis=1) - issue[:, self._left].min(axis=1)
-        pe_exec, busy = self._pe_exec_fs(issue, end), self._busy_fs(runs, weights)
+        pe_exec, busy = self._pe_exec_fs(issue, end), self._busy_fs(runs, times)
         with np.errstate(divide="ignore", invalid="ignore"):  # of runs in which kernels took no time
             utilisation = busy / (self._parts.slots[self._busy] * pe_exec[:, None])
         works = (pe_exec > 0) & busy.any(axis=1)
@@ -85,10 +85,10 @@ class Tally:
             by_sip[sip] = by_sip.get(sip, 0) + took
         return np.max(list(by_sip.values()), axis=0)
 
-    def _busy_fs(self, runs: Runs, weights: Weights) -> np.ndarray:
+    def _busy_fs(self, runs: Runs, times: BatchTimes) -> np.ndarray:
         """int64[run, busy part] how long what kernels did kept each part busy."""
         took = runs.op_end_fs[:, self._holding] - runs.op_start_fs[:, self._holding]
-        full = weights.fs_per_flit(self._machine.stations.fs_per_flit, self._services.station)
+        full = times.fs_per_flit(self._machine.stations.fs_per_flit, self._services.station)
         served = self._services.fs(full, self._machine.flit_bytes)
         return np.append(_sums(took, self._servers_start), _sums(served, self._stations_start), axis=1)
 

@@ -20,25 +20,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.modes import Mode
 from kernbench.sweep.design.parameter_space import late_names
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_places
-from kernbench.sweep.execution.executor import Crew, OnPoint, execute
-from kernbench.sweep.execution.worker import AUTO, bound_group, run_point
+from kernbench.sweep.execution.executor import ExecutorConfig, OnPoint, execute
+from kernbench.sweep.execution.worker import bound_group, run_point
 from kernbench.sweep.grid.interval import Interval, find_interval, unknown
 from kernbench.sweep.plan import Plan, find_missing
 from kernbench.sweep.point import Point
 from kernbench.sweep.results.derived_columns import objectives_of
 from kernbench.sweep.results.pareto import undominated
 from kernbench.sweep.results.store import RANK, Store
-from kernbench.sweep.results.stored_rows import Kept, slices
+from kernbench.sweep.results.stored_rows import StoredRows, slices
 from kernbench.sweep.results.table import parameter_names
 from kernbench.sweep.row import COLUMNS, OK, Row
 
 if TYPE_CHECKING:
     import polars
 
-EVENTS = "hybrid"  # the mode in which points run
+EVENTS = Mode.HYBRID  # the mode in which points run
 CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
 MANY_POINTS = 16  # of a structure, for which queues are looked at
@@ -52,7 +53,7 @@ _SLACK = 1e-12  # of a rate worked out in another order
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class AutoSummary:
     """How a sweep in mode auto went. `tightness`: lower bound over simulated latency of the control sample, sorted."""
 
     points: int
@@ -68,18 +69,18 @@ class Decided:
         return f"{said}; lower bounds of {sample} are {low:.1%} to {high:.1%} of the simulated time"
 
 
-class Finer(NamedTuple):
+class RefinedPoints(NamedTuple):
     """The points of a plan again, under the keys of what is known of some of them besides their bounds."""
 
     queues: Points  # bounded with queues
     runs: Points  # run with events
 
 
-class Decision:
+class AutoRows:
     """The rows of a plan in mode auto: of the run, with bounds beside its results, where there is one, else of the bounds."""
 
-    def __init__(self, store: Store, bounded: Points, finer: Finer) -> None:
-        self._bounds, self._queues, self._runs = (Kept(store, points) for points in (bounded, *finer))
+    def __init__(self, store: Store, bounded: Points, refined: RefinedPoints) -> None:
+        self._bounds, self._queues, self._runs = (StoredRows(store, points) for points in (bounded, *refined))
 
     @property
     def found(self) -> np.ndarray:
@@ -94,11 +95,11 @@ class Decision:
 
     def take(self, which: np.ndarray) -> polars.DataFrame:
         """The rows of some points that have one, in the order given."""
-        bounds = _lay_over(self._bounds.take(which), self._queues, which, ["key"])
-        return _lay_over(bounds, self._runs, which, ["key", *_BOUNDS])
+        bounds = _overlay(self._bounds.take(which), self._queues, which, ["key"])
+        return _overlay(bounds, self._runs, which, ["key", *_BOUNDS])
 
 
-def _lay_over(rows: polars.DataFrame, finer: Kept, which: np.ndarray, but: list[str]) -> polars.DataFrame:
+def _overlay(rows: polars.DataFrame, finer: StoredRows, which: np.ndarray, but: list[str]) -> polars.DataFrame:
     """The rows of some points, or the finer ones that there are in their place: all columns but some."""
     import polars
 
@@ -114,7 +115,7 @@ def plan_events(plan: Plan) -> Plan:
     return replace(plan, points=runs, missing=find_missing(runs, plan.directory, retry=plan.retry))
 
 
-def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:
+def run_auto(plan: Plan, store: Store, config: ExecutorConfig, on_point: OnPoint) -> tuple[RefinedPoints, AutoSummary]:
     """Bound the missing points of a plan and run what has to be run; returns where that is kept, and how it went.
 
     Errors: as `execute`.
@@ -122,36 +123,36 @@ def run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[F
     from kernbench.sweep.execution.shared_structure import keep_structures
 
     with keep_structures(MOST_KEPT):
-        return _run_auto(plan, store, crew, on_point)
+        return _run_auto(plan, store, config, on_point)
 
 
-def _run_auto(plan: Plan, store: Store, crew: Crew, on_point: OnPoint) -> tuple[Finer, Decided]:
-    execute(plan.missing, store, crew, on_point)
-    queues, runs = plan.points_in(AUTO), plan.points_in(EVENTS)
-    state = _State(plan, *(Kept(store, points) for points in (plan.points, queues, runs)))
-    closer = _Closer(queues, store) if crew.run is run_point else None
+def _run_auto(plan: Plan, store: Store, config: ExecutorConfig, on_point: OnPoint) -> tuple[RefinedPoints, AutoSummary]:
+    execute(plan.missing, store, config, on_point)
+    queues, runs = plan.points_in(Mode.AUTO), plan.points_in(EVENTS)
+    state = _AutoState(plan, *(StoredRows(store, points) for points in (plan.points, queues, runs)))
+    refiner = _QueueBoundRefiner(queues, store) if config.run is run_point else None
 
     def run(chosen: np.ndarray) -> None:
         some = runs.take(chosen)
         places = dict(zip(some.keys.astype(str).tolist(), chosen.tolist(), strict=True))
 
-        def hear(point: Point, row: Row) -> None:
+        def on_row(point: Point, row: Row) -> None:
             state.take(places[point.key], row)
             on_point(point, row)
 
-        execute(some, store, crew, hear)
+        execute(some, store, config, on_row)
 
     control = state.draw(max(LEAST_CONTROLS, round(CONTROL_SHARE * len(runs))), plan.grid.seed)
     drawn = control[~state.ran[control]]
     while len(chosen := np.union1d(state.choose(), drawn)):
-        if closer and closer.look(state, chosen):
+        if refiner and refiner.refine(state, chosen):
             continue
         run(chosen)
         drawn = drawn[:0]
-    return Finer(queues, runs), Decided(len(runs), int(state.ran.sum()), state.find_tightness(control))
+    return RefinedPoints(queues, runs), AutoSummary(len(runs), int(state.ran.sum()), state.find_tightness(control))
 
 
-class _Closer:
+class _QueueBoundRefiner:
     """The structures of points, each bounded with queues once."""
 
     def __init__(self, points: Points, store: Store) -> None:
@@ -162,7 +163,7 @@ class _Closer:
             self._of[places] = group
         self._done = np.array([len(places) < MANY_POINTS for places in self._groups])
 
-    def look(self, state: _State, chosen: np.ndarray) -> bool:
+    def refine(self, state: _AutoState, chosen: np.ndarray) -> bool:
         """Bound what is left of the structures of some points, if they have many; whether any bounds were found."""
         if self._done.all():
             return False
@@ -182,10 +183,10 @@ class _Closer:
         return found
 
 
-class _State:
+class _AutoState:
     """What is known of every point. bool[point]: `ran`, whether with events; `closely`, whether bounded with queues."""
 
-    def __init__(self, plan: Plan, bounds: Kept, queues: Kept, runs: Kept) -> None:
+    def __init__(self, plan: Plan, bounds: StoredRows, queues: StoredRows, runs: StoredRows) -> None:
         self._grid, self._count = plan.grid, len(plan.points)
         self.ran = np.zeros(self._count, bool)
         self.closely = queues.found.copy()
@@ -286,7 +287,7 @@ def _read_parameters(plan: Plan, wanted: set[str]) -> Mapping[str, Interval]:
     names = [name for name in parameter_names(plan.grid, plan.points) if name in wanted]
     frame = plan.points.frame(names, np.arange(len(plan.points)))
     columns = {name: frame[name].cast(float).to_numpy() for name, kind in frame.schema.items() if kind != polars.String}
-    for name, value in plan.points.setting.fields.items():
+    for name, value in plan.points.context.fields.items():
         if name in wanted and name not in names and isinstance(value, int | float):
             columns[name] = np.full(len(plan.points), float(value))
     return {name: Interval(values, values) for name, values in columns.items()}

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from kernbench.engine.jit_status import must_compile
+from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_points
-from kernbench.sweep.execution.executor import Crew, execute
-from kernbench.sweep.execution.worker import ANALYTIC
+from kernbench.sweep.execution.executor import ExecutorConfig, execute
 from kernbench.sweep.plan import Plan
 from kernbench.sweep.results.store import Store
 
@@ -33,7 +33,7 @@ FEW = 3  # points of each, and more if
 QUICK_S = 0.2  # they take no longer than this
 PATIENCE_S = 30.0  # for all of them
 COMPILING_S = 150.0  # more, where the loops are compiled first
-ALONE = "import sys; from kernbench.sweep.estimate import answer; answer(sys.argv[1])"
+ALONE = "import sys; from kernbench.sweep.estimate import run_trial; run_trial(sys.argv[1])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def estimate(plan: Plan, workers: int | None = None) -> Estimate:
     """Try some points of a plan. Errors: InputError for fewer than one worker."""
     missing = plan.missing
     groups = group_points(missing)
-    count = Crew(workers).count(len(missing))
+    count = ExecutorConfig(workers).count(len(missing))
     total, programs = len(missing), len(groups)
     if missing and plan.most_points > len(plan.points):  # a search has not asked for all its points yet
         total += plan.most_points - len(plan.points)
@@ -106,12 +106,12 @@ def estimate(plan: Plan, workers: int | None = None) -> Estimate:
     return Estimate(total, programs, count, _average(trials))
 
 
-def answer(path: str) -> None:
+def run_trial(path: str) -> None:
     """Try the points that are pickled in a file, in this process, and print seconds and bytes."""
     points: Points = pickle.loads(Path(path).read_bytes())
     _run(points[:1])  # imports and, where need be, compiles
     first = _run(points[:1])
-    few = points if points.setting.mode == ANALYTIC else points[:FEW]  # many bounds are found together
+    few = points if points.context.mode == Mode.ANALYTIC else points[:FEW]  # many bounds are found together
     more = _run(few) / len(few)
     if more < QUICK_S:  # most of it was for what all share, which is there now
         more = _run(points) / len(points)
@@ -132,7 +132,7 @@ def _shared_bytes() -> int:
 def _run(points: Points) -> float:
     with tempfile.TemporaryDirectory() as directory:
         started = time.perf_counter()
-        execute(points, Store(Path(directory)), Crew(1), lambda _point, _row: None)
+        execute(points, Store(Path(directory)), ExecutorConfig(1), lambda _point, _row: None)
         return time.perf_counter() - started
 
 

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, suggest
 from kernbench.library import is_path
+from kernbench.modes import SWEEP_MODES, Mode, check_mode
 from kernbench.sweep.design.design import Design
-from kernbench.sweep.design.points import Points, Setting, make_points
-from kernbench.sweep.execution.worker import AUTO
+from kernbench.sweep.design.points import Points, SweepContext, make_points
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS, STAMP
 
 if TYPE_CHECKING:
-    from kernbench.machine.load import SpecLoader
+    from kernbench.machine.load import TopologyLoader
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
@@ -43,6 +43,7 @@ class Inputs:
     digests: Mapping[str, str]
     stamp: Mapping[str, str]  # the columns `row.STAMP` of every row
     fields: Mapping[str, Value]  # of the topology as it stands, by their names in a grid
+    topology: TopologyLoader
 
     @property
     def defaults(self) -> dict[str, Value]:
@@ -61,8 +62,8 @@ class Inputs:
         values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
         named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
         bench = f"{self.bench.file}:{self.bench.name}"
-        setting = Setting(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
-        return make_points(setting, replace(design, values=values))
+        context = SweepContext(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
+        return make_points(context, replace(design, values=values))
 
 
 def read_inputs(grid: Grid) -> Inputs:
@@ -72,54 +73,53 @@ def read_inputs(grid: Grid) -> Inputs:
     """
     from kernbench.machine.mesh import MeshSpec
     from kernbench.runs.bench import find_bench
-    from kernbench.runs.run import MODES
 
     problems: list[str] = []
     bench = _find(grid, "bench", find_bench, problems)
     if bench is not None:
         problems += _bench_problems(grid, bench)
-    spec = _find(grid, "topology", _load_spec, problems)
-    if grid.mode not in (*MODES, AUTO):
-        problems.append(f"{grid.marks['mode']}: unknown mode {grid.mode!r}{suggest(grid.mode, (*MODES, AUTO))}")
-    if grid.mode == AUTO and grid.method == "optimise":
+    topology = _find(grid, "topology", _load_topology, problems)
+    try:
+        check_mode(grid.mode, SWEEP_MODES)
+    except InputError as error:
+        problems.append(f"{grid.marks['mode']}: {error}")
+    if grid.mode == Mode.AUTO and grid.method == "optimise":
         problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
-    if bench is not None and spec is not None:
+    if bench is not None and topology is not None:
         problems += _question_problems(grid, bench.parameters)
-    if isinstance(spec, MeshSpec):
+    if topology is not None and isinstance(topology.load({}).spec, MeshSpec):
         problems.append(
             f"{grid.marks['topology']}: topology {grid.topology!r} is of family 'mesh', a bare network without PEs to run "
             "a bench on; give one of family 'sip'"
         )
-    if bench is None or spec is None or problems:
+    if bench is None or topology is None or problems:
         raise InputError("\n".join(problems))
     digests = {
         f"bench {grid.bench}": _bench_digest(Path(bench.file).read_bytes()),
-        f"topology {grid.topology}": _topology_digest(grid),
+        f"topology {grid.topology}": _topology_digest(grid, topology),
         "KernBench": code_digest(),
     }
     shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
     shown[-1] = f"{kernbench_version()}+{shown[-1]}"
-    return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), dict(_scalar_fields(spec)))
+    fields = dict(_scalar_fields(topology.load({}).spec))
+    return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), fields, topology)
 
 
-def read_units(grid: Grid, fields: Mapping[str, Value]) -> Grid:
+def read_units(grid: Grid, inputs: Inputs) -> Grid:
     """The grid with what it gives as texts with units, for fields of the topology that are numbers, in the units of the fields.
 
     What does not fit is left as it is, for `check_fields` to refuse.
     """
-    from kernbench.machine.load import SpecLoader
-
-    loader = SpecLoader(grid.topology)
 
     def read(axis: Axis, value: Value) -> Value:
         path = axis.name.removeprefix(TOPOLOGY)
-        if not isinstance(value, str) or _field_problem(loader, {path: value}):
+        if not isinstance(value, str) or _field_problem(inputs.topology, {path: value}):
             return value
-        figure = attrgetter(path)(loader.load({path: value}))
+        figure = attrgetter(path)(inputs.topology.load({path: value}).spec)
         return int(figure) if figure == int(figure) else figure  # 4 ns and 4 are one point
 
     def plain(axis: Axis) -> Axis:
-        if not _is_number(fields.get(axis.name, "")):
+        if not _is_number(inputs.fields.get(axis.name, "")):
             return axis
         return replace(axis, values=tuple(read(axis, value) for value in axis.values))
 
@@ -127,24 +127,21 @@ def read_units(grid: Grid, fields: Mapping[str, Value]) -> Grid:
     return replace(grid, groups=groups, baseline=tuple(map(plain, grid.baseline)))
 
 
-def check_fields(grid: Grid, points: Points) -> None:
+def check_fields(grid: Grid, topology: TopologyLoader, points: Points) -> None:
     """Check the topology fields that points set: every value of every axis, in the first point that has it.
 
     A combination that does not fit together elsewhere fails when its point runs. Errors: InputError, a line for
     each axis that does not fit, with file:line:col.
     """
-    from kernbench.machine.load import SpecLoader
-
     axes = {axis.name.removeprefix(TOPOLOGY): axis for axis in grid.axes if axis.name.startswith(TOPOLOGY)}
     problems: dict[str, str] = {}
-    loader = SpecLoader(grid.topology)
     for name, firsts in points.first_with_each_value().items():
         path = name.removeprefix(TOPOLOGY)
         for _, place in _telling(firsts) if path in axes else ():
             fitting = {other: set_ for other, set_ in points[place].overrides.items() if other not in problems}
-            together = None if path in problems else _field_problem(loader, fitting)
+            together = None if path in problems else _field_problem(topology, fitting)
             if together:
-                problems |= _blame(loader, fitting) or {path: together}
+                problems |= _blame(topology, fitting) or {path: together}
     if problems:
         raise InputError("\n".join(f"{axes[path].mark}: {problems[path]}" for path in axes if path in problems))
 
@@ -156,9 +153,9 @@ def _telling(firsts: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
     return [min(firsts, key=itemgetter(0)), max(firsts, key=itemgetter(0))]
 
 
-def _blame(loader: SpecLoader, overrides: Mapping[str, Value]) -> dict[str, str]:
+def _blame(topology: TopologyLoader, overrides: Mapping[str, Value]) -> dict[str, str]:
     """What is wrong with each override alone."""
-    alone = {path: _field_problem(loader, {path: value}) for path, value in overrides.items()}
+    alone = {path: _field_problem(topology, {path: value}) for path, value in overrides.items()}
     return {path: problem for path, problem in alone.items() if problem}
 
 
@@ -181,11 +178,11 @@ def _bench_digest(source: bytes) -> str:
     return digest.hexdigest()
 
 
-def _topology_digest(grid: Grid) -> str:
+def _topology_digest(grid: Grid, topology: TopologyLoader) -> str:
     """The digest of the topology; where points choose the sheets of parts, of all that they may choose from."""
-    from kernbench.machine.load import content_digest, model_files
+    from kernbench.machine.load import model_files
 
-    digest = hashlib.sha256(content_digest(grid.topology).encode())
+    digest = hashlib.sha256(topology.load({}).digest.encode())
     chosen = [str(value) for axis in grid.axes if axis.name.startswith(f"{TOPOLOGY}parts.") for value in axis.values]
     by_path = [file for value in chosen if is_path(value) for file in (Path(value), Path(value).with_suffix(".py"))]
     for file in [*model_files(), *sorted({file for file in by_path if file.is_file()})] if chosen else ():
@@ -245,10 +242,13 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _load_spec(topology: str) -> Any:
-    from kernbench.machine.load import load_spec
+def _load_topology(name: str) -> TopologyLoader:
+    """The topology, found good as it stands. Errors: InputError."""
+    from kernbench.machine.load import TopologyLoader
 
-    return load_spec(topology)
+    topology = TopologyLoader(name)
+    topology.load({})
+    return topology
 
 
 def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
@@ -261,9 +261,9 @@ def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
             yield TOPOLOGY + path, value
 
 
-def _field_problem(loader: SpecLoader, overrides: Mapping[str, Value]) -> str | None:
+def _field_problem(topology: TopologyLoader, overrides: Mapping[str, Value]) -> str | None:
     try:
-        loader.load(overrides)
+        topology.load(overrides)
     except InputError as error:
         return str(error)
     return None

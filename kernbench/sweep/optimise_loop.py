@@ -10,8 +10,8 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.sweep.design.design import DesignBuilder
-from kernbench.sweep.design.optimiser import Search
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.optimiser import Optimiser
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.plan import Plan, find_missing
 from kernbench.sweep.result import SweepResult
 
@@ -23,13 +23,13 @@ def run_search(plan: Plan, run_part: Callable[[Plan], SweepResult]) -> SweepResu
     """
     started = time.perf_counter()
     grid = plan.grid
-    space = Space(grid, plan.inputs.defaults)
-    search, builder = Search(space), DesignBuilder(space)
+    space = ParameterSpace(grid, plan.inputs.defaults)
+    search, builder = Optimiser(space), DesignBuilder(space)
     asked, ran = 0, np.empty(0, dtype=plan.points.keys.dtype)
     result: SweepResult | None = None
     while asked < grid.samples and (batch := search.ask(min(grid.batch, grid.samples - asked))):
         asked += len(batch)
-        places = [builder.add(settled) for settled in batch]
+        places = [builder.add(resolved) for resolved in batch]
         points = plan.inputs.points(grid, builder.build())
         missing = find_missing(points, plan.directory, retry=plan.retry)
         missing = missing.take(~np.isin(missing.keys, ran))  # with retry, what has just failed is not tried for ever

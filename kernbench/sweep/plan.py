@@ -13,22 +13,25 @@ from pathlib import Path
 from typing import Any
 
 from kernbench.errors import InputError
+from kernbench.modes import Mode
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.full_factorial import expand
 from kernbench.sweep.design.optimiser import first_batch
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.design.points import Points
-from kernbench.sweep.design.sampling import sample
-from kernbench.sweep.execution.worker import ANALYTIC, AUTO
+from kernbench.sweep.design.sampling import DRAWS, sample
 from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
 from kernbench.sweep.grid.grid import Grid, load_grid
 from kernbench.sweep.results.store import RANK, Store, write_whole
-from kernbench.sweep.results.stored_rows import Kept
+from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.row import ERROR, OK
 
 MANIFEST = "sweep.json"
-METHODS: dict[str, Callable[[Space], Design]] = {"grid": expand, "random": sample, "sobol": sample, "latin": sample}
-METHODS["optimise"] = first_batch
+METHODS: dict[str, Callable[[ParameterSpace], Design]] = {
+    "grid": expand,
+    **dict.fromkeys(DRAWS, sample),
+    "optimise": first_batch,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,13 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     """
     checked = load_grid(grid)
     inputs = read_inputs(checked)
-    checked = read_units(checked, inputs.fields)
-    design = METHODS[checked.method](Space(checked, inputs.defaults))
-    bounded = checked.mode == AUTO  # all points are; some of them run later
-    points = inputs.points(replace(checked, mode=ANALYTIC) if bounded else checked, design)
+    checked = read_units(checked, inputs)
+    design = METHODS[checked.method](ParameterSpace(checked, inputs.defaults))
+    bounded = checked.mode == Mode.AUTO  # all points are; some of them run later
+    points = inputs.points(replace(checked, mode=Mode.ANALYTIC) if bounded else checked, design)
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
-    check_fields(checked, points)
+    check_fields(checked, inputs.topology, points)
     directory = Path("results", checked.name) if out is None else Path(out)
     missing = find_missing(points, directory, retry=retry)
     return Plan(checked, inputs, directory, points, missing, retry, _changed(directory, inputs) if len(missing) else ())
@@ -75,7 +78,7 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
 def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Points:
     """Those of some points that have no row in a directory that need not be made again."""
     final = RANK[OK] if retry else RANK[ERROR]
-    return points.take(Kept(Store(directory), points).rank < final)
+    return points.take(StoredRows(Store(directory), points).rank < final)
 
 
 def write_manifest(plan: Plan) -> None:

@@ -11,7 +11,7 @@ from kernbench.sweep.plan import Plan
 if TYPE_CHECKING:
     import polars
 
-    from kernbench.sweep.auto import Decided
+    from kernbench.sweep.auto import AutoSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class SweepResult:
     count: int  # rows of the table
     failed: int  # of them without a result
     wall_s: float
-    decided: Decided | None = None  # of mode auto
+    decided: AutoSummary | None = None  # of mode auto
 
     @property
     def table(self) -> polars.DataFrame:

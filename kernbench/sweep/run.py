@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from kernbench.errors import RunError
-from kernbench.sweep.auto import Decision, run_auto
-from kernbench.sweep.execution.executor import LOCAL, Crew, OnPoint, execute
-from kernbench.sweep.execution.worker import AUTO, RunPoint, run_point
+from kernbench.modes import Mode
+from kernbench.sweep.auto import AutoRows, run_auto
+from kernbench.sweep.execution.executor import LOCAL, ExecutorConfig, OnPoint, execute
+from kernbench.sweep.execution.worker import RunPoint, run_point
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.optimise_loop import run_search
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
 from kernbench.sweep.result import SweepResult
 from kernbench.sweep.results.store import Store
-from kernbench.sweep.results.stored_rows import Kept
+from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.results.table import write_table
 from kernbench.sweep.row import OK, Row
 
@@ -50,28 +51,28 @@ def run_plan(
     what has finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1; with
     `fail_fast`, RunError at the first point that fails, once its row is kept.
     """
-    crew = Crew(workers, scheduler, run)
-    hear = on_point or (lambda _point, _row: None)
+    config = ExecutorConfig(workers, scheduler, run)
+    on_row = on_point or (lambda _point, _row: None)
     if fail_fast:
-        hear = _stopping(plan.grid, hear)
+        on_row = _stopping(plan.grid, on_row)
     if plan.grid.method == "optimise":
-        return run_search(plan, lambda part: _run_missing(part, crew, hear))
-    return _run_missing(plan, crew, hear)
+        return run_search(plan, lambda part: _run_missing(part, config, on_row))
+    return _run_missing(plan, config, on_row)
 
 
-def _run_missing(plan: Plan, crew: Crew, on_point: OnPoint) -> SweepResult:
+def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> SweepResult:
     started = time.perf_counter()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
-    finer, decided = None, None
+    refined, decided = None, None
     try:
-        if plan.grid.mode == AUTO:
-            finer, decided = run_auto(plan, store, crew, on_point)
+        if plan.grid.mode == Mode.AUTO:
+            refined, decided = run_auto(plan, store, config, on_point)
         else:
-            execute(plan.missing, store, crew, on_point)
+            execute(plan.missing, store, config, on_point)
     finally:
         store.compact()
-        rows = Decision(store, plan.points, finer) if finer else Kept(store, plan.points)
+        rows = AutoRows(store, plan.points, refined) if refined else StoredRows(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
     count = int(rows.found.sum())
     return SweepResult(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)
@@ -142,10 +143,10 @@ def sweep(
 
 
 def _stopping(grid: Grid, on_point: OnPoint) -> OnPoint:
-    def hear(point: Point, row: Row) -> None:
+    def on_row(point: Point, row: Row) -> None:
         on_point(point, row)
         if row["status"] != OK:
             where = " ".join(f"{axis.name}={point.columns.get(axis.name)}" for axis in grid.axes)
             raise RunError(f"stopped at the first point that failed, {where}: {row['error']}")
 
-    return hear
+    return on_row

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import expand_ranges
 from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
@@ -24,10 +25,8 @@ class Transfers(NamedTuple):
         """Those of a list of ranges, in its order: int64[n] place in the list and int64[n] transfer."""
         if len(self.route) == len(self.start) - 1:  # as nearly always: one transfer each
             return np.arange(len(ranges)), ranges
-        counts = np.diff(self.start)[ranges]
-        place = np.repeat(np.arange(len(ranges)), counts)
-        within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return place, self.start[ranges][place] + within
+        transfer, place = expand_ranges(self.start[ranges], self.start[ranges + 1])
+        return place, transfer
 
 
 class Access:

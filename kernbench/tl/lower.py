@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.program.op_semantics import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.program.rows import count_rows, pack_row
@@ -146,16 +147,8 @@ class Lowering:
 
     def durations(self, cost: Callable[..., Terms], *columns: np.ndarray) -> np.ndarray:
         """int64[n] the program's durations of what each row of the columns costs; like rows are asked for once."""
-        order = np.lexsort(columns[::-1])
-        new = np.ones(len(order), bool)
-        new[1:] = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
-        first = order[new]
-        known = [
-            self._duration(*cost(*row)) for row in zip(*(column[first].tolist() for column in columns), strict=True)
-        ]
-        found = np.empty(len(order), np.int64)
-        found[order] = np.array(known, np.int64)[np.cumsum(new) - 1]
-        return found
+        found = unique_rows(np.column_stack(columns))
+        return np.array([self._duration(*cost(*row)) for row in found.rows.tolist()], np.int64)[found.which]
 
     def _transfer(self, va: int, nbytes: int, before: bytes, note: Load | Store | None, *, write: bool) -> None:
         """Rows, then the transfers of a range, waited for; the note is that of the transfer, or of the wait for several."""

@@ -6,15 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kernbench.analytic import Sheet, bounds
+from kernbench.analytic import BoundModel, bounds
 from tests.analytic.recording import BENCHES, record
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def sheet():
-    return Sheet(record("matmul-composite").program)
+def bounded():
+    return BoundModel(record("matmul-composite").program)
 
 
 def fs(ns):
@@ -23,11 +23,11 @@ def fs(ns):
 
 @pytest.mark.parametrize("bench", BENCHES)
 def test_every_field_counts_as_in_a_machine_compiled_with_it(bench):
-    sheet = Sheet(record(bench).program)
-    points = [{}] + [{field: base * 0.37 if base else 3.3} for field, base in sheet.figures.items()]
-    points.append({field: base * 1.7 for field, base in sheet.figures.items()})
+    bounded = BoundModel(record(bench).program)
+    points = [{}] + [{field: base * 0.37 if base else 3.3} for field, base in bounded.figures.items()]
+    points.append({field: base * 1.7 for field, base in bounded.figures.items()})
     for point in points:
-        lower_ns, upper_ns, _ = sheet.evaluate(point).row(0)
+        lower_ns, upper_ns, _ = bounded.evaluate(point).row(0)
         device = record(bench, point)
         device.run()
         exact = bounds(device.program)
@@ -37,8 +37,8 @@ def test_every_field_counts_as_in_a_machine_compiled_with_it(bench):
         assert fs(lower_ns) >= 0.8 * device.session.now_fs
 
 
-def test_what_varies(sheet):
-    assert set(sheet.figures) > {
+def test_what_varies(bounded):
+    assert set(bounded.figures) > {
         "noc.gbs",
         "ucie.gbs",
         "pe_dma.gbs",
@@ -49,57 +49,57 @@ def test_what_varies(sheet):
         "pe_scheduler.overhead_ns",
         "ucie.overhead_ns",
     }
-    assert sheet.figures["hbm.channel_gbs"] == 32
-    clocked = Sheet(record("matmul-composite", {"pe_cpu.dispatch_cycles": 40}).program)
+    assert bounded.figures["hbm.channel_gbs"] == 32
+    clocked = BoundModel(record("matmul-composite", {"pe_cpu.dispatch_cycles": 40}).program)
     slow, fast = clocked.evaluate({"pe_cpu.clock_ghz": [0.5, 2]})["lower_ns"]
     assert slow - fast >= 40 * 1.5
 
 
-def test_a_sheet_says_what_bounds_say(sheet):
+def test_a_sheet_says_what_bounds_say(bounded):
     device = record("matmul-composite")
-    assert sheet.bounds() == bounds(device.program)
-    lower_ns, upper_ns, binding = sheet.evaluate({}).row(0)
+    assert bounded.bounds() == bounds(device.program)
+    lower_ns, upper_ns, binding = bounded.evaluate({}).row(0)
     assert (fs(lower_ns), fs(upper_ns), binding) == (
-        sheet.bounds().lower_fs,
-        sheet.bounds().upper_fs,
-        sheet.bounds().binding,
+        bounded.bounds().lower_fs,
+        bounded.bounds().upper_fs,
+        bounded.bounds().binding,
     )
 
 
-def test_what_binds_changes(sheet):
-    found = sheet.evaluate({"pe_gemm.tflops_f16": [0.01, 8], "hbm.channel_gbs": [32, 0.1]})
+def test_what_binds_changes(bounded):
+    found = bounded.evaluate({"pe_gemm.tflops_f16": [0.01, 8], "hbm.channel_gbs": [32, 0.1]})
     gemm, hbm = found["binding"]
     assert gemm.startswith("critical path, most of it on gemm sip0.cube")
     assert "hbm_ctrl" in hbm or "dma" in hbm
 
 
-def test_points_as_arrays_frames_and_single_values(sheet):
+def test_points_as_arrays_frames_and_single_values(bounded):
     array = {"noc.gbs": np.array([128, 256, 512]), "ucie.gbs": 64}
-    frame = pl.DataFrame({"noc.gbs": [128, 256, 512], "ucie.gbs": [64, 64, 64]})
-    assert sheet.evaluate(array).equals(sheet.evaluate(frame))
-    assert len(sheet.evaluate({})) == 1
-    assert sheet.evaluate(array).schema == {"lower_ns": pl.Float64, "upper_ns": pl.Float64, "binding": pl.String}
-    assert len(sheet.evaluate({"noc.gbs": []})) == 0
+    model = pl.DataFrame({"noc.gbs": [128, 256, 512], "ucie.gbs": [64, 64, 64]})
+    assert bounded.evaluate(array).equals(bounded.evaluate(model))
+    assert len(bounded.evaluate({})) == 1
+    assert bounded.evaluate(array).schema == {"lower_ns": pl.Float64, "upper_ns": pl.Float64, "binding": pl.String}
+    assert len(bounded.evaluate({"noc.gbs": []})) == 0
 
 
-def test_many_points_are_as_single_ones(sheet):
+def test_many_points_are_as_single_ones(bounded):
     rng = np.random.default_rng(0)
-    points = {field: base * rng.uniform(0.1, 10, 70_000) for field, base in sheet.figures.items()}
-    found = sheet.evaluate(points)
+    points = {field: base * rng.uniform(0.1, 10, 70_000) for field, base in bounded.figures.items()}
+    found = bounded.evaluate(points)
     for at in (0, 32_767, 32_768, 69_999):
-        assert found.row(at) == sheet.evaluate({field: values[at] for field, values in points.items()}).row(0)
+        assert found.row(at) == bounded.evaluate({field: values[at] for field, values in points.items()}).row(0)
 
 
-def test_a_field_of_no_effect_is_allowed(sheet):
-    assert sheet.evaluate({"pe_math.elements_f32": 1}).equals(sheet.evaluate({}))
+def test_a_field_of_no_effect_is_allowed(bounded):
+    assert bounded.evaluate({"pe_math.elements_f32": 1}).equals(bounded.evaluate({}))
 
 
 def test_after_a_row():
     device = record("vector-add")
     device.run()
-    sheet, session = Sheet(device.program, vary=False), device.session
+    bounded, session = BoundModel(device.program, vary=False), device.session
     row = len(session.op_end_fs) // 2
-    issue_fs, end_fs = sheet.after([row])
+    issue_fs, end_fs = bounded.after([row])
     known = end_fs >= 0
     assert known.any()
     assert (end_fs[known] <= session.op_end_fs[known] - session.op_issue_fs[row]).all()

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from kernbench.analytic.critical_path import find_after
-from kernbench.analytic.model import build_frame
-from kernbench.analytic.node_times import list_works
-from kernbench.analytic.queueing_bounds import Queues
-from kernbench.analytic.stage_times import list_legs
-from kernbench.analytic.start_to_end_paths import Span
+from kernbench.analytic.model import build_model
+from kernbench.analytic.node_times import list_node_times
+from kernbench.analytic.queueing_bounds import QueueingBounds
+from kernbench.analytic.stage_times import list_stage_times
+from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
 from kernbench.machine.origins import no_origins
@@ -23,11 +23,11 @@ from tests.engine.strategies import programs
 pytestmark = pytest.mark.slow
 
 
-def times(frame, starts, gates, atoms_fs):
+def times(model, starts, gates, atoms_fs):
     """int64[point, gate], and which gates are reached."""
-    works = list_works(frame)
-    legs, span = list_legs(frame, works), Span(frame, works, starts, gates)
-    return Queues(frame, legs, span).times(*legs.times(atoms_fs)), span.reached
+    node_times = list_node_times(model)
+    legs, paths = list_stage_times(model, node_times), StartToEndPaths(model, node_times, starts, gates)
+    return QueueingBounds(model, legs, paths).times(*legs.times(atoms_fs)), paths.reached
 
 
 @settings(max_examples=400, suppress_health_check=list(HealthCheck), deadline=None)
@@ -39,15 +39,15 @@ def test_no_row_is_sooner_than_its_bound(program, data):
         session.check_finished()
     except DeadlockError:
         assume(False)
-    frame = build_frame(program, no_origins(program.machine))
-    rows = sorted(set(frame.rows.row.tolist()) | set(frame.rows.stage.tolist()))
+    model = build_model(program, no_origins(program.machine))
+    rows = sorted(set(model.rows.row.tolist()) | set(model.rows.stage.tolist()))
     assume(rows)
     some = st.lists(st.sampled_from(rows), unique=True, min_size=1, max_size=4)
     starts, single, several = data.draw(some), data.draw(some), data.draw(some)
     gates = [*([row] for row in single), several]
-    (found,), reached = times(frame, starts, gates, np.ones((1, 1)))
+    (found,), reached = times(model, starts, gates, np.ones((1, 1)))
     began_fs = session.op_issue_fs[starts].min()
-    _, path_fs = find_after(frame, np.array(starts), np.ones(1))
+    _, path_fs = find_after(model, np.array(starts), np.ones(1))
     least = iter(found.tolist())
     for gate, there in zip(gates, reached, strict=True):
         if there:
@@ -75,10 +75,10 @@ def test_a_queue_at_a_memory(crowd):
     waiting = program.thread("waiting")
     waiting.wait(done, 4)
     waiting.delay(program.duration(("fs", 5)))
-    frame = build_frame(program, no_origins(crowd))
+    model = build_model(program, no_origins(crowd))
     session = Session(program, "flit")
     session.run()
-    (found,), _ = times(frame, list(range(4)), [[4], [5]], np.ones((1, 1)))
+    (found,), _ = times(model, list(range(4)), [[4], [5]], np.ones((1, 1)))
     assert found.tolist() == session.op_end_fs[4:].tolist() == [12 + 800 + 7, 12 + 800 + 7 + 5]
 
 
@@ -89,8 +89,8 @@ def test_a_queue_at_a_server_with_two_slots(crowd):
         program.thread(name).exec(1, program.duration(("fs", 50)), done)
     waiting = program.thread("waiting")
     waiting.wait(done, 4)
-    frame = build_frame(program, no_origins(crowd))
-    (found,), _ = times(frame, list(range(4)), [[4]], np.ones((1, 1)))
+    model = build_model(program, no_origins(crowd))
+    (found,), _ = times(model, list(range(4)), [[4]], np.ones((1, 1)))
     assert found.tolist() == [100]
 
 
@@ -103,7 +103,7 @@ def test_the_queue_before_a_gate_is_not_that_after_it(crowd):
         for counter in counters:
             thread.move(route, 64, done=counter)
             thread.wait(counter, 4)
-    frame = build_frame(program, no_origins(crowd))
+    model = build_model(program, no_origins(crowd))
     met = [[len(program.op) + counter] for counter in counters]
-    (found,), _ = times(frame, [0, 4, 8, 12], met, np.ones((1, 1)))
+    (found,), _ = times(model, [0, 4, 8, 12], met, np.ones((1, 1)))
     assert found.tolist() == [12 + 400 + 7, 2 * (12 + 400 + 7)]

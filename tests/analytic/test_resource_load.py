@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from kernbench.analytic.model import build_frame
-from kernbench.analytic.resource_load import weigh_servers, weigh_stations
+from kernbench.analytic.model import build_model
+from kernbench.analytic.resource_load import server_load, station_load
 from kernbench.analytic.transfers import write_moves
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
@@ -27,10 +27,10 @@ def test_all_that_was_served_is_counted(program):
         session.check_finished()
     except DeadlockError:
         assume(False)
-    frame = build_frame(program, no_origins(machine))
+    model = build_model(program, no_origins(machine))
     busy = np.zeros(len(machine.stations.fs_per_flit))
-    stations = weigh_stations(frame)
+    stations = station_load(model)
     busy[stations.at] = stations.forms[:, 0]
     assert busy.tolist() == session.station_busy_fs.tolist()
-    held = weigh_servers(frame).held(write_moves(frame.moves, np.ones(1)))
+    held = server_load(model).held(write_moves(model.moves, np.ones(1)))
     assert (held.forms[:, 0] * machine.server_slots[held.at] <= session.server_busy_fs[held.at]).all()

@@ -194,7 +194,7 @@ def test_a_dry_run_of_mode_auto_tells_bounds_and_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def guess(points: Points, patience_s: float) -> Trial:
-        return Trial(1.0 if points.setting.mode == "analytic" else 3.0, 0.5, 300_000_000)
+        return Trial(1.0 if points.context.mode == "analytic" else 3.0, 0.5, 300_000_000)
 
     monkeypatch.setattr("kernbench.sweep.estimate._try", guess)
     path, out = tmp_path / "auto.yaml", tmp_path / "out"

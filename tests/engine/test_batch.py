@@ -10,8 +10,8 @@ import pytest
 
 from kernbench.engine import Session
 from kernbench.engine import batch as module
-from kernbench.engine.batch import Group
-from kernbench.engine.batch_times import Weights
+from kernbench.engine.batch import Batch
+from kernbench.engine.batch_times import BatchTimes
 from kernbench.program.ops import NONE
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
@@ -37,7 +37,7 @@ class Slower(BareMachine):
         ]
 
 
-def weights_of(program, machines):
+def times_of(program, machines):
     """Every time of these machines as a column of its own."""
     rows = [
         np.concatenate(
@@ -52,13 +52,13 @@ def weights_of(program, machines):
     ]
     stations, steps = len(machines[0].stations.fs_per_flit), len(machines[0].routing.tables().station)
     ends = np.cumsum([stations, stations, steps, len(program.durations)])
-    return Weights(np.array(rows), *np.split(np.arange(ends[-1]), ends[:-1]))
+    return BatchTimes(np.array(rows), *np.split(np.arange(ends[-1]), ends[:-1]))
 
 
 def assert_same(program, machines, mode):
     """Each run of the group is that of a session on its machine."""
     seen = []
-    for runs in Group(program, mode).run(weights_of(program, machines)):
+    for runs in Batch(program, mode).run(times_of(program, machines)):
         for at, machine in enumerate(machines[runs.points]):
             session = Session(program.on(machine), mode)
             session.run()
@@ -169,9 +169,9 @@ def test_pools_grow_for_the_point_that_needs_it(mode):
 
 def test_a_group_runs_again_and_with_other_points():
     program, machines = crowded()
-    group = Group(program)
-    first = [runs.now_fs.tolist() for runs in group.run(weights_of(program, machines))]
-    again = [runs.now_fs.tolist() for runs in group.run(weights_of(program, machines[::-1]))]
+    group = Batch(program)
+    first = [runs.now_fs.tolist() for runs in group.run(times_of(program, machines))]
+    again = [runs.now_fs.tolist() for runs in group.run(times_of(program, machines[::-1]))]
     assert np.concatenate(again).tolist() == np.concatenate(first).tolist()[::-1]
 
 
@@ -189,7 +189,7 @@ def test_of_points_only_those_wait_that_wait_for_ever():
     waits_for.wait(counter, 1, compare=1)
     program.flush()
     machines = [Slower(machine, [10], [0], [], factor) for factor in (1, 3, 5, 2)]
-    (runs,) = Group(program).run(weights_of(program, machines))
+    (runs,) = Batch(program).run(times_of(program, machines))
     assert runs.left.tolist() == [0, 0, 1, 0]
     assert_same(program, machines, "hybrid")
 
@@ -199,4 +199,4 @@ def test_a_thread_that_asks_for_rows_makes_no_group():
     program.thread("t").ask()
     program.flush()
     with pytest.raises(ValueError, match="asks for rows"):
-        Group(program)
+        Batch(program)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernbench.engine.batch_times import weigh
+from kernbench.engine.batch_times import batch_times
 from kernbench.machine.origins import find_origins
 from kernbench.machine.variants import Variants
 from kernbench.program.ops import NONE
@@ -17,9 +17,9 @@ VARIANTS = Variants("tiny", {})
 ROWS = st.lists(st.floats(0.05, 2000), min_size=3, max_size=3)  # of a field, at three points
 
 
-def of(weights, columns, fixed, point):
+def of(times, columns, fixed, point):
     """The times of a point: its own where they vary."""
-    return np.where(columns == NONE, fixed, weights.values[point, columns])
+    return np.where(columns == NONE, fixed, times.values[point, columns])
 
 
 @pytest.mark.slow
@@ -29,16 +29,16 @@ def test_times_are_those_of_the_machines(figures):
     program = record("matmul-composite").program
     base = program.machine
     columns = {field: np.array(values) for field, values in figures.items()}
-    weights = weigh(program, find_origins(base), columns)
+    times = batch_times(program, find_origins(base), columns)
     for point in range(3):
         machine = VARIANTS.machine({field: float(values[point]) for field, values in columns.items()})
         steps = base.routing.on(machine).tables().overhead_fs
         full, turn = machine.stations.fs_per_flit, machine.stations.turn_fs
-        assert np.array_equal(weights.fs_per_flit(base.stations.fs_per_flit)[point], full)
-        assert np.array_equal(of(weights, weights.turn, base.stations.turn_fs, point), turn)
-        assert np.array_equal(of(weights, weights.overhead, base.routing.tables().overhead_fs, point), steps)
+        assert np.array_equal(times.fs_per_flit(base.stations.fs_per_flit)[point], full)
+        assert np.array_equal(of(times, times.turn, base.stations.turn_fs, point), turn)
+        assert np.array_equal(of(times, times.overhead, base.routing.tables().overhead_fs, point), steps)
         assert np.array_equal(
-            of(weights, weights.duration, program.duration_fs(), point), program.on(machine).duration_fs()
+            of(times, times.duration, program.duration_fs(), point), program.on(machine).duration_fs()
         )
 
 
@@ -46,4 +46,4 @@ def test_times_are_those_of_the_machines(figures):
 def test_a_time_beyond_counting_is_refused(gbs):
     program = record("vector-add").program
     with pytest.raises(OverflowError, match="9007199254740992 fs"):
-        weigh(program, find_origins(program.machine), {"noc.gbs": np.array([100.0, gbs])})
+        batch_times(program, find_origins(program.machine), {"noc.gbs": np.array([100.0, gbs])})

@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_said(monkeypatch, overrides, sentence):
 def test_a_loader_gives_what_each_load_gives(tmp_path):
     sheet = tmp_path / "other_hbm.yaml"
     sheet.write_text((library.find("models", "hbm")).read_text(encoding="utf-8"), encoding="utf-8")
-    loader = load.SpecLoader("tiny")
+    loader = load.TopologyLoader("tiny")
     for overrides in (
         {},
         {"hbm.channel_gbs": 64},
@@ -145,7 +145,7 @@ def test_a_loader_gives_what_each_load_gives(tmp_path):
         {"parts.hbm": str(sheet), "noc.gbs": "9 GB/s"},
         {},
     ):
-        assert loader.load(overrides) == load.load_spec("tiny", overrides)
+        assert loader.load(overrides).spec == load.load_spec("tiny", overrides)
     for overrides in ({"noc.gbs": -1}, {"parts.hbm": "noc"}):
         with pytest.raises(InputError) as once:
             load.load_spec("tiny", overrides)

@@ -7,7 +7,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.sweep.design.full_factorial import expand
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.fingerprints import check_fields, read_inputs
 from kernbench.sweep.grid.grid import load_grid
 from kernbench.sweep.point import Point
@@ -17,8 +17,8 @@ from tests.sweep import fakes
 def points(given: dict[str, Any]) -> list[Point]:
     grid = load_grid(given)
     inputs = read_inputs(grid)
-    found = inputs.points(grid, expand(Space(grid, inputs.defaults)))
-    check_fields(grid, found)
+    found = inputs.points(grid, expand(ParameterSpace(grid, inputs.defaults)))
+    check_fields(grid, inputs.topology, found)
     return list(found)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from kernbench import library
 from kernbench.errors import InputError
+from kernbench.machine import topology
 from kernbench.sweep.plan import MANIFEST, plan_sweep, write_manifest
 from kernbench.sweep.results.store import Store
 from kernbench.sweep.row import ERROR, LOST, failed_row, ok_row
@@ -23,6 +25,30 @@ def test_a_grid_without_points_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         plan_sweep({**fakes.toy_grid(tmp_path, M=[1, 2]), "where": "M > 2"}, tmp_path / "out")
     assert str(caught.value) == "grid: no point is left; let the conditions keep some"
+
+
+def test_a_plan_reads_the_topology_once_and_checks_each_choice_of_fields_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, checked = topology.read_topology, topology.check_read
+    reads: list[dict[str, object]] = []
+    checks: list[dict[str, object]] = []
+
+    def counted_read(path: Path, overrides: Mapping[str, object]) -> topology.Read:
+        reads.append(dict(overrides))
+        return read(path, overrides)
+
+    def counted_check(found: topology.Read, overrides: Mapping[str, object]) -> topology.Topology:
+        checks.append(dict(overrides))
+        return checked(found, overrides)
+
+    monkeypatch.setattr(topology, "read_topology", counted_read)
+    monkeypatch.setattr(topology, "check_read", counted_check)
+    fields = {"topology.hbm.channel_gbs": [8, 16], "topology.noc.gbs": ["9 GB/s", "10 GB/s"]}
+    plan_sweep(fakes.toy_grid(tmp_path, M=[1, 2], **fields), tmp_path / "out")
+    assert reads == [{}]
+    assert sorted(map(str, checks)) == sorted(set(map(str, checks)))
+    assert len(checks) == 1 + 2 + 3  # as it stands; each text with a unit; the first point with each value of an axis
 
 
 def test_results_go_to_a_directory_of_the_grids_name(tmp_path: Path) -> None:

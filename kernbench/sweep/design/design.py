@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.arrays import unique_rows
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.grid.axis import Value
 
 if TYPE_CHECKING:
@@ -34,10 +35,10 @@ class Design:
     baseline: np.ndarray | None = None
 
 
-class Palette:
+class ValueIndex:
     """The values of each axis, numbered: those of the grid first, then others as they come."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: ParameterSpace) -> None:
         self.names = tuple(axis.name for axis in space.grid.axes)
         # 1, 1.0 and True are equal, and are different values
         named = [dict.fromkeys((type(value), value) for value in axis.values) for axis in space.grid.axes]
@@ -72,20 +73,20 @@ class Palette:
 class DesignBuilder:
     """Collects points, each once, in the order in which they come."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: ParameterSpace) -> None:
         self.space = space
-        self._palette = Palette(space)
+        self._value_index = ValueIndex(space)
         self._seen: dict[tuple[int, ...], int] = {}
         self._choices = array("i")
 
     def __len__(self) -> int:
         return len(self._seen)
 
-    def add(self, settled: Mapping[str, Value]) -> int:
+    def add(self, resolved: Mapping[str, Value]) -> int:
         """Add a point unless it is there; returns its index."""
-        names = self._palette.names
+        names = self._value_index.names
         choice = tuple(
-            self._palette.place(i, settled[name]) if name in settled else UNSET for i, name in enumerate(names)
+            self._value_index.place(i, resolved[name]) if name in resolved else UNSET for i, name in enumerate(names)
         )
         index = self._seen.setdefault(choice, len(self._seen))
         if index * len(names) == len(self._choices):
@@ -97,58 +98,43 @@ class DesignBuilder:
         import numpy as np
 
         baseline = np.array(self._add_baseline(), np.int32) if self.space.grid.baseline else None
-        choices = np.array(self._choices, dtype=np.int32).reshape(len(self), len(self._palette.names))
-        return self._palette.design(choices, baseline)
+        choices = np.array(self._choices, dtype=np.int32).reshape(len(self), len(self._value_index.names))
+        return self._value_index.design(choices, baseline)
 
     def _add_baseline(self) -> list[int]:
         """The index of the point that each is compared with; those added are compared with themselves."""
         chosen = {axis.name: axis.values[0] for axis in self.space.grid.baseline}
         found: list[int] = []
         for i in range(len(self)):
-            settled = self._settled(i, self._palette.values)
-            found.append(self.add(self.space.settle({**settled, **chosen})))
+            resolved = self._resolved(i, self._value_index.values)
+            found.append(self.add(self.space.resolve({**resolved, **chosen})))
         return [*found, *range(len(found), len(self))]
 
-    def _settled(self, index: int, values: Sequence[Sequence[Value]]) -> dict[str, Value]:
-        names = self._palette.names
+    def _resolved(self, index: int, values: Sequence[Sequence[Value]]) -> dict[str, Value]:
+        names = self._value_index.names
         first = index * len(names)
         places = enumerate(self._choices[first : first + len(names)])
         return {names[i]: values[i][place] for i, place in places if place != UNSET}
 
 
-def collect(space: Space, points: Iterable[Mapping[str, Value]]) -> Design:
+def collect(space: ParameterSpace, points: Iterable[Mapping[str, Value]]) -> Design:
     """The design of points, each once."""
     builder = DesignBuilder(space)
-    for settled in points:
-        builder.add(settled)
+    for resolved in points:
+        builder.add(resolved)
     return builder.build()
 
 
-def build_whole(space: Space, palette: Palette, choices: np.ndarray) -> Design:
+def build_whole(space: ParameterSpace, value_index: ValueIndex, choices: np.ndarray) -> Design:
     """The design of different points of a space without conditional parameters, all at once: as `DesignBuilder.build`."""
     import numpy as np
 
     if not space.grid.baseline:
-        return palette.design(choices, None)
+        return value_index.design(choices, None)
     based, count = choices.copy(), len(choices)
     for axis in space.grid.baseline:
-        at = palette.names.index(axis.name)
-        based[:, at] = palette.place(at, axis.values[0])
-    every = np.concatenate([choices, based])
-    first, which = find_first(every)
-    baseline = np.concatenate([which[count:], np.arange(count, len(first))]).astype(np.int32)
-    return palette.design(every[first], baseline)
-
-
-def find_first(choices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64[different row] the first place of each, in their order, and int64[row] which of them every row is."""
-    import numpy as np
-
-    if not choices.size:
-        return np.arange(min(len(choices), 1)), np.zeros(len(choices), np.int64)
-    rows = np.ascontiguousarray(choices).view(f"V{choices.shape[1] * choices.itemsize}").reshape(-1)
-    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    return first[order], number[which]
+        at = value_index.names.index(axis.name)
+        based[:, at] = value_index.place(at, axis.values[0])
+    found = unique_rows(np.concatenate([choices, based])).by_appearance()
+    baseline = np.concatenate([found.which[count:], np.arange(count, len(found.rows))]).astype(np.int32)
+    return value_index.design(found.rows, baseline)

@@ -12,9 +12,10 @@ from itertools import product
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.errors import InputError
-from kernbench.sweep.design.design import Design, Palette, build_whole, collect, find_first
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.design import Design, ValueIndex, build_whole, collect
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis
 
@@ -22,7 +23,7 @@ BLOCK = 1 << 16  # points that are looked at together
 MOST_CHOICES = 10_000_000  # of a whole grid, before conditions
 
 
-def expand(space: Space) -> Design:
+def expand(space: ParameterSpace) -> Design:
     """All points of a grid that its conditions leave.
 
     Errors: InputError for a grid that is too large, and for a condition that cannot be evaluated.
@@ -37,23 +38,23 @@ def expand(space: Space) -> Design:
     return collect(space, _points(space)) if space.is_conditional else _expand_whole(space, count)
 
 
-def _expand_whole(space: Space, count: int) -> Design:
+def _expand_whole(space: ParameterSpace, count: int) -> Design:
     """All points, as choices from the first."""
-    palette, groups = Palette(space), space.grid.groups
-    places = {axis.name: palette.places(i, axis.values) for i, axis in enumerate(space.grid.axes)}
+    value_index, groups = ValueIndex(space), space.grid.groups
+    places = {axis.name: value_index.places(i, axis.values) for i, axis in enumerate(space.grid.axes)}
     blocks = [np.empty((0, len(places)), np.int32)]
     for first in range(0, count, BLOCK):
         which = np.arange(first, min(first + BLOCK, count))
         steps = np.unravel_index(which, [len(group[0].values) for group in groups]) if groups else ()
         at = {axis.name: step for group, step in zip(groups, steps, strict=True) for axis in group}
         columns = {axis.name: [axis.values[i] for i in at[axis.name].tolist()] for axis in space.read_axes}
-        stays = space.find_staying(columns, len(which))
-        block = [places[name][step[stays]] for name, step in at.items()]
-        blocks.append(np.array(block, np.int32).reshape(len(at), int(stays.sum())).T)
+        allowed = space.find_allowed(columns, len(which))
+        block = [places[name][step[allowed]] for name, step in at.items()]
+        blocks.append(np.array(block, np.int32).reshape(len(at), int(allowed.sum())).T)
     choices = np.concatenate(blocks)
     if any(_has_doubles(group, places) for group in groups):
-        choices = choices[find_first(choices)[0]]
-    return build_whole(space, palette, choices)
+        choices = unique_rows(choices).by_appearance().rows
+    return build_whole(space, value_index, choices)
 
 
 def _has_doubles(group: tuple[Axis, ...], places: dict[str, np.ndarray]) -> bool:
@@ -61,11 +62,11 @@ def _has_doubles(group: tuple[Axis, ...], places: dict[str, np.ndarray]) -> bool
     return len(set(steps)) < len(steps)
 
 
-def _points(space: Space) -> Iterator[dict[str, Value]]:
+def _points(space: ParameterSpace) -> Iterator[dict[str, Value]]:
     for choice in product(*map(_steps, space.grid.groups)):
-        settled = space.settle({name: value for step in choice for name, value in step})
-        if space.stays(settled):
-            yield settled
+        resolved = space.resolve({name: value for step in choice for name, value in step})
+        if space.is_allowed(resolved):
+            yield resolved
 
 
 def _steps(group: tuple[Axis, ...]) -> list[tuple[tuple[str, Value], ...]]:

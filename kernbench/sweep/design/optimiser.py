@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
 from kernbench.sweep.design.design import Design, collect
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis
 from kernbench.sweep.row import FEASIBLE, OK
@@ -27,23 +27,23 @@ MOST_REFUSED = 256  # asked for in a row without one that is new and allowed: th
 STARTING_SHARE = 4  # one in so many samples is drawn at random, before there is something to go by
 FEWEST_STARTING = 8
 
-Settled = dict[str, Value]
+Resolved = dict[str, Value]
 
 
-def first_batch(space: Space) -> Design:
+def first_batch(space: ParameterSpace) -> Design:
     """The points that a search asks for first. Errors: InputError if Optuna is not installed."""
     if find_spec("optuna") is None:
         raise InputError(
             f"{space.grid.marks['method']}: method optimise needs Optuna, which is not installed; "
             "pip install 'kernbench[optimise]'"
         )
-    return collect(space, Search(space).ask(min(space.grid.batch, space.grid.samples)))
+    return collect(space, Optimiser(space).ask(min(space.grid.batch, space.grid.samples)))
 
 
-class Search:
+class Optimiser:
     """Asks for points and is told what came of them."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: ParameterSpace) -> None:
         import optuna
 
         grid = space.grid
@@ -63,30 +63,30 @@ class Search:
             directions = [senses[not objective.least] for objective in grid.objectives]
             self._study = optuna.create_study(directions=directions, sampler=sampler)
 
-    def ask(self, count: int) -> list[Settled]:
+    def ask(self, count: int) -> list[Resolved]:
         """New points, at most so many; fewer or none once hardly any are left."""
-        batch: list[Settled] = []
+        batch: list[Resolved] = []
         refused = 0
         with _quiet():
             while len(batch) < count and refused < MOST_REFUSED:
                 trial = self._study.ask()
-                settled = self._space.settle(dict(self._suggest(trial)))
-                point = tuple(settled.items())
-                if point in self._asked or not self._space.stays(settled):
+                resolved = self._space.resolve(dict(self._suggest(trial)))
+                point = tuple(resolved.items())
+                if point in self._asked or not self._space.is_allowed(resolved):
                     self._tell(trial, self._told.get(point))
                     refused += 1
                     continue
                 self._asked[point] = trial
-                batch.append(settled)
+                batch.append(resolved)
                 refused = 0
         return batch
 
-    def tell(self, batch: Sequence[Settled], rows: Sequence[Mapping[str, Any]]) -> None:
+    def tell(self, batch: Sequence[Resolved], rows: Sequence[Mapping[str, Any]]) -> None:
         """What came of the points last asked for: a row of the table for each, in their order."""
         columns = [objective.column for objective in self._space.grid.objectives]
         with _quiet():
-            for settled, row in zip(batch, rows, strict=True):
-                point = tuple(settled.items())
+            for resolved, row in zip(batch, rows, strict=True):
+                point = tuple(resolved.items())
                 values = tuple(row[column] for column in columns)
                 known = row["status"] == OK and None not in values
                 trial = self._asked[point]

@@ -31,7 +31,7 @@ def late_names(grid: Grid) -> set[str]:
     return late
 
 
-class Space:
+class ParameterSpace:
     """The names of a grid; `defaults` are the values of parameters and topology fields that no axis sets.
 
     Errors: one InputError of all names that mean nothing, a line each, with file:line:col.
@@ -61,35 +61,35 @@ class Space:
         """Whether some parameters are set in some points only."""
         return bool(self._conditional)
 
-    def find_staying(self, columns: Mapping[str, Sequence[Value]], count: int) -> np.ndarray:
+    def find_allowed(self, columns: Mapping[str, Sequence[Value]], count: int) -> np.ndarray:
         """bool[point], which of so many points stay, by the values of `read_axes`; where no parameter is conditional.
 
-        Errors: as `stays`.
+        Errors: as `is_allowed`.
         """
         import numpy as np
 
         if not self._early_rules:
             return np.ones(count, bool)
         points = zip(*columns.values(), strict=True) if columns else repeat((), count)
-        return np.fromiter((self.stays(dict(zip(columns, point, strict=True))) for point in points), bool, count)
+        return np.fromiter((self.is_allowed(dict(zip(columns, point, strict=True))) for point in points), bool, count)
 
-    def settle(self, chosen: Mapping[str, Value]) -> dict[str, Value]:
+    def resolve(self, chosen: Mapping[str, Value]) -> dict[str, Value]:
         """Of what is chosen for each axis, that which is set: without the parameters whose condition does not hold."""
         if not self._conditional:
             return dict(chosen)
-        settled = {axis.name: chosen[axis.name] for axis in self.grid.axes if not axis.when and axis.name in chosen}
+        resolved = {axis.name: chosen[axis.name] for axis in self.grid.axes if not axis.when and axis.name in chosen}
         defaults = {name: self.defaults[name] for name in self._read_first}
         for axis in self._conditional:
-            if axis.name in chosen and _holds(axis.when, {**defaults, **settled}, axis):
-                settled[axis.name] = chosen[axis.name]
-        return {name: settled[name] for name in chosen if name in settled}
+            if axis.name in chosen and _holds(axis.when, {**defaults, **resolved}, axis):
+                resolved[axis.name] = chosen[axis.name]
+        return {name: resolved[name] for name in chosen if name in resolved}
 
-    def stays(self, settled: Mapping[str, Value]) -> bool:
+    def is_allowed(self, resolved: Mapping[str, Value]) -> bool:
         """Whether a point is one of the grid's, by the rules that need no result. Errors: InputError with the rule."""
         if not self._early_rules:
             return True
         names: dict[str, Any] = {name: self.defaults[name] for name in self._read}
-        names.update(settled)
+        names.update(resolved)
         for derived in self._early_derived:
             try:
                 names[derived.name] = derived.expression.figure(names)

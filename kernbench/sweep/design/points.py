@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.point import TOPOLOGY, Point
@@ -27,7 +28,7 @@ BLOCK = 1 << 14  # points whose keys are made together
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SweepContext:
     """What all points of a sweep have in common, and the values that their parameters have unless an axis sets them."""
 
     bench: str
@@ -44,16 +45,16 @@ class Points(Sequence[Point]):
     design_keys: text of KEY_DIGITS bytes, numpy S32[row of the design].
     """
 
-    def __init__(self, setting: Setting, design: Design, design_keys: np.ndarray, index: np.ndarray) -> None:
-        self.setting = setting
+    def __init__(self, context: SweepContext, design: Design, design_keys: np.ndarray, index: np.ndarray) -> None:
+        self.context = context
         self.design = design
         self.design_keys = design_keys
         self._index = index  # int32[point], the row of the design
         self._values = [
-            [*values, setting.fields.get(name, setting.parameters.get(name))]
+            [*values, context.fields.get(name, context.parameters.get(name))]
             for name, values in zip(design.names, design.values, strict=True)
         ]  # by axis; the last, which UNSET reads, is the default
-        self._palettes: dict[int, polars.Series] = {}
+        self._series: dict[int, polars.Series] = {}
 
     def __len__(self) -> int:
         return len(self._index)
@@ -89,7 +90,7 @@ class Points(Sequence[Point]):
 
     def take(self, which: np.ndarray) -> Points:
         """Some of them, by position or by a mask."""
-        return Points(self.setting, self.design, self.design_keys, self._index[which])
+        return Points(self.context, self.design, self.design_keys, self._index[which])
 
     def finder(self) -> Callable[[np.ndarray], np.ndarray]:
         """What finds points by their keys: array of texts → int64 positions, -1 where there is no such point."""
@@ -109,7 +110,7 @@ class Points(Sequence[Point]):
     def count_machines(self) -> int:
         """How many different machines they run on."""
         columns = [i for i, name in enumerate(self.design.names) if name.startswith(TOPOLOGY)]
-        return len(np.unique(self.choices[:, columns], axis=0)) if columns else min(len(self), 1)
+        return len(unique_rows(self.choices[:, columns]).first)
 
     def first_with_each_value(self) -> dict[str, list[tuple[Value, int]]]:
         """By axis, each value that a point sets, with the position of the first such point."""
@@ -133,52 +134,52 @@ class Points(Sequence[Point]):
         import polars
 
         if name not in self.design.names:
-            value = self.setting.parameters[name]
+            value = self.context.parameters[name]
             return polars.repeat(value, len(which), dtype=_column_type({type(value)}), eager=True).alias(name)
         axis = self.design.names.index(name)
         choices = self.design.choices[self._index[which], axis]
         places = np.where(choices < 0, len(self._values[axis]) - 1, choices)
-        return self._palette(axis).gather(places).alias(name)
+        return self._value_series(axis).gather(places).alias(name)
 
-    def _palette(self, axis: int) -> polars.Series:
+    def _value_series(self, axis: int) -> polars.Series:
         """The values of an axis, the default last, as what they are in a column."""
         import polars
 
-        if axis not in self._palettes:
+        if axis not in self._series:
             values = self._values[axis]
             used = {type(values[choice]) for choice in np.unique(self.design.choices[self._index, axis]).tolist()}
             kind = _column_type(used)
-            palette = [str(value) for value in values] if kind == polars.String else values
+            shown = [str(value) for value in values] if kind == polars.String else values
             if kind != polars.String:  # what no point has may be of another type
-                palette = [value if type(value) in used else None for value in values]
-            self._palettes[axis] = polars.Series(palette, dtype=kind, strict=False)
-        return self._palettes[axis]
+                shown = [value if type(value) in used else None for value in values]
+            self._series[axis] = polars.Series(shown, dtype=kind, strict=False)
+        return self._series[axis]
 
     def _point(self, at: int) -> Point:
         design, row = self.design, int(self._index[at])
-        parameters, overrides = dict(self.setting.parameters), {}
+        parameters, overrides = dict(self.context.parameters), {}
         for name, values, choice in zip(design.names, self._values, design.choices[row].tolist(), strict=True):
             if name in parameters:
                 parameters[name] = values[choice]
             elif choice >= 0:
                 overrides[name.removeprefix(TOPOLOGY)] = values[choice]
-        setting = self.setting
+        context = self.context
         return Point(
-            row, self.design_keys[row].decode(), setting.bench, setting.topology, setting.mode, parameters, overrides
+            row, self.design_keys[row].decode(), context.bench, context.topology, context.mode, parameters, overrides
         )
 
 
-def make_points(setting: Setting, design: Design) -> Points:
+def make_points(context: SweepContext, design: Design) -> Points:
     """The points of a design under their keys; of points with one key (8 and "8" are one M) the first."""
-    keys = _keys(setting, design)
+    keys = _keys(context, design)
     _, firsts = np.unique(keys, return_index=True)
-    return Points(setting, design, keys, np.sort(firsts).astype(np.int32))
+    return Points(context, design, keys, np.sort(firsts).astype(np.int32))
 
 
-def _keys(setting: Setting, design: Design) -> np.ndarray:
+def _keys(context: SweepContext, design: Design) -> np.ndarray:
     """Hashes of the inputs and of all parameters by name, so that the order of axes does not matter."""
-    common = hashlib.sha256(setting.inputs.encode())
-    texts = {name: _texts(name, [value]) for name, value in setting.parameters.items()}
+    common = hashlib.sha256(context.inputs.encode())
+    texts = {name: _texts(name, [value]) for name, value in context.parameters.items()}
     for name, values in zip(design.names, design.values, strict=True):
         texts[name] = [*_texts(name, values), *texts.get(name, [""])]  # the last, which UNSET reads, is the default
     keys = np.empty(len(design.choices), dtype=f"S{KEY_DIGITS}")

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.errors import InputError
-from kernbench.sweep.design.design import Design, DesignBuilder, Palette, build_whole, find_first
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.design import Design, DesignBuilder, ValueIndex, build_whole
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis
 
@@ -22,7 +23,7 @@ LEAST_BLOCK = 1 << 10  # draws that are looked at together
 Draw = Callable[[int], np.ndarray]  # how many → float64[draw, dimension], in 0 … 1
 
 
-def sample(space: Space) -> Design:
+def sample(space: ParameterSpace) -> Design:
     """As many points as the grid asks for; fewer where no more are found. Same seed, same points.
 
     Errors: InputError for a condition that cannot be evaluated.
@@ -30,32 +31,32 @@ def sample(space: Space) -> Design:
     grid = space.grid
     if space.is_conditional:
         return _sample_each(space)
-    palette = Palette(space)
-    choices = np.empty((0 if grid.groups else 1, len(palette.names)), np.int32)
+    value_index = ValueIndex(space)
+    choices = np.empty((0 if grid.groups else 1, len(value_index.names)), np.int32)
     for drawn in _draws(space):
         first = 0
         while first < len(drawn) and len(choices) < grid.samples:
             units = drawn[first : first + max(grid.samples - len(choices), LEAST_BLOCK)]
             first += len(units)
             columns = _values(space, units)
-            stays = space.find_staying({axis.name: columns[axis.name] for axis in space.read_axes}, len(units))
-            block = np.array([palette.places(i, columns[name]) for i, name in enumerate(palette.names)]).T[stays]
-            choices = np.concatenate([choices, block])
-            choices = choices[find_first(choices)[0][: grid.samples]]
+            allowed = space.find_allowed({axis.name: columns[axis.name] for axis in space.read_axes}, len(units))
+            block = np.array([value_index.places(i, columns[name]) for i, name in enumerate(value_index.names)])
+            choices = np.concatenate([choices, block.T[allowed]])
+            choices = unique_rows(choices).by_appearance().rows[: grid.samples]
         if len(choices) == grid.samples:
             break
-    return build_whole(space, palette, choices)
+    return build_whole(space, value_index, choices)
 
 
-def _sample_each(space: Space) -> Design:
+def _sample_each(space: ParameterSpace) -> Design:
     """The same point by point, since which parameters one has depends on its others."""
     builder = DesignBuilder(space)
     for units in _draws(space):
         columns = _values(space, units)
         for values in zip(*columns.values(), strict=True):
-            settled = space.settle(dict(zip(columns, values, strict=True)))
-            if space.stays(settled):
-                builder.add(settled)
+            resolved = space.resolve(dict(zip(columns, values, strict=True)))
+            if space.is_allowed(resolved):
+                builder.add(resolved)
             if len(builder) == space.grid.samples:
                 return builder.build()
     return builder.build()
@@ -69,13 +70,13 @@ def values_at(axis: Axis, units: np.ndarray) -> list[Value]:
     return [axis.values[place] for place in np.minimum((units * len(axis.values)).astype(int), last).tolist()]
 
 
-def _values(space: Space, units: np.ndarray) -> dict[str, list[Value]]:
+def _values(space: ParameterSpace, units: np.ndarray) -> dict[str, list[Value]]:
     """By axis, its values at float64[draw, group], in the order of the groups."""
     of_groups = zip(units.T, space.grid.groups, strict=True)
     return {axis.name: values_at(axis, column) for column, group in of_groups for axis in group}
 
 
-def _draws(space: Space) -> Iterator[np.ndarray]:
+def _draws(space: ParameterSpace) -> Iterator[np.ndarray]:
     """float64[draw, group], until enough have been drawn."""
     grid = space.grid
     drawn = 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
 from kernbench.machine.origins import may_vary
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.point import TOPOLOGY, Point
@@ -36,14 +37,9 @@ def group_places(points: Points) -> list[np.ndarray]:
     """int64[] which points are of each structure, in the order of their first points."""
     design = points.design
     fixed = [i for i, name in enumerate(design.names) if not may_vary(name.removeprefix(TOPOLOGY))]
-    if not fixed or not len(points):
-        return [np.arange(len(points))] if len(points) else []
-    choices = np.ascontiguousarray(points.choices[:, fixed])
-    _, first, which = np.unique(choices, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(which.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(which.reshape(-1)))
-    groups = np.split(order, ends[:-1])
-    return [groups[group] for group in np.argsort(first).tolist()]
+    structures = unique_rows(points.choices[:, fixed]).by_appearance()
+    order = np.argsort(structures.which, kind="stable")
+    return np.split(order, np.cumsum(structures.count)[:-1]) if len(points) else []
 
 
 def make_batches(groups: list[Points], most: int) -> Iterator[Batch]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from kernbench.engine.jit_status import must_compile
 from kernbench.errors import InputError
+from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch, group_points, make_batches
 from kernbench.sweep.execution.process_pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.execution.thread_pool import run_in_threads
 from kernbench.sweep.execution.worker import (
-    ANALYTIC,
     RunPoint,
     bound_group,
     find_structure,
@@ -41,7 +41,7 @@ OnPoint = Callable[[Point, Row], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Crew:
+class ExecutorConfig:
     """Who runs points. `scheduler`: LOCAL (this process, or `workers` of its own), "processes" (a Dask cluster of as many
     here), or the address of a Dask scheduler. `workers` None: one a core, or those that the scheduler has.
     """
@@ -64,15 +64,15 @@ class Crew:
         return max(1, min(self.workers or cores, points))
 
 
-def execute(points: Points, store: Store, crew: Crew, on_point: OnPoint) -> None:
+def execute(points: Points, store: Store, config: ExecutorConfig, on_point: OnPoint) -> None:
     """Run points; every row is on the disk when `on_point` hears of it, and when this ends in whatever way.
 
     Errors: InputError if the disk or the scheduler cannot be used.
     """
     groups = group_points(points)
-    if points.setting.mode == ANALYTIC and crew.run is run_point:
-        groups = _bound(groups, store, on_point, crew.count(len(points)))
-    outcomes = _start(groups, crew)
+    if points.context.mode == Mode.ANALYTIC and config.run is run_point:
+        groups = _bound(groups, store, on_point, config.count(len(points)))
+    outcomes = _start(groups, config)
     try:
         _keep(outcomes, store, on_point)
     finally:
@@ -96,20 +96,20 @@ def _bound(groups: list[Points], store: Store, on_point: OnPoint, workers: int) 
     return left
 
 
-def _start(groups: list[Points], crew: Crew) -> Outcomes:
+def _start(groups: list[Points], config: ExecutorConfig) -> Outcomes:
     total = sum(map(len, groups))
-    count = crew.count(total)
+    count = config.count(total)
     most = max(1, min(-(-total // (BATCHES_A_WORKER * count)), MOST_POINTS))
-    if crew.scheduler != LOCAL:
+    if config.scheduler != LOCAL:
         from kernbench.sweep.execution.dask_cluster import run_on_cluster
 
-        return run_on_cluster(make_batches(groups, most), crew.run, crew.scheduler, count)
+        return run_on_cluster(make_batches(groups, most), config.run, config.scheduler, count)
     if count == 1:
-        return run_here(make_batches(groups, most), crew.run)
-    threads = crew.run is run_point and groups[0].setting.mode != ANALYTIC
+        return run_here(make_batches(groups, most), config.run)
+    threads = config.run is run_point and groups[0].context.mode != Mode.ANALYTIC
     if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
         return _start_threads(groups, most, count)
-    return _start_workers(list(make_batches(groups, most)), crew.run, count)
+    return _start_workers(list(make_batches(groups, most)), config.run, count)
 
 
 def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
@@ -129,7 +129,7 @@ def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
 
 def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
     first = batches[0]
-    group = is_shared(run, first) and first.points[0].mode != ANALYTIC
+    group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
     if must_compile(group=group):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         batches[0] = Batch(first.points[1:], first.alike)

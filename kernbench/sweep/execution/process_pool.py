@@ -51,16 +51,16 @@ def run_in_workers(batches: Iterable[Batch], run: RunPoint, workers: int) -> Out
     """
     waiting: deque[Task] = deque((batch, 1) for batch in batches)
     start = _starter(run)
-    crew: list[_Worker] = []
+    started: list[_Worker] = []
     try:
-        while _hand_out(waiting, crew, workers, start):
-            for worker in _ready(crew):
+        while _hand_out(waiting, started, workers, start):
+            for worker in _ready(started):
                 rows = worker.collect()
                 if rows is not None:
                     yield from rows
                     continue
                 (batch, tries), left = worker.take_task()
-                crew.remove(worker)
+                started.remove(worker)
                 worker.stop(at_work=True)
                 if tries < MOST_TRIES or len(batch) > 1:
                     again = 1 if len(batch) > 1 else tries + 1
@@ -68,7 +68,7 @@ def run_in_workers(batches: Iterable[Batch], run: RunPoint, workers: int) -> Out
                 else:
                     yield from ((point, lost_row(point, _cause(worker.exit_code))) for point in left)
     finally:
-        for worker in crew:
+        for worker in started:
             worker.stop()
 
 
@@ -114,22 +114,22 @@ class _Worker:
         self._process.close()
 
 
-def _hand_out(waiting: deque[Task], crew: list[_Worker], workers: int, start: Callable[[], _Worker]) -> bool:
+def _hand_out(waiting: deque[Task], started: list[_Worker], workers: int, start: Callable[[], _Worker]) -> bool:
     """Give tasks to idle workers, start workers up to their number; returns whether any is at work."""
     while waiting:
-        idle = next((worker for worker in crew if worker.task is None), None)
+        idle = next((worker for worker in started if worker.task is None), None)
         if idle is None:
-            if len(crew) == workers:
+            if len(started) == workers:
                 break
             idle = start()
-            crew.append(idle)
+            started.append(idle)
         idle.give(waiting.popleft())
-    return any(worker.task for worker in crew)
+    return any(worker.task for worker in started)
 
 
-def _ready(crew: list[_Worker]) -> list[_Worker]:
-    ready = wait([worker.pipe for worker in crew if worker.task])
-    return [worker for worker in crew if worker.pipe in ready]
+def _ready(started: list[_Worker]) -> list[_Worker]:
+    ready = wait([worker.pipe for worker in started if worker.task])
+    return [worker for worker in started if worker.pipe in ready]
 
 
 def lost_row(point: Point, cause: str) -> dict[str, Any]:

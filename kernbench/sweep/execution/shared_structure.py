@@ -21,11 +21,12 @@ import numpy as np
 from kernbench.errors import KernBenchError
 from kernbench.machine.origins import may_vary
 from kernbench.machine.variants import Variants
+from kernbench.modes import Mode
 from kernbench.program.digest import digest
 from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.runs.bounds import BenchSheet
 from kernbench.runs.recording import RecordedGroup, record
-from kernbench.runs.run import ANALYTIC, choose_sips
+from kernbench.runs.run import choose_sips
 from kernbench.sweep.point import Point
 
 MOST_VALUES = 1 << 12  # that are kept as read, of all figures
@@ -36,13 +37,13 @@ class _Kept(threading.local):
 
     def __init__(self) -> None:
         self.most = 1
-        self.structures: list[Structure] = []
+        self.structures: list[SharedStructure] = []
 
 
 _kept = _Kept()
 
 
-class Structure:
+class SharedStructure:
     """The machine and the recorded bench of some points. Errors: KernBenchError if there is no such machine or bench."""
 
     def __init__(self, point: Point) -> None:
@@ -91,7 +92,7 @@ class Structure:
             columns, alone = self._read_all(points)
         together = np.flatnonzero(~alone)
         columns = {field: values[together] for field, values in columns.items()}
-        bounded = points[0].mode == ANALYTIC
+        bounded = points[0].mode == Mode.ANALYTIC
         results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns)
         return (None if by_itself else next(results, None) for by_itself in alone.tolist())
 
@@ -186,14 +187,14 @@ def _read_value(variants: Variants, field: str, value: object) -> float:
         return np.nan
 
 
-def find_structure(point: Point) -> Structure:
-    """The structure of a point: one of those kept, if it is the same. Errors: as `Structure`."""
+def find_structure(point: Point) -> SharedStructure:
+    """The structure of a point: one of those kept, if it is the same. Errors: as `SharedStructure`."""
     kept = _kept.structures
     identity = identify(point)
     found = next((structure for structure in kept if structure.identity == identity), None)
     if found is None:
         del kept[: max(0, len(kept) - _kept.most + 1)]  # before it is made: it may need the memory
-        found = Structure(point)
+        found = SharedStructure(point)
     else:
         kept.remove(found)
     kept.append(found)

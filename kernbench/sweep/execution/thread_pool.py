@@ -17,12 +17,14 @@ from kernbench.sweep.execution.worker import found_row, run_together
 from kernbench.sweep.point import Point
 
 if TYPE_CHECKING:
-    from kernbench.sweep.execution.shared_structure import Structure
+    from kernbench.sweep.execution.shared_structure import SharedStructure
 
 AHEAD = 2  # batches out for each thread
 
 
-def run_in_threads(batches: Iterable[Batch], structure: Structure, count: int) -> Generator[Outcome, None, list[Batch]]:
+def run_in_threads(
+    batches: Iterable[Batch], structure: SharedStructure, count: int
+) -> Generator[Outcome, None, list[Batch]]:
     """Run points of a structure; yields each as it finishes, in no fixed order, and returns those that must run by themselves.
 
     When it is closed, the calls under way come to their ends first.
@@ -32,8 +34,8 @@ def run_in_threads(batches: Iterable[Batch], structure: Structure, count: int) -
     tasks: SimpleQueue[Batch | None] = SimpleQueue()
     done: SimpleQueue[tuple[Point, object] | None] = SimpleQueue()
     stop = threading.Event()
-    crew = [threading.Thread(target=_serve, args=(structure, tasks, done, stop), daemon=True) for _ in range(count)]
-    for thread in crew:
+    threads = [threading.Thread(target=_serve, args=(structure, tasks, done, stop), daemon=True) for _ in range(count)]
+    for thread in threads:
         thread.start()
     try:
         while True:
@@ -53,13 +55,13 @@ def run_in_threads(batches: Iterable[Batch], structure: Structure, count: int) -
                 yield point, found_row(point, result)
     finally:
         stop.set()
-        for _ in crew:
+        for _ in threads:
             tasks.put(None)
-        for thread in crew:
+        for thread in threads:
             thread.join()
 
 
-def _serve(structure: Structure, tasks: SimpleQueue[Any], done: SimpleQueue[Any], stop: threading.Event) -> None:
+def _serve(structure: SharedStructure, tasks: SimpleQueue[Any], done: SimpleQueue[Any], stop: threading.Event) -> None:
     """A thread's life: the points of a batch with their results, then None for the batch."""
     while (batch := tasks.get()) and not stop.is_set():
         for found in zip(batch.points, run_together(structure, batch.points), strict=True):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import KernBenchError
 from kernbench.machine.origins import may_vary
+from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
     import numpy as np
     import polars
 
-    from kernbench.sweep.execution.shared_structure import Structure
+    from kernbench.sweep.execution.shared_structure import SharedStructure
 
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
-
-ANALYTIC, AUTO = "analytic", "auto"  # modes
 
 
 def run_point(point: Point) -> object:
@@ -73,7 +72,7 @@ def is_shared(run: RunPoint, batch: Batch) -> bool:
     return run is run_point and (batch.alike or is_kept(first))
 
 
-def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[object | None]:
+def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[object | None]:
     """The results of points of a structure, in order, as they come; None for each that has to be tried by itself."""
     left = len(points)
     try:
@@ -85,7 +84,7 @@ def run_together(structure: Structure, points: Sequence[Point]) -> Iterator[obje
 
 
 def _run_alike(point: Point) -> object:
-    structure = find_structure(point) if point.mode != ANALYTIC else None
+    structure = find_structure(point) if point.mode != Mode.ANALYTIC else None
     result = structure and structure.run(point)
     return run_point(point) if result is None else result
 
@@ -109,7 +108,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     import polars
 
     wall_s = (time.perf_counter() - started) / len(points)
-    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": ANALYTIC, "status": OK}
+    same = {"events": 0, "flit_hops": 0, "wall_s": wall_s, "fidelity": Mode.ANALYTIC, "status": OK}
     same["program_digest"] = structure.digest
     keys = polars.Series("key", points.keys).cast(polars.String)
     return polars.DataFrame(found, nan_to_null=True).with_columns(
@@ -117,7 +116,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     )
 
 
-def find_structure(point: Point) -> Structure | None:
+def find_structure(point: Point) -> SharedStructure | None:
     """Its structure, unless the point has none: then it fails by itself, with what is wrong."""
     from kernbench.sweep.execution import shared_structure
 
@@ -135,7 +134,7 @@ def is_kept(point: Point) -> bool:
     return shared_structure.is_kept(point)
 
 
-def _read_figures(structure: Structure, points: Points) -> dict[str, np.ndarray]:
+def _read_figures(structure: SharedStructure, points: Points) -> dict[str, np.ndarray]:
     """float64[point] of each figure that an axis sets, in the unit of its field. Errors: InputError for a wrong value."""
     import numpy as np
 

@@ -15,10 +15,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.modes import Mode
 from kernbench.errors import InputError, suggest
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS, OK
-from kernbench.sweep.execution.worker import ANALYTIC
 
 if TYPE_CHECKING:
     import polars
@@ -155,8 +155,8 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     pairs = left.join(right, on=keys, how="inner", nulls_equal=True, maintain_order="left").with_columns(
         _change(polars.col(f"{name}_a"), polars.col(f"{name}_b")).alias(name + CHANGE) for name in columns
     )
-    bounded = [(pairs[f"fidelity_{tail}"] == ANALYTIC).fill_null(value=False) for tail in "ab"]
-    simulated = [(pairs[f"fidelity_{tail}"] != ANALYTIC).fill_null(value=False) for tail in "ab"]
+    bounded = [(pairs[f"fidelity_{tail}"] == Mode.ANALYTIC).fill_null(value=False) for tail in "ab"]
+    simulated = [(pairs[f"fidelity_{tail}"] != Mode.ANALYTIC).fill_null(value=False) for tail in "ab"]
     bounded_a, bounded_b = bounded[0] & simulated[1], bounded[1] & simulated[0]
     pairs = pairs.filter(~(bounded_a | bounded_b)).drop("fidelity_a", "fidelity_b")
     only_a = a.join(b, on=keys, how="anti", nulls_equal=True, maintain_order="left")

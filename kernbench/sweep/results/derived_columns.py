@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.grid.grid import Derived, Grid, Objective, Rule
-from kernbench.sweep.design.points import Setting
+from kernbench.sweep.design.points import SweepContext
 from kernbench.sweep.row import FEASIBLE, VERSUS
 from kernbench.sweep.design.parameter_space import late_names
 
@@ -26,12 +26,12 @@ def objectives_of(grid: Grid) -> tuple[Objective, ...]:
     return grid.objectives or (LATENCY,)
 
 
-def add_asked(grid: Grid, setting: Setting, table: polars.DataFrame) -> polars.DataFrame:
+def add_derived(grid: Grid, context: SweepContext, table: polars.DataFrame) -> polars.DataFrame:
     """The table with what the grid asks for of each row by itself."""
     for derived in grid.derived:
-        table = table.with_columns(_derive(derived, setting, table))
+        table = table.with_columns(_derive(derived, context, table))
     late = [rule for rule in grid.rules if rule.condition.names & late_names(grid)]
-    return table.with_columns(_judge(late, setting, table)) if late else table
+    return table.with_columns(_judge(late, context, table)) if late else table
 
 
 def add_shares(grid: Grid, table: polars.DataFrame, baseline: np.ndarray, bases: polars.DataFrame) -> polars.DataFrame:
@@ -48,33 +48,33 @@ def add_shares(grid: Grid, table: polars.DataFrame, baseline: np.ndarray, bases:
     return table.with_columns((table[name].cast(polars.Float64) / parts[name]).alias(name + VERSUS) for name in names)
 
 
-def _derive(derived: Derived, setting: Setting, table: polars.DataFrame) -> polars.Series:
+def _derive(derived: Derived, context: SweepContext, table: polars.DataFrame) -> polars.Series:
     """Null where there is no value: no result yet, a division by zero."""
     import polars
 
-    values = [_or_none(derived.expression.figure, names) for names in _names(derived.expression.names, setting, table)]
+    values = [_or_none(derived.expression.figure, names) for names in _names(derived.expression.names, context, table)]
     truths = {name for name, kind in table.schema.items() if kind == polars.Boolean}
-    truths |= {name for name, value in setting.fields.items() if isinstance(value, bool)}
+    truths |= {name for name, value in context.fields.items() if isinstance(value, bool)}
     kind = polars.Boolean if derived.expression.is_truth(truths) else polars.Float64
     return polars.Series(derived.name, values, dtype=kind, strict=False)
 
 
-def _judge(rules: list[Rule], setting: Setting, table: polars.DataFrame) -> polars.Series:
+def _judge(rules: list[Rule], context: SweepContext, table: polars.DataFrame) -> polars.Series:
     import polars
 
     holds = [True] * len(table)
     for rule in rules:
-        names = _names(rule.condition.names, setting, table)
+        names = _names(rule.condition.names, context, table)
         holds = [
             so_far and _or_none(rule.condition.holds, at) is rule.keeps for so_far, at in zip(holds, names, strict=True)
         ]
     return polars.Series(FEASIBLE, holds, dtype=polars.Boolean)
 
 
-def _names(wanted: Iterable[str], setting: Setting, table: polars.DataFrame) -> Iterator[Mapping[str, Any]]:
+def _names(wanted: Iterable[str], context: SweepContext, table: polars.DataFrame) -> Iterator[Mapping[str, Any]]:
     """What the names mean in each row; a field of the topology that no axis sets means the same in all."""
     held = [name for name in sorted(wanted) if name in table.columns]
-    rest = {name: setting.fields.get(name) for name in wanted if name not in held}
+    rest = {name: context.fields.get(name) for name in wanted if name not in held}
     if not held:
         return (rest for _ in range(len(table)))
     return ({**rest, **row} for row in table.select(held).iter_rows(named=True))

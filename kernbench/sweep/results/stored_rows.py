@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NONE = -1
 
 
-class Kept:
+class StoredRows:
     """The rows of some points, by position. Of several rows of a point the most finished counts, then the first.
 
     rank: int8[point], how finished its row is (`store.RANK`), or NONE. Errors: InputError for a part that cannot be read.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from kernbench.sweep.results.derived_columns import add_asked, add_shares, objectives_of
+from kernbench.sweep.results.derived_columns import add_derived, add_shares, objectives_of
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.results.stored_rows import slices
 from kernbench.sweep.design.points import Points
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Rows(Protocol):
-    """The rows of points, by position: as `Kept`, or made of several."""
+    """The rows of points, by position: as `StoredRows`, or made of several."""
 
     @property
     def found(self) -> np.ndarray:
@@ -53,13 +53,13 @@ def list_frames(grid: Grid, points: Points, rows: Rows) -> Iterator[polars.DataF
 
 def parameter_names(grid: Grid, points: Points) -> list[str]:
     """The columns of parameters, the grid's axes first."""
-    return list(dict.fromkeys([*(axis.name for axis in grid.axes), *points.setting.parameters]))
+    return list(dict.fromkeys([*(axis.name for axis in grid.axes), *points.context.parameters]))
 
 
 def _make(grid: Grid, points: Points, rows: Rows, which: np.ndarray) -> polars.DataFrame:
     """The table of some points, but for what they are compared with."""
     parameters = points.frame(parameter_names(grid, points), which)
-    return add_asked(grid, points.setting, parameters.hstack(rows.take(which)))
+    return add_derived(grid, points.context, parameters.hstack(rows.take(which)))
 
 
 def _list_bases(grid: Grid, points: Points, rows: Rows, keys: np.ndarray) -> polars.DataFrame:

@@ -7,13 +7,13 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.full_factorial import expand
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.grid.grid import load_grid
 
 
 def points(defaults: dict[str, Any] | None = None, **grid: Any) -> list[tuple[Any, ...]]:
     """The values of each point; None where the axis is not set."""
-    design = expand(Space(load_grid({"bench": "toy", **grid}), defaults or {}))
+    design = expand(ParameterSpace(load_grid({"bench": "toy", **grid}), defaults or {}))
     return [
         tuple(None if i == UNSET else values[i] for values, i in zip(design.values, choice, strict=True))
         for choice in design.choices.tolist()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kernbench.sweep.design.design import UNSET
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.design.sampling import sample
 from kernbench.sweep.grid.grid import load_grid
 
@@ -14,7 +14,7 @@ METHODS = ["random", "sobol", "latin"]
 
 def drawn(method: str, samples: int, parameters: dict[str, Any], **grid: Any) -> list[tuple[Any, ...]]:
     given = {"bench": "toy", "method": method, "samples": samples, "parameters": parameters, **grid}
-    design = sample(Space(load_grid(given), {"M": 0}))
+    design = sample(ParameterSpace(load_grid(given), {"M": 0}))
     return [
         tuple(None if i == UNSET else values[i] for values, i in zip(design.values, choice, strict=True))
         for choice in design.choices.tolist()

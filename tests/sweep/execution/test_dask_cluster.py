@@ -19,7 +19,7 @@ from kernbench.sweep.execution import dask_cluster
 from kernbench.sweep.run import run_sweep
 from tests.sweep import fakes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GRID = {
     "name": "tiny",
     "bench": "vector-add",

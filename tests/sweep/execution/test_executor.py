@@ -6,8 +6,8 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.sweep.execution import executor as module
-from kernbench.sweep.execution.executor import Crew, execute
-from kernbench.sweep.execution.shared_structure import Structure
+from kernbench.sweep.execution.executor import ExecutorConfig, execute
+from kernbench.sweep.execution.shared_structure import SharedStructure
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.results.store import Store
 from tests.sweep import fakes
@@ -16,15 +16,15 @@ from tests.sweep.results.test_store import kept
 
 def test_a_crew_has_someone() -> None:
     with pytest.raises(InputError) as caught:
-        Crew(0)
+        ExecutorConfig(0)
     assert str(caught.value) == "workers are 1 or more, not 0"
     with pytest.raises(InputError) as caught:
-        Crew(scheduler="procesess")
+        ExecutorConfig(scheduler="procesess")
     assert str(caught.value) == (
         "scheduler 'procesess' is none; give local, processes or an address such as tcp://localhost:8786"
     )
-    assert Crew(5).count(3) == 3
-    assert Crew(1).count(3) == Crew().count(1) == Crew().count(0) == 1
+    assert ExecutorConfig(5).count(3) == 3
+    assert ExecutorConfig(1).count(3) == ExecutorConfig().count(1) == ExecutorConfig().count(0) == 1
 
 
 def test_rows_are_on_the_disk_when_they_are_heard_of(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_rows_are_on_the_disk_when_they_are_heard_of(tmp_path: Path) -> None:
         assert rows.filter(rows["key"] == point.key)["latency_ns"].to_list() == [row["latency_ns"]]
         seen.append(point.parameters["M"])
 
-    execute(plan.points, store, Crew(1, run=fakes.run_fake), hear)
+    execute(plan.points, store, ExecutorConfig(1, run=fakes.run_fake), hear)
     assert seen == [1, 2, 13]
 
 
@@ -49,11 +49,11 @@ def test_bounds_that_break_together_are_found_one_by_one(
     def bound(*_arguments: object) -> None:
         raise breaks
 
-    monkeypatch.setattr(Structure, "bound", bound)
+    monkeypatch.setattr(SharedStructure, "bound", bound)
     monkeypatch.setattr(module, "MANY_BOUNDS", 3)
     grid = {"name": "g", "bench": "vector-add", "topology": "tiny", "mode": "analytic"}
     plan = plan_sweep({**grid, "parameters": {"n": 4096, "topology.noc.gbs": [50.0, 100.0, 200.0]}}, tmp_path / "out")
-    execute(plan.points, Store(plan.directory, plan.inputs.stamp), Crew(1), lambda _point, _row: None)
+    execute(plan.points, Store(plan.directory, plan.inputs.stamp), ExecutorConfig(1), lambda _point, _row: None)
     assert kept(plan.directory)["status"].to_list() == ["ok"] * 3
 
 
@@ -65,7 +65,10 @@ def test_bounds_of_many_points_come_in_parts(tmp_path: Path, monkeypatch: pytest
     plan = plan_sweep(grid, tmp_path / "out")
     heard: list[float] = []
     execute(
-        plan.points, Store(plan.directory, plan.inputs.stamp), Crew(1), lambda _, row: heard.append(row["latency_ns"])
+        plan.points,
+        Store(plan.directory, plan.inputs.stamp),
+        ExecutorConfig(1),
+        lambda _, row: heard.append(row["latency_ns"]),
     )
     assert len(list((tmp_path / "out" / "parts").glob("*.parquet"))) == 3
     assert sorted(heard, reverse=True) == heard

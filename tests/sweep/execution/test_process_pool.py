@@ -14,7 +14,7 @@ from kernbench.sweep.execution.process_pool import run_here, run_in_workers
 from kernbench.sweep.point import Point
 from tests.sweep import fakes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def batches(*ms: int, dtype: str = "f16", size: int = 1) -> list[Batch]:

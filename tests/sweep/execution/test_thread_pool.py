@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernbench.sweep.execution.batches import Batch
-from kernbench.sweep.execution.shared_structure import Structure
+from kernbench.sweep.execution.shared_structure import SharedStructure
 from kernbench.sweep.execution.thread_pool import run_in_threads
 from kernbench.sweep.point import Point
 from tests.sweep import fakes
@@ -17,7 +17,7 @@ def batches(*ms: int, size: int = 2) -> list[Batch]:
     return [Batch(tuple(made[i : i + size]), True) for i in range(0, len(made), size)]
 
 
-class Fake(Structure):
+class Fake(SharedStructure):
     """A structure whose points have the latency M; 13 has to run by itself, and 14 breaks everything."""
 
     def __init__(self, breaks: type[BaseException] = ZeroDivisionError) -> None:

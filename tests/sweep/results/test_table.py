@@ -9,9 +9,9 @@ import pytest
 from kernbench.sweep.results import stored_rows
 from kernbench.sweep.design.full_factorial import expand
 from kernbench.sweep.grid.grid import Grid, load_grid
-from kernbench.sweep.design.points import Points, Setting, make_points
+from kernbench.sweep.design.points import Points, SweepContext, make_points
 from kernbench.sweep.row import COLUMNS, failed_row, ok_row
-from kernbench.sweep.design.parameter_space import Space
+from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.results.table import list_frames
 from tests.sweep import fakes
 
@@ -21,8 +21,8 @@ FIELDS = {"topology.hbm.channels": 8}
 
 def planned(**grid: Any) -> tuple[Grid, Points]:
     checked = load_grid({"bench": "toy", **grid})
-    design = expand(Space(checked, {**FIELDS, **DEFAULTS}))
-    return checked, make_points(Setting("toy", "tiny", "flit", "", DEFAULTS, FIELDS), design)
+    design = expand(ParameterSpace(checked, {**FIELDS, **DEFAULTS}))
+    return checked, make_points(SweepContext("toy", "tiny", "flit", "", DEFAULTS, FIELDS), design)
 
 
 class Rows:
