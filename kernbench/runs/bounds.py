@@ -20,7 +20,7 @@ from kernbench.errors import InputError
 from kernbench.host.device.device import Device
 from kernbench.host.device.launch import Launch
 from kernbench.program.ops import NONE
-from kernbench.runs.measure import dma_bytes, gemm_flops, rate
+from kernbench.runs.metrics import dma_bytes, gemm_flops, rate
 from kernbench.units import FS_PER_NS
 
 _CELLS = 1 << 21  # times that are worked on at once: what a cache holds
@@ -62,7 +62,7 @@ class BenchBounds:
     gemm_flops: int  # given to GEMM engines
     dma_bytes: int  # moved by PEs
 
-    def list_figures(self) -> dict[str, Any]:
+    def list_metrics(self) -> dict[str, Any]:
         """What can be said without events, by the names that `RunResult` has for it; rates are bounds from above."""
         return {
             "latency_ns": self.latency_fs / FS_PER_NS,

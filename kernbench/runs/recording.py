@@ -18,8 +18,7 @@ from kernbench.engine.batch_times import weigh
 from kernbench.engine.session import Session
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
-from kernbench.runs import measure
-from kernbench.runs.tally import Tally
+from kernbench.runs.metrics import BatchMetrics, run_metrics
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,9 +45,9 @@ class Recording:
         session.check_finished()
         return session
 
-    def list_figures(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
-        """The figures of that run, as `run_bench` has them. Errors: DeadlockError."""
-        return measure.list_figures(self.run(machine, mode), self.launches)
+    def list_metrics(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
+        """The metrics of that run, as `run_bench` has them. Errors: DeadlockError."""
+        return run_metrics(self.run(machine, mode), self.launches)
 
 
 class RecordedGroup:
@@ -61,17 +60,17 @@ class RecordedGroup:
         self._program = recording.program
         self._origins = recording.program.machine.origins()
         self._group = Group(recording.program, mode)
-        self._tally = Tally(recording.program, recording.launches)
+        self._metrics = BatchMetrics(recording.program, recording.launches)
 
-    def list_figures(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
-        """What `Recording.list_figures` has for the machine of each point, as the points come to their ends, in order.
+    def list_metrics(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
+        """What `Recording.list_metrics` has for the machine of each point, as the points come to their ends, in order.
 
         `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
         not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
         """
         weights = weigh(self._program, self._origins, values)
         for runs in self._group.run(weights):
-            yield self._tally.list_figures(runs, weights.of(runs.points))
+            yield self._metrics.list_metrics(runs, weights.of(runs.points))
 
 
 def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:

@@ -15,10 +15,10 @@ from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
 from kernbench.replay.compare import find_mismatch
-from kernbench.runs import measure
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
 from kernbench.runs.bounds import RecordedDevice, find_bounds
 from kernbench.runs.collective_metrics import list_collectives
+from kernbench.runs.metrics import run_metrics
 from kernbench.runs.result import RunResult
 from kernbench.user_modules import line_of
 
@@ -79,7 +79,7 @@ def run_bench(
         device=driven,
         launches=tuple(torch.launches),
         unmapped_lookups=driven.unmapped_lookups,
-        **_list_figures(driven, torch, mode),
+        **_list_metrics(driven, torch, mode),
     )
 
 
@@ -113,14 +113,14 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         )
 
 
-def _list_figures(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
+def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
     """What a run has measured, or bounded, by the names of `RunResult`."""
     if mode == ANALYTIC:
         collectives = list_collectives(torch.collectives)
-        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_figures()}
+        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_metrics()}
     session = driven.session
     collectives = list_collectives(torch.collectives, session.op_issue_fs, session.op_end_fs)
-    return {"collectives": tuple(collectives), **measure.list_figures(session, torch.launches)}
+    return {"collectives": tuple(collectives), **run_metrics(session, torch.launches)}
 
 
 def _raised(what: str, error: BaseException, found: Bench) -> RunError:

@@ -114,7 +114,7 @@ def test_with_queues_bounds_are_closer_and_hold(name, points) -> None:
     }
     paths, queues = (sheet.evaluate(values, len(points), queues=queues) for queues in (False, True))
     for at, point in enumerate(points):
-        exact = recording.list_figures(variants.machine(point), "hybrid")
+        exact = recording.list_metrics(variants.machine(point), "hybrid")
         for column in ("latency_ns", "pe_exec_ns"):
             assert paths[column][at] <= queues[column][at] <= exact[column] <= queues["upper_ns"][at]
         assert paths["upper_ns"][at] == queues["upper_ns"][at]

@@ -21,7 +21,7 @@ from kernbench.library import show_path
 if TYPE_CHECKING:
     from greenlet import greenlet
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+_PACKAGE = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(slots=True, eq=False)

@@ -78,7 +78,7 @@ class Structure:
         base = self.variants.base.figures
         if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
             return None
-        found = self.recording.list_figures(machine, point.mode)
+        found = self.recording.list_metrics(machine, point.mode)
         return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
@@ -102,7 +102,7 @@ class Structure:
             group = idle.pop() if idle else RecordedGroup(self.recording, mode)
         try:
             started = time.perf_counter()
-            for found in group.list_figures(columns):
+            for found in group.list_metrics(columns):
                 wall_s = (time.perf_counter() - started) / max(len(found), 1)
                 for figures in found:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)

@@ -8,7 +8,7 @@ import pytest
 from kernbench.errors import InputError, KernelError
 from kernbench.host.device.launch import Launch
 from kernbench.host.torch.context import RuntimeContext
-from kernbench.runs import measure
+from kernbench.runs.metrics import run_metrics
 from kernbench.tl.registry import get_kernel
 from tests.host.conftest import Make
 
@@ -63,7 +63,7 @@ def test_pe_exec_counts_from_the_barrier_to_the_last_pe(make: Make) -> None:
     torch = make()
     torch.launch("busy", busy)
     torch.synchronize()
-    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 120 * NS
+    assert run_metrics(torch.driven.session, torch.launches)["pe_exec_ns"] == 120
 
 
 def test_launches_of_one_sip_follow_each_other(make: Make) -> None:
@@ -74,8 +74,8 @@ def test_launches_of_one_sip_follow_each_other(make: Make) -> None:
     (left, back), (left_too, back_too) = (times(torch, launch) for launch in torch.launches)
     assert left_too == back
     assert back_too - left_too == back - left
-    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 240 * NS
-    assert measure.latency_fs(torch.driven.session, torch.launches) == back_too - left
+    assert run_metrics(torch.driven.session, torch.launches)["pe_exec_ns"] == 240
+    assert run_metrics(torch.driven.session, torch.launches)["latency_ns"] == (back_too - left) / NS
 
 
 def test_launches_of_two_sips_run_side_by_side(make: Make) -> None:
@@ -86,7 +86,7 @@ def test_launches_of_two_sips_run_side_by_side(make: Make) -> None:
     torch.synchronize()
     first, second = (times(torch, launch) for launch in torch.launches)
     assert first == second
-    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 120 * NS
+    assert run_metrics(torch.driven.session, torch.launches)["pe_exec_ns"] == 120
 
 
 def test_what_is_launched_after_a_wait_begins_then(make: Make) -> None:
