@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kernbench.engine.batch import Group
 from kernbench.engine.batch_times import weigh
 from kernbench.engine.session import Session
+from kernbench.errors import InputError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.runs.metrics import BatchMetrics, run_metrics
@@ -79,44 +80,47 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
         return None
     machine.origins()  # known before anything is watched: who asks for it looks at no figure
     watched = copy(machine)
-    figures = watched.figures = _Watched(machine.figures)
-    device = _Recorder(watched)
+    figures = watched.figures = _TrackedFigures(machine.figures)
+    device = RecordingDevice(watched)
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.run(torch, **parameters)
     except (Exception, SystemExit):  # the run by itself, which follows, says what is wrong
         return None
-    if device.found_something or not torch.submitted:
+    if device.depends_on_run or not torch.submitted:
         return None
     program = device.program.on(machine)
     return Recording(program, torch.launches, figures.fields(machine))
 
 
-class _Recorder(Device):
-    """A device that keeps what is issued, and notices when something asks it what only a run can tell."""
+class RecordingDevice(Device):
+    """A device that keeps the program of a bench and runs nothing. It notices if the bench asks for a result of the run."""
 
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self.session: Any = _Untold(self)
+    def __init__(self, machine: Machine, *, live: bool = False) -> None:
+        super().__init__(machine, live=live)
+        self.session: Any = _NotRunYet(self)
         self._asked = False
-        self._issued_before: int | None = None
+        self._issued_before: int | None = None  # rows, when the host waited first
 
     @property
-    def found_something(self) -> bool:
-        """Whether anything was issued after something may have been found out."""
+    def depends_on_run(self) -> bool:
+        """Whether anything was issued after the bench may have learned something from the run."""
         return self._asked or self._issued_before not in (None, self._issued())
 
-    def ask(self) -> NoReturn:
-        """Note that a time or a number is wanted. Errors: RuntimeError."""
+    def ask(self) -> None:
+        """Note that the bench wants a time or a number."""
         self._asked = True
-        raise RuntimeError("a recorded bench has not run yet")
 
     def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
-        """Errors: RuntimeError; there are no numbers."""
+        """Errors: InputError; there are no numbers."""
         self.ask()
+        raise InputError(
+            f"analytic mode computes no numbers, but the bench reads those of a tensor of shape {layout.shape}; "
+            "use mode hybrid"
+        )
 
     def run(self) -> None:
-        """Note that whatever is issued from here on would wait for all before."""
+        """Note that the host waits. Nothing runs; what follows may be issued at once, because streams keep their order."""
         if self._issued_before is None:
             self._issued_before = self._issued()
 
@@ -124,17 +128,18 @@ class _Recorder(Device):
         return sum(thread.row_count for thread in self.program.threads)
 
 
-class _Untold:
-    """Stands for the run that a recorded bench does not have."""
+class _NotRunYet:
+    """Stands for the run of a device that only records."""
 
-    def __init__(self, device: _Recorder) -> None:
+    def __init__(self, device: RecordingDevice) -> None:
         self._device = device
 
     def __getattr__(self, name: str) -> NoReturn:
         self._device.ask()
+        raise InputError(f"the bench asks for {name!r} of its run, but it is only recorded; use mode hybrid")
 
 
-class _Watched(Mapping[str, float]):
+class _TrackedFigures(Mapping[str, float]):
     """Figures that remember which of them were looked at; to know that there is one does not count."""
 
     def __init__(self, figures: Mapping[str, float]) -> None:

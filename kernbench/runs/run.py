@@ -16,9 +16,10 @@ from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
 from kernbench.replay.compare import find_mismatch
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
-from kernbench.runs.bounds import RecordedDevice, find_bounds
+from kernbench.runs.bounds import find_bounds
 from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
+from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
 from kernbench.user_modules import line_of
 
@@ -60,8 +61,8 @@ def run_bench(
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
     machine = load_machine(topology, found.shape(given, overrides or {}))
-    kind = RecordedDevice if mode == ANALYTIC else Device
-    driven = kind(machine, mode, live or found.live)
+    live = live or found.live
+    driven = RecordingDevice(machine, live=live) if mode == ANALYTIC else Device(machine, mode, live)
     driven.on_progress = on_progress
     torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
     _call(found, torch, given)

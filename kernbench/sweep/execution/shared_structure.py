@@ -23,7 +23,7 @@ from kernbench.machine.origins import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.program.digest import digest
 from kernbench.runs.bench import find_bench, typed_parameters
-from kernbench.runs.bounds import BenchSheet
+from kernbench.runs.bounds import LaunchBoundModel
 from kernbench.runs.recording import RecordedGroup, record
 from kernbench.runs.run import ANALYTIC, choose_sips
 from kernbench.sweep.point import Point
@@ -54,7 +54,7 @@ class Structure:
         base = self.variants.base
         self.recording = record(bench, base, parameters, choose_sips(base, "all"))
         self.digest = digest(self.recording.program) if self.recording else ""
-        self._sheet: BenchSheet | None = None
+        self._bound_model: LaunchBoundModel | None = None
         self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, those that nobody uses
         self._lock = threading.Lock()
         self._read = lru_cache(MOST_VALUES, typed=True)(partial(_read_value, self.variants))
@@ -148,15 +148,15 @@ class Structure:
     ) -> dict[str, np.ndarray] | None:
         """The bounds of many points, float64[point] of each time; None if they have to be bounded by themselves.
 
-        `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `BenchSheet.evaluate`.
+        `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `LaunchBoundModel.evaluate`.
         Errors: KernBenchError.
         """
         if not self.groups or not self._follows(columns):
             return None
         assert self.recording is not None
-        if self._sheet is None:
-            self._sheet = BenchSheet(self.recording.program, self.recording.launches)
-        return self._sheet.evaluate(columns, count, queues=queues)
+        if self._bound_model is None:
+            self._bound_model = LaunchBoundModel(self.recording.program, self.recording.launches)
+        return self._bound_model.evaluate(columns, count, queues=queues)
 
     def _follows(self, columns: Mapping[str, np.ndarray]) -> bool:
         """Whether all that differs is known to be no more than figures of times, each held against a compiled machine."""
