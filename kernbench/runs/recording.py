@@ -87,10 +87,10 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
         bench.run(torch, **parameters)
     except (Exception, SystemExit):  # the run by itself, which follows, says what is wrong
         return None
-    if device.depends_on_run or not torch.submitted:
+    if device.depends_on_run or not torch.runtime.submitted:
         return None
     program = device.program.on(machine)
-    return Recording(program, torch.launches, figures.fields(machine))
+    return Recording(program, torch.runtime.launches, figures.fields(machine))
 
 
 class RecordingDevice(Device):

@@ -78,7 +78,7 @@ def run_bench(
         verified=not mismatches if verify else None,
         mismatches=mismatches,
         device=driven,
-        launches=tuple(torch.launches),
+        launches=tuple(torch.runtime.launches),
         unmapped_lookups=driven.unmapped_lookups,
         **_list_metrics(driven, torch, mode),
     )
@@ -108,7 +108,7 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         raise
     except (Exception, SystemExit) as error:
         raise _raised(f"bench {found.name!r}", error, found) from error
-    if not torch.submitted:
+    if not torch.runtime.submitted:
         raise RunError(
             f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
         )
@@ -117,11 +117,11 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
 def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
     """What a run has measured, or bounded, by the names of `RunResult`."""
     if mode == ANALYTIC:
-        collectives = list_collectives(torch.collectives)
-        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_metrics()}
+        collectives = list_collectives(torch.runtime.collectives)
+        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.runtime.launches).list_metrics()}
     session = driven.session
-    collectives = list_collectives(torch.collectives, session.op_issue_fs, session.op_end_fs)
-    return {"collectives": tuple(collectives), **run_metrics(session, torch.launches)}
+    collectives = list_collectives(torch.runtime.collectives, session.op_issue_fs, session.op_end_fs)
+    return {"collectives": tuple(collectives), **run_metrics(session, torch.runtime.launches)}
 
 
 def _raised(what: str, error: BaseException, found: Bench) -> RunError:
@@ -129,15 +129,15 @@ def _raised(what: str, error: BaseException, found: Bench) -> RunError:
 
 
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
-    if not torch.expectations:
+    if not torch.runtime.expectations:
         raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
     mismatches = []
-    for expectation in torch.expectations:
+    for expectation in torch.runtime.expectations:
         tensor, reference = expectation.tensor, expectation.reference
         try:
             expected = np.asarray(reference() if callable(reference) else reference)
         except (Exception, SystemExit) as error:
             raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
-        for name, got in torch.list_contents(expectation):
+        for name, got in torch.runtime.list_contents(expectation):
             mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))
     return tuple(mismatch for mismatch in mismatches if mismatch is not None)
