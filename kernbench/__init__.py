@@ -1,8 +1,10 @@
 """KernBench: how fast will a kernel run on an accelerator that may not exist yet, and why?
 
-The names below are the public surface; they are imported when first used, so that `import kernbench` costs nothing.
+The names below are the public surface, twice: as imports for type checkers, and by module for `__getattr__`, which imports a
+name when it is first used, so that `import kernbench` costs nothing.
 """
 
+# ruff: noqa: F401 - ruff cannot read __all__ below
 from __future__ import annotations
 
 from importlib import import_module
@@ -36,80 +38,43 @@ if TYPE_CHECKING:
     from kernbench.tl.context import TLContext
     from kernbench.tl.current_context import run_kernel
 
-__all__ = [
-    "AddressError",
-    "ColumnParallelLinear",
-    "DPPolicy",
-    "DeadlockError",
-    "InputError",
-    "KernBenchError",
-    "KernelError",
-    "OpRecord",
-    "OutOfMemoryError",
-    "RowParallelLinear",
-    "RunError",
-    "RunResult",
-    "TLContext",
-    "UnreachableError",
-    "VocabParallelEmbedding",
-    "bench",
-    "copy_to_tp_region",
-    "gather_from_tp_region",
-    "list_benches",
-    "load_machine",
-    "part_of",
-    "read_records",
-    "reduce_from_tp_region",
-    "run",
-    "run_kernel",
-    "scatter_to_tp_region",
-    "sweep",
-    "tile_grid",
-]
-
-_HOMES = {
-    "DPPolicy": ("kernbench.host.memory.placement", "DPPolicy"),
-    **{
-        name: ("kernbench.host.tensor_parallel.layers", name)
-        for name in ("ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding")
-    },
-    **{
-        name: ("kernbench.host.tensor_parallel.regions", name)
-        for name in ("copy_to_tp_region", "gather_from_tp_region", "reduce_from_tp_region", "scatter_to_tp_region")
-    },
-    **{
-        name: ("kernbench.errors", name)
-        for name in (
-            "AddressError",
-            "DeadlockError",
-            "InputError",
-            "KernBenchError",
-            "KernelError",
-            "OutOfMemoryError",
-            "RunError",
-            "UnreachableError",
-        )
-    },
-    "RunResult": ("kernbench.runs.result", "RunResult"),
-    "TLContext": ("kernbench.tl.context", "TLContext"),
-    "bench": ("kernbench.runs.bench", "bench"),
-    "list_benches": ("kernbench.runs.bench", "list_benches"),
-    "OpRecord": ("kernbench.oplog.record", "OpRecord"),
-    "load_machine": ("kernbench.machine", "load_machine"),
-    "part_of": ("kernbench.host.memory.placement", "part_of"),
-    "tile_grid": ("kernbench.host.memory.placement", "tile_grid"),
-    "read_records": ("kernbench.oplog.record", "read_records"),
-    "run": ("kernbench.runs.run", "run_bench"),
-    "run_kernel": ("kernbench.tl.current_context", "run_kernel"),
-    "sweep": ("kernbench.sweep", "sweep"),
+_NAMES: dict[str, tuple[str, ...]] = {  # by module
+    "errors": (
+        "AddressError",
+        "DeadlockError",
+        "InputError",
+        "KernBenchError",
+        "KernelError",
+        "OutOfMemoryError",
+        "RunError",
+        "UnreachableError",
+    ),
+    "host.memory.placement": ("DPPolicy", "part_of", "tile_grid"),
+    "host.tensor_parallel.layers": ("ColumnParallelLinear", "RowParallelLinear", "VocabParallelEmbedding"),
+    "host.tensor_parallel.regions": (
+        "copy_to_tp_region",
+        "gather_from_tp_region",
+        "reduce_from_tp_region",
+        "scatter_to_tp_region",
+    ),
+    "machine": ("load_machine",),
+    "oplog.record": ("OpRecord", "read_records"),
+    "runs.bench": ("bench", "list_benches"),
+    "runs.result": ("RunResult",),
+    "runs.run": ("run",),
+    "sweep": ("sweep",),
+    "tl.context": ("TLContext",),
+    "tl.current_context": ("run_kernel",),
 }
+_ATTRIBUTES = {"run": "run_bench"}  # that have another name at home
+_HOMES = {name: f"kernbench.{module}" for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll] - it takes the names from the imports
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'kernbench' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
-    value = globals()[name] = getattr(import_module(module), attribute)
+    value = globals()[name] = getattr(import_module(_HOMES[name]), _ATTRIBUTES.get(name, name))
     return value
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +14,21 @@ import kernbench
 
 
 def test_every_public_name_is_there() -> None:
-    assert set(kernbench.__all__) == set(kernbench._HOMES) <= set(dir(kernbench))
+    assert set(kernbench.__all__) <= set(dir(kernbench))
     for name in kernbench.__all__:
         assert getattr(kernbench, name) is not None
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    statements = ast.walk(ast.parse(Path(kernbench.__file__).read_text(encoding="utf-8")))
+    imported = [
+        (found.module, name) for found in statements if isinstance(found, ast.ImportFrom) for name in found.names
+    ]
+    ours = {name.asname or name.name: (home, name.name) for home, name in imported if str(home).startswith("kernbench")}
+    assert set(ours) == set(kernbench.__all__)
+    for name, (home, attribute) in ours.items():
+        if name != "sweep":  # the package, which is callable as the function is
+            assert getattr(import_module(str(home)), attribute) is getattr(kernbench, name)
 
 
 def test_no_other_name_is() -> None:

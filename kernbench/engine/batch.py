@@ -40,6 +40,15 @@ class Runs(NamedTuple):
     points: slice
     found: np.ndarray  # int64[run, FOUND_COLUMNS] of `kernels_jit.simulate.batch`
     times: np.ndarray  # TIME[run, row]
+    busy_fs: np.ndarray | None = None  # int64[run, part] of servers, then stations; a group keeps none
+
+    @classmethod
+    def of(cls, session: Session) -> Runs:
+        """The finished run of a session, as a batch of one."""
+        found = np.zeros((1, FOUND_COLUMNS), np.int64)
+        found[0, [FOUND_NOW_FS, FOUND_EVENTS, FOUND_HOPS]] = session.now_fs, session.events, session.flit_hops
+        busy_fs = np.concatenate([session.server_busy_fs, session.station_busy_fs])
+        return cls(slice(0, 1), found, session.op_times[None], busy_fs[None])
 
     @property
     def now_fs(self) -> np.ndarray:

@@ -228,19 +228,24 @@ class Session:
         return int(self.station_flits[: self.machine.edge_count].sum())
 
     @property
+    def op_times(self) -> np.ndarray:
+        """TIME[row] the three times of each row, which the next properties have one by one."""
+        return self._times[: self.program.row_count]
+
+    @property
     def op_issue_fs(self) -> np.ndarray:
         """int64[row] when each row was asked for; -1: never."""
-        return self._times["issue_fs"][: self.program.row_count]
+        return self.op_times["issue_fs"]
 
     @property
     def op_start_fs(self) -> np.ndarray:
         """int64[row] when each row began, after queueing; -1: never."""
-        return self._times["start_fs"][: self.program.row_count]
+        return self.op_times["start_fs"]
 
     @property
     def op_end_fs(self) -> np.ndarray:
         """int64[row] when each row was complete; -1: never."""
-        return self._times["end_fs"][: self.program.row_count]
+        return self.op_times["end_fs"]
 
     @property
     def counter_value(self) -> np.ndarray:

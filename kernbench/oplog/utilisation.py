@@ -53,30 +53,58 @@ def list_parts(machine: Machine) -> Parts:
     )
 
 
-def find_bottleneck(parts: Parts, busy_fs: np.ndarray, window_fs: int) -> Bottleneck | None:
-    """The most utilised part of a window, the first of equals; None when nothing was busy. `busy_fs`: int64[part]."""
-    if window_fs <= 0 or not busy_fs.any():
-        return None
-    utilisation = busy_fs / (parts.slots * window_fs)
-    at = int(np.argmax(utilisation))
-    return Bottleneck(parts.kind[at], parts.name[at], float(utilisation[at]))
+def find_bottlenecks(
+    parts: Parts, part: np.ndarray, busy_fs: np.ndarray, window_fs: np.ndarray
+) -> list[Bottleneck | None]:
+    """The most utilised part of each run, the first of equals; None where nothing was busy.
+
+    `part`: int64[busy part], rising; `busy_fs`: int64[run, busy part]; `window_fs`: int64[run] that they are of.
+    """
+    works = (window_fs > 0) & busy_fs.any(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of runs whose window is empty
+        utilisation = busy_fs / (parts.slots[part] * window_fs[:, None])
+    found: list[Bottleneck | None] = []
+    for run, working in enumerate(works.tolist()):
+        if not working:
+            found.append(None)
+            continue
+        at = int(np.argmax(utilisation[run]))
+        found.append(Bottleneck(parts.kind[part[at]], parts.name[part[at]], float(utilisation[run, at])))
+    return found
 
 
-def busy_of_rows(program: Program, rows: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
-    """int64[part] how long the jobs and transfers among these rows kept each part busy; times are int64[row]."""
-    machine, kind = program.machine, program.op[rows, 0]
-    rows = rows[(kind == Op.EXEC) | (kind == Op.MOVE)]
-    op, took = program.op[rows], end_fs[rows] - start_fs[rows]
-    busy = np.zeros(len(machine.server_name) + len(machine.station_name), np.int64)
-    server = held_servers(op)
-    np.add.at(busy, server[server != NONE], took[server != NONE])
-    services = count_services(machine, op[op[:, 0] == Op.MOVE])
-    fs = services.fs(machine.stations.fs_per_flit[services.station], machine.flit_bytes)
-    np.add.at(busy, len(machine.server_name) + services.station, fs)
-    return busy
+class BusyParts:
+    """How long the jobs and transfers among some rows of a program keep each part busy, in many runs at once."""
+
+    def __init__(self, program: Program, rows: np.ndarray) -> None:
+        machine = program.machine
+        server = _held_servers(program.op[rows])
+        order = np.argsort(server, kind="stable")[np.count_nonzero(server == NONE) :]
+        servers, self._servers_start = np.unique(server[order], return_index=True)
+        self._holding = rows[order]
+        moves = rows[program.op[rows, 0] == Op.MOVE]
+        self.rows = np.union1d(self._holding, moves)  # int64[], those that keep parts busy
+        self._services, self._flit_bytes = count_services(machine, program.op[moves]), machine.flit_bytes
+        self.station = self._services.station  # int64[service]
+        stations, self._stations_start = np.unique(self.station, return_index=True)
+        self.part = np.concatenate([servers, len(machine.server_name) + stations])  # int64[busy part], rising
+
+    def fs(self, start_fs: np.ndarray, end_fs: np.ndarray, fs_per_flit: np.ndarray) -> np.ndarray:
+        """int64[run, busy part], but for turns between reads and writes.
+
+        Times are int64[run, row]; `fs_per_flit`: int64[run, service] what a full flit takes at `station`.
+        """
+        took = end_fs[:, self._holding] - start_fs[:, self._holding]
+        served = self._services.fs(fs_per_flit, self._flit_bytes)
+        return np.append(_sums(took, self._servers_start), _sums(served, self._stations_start), axis=1)
 
 
-def held_servers(op: np.ndarray) -> np.ndarray:
+def _sums(values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """int64[run, part] sums of int64[run, job] from each start, int64[part], to the next."""
+    return np.add.reduceat(values, start, axis=1) if len(start) else values[:, :0]
+
+
+def _held_servers(op: np.ndarray) -> np.ndarray:
     """int64[row] the server that each row of an op table holds, or NONE."""
     return np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
 

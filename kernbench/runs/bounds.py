@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from kernbench.analytic.resource_load import serial_time
 from kernbench.analytic.stage_times import list_stage_times
 from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.errors import InputError
-from kernbench.host.device.device import Device
-from kernbench.host.device.launch import Launch
 from kernbench.program.ops import NONE
-from kernbench.runs.measure import dma_bytes, gemm_flops, rate
+from kernbench.runs.metrics import dma_bytes, gemm_flops, rate
 from kernbench.units import FS_PER_NS
 
 _CELLS = 1 << 21  # times that are worked on at once: what a cache holds
@@ -28,30 +26,12 @@ _MOST_POINTS = 1 << 13
 
 if TYPE_CHECKING:
     from kernbench.analytic.node_times import NodeTimes
-    from kernbench.host.memory.tensor_layout import Layout
-    from kernbench.machine.machine import Machine
+    from kernbench.host.device.launch import Launch
     from kernbench.program.program import Program, Thread
 
 
-class RecordedDevice(Device):
-    """A device on which nothing runs; what is issued is kept."""
-
-    def __init__(self, machine: Machine, mode: str, live: bool = False) -> None:  # noqa: ARG002
-        super().__init__(machine, live=live)
-
-    def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
-        """Errors: InputError; there are no numbers."""
-        raise InputError(
-            f"analytic mode computes no numbers, but the bench reads those of a tensor of shape {layout.shape}; "
-            "use mode hybrid"
-        )
-
-    def run(self) -> None:
-        """Nothing: what waits for it may follow at once, because streams keep their order."""
-
-
 @dataclass(frozen=True, slots=True)
-class BenchBounds:
+class RunBounds:
     """Bounds of what a run reports, in femtoseconds; all times but `upper` are from below."""
 
     latency_fs: int
@@ -62,7 +42,7 @@ class BenchBounds:
     gemm_flops: int  # given to GEMM engines
     dma_bytes: int  # moved by PEs
 
-    def list_figures(self) -> dict[str, Any]:
+    def list_metrics(self) -> dict[str, Any]:
         """What can be said without events, by the names that `RunResult` has for it; rates are bounds from above."""
         return {
             "latency_ns": self.latency_fs / FS_PER_NS,
@@ -81,7 +61,7 @@ class BenchBounds:
         }
 
 
-def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:
+def find_bounds(program: Program, launches: Sequence[Launch]) -> RunBounds:
     """The bounds of a recorded program. Errors: InputError for live kernels; DeadlockError."""
     bounded = BoundModel(program, vary=False)
     whole = bounded.bounds()
@@ -92,7 +72,7 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> BenchBounds:
     for launch in launches:
         took = launch.pe_exec_fs(*bounded.after([_row(place) for place in launch.started]))
         by_sip[launch.message.sip] = by_sip.get(launch.message.sip, 0) + max(0, took)
-    return BenchBounds(
+    return RunBounds(
         latency_fs=max(latencies),
         pe_exec_fs=max(by_sip.values(), default=0),
         makespan_fs=whole.lower_fs,
@@ -108,7 +88,7 @@ def _most(amount: int, least_fs: int, unit: float) -> float | None:
     return rate(amount, least_fs) / unit if least_fs else None
 
 
-class BenchSheet:
+class LaunchBoundModel:
     """The bounds of a recorded program with launches, for many points: those of `find_bounds` at each, to the femtosecond.
 
     `figures`: the fields of the topology that they depend on, as the machine has them. Errors: as `find_bounds`; also
@@ -130,7 +110,7 @@ class BenchSheet:
         self._queued: _Queued | None = None
 
     def evaluate(self, values: Mapping[str, np.ndarray], count: int, *, queues: bool = False) -> dict[str, np.ndarray]:
-        """float64[point] times in ns and rates as of `BenchBounds` where fields have these values, `count` of each.
+        """float64[point] times in ns and rates as of `RunBounds` where fields have these values, `count` of each.
 
         Fields that `values` leaves out are as the machine has them. With `queues` those who meet at a part wait for each other:
         then no time is less than without and no rate more, and a point takes some ten times as long.

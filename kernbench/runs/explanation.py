@@ -17,7 +17,7 @@ from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
 from kernbench.oplog.queueing import Queueing, find_queueing
 from kernbench.oplog.utilisation import Parts, list_parts
-from kernbench.runs import measure
+from kernbench.runs.metrics import busy_of_run
 from kernbench.runs.roofline import Roofline, find_roofline
 from kernbench.units import FS_PER_NS
 
@@ -130,12 +130,12 @@ def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
         last = max(launches, key=lambda launch: launch.back_fs(times.end_fs))
         row = last.completed[0].find_row(last.completed[1])
         since_fs = min(launch.left_fs(times.issue_fs) for launch in launches)
-    busy_fs, window_fs = measure.busy(session, launches)
+    busy_fs, window_fs = busy_of_run(session, launches)
     return Explanation(
         makespan_ns=session.now_fs / FS_PER_NS,
         path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
-        roofline=find_roofline(session, launches),
+        roofline=find_roofline(session.program, launches, window_fs),
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

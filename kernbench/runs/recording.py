@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
+from kernbench.errors import InputError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
-from kernbench.runs import measure
-from kernbench.runs.tally import Tally
+from kernbench.runs.metrics import BatchMetrics, run_metrics
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,9 +46,9 @@ class Recording:
         session.check_finished()
         return session
 
-    def list_figures(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
-        """The figures of that run, as `run_bench` has them. Errors: DeadlockError."""
-        return measure.list_figures(self.run(machine, mode), self.launches)
+    def list_metrics(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
+        """The metrics of that run, as `run_bench` has them. Errors: DeadlockError."""
+        return run_metrics(self.run(machine, mode), self.launches)
 
 
 class RecordedGroup:
@@ -61,17 +61,17 @@ class RecordedGroup:
         self._program = recording.program
         self._origins = recording.program.machine.origins()
         self._group = Batch(recording.program, mode)
-        self._tally = Tally(recording.program, recording.launches)
+        self._metrics = BatchMetrics(recording.program, recording.launches)
 
-    def list_figures(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
-        """What `Recording.list_figures` has for the machine of each point, as the points come to their ends, in order.
+    def list_metrics(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
+        """What `Recording.list_metrics` has for the machine of each point, as the points come to their ends, in order.
 
         `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
         not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
         """
         times = batch_times(self._program, self._origins, values)
         for runs in self._group.run(times):
-            yield self._tally.list_figures(runs, times.of(runs.points))
+            yield self._metrics.list_metrics(runs, times.of(runs.points))
 
 
 def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:
@@ -80,44 +80,47 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
         return None
     machine.origins()  # known before anything is watched: who asks for it looks at no figure
     watched = copy(machine)
-    figures = watched.figures = _Watched(machine.figures)
-    device = _Recorder(watched)
+    figures = watched.figures = _TrackedFigures(machine.figures)
+    device = RecordingDevice(watched)
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.run(torch, **parameters)
     except (Exception, SystemExit):  # the run by itself, which follows, says what is wrong
         return None
-    if device.found_something or not torch.submitted:
+    if device.depends_on_run or not torch.runtime.submitted:
         return None
     program = device.program.on(machine)
-    return Recording(program, torch.launches, figures.fields(machine))
+    return Recording(program, torch.runtime.launches, figures.fields(machine))
 
 
-class _Recorder(Device):
-    """A device that keeps what is issued, and notices when something asks it what only a run can tell."""
+class RecordingDevice(Device):
+    """A device that keeps the program of a bench and runs nothing. It notices if the bench asks for a result of the run."""
 
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(machine)
-        self.session: Any = _Untold(self)
+    def __init__(self, machine: Machine, *, live: bool = False) -> None:
+        super().__init__(machine, live=live)
+        self.session: Any = _NotRunYet(self)
         self._asked = False
-        self._issued_before: int | None = None
+        self._issued_before: int | None = None  # rows, when the host waited first
 
     @property
-    def found_something(self) -> bool:
-        """Whether anything was issued after something may have been found out."""
+    def depends_on_run(self) -> bool:
+        """Whether anything was issued after the bench may have learned something from the run."""
         return self._asked or self._issued_before not in (None, self._issued())
 
-    def ask(self) -> NoReturn:
-        """Note that a time or a number is wanted. Errors: RuntimeError."""
+    def ask(self) -> None:
+        """Note that the bench wants a time or a number."""
         self._asked = True
-        raise RuntimeError("a recorded bench has not run yet")
 
     def look(self, layout: Layout, copy: int = 0) -> NoReturn:  # noqa: ARG002
-        """Errors: RuntimeError; there are no numbers."""
+        """Errors: InputError; there are no numbers."""
         self.ask()
+        raise InputError(
+            f"analytic mode computes no numbers, but the bench reads those of a tensor of shape {layout.shape}; "
+            "use mode hybrid"
+        )
 
     def run(self) -> None:
-        """Note that whatever is issued from here on would wait for all before."""
+        """Note that the host waits. Nothing runs; what follows may be issued at once, because streams keep their order."""
         if self._issued_before is None:
             self._issued_before = self._issued()
 
@@ -125,17 +128,18 @@ class _Recorder(Device):
         return sum(thread.row_count for thread in self.program.threads)
 
 
-class _Untold:
-    """Stands for the run that a recorded bench does not have."""
+class _NotRunYet:
+    """Stands for the run of a device that only records."""
 
-    def __init__(self, device: _Recorder) -> None:
+    def __init__(self, device: RecordingDevice) -> None:
         self._device = device
 
     def __getattr__(self, name: str) -> NoReturn:
         self._device.ask()
+        raise InputError(f"the bench asks for {name!r} of its run, but it is only recorded; use mode hybrid")
 
 
-class _Watched(Mapping[str, float]):
+class _TrackedFigures(Mapping[str, float]):
     """Figures that remember which of them were looked at; to know that there is one does not count."""
 
     def __init__(self, figures: Mapping[str, float]) -> None:

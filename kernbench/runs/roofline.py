@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.program.ops import Op
-from kernbench.runs import measure
+from kernbench.runs.metrics import dma_bytes, gemm_flops
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
-    from kernbench.engine import Session
     from kernbench.host.device.launch import Launch
     from kernbench.program.program import Program
 
@@ -46,14 +45,15 @@ class Roofline:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def find_roofline(session: Session, launches: Sequence[Launch]) -> Roofline | None:
-    """The roofline of the launches of a run; None if there is none, or nothing was multiplied or moved."""
+def find_roofline(program: Program, launches: Sequence[Launch], kernel_fs: int) -> Roofline | None:
+    """The roofline of the launches of a run, whose kernels took `kernel_fs`.
+
+    None if there is no launch, or nothing was multiplied or moved.
+    """
     pes = {(launch.message.sip, thread.name.partition("/")[0]) for launch in launches for thread, _ in launch.started}
-    kernel_fs = measure.pe_exec_fs(session, launches)
     if not pes or not kernel_fs:
         return None
-    program = session.program
-    nbytes, flops = measure.dma_bytes(program, OF_MEMORY), measure.gemm_flops(program)
+    nbytes, flops = dma_bytes(program, OF_MEMORY), gemm_flops(program)
     compute_fs, memory_fs = (
         _gemm_fs(program) / len(pes) / _engines(program),
         nbytes / (len(pes) * _slice_bytes_a_fs(program)),

@@ -15,10 +15,11 @@ from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
 from kernbench.modes import RUN_MODES, Mode, check_mode
 from kernbench.replay.compare import find_mismatch
-from kernbench.runs import measure
 from kernbench.runs.bench import Bench, find_bench, typed_parameters
-from kernbench.runs.bounds import RecordedDevice, find_bounds
+from kernbench.runs.bounds import find_bounds
 from kernbench.runs.collective_metrics import list_collectives
+from kernbench.runs.metrics import run_metrics
+from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
 from kernbench.user_modules import line_of
 
@@ -56,8 +57,8 @@ def run_bench(
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
     machine = load_machine(topology, found.shape(given, overrides or {}))
-    kind = RecordedDevice if mode == Mode.ANALYTIC else Device
-    driven = kind(machine, mode, live or found.live)
+    live = live or found.live
+    driven = RecordingDevice(machine, live=live) if mode == Mode.ANALYTIC else Device(machine, mode, live)
     driven.on_progress = on_progress
     torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
     _call(found, torch, given)
@@ -73,9 +74,9 @@ def run_bench(
         verified=not mismatches if verify else None,
         mismatches=mismatches,
         device=driven,
-        launches=tuple(torch.launches),
+        launches=tuple(torch.runtime.launches),
         unmapped_lookups=driven.unmapped_lookups,
-        **_list_figures(driven, torch, mode),
+        **_list_metrics(driven, torch, mode),
     )
 
 
@@ -103,20 +104,20 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         raise
     except (Exception, SystemExit) as error:
         raise _raised(f"bench {found.name!r}", error, found) from error
-    if not torch.submitted:
+    if not torch.runtime.submitted:
         raise RunError(
             f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
         )
 
 
-def _list_figures(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
+def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
     """What a run has measured, or bounded, by the names of `RunResult`."""
     if mode == Mode.ANALYTIC:
-        collectives = list_collectives(torch.collectives)
-        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.launches).list_figures()}
+        collectives = list_collectives(torch.runtime.collectives)
+        return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.runtime.launches).list_metrics()}
     session = driven.session
-    collectives = list_collectives(torch.collectives, session.op_issue_fs, session.op_end_fs)
-    return {"collectives": tuple(collectives), **measure.list_figures(session, torch.launches)}
+    collectives = list_collectives(torch.runtime.collectives, session.op_issue_fs, session.op_end_fs)
+    return {"collectives": tuple(collectives), **run_metrics(session, torch.runtime.launches)}
 
 
 def _raised(what: str, error: BaseException, found: Bench) -> RunError:
@@ -124,15 +125,15 @@ def _raised(what: str, error: BaseException, found: Bench) -> RunError:
 
 
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
-    if not torch.expectations:
+    if not torch.runtime.expectations:
         raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
     mismatches = []
-    for expectation in torch.expectations:
+    for expectation in torch.runtime.expectations:
         tensor, reference = expectation.tensor, expectation.reference
         try:
             expected = np.asarray(reference() if callable(reference) else reference)
         except (Exception, SystemExit) as error:
             raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
-        for name, got in torch.list_contents(expectation):
+        for name, got in torch.runtime.list_contents(expectation):
             mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))
     return tuple(mismatch for mismatch in mismatches if mismatch is not None)

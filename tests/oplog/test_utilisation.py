@@ -9,20 +9,26 @@ from hypothesis import strategies as st
 from kernbench.engine import Session
 from kernbench.machine import load_machine
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.oplog.utilisation import Bottleneck, Parts, busy_of_rows, find_bottleneck, list_parts
+from kernbench.oplog.utilisation import Bottleneck, BusyParts, Parts, find_bottlenecks, list_parts
 from kernbench.program.program import Program
 
 PARTS = Parts(("a", "b", "c"), ("x", "x", "y"), np.array([1, 2, 1]))
 
 
 def test_the_busiest_part_names_its_class() -> None:
-    assert find_bottleneck(PARTS, np.array([30, 100, 40]), 100) == Bottleneck("x", "b", 0.5)
-    assert find_bottleneck(PARTS, np.array([50, 100, 50]), 100) == Bottleneck("x", "a", 0.5)
+    busy_fs, window_fs = np.array([[30, 100, 40], [50, 100, 50]]), np.array([100, 100])
+    found = find_bottlenecks(PARTS, np.arange(3), busy_fs, window_fs)
+    assert found == [Bottleneck("x", "b", 0.5), Bottleneck("x", "a", 0.5)]
+
+
+def test_only_some_parts_are_busy() -> None:
+    found = find_bottlenecks(PARTS, np.array([0, 2]), np.array([[30, 40]]), np.array([100]))
+    assert found == [Bottleneck("y", "c", 0.4)]
 
 
 def test_nothing_busy_and_no_time() -> None:
-    assert find_bottleneck(PARTS, np.zeros(3, np.int64), 100) is None
-    assert find_bottleneck(PARTS, np.ones(3, np.int64), 0) is None
+    busy_fs, window_fs = np.array([[0, 0, 0], [1, 1, 1]]), np.array([100, 0])
+    assert find_bottlenecks(PARTS, np.arange(3), busy_fs, window_fs) == [None, None]
 
 
 def test_every_part_of_a_machine_has_a_class() -> None:
@@ -53,5 +59,9 @@ def test_of_all_rows_it_is_what_the_run_counted(moves: list[tuple[bool, int, int
     thread.exec(place.gemm_server, program.duration(("ns", 3)))
     session = Session(program)
     session.run()
-    busy = busy_of_rows(program, np.arange(program.row_count), session.op_start_fs, session.op_end_fs)
-    assert busy.tolist() == [*session.server_busy_fs.tolist(), *session.station_busy_fs.tolist()]
+    busy = BusyParts(program, np.arange(program.row_count))
+    fs_per_flit = machine.stations.fs_per_flit[busy.station]
+    found = busy.fs(session.op_start_fs[None], session.op_end_fs[None], fs_per_flit[None])
+    counted = np.concatenate([session.server_busy_fs, session.station_busy_fs])
+    assert busy.part.tolist() == np.flatnonzero(counted).tolist()
+    assert found[0].tolist() == counted[busy.part].tolist()

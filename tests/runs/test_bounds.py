@@ -11,7 +11,7 @@ from kernbench import DPPolicy, InputError, bench, run
 from kernbench.errors import RunError
 from kernbench.machine.variants import Variants
 from kernbench.runs.bench import find_bench
-from kernbench.runs.bounds import BenchSheet
+from kernbench.runs.bounds import LaunchBoundModel
 from kernbench.runs.recording import record
 from tests.analytic.recording import BENCHES
 
@@ -88,14 +88,14 @@ FIGURES = sorted(Variants("tiny", {}).fields)
 @pytest.mark.parametrize("name", BENCHES)
 @settings(max_examples=6, deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(FIGURES), st.floats(0.05, 2000), max_size=5), min_size=1, max_size=4))
-def test_a_sheet_of_many_points_says_what_runs_say(name, points) -> None:
+def test_a_model_of_many_points_says_what_runs_say(name, points) -> None:
     variants = Variants("tiny", {})
     recording = record(find_bench(name), variants.base, BENCHES[name], [0])
-    sheet = BenchSheet(recording.program, recording.launches)
+    model = LaunchBoundModel(recording.program, recording.launches)
     values = {
-        field: np.array([point.get(field, base) for point in points], float) for field, base in sheet.figures.items()
+        field: np.array([point.get(field, base) for point in points], float) for field, base in model.figures.items()
     }
-    found = sheet.evaluate(values, len(points))
+    found = model.evaluate(values, len(points))
     for at, point in enumerate(points):
         alone = run(name, "tiny", mode="analytic", parameters=BENCHES[name], overrides=point)
         assert {column: found[column][at] for column in found} == {column: getattr(alone, column) for column in found}
@@ -108,13 +108,13 @@ def test_with_queues_bounds_are_closer_and_hold(name, points) -> None:
     variants = Variants("tiny", {})
     parameters = BENCHES.get(name, {"users": 1, "tokens": 64, "heads": 8, "kv_heads": 1, "tile": 16})
     recording = record(find_bench(name), variants.base, parameters, [0])
-    sheet = BenchSheet(recording.program, recording.launches)
+    model = LaunchBoundModel(recording.program, recording.launches)
     values = {
-        field: np.array([point.get(field, base) for point in points], float) for field, base in sheet.figures.items()
+        field: np.array([point.get(field, base) for point in points], float) for field, base in model.figures.items()
     }
-    paths, queues = (sheet.evaluate(values, len(points), queues=queues) for queues in (False, True))
+    paths, queues = (model.evaluate(values, len(points), queues=queues) for queues in (False, True))
     for at, point in enumerate(points):
-        exact = recording.list_figures(variants.machine(point), "hybrid")
+        exact = recording.list_metrics(variants.machine(point), "hybrid")
         for column in ("latency_ns", "pe_exec_ns"):
             assert paths[column][at] <= queues[column][at] <= exact[column] <= queues["upper_ns"][at]
         assert paths["upper_ns"][at] == queues["upper_ns"][at]
@@ -123,11 +123,11 @@ def test_with_queues_bounds_are_closer_and_hold(name, points) -> None:
 def test_more_points_than_are_worked_on_at_once() -> None:
     variants = Variants("tiny", {})
     recording = record(find_bench("vector-add"), variants.base, {}, [0])
-    sheet = BenchSheet(recording.program, recording.launches)
+    model = LaunchBoundModel(recording.program, recording.launches)
     gbs = np.linspace(1, 200, 20_001)
-    found = sheet.evaluate({"hbm.channel_gbs": gbs}, len(gbs))
+    found = model.evaluate({"hbm.channel_gbs": gbs}, len(gbs))
     for at in (0, 8191, 8192, 20_000):
-        one = sheet.evaluate({"hbm.channel_gbs": gbs[at : at + 1]}, 1)
+        one = model.evaluate({"hbm.channel_gbs": gbs[at : at + 1]}, 1)
         assert {name: times[at] for name, times in found.items()} == {name: times[0] for name, times in one.items()}
     assert (np.diff(found["latency_ns"]) <= 0).all()
 
@@ -140,19 +140,19 @@ def being_busy(torch, cycles=3 * 10**12):
 def test_times_of_many_points_that_no_clock_counts() -> None:
     base = Variants("tiny", {}).base
     recording = record(find_bench(being_busy), base, {"cycles": 3 * 10**12}, [0])
-    sheet = BenchSheet(recording.program, recording.launches)
-    found = sheet.evaluate({"pe_cpu.clock_ghz": np.array([1.0, 2.0])}, 2)
+    model = LaunchBoundModel(recording.program, recording.launches)
+    found = model.evaluate({"pe_cpu.clock_ghz": np.array([1.0, 2.0])}, 2)
     pes = base.places.cubes_per_sip * base.places.pes_per_cube
     assert found["upper_ns"] == pytest.approx([pes * 3e12, pes * 1.5e12])
     assert found["upper_ns"][0] > np.iinfo(np.int64).max / 1e6
     for clock in (0.25, 0.6):
         with pytest.raises(RunError, match=r"^the run takes [0-9,.]+ ns or more, beyond 4,611 s of simulated time"):
-            sheet.evaluate({"pe_cpu.clock_ghz": np.array([1.0, clock])}, 2)
+            model.evaluate({"pe_cpu.clock_ghz": np.array([1.0, clock])}, 2)
 
 
-def test_a_sheet_needs_a_launch() -> None:
+def test_a_model_needs_a_launch() -> None:
     base = Variants("tiny", {}).base
     recording = record(find_bench(copying), base, {}, [0])
     with pytest.raises(InputError) as caught:
-        BenchSheet(recording.program, recording.launches)
+        LaunchBoundModel(recording.program, recording.launches)
     assert str(caught.value) == "a program without a launch has no latency to bound for many points; bound it by itself"

@@ -36,7 +36,7 @@ def test_a_recording_runs_as_the_bench_does(name, figures, mode):
     other = alone.device.session
     for times in ("op_issue_fs", "op_start_fs", "op_end_fs"):
         assert np.array_equal(getattr(session, times), getattr(other, times)), times
-    found = recording.list_figures(machine, mode)
+    found = recording.list_metrics(machine, mode)
     assert found == {name: getattr(alone, name) for name in found}
 
 
@@ -53,19 +53,19 @@ def test_a_group_has_the_figures_of_single_runs(name, points, data):
     values = {field: np.array([point[at] for point in points]) for at, field in enumerate(fields)}
     variants = Variants("tiny", {})
     recording = recorded(name, variants.base, **BENCHES[name])
-    found = [figures for some in RecordedGroup(recording, mode).list_figures(values) for figures in some]
+    found = [figures for some in RecordedGroup(recording, mode).list_metrics(values) for figures in some]
     machines = [
         variants.machine({field: float(column[at]) for field, column in values.items()}) for at in range(len(points))
     ]
-    assert found == [recording.list_figures(machine, mode) for machine in machines]
+    assert found == [recording.list_metrics(machine, mode) for machine in machines]
 
 
 def test_one_recording_serves_machines_in_any_order():
     variants = Variants("tiny", {})
     recording = recorded("vector-add", variants.base)
     slow, fast = (variants.machine({"hbm.channel_gbs": gbs}) for gbs in (1, 100))
-    once = [recording.list_figures(machine)["latency_ns"] for machine in (variants.base, slow, fast)]
-    again = [recording.list_figures(machine)["latency_ns"] for machine in (fast, slow, variants.base)]
+    once = [recording.list_metrics(machine)["latency_ns"] for machine in (variants.base, slow, fast)]
+    again = [recording.list_metrics(machine)["latency_ns"] for machine in (fast, slow, variants.base)]
     assert once == again[::-1]
     assert once[1] > once[0] > once[2]
 
@@ -123,7 +123,7 @@ def test_what_may_depend_on_a_run_is_not_recorded(function):
 def test_waiting_at_the_end_changes_nothing():
     base = Variants("tiny", {}).base
     recording = recorded(waits_at_the_end, base)
-    assert recording.list_figures(base)["latency_ns"] == run(waits_at_the_end, "tiny").latency_ns
+    assert recording.list_metrics(base)["latency_ns"] == run(waits_at_the_end, "tiny").latency_ns
     assert recording.looked_at == frozenset()
 
 

@@ -9,18 +9,18 @@ from kernbench.errors import InputError
 from kernbench.host.torch.unsupported import Namespace
 
 if TYPE_CHECKING:
-    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.torch.runtime import Runtime
 
 
 class _Sips(Namespace):
     """What both names of the device have."""
 
-    def __init__(self, context: RuntimeContext) -> None:
-        self._context = context
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def device_count(self) -> int:
         """How many SIPs the bench may use."""
-        return self._context.device_count
+        return len(self._runtime.sips)
 
     def is_available(self) -> bool:
         """Always."""
@@ -28,7 +28,7 @@ class _Sips(Namespace):
 
     def synchronize(self) -> None:
         """Wait until everything issued is done."""
-        self._context.synchronize()
+        self._runtime.synchronize()
 
 
 class Ahbm(_Sips):
@@ -38,11 +38,11 @@ class Ahbm(_Sips):
 
     def set_device(self, device: int) -> None:
         """Select the SIP on which this worker makes tensors and launches. Errors: InputError for one that is not there."""
-        self._context.set_device(device)
+        self._runtime.set_device(device)
 
     def current_device(self) -> int:
         """The selected SIP."""
-        return self._context.current_device
+        return self._runtime.current_device
 
 
 class Accelerator(_Sips):
@@ -52,11 +52,11 @@ class Accelerator(_Sips):
 
     def set_device_index(self, device: int) -> None:
         """Select the SIP on which this worker makes tensors and launches. Errors: InputError for one that is not there."""
-        self._context.set_device(device)
+        self._runtime.set_device(device)
 
     def current_device_index(self) -> int:
         """The selected SIP."""
-        return self._context.current_device
+        return self._runtime.current_device
 
 
 class Multiprocessing(Namespace):
@@ -68,8 +68,8 @@ class Multiprocessing(Namespace):
         "ranks are greenlets of one process; use spawn(fn, args, nprocs)",
     )
 
-    def __init__(self, context: RuntimeContext) -> None:
-        self._context = context
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def spawn(
         self,
@@ -94,4 +94,15 @@ class Multiprocessing(Namespace):
                 f"torch.multiprocessing.spawn got join={join}, daemon={daemon}, start_method={start_method!r}; "
                 "ranks are greenlets that are always joined: leave these out"
             )
-        self._context.spawn(fn, args, nprocs)
+        runtime = self._runtime
+        if not isinstance(nprocs, int) or not 1 <= nprocs <= len(runtime.sips):
+            raise InputError(
+                f"spawn got nprocs={nprocs!r}, but this run has {len(runtime.sips)} "
+                f"{'SIP' if len(runtime.sips) == 1 else 'SIPs'}; give 1 to {len(runtime.sips)}"
+            )
+        if runtime.group is not None and nprocs != runtime.group.world_size:
+            size = runtime.group.world_size
+            raise InputError(
+                f"spawn got nprocs={nprocs}, but the process group has a world size of {size}; spawn with nprocs={size}"
+            )
+        runtime.launcher.spawn(fn, args, nprocs)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kernbench.ccl.plan import Plan
     from kernbench.ccl.wiring import World
     from kernbench.host.device.launch import Launch
-    from kernbench.host.torch.context import RuntimeContext
     from kernbench.host.torch.process_group import ProcessGroup
+    from kernbench.host.torch.runtime import Runtime
     from kernbench.host.torch.tensor import Tensor
 
 # Which of the tensors that go out and come in are one for each rank.
@@ -58,10 +58,10 @@ class Collective:
 
 
 class Collectives:
-    """The collectives of one group; what they issue is kept in the context."""
+    """The collectives of one group; what they issue is kept in the runtime."""
 
-    def __init__(self, context: RuntimeContext, group: ProcessGroup) -> None:
-        self._context = context
+    def __init__(self, runtime: Runtime, group: ProcessGroup) -> None:
+        self._runtime = runtime
         self.group = group
 
     def all_reduce(self, tensor: Tensor, op: str, over: str) -> None:
@@ -75,13 +75,15 @@ class Collectives:
             mesh = find_mesh(layout, tensor.name, self.group.places.cube_w) if over == "cubes" else (1, 1)
             self._run("all_reduce", tensors, op, mesh=mesh, root=self.group.config.root(*mesh))
 
-        self._meet("all_reduce", [tensor], (op, over), act)
+        self._rendezvous("all_reduce", [tensor], (op, over), act)
 
     def rooted(self, collective: str, tensor: Tensor, root: int, op: str) -> None:
         """`broadcast` from a root rank, or `reduce` to it. Errors: InputError for a rank that is not there."""
         if not isinstance(root, int) or not 0 <= root < self.group.world_size:
             raise InputError(f"{collective} got rank {root!r}; ranks are 0 to {self.group.world_size - 1}")
-        self._meet(collective, [tensor], (root, op), lambda tensors: self._run(collective, tensors, op, root=root))
+        self._rendezvous(
+            collective, [tensor], (root, op), lambda tensors: self._run(collective, tensors, op, root=root)
+        )
 
     def exchange(self, collective: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], op: str) -> None:
         """Collectives with other tensors for what comes out. Errors: InputError for a list that is not one a rank."""
@@ -90,7 +92,7 @@ class Collectives:
                 raise InputError(
                     f"{collective} got a list of {len(tensors)} tensors; give {self.group.world_size}, one for each rank"
                 )
-        self._meet(
+        self._rendezvous(
             collective,
             [*outputs, *inputs],
             (op,),
@@ -105,9 +107,9 @@ class Collectives:
             plan = group.plan("barrier", "f16")
             self._issue_all(Work("barrier", group.config.load("barrier"), group.world(), plan, 0, (0,), (0,)), {})
 
-        self._meet("barrier", [], (), act)
+        self._rendezvous("barrier", [], (), act)
 
-    def _meet(
+    def _rendezvous(
         self,
         collective: str,
         tensors: list[Tensor],
@@ -128,7 +130,7 @@ class Collectives:
                 check_alike(collective, given, self.group.sips)
             act(given)
 
-        self._context.launcher.meet(collective, (tensors, settings), check_and_act)
+        self._runtime.launcher.rendezvous(collective, (tensors, settings), check_and_act)
 
     def _run(
         self,
@@ -160,8 +162,8 @@ class Collectives:
         for rank, sip in enumerate(group.sips):
             sent = (*args.get(rank, ()), *figures, rank, group.kind, group.sip_w, group.sip_h)
             message = KernelLaunch(algorithm.name, sent, sip, tuple(work.cubes), tuple(work.pes))
-            launches.append(self._context.issue(message, algorithm.kernel, queues))
-        self._context.collectives.append(Collective(group, work, tuple(launches)))
+            launches.append(self._runtime.launch(message, algorithm.kernel, queues))
+        self._runtime.collectives.append(Collective(group, work, tuple(launches)))
 
     def _spread(self, rank: int, tensor: Tensor) -> None:
         """Give the result in a tensor's working copy to its other copies."""
@@ -170,7 +172,7 @@ class Collectives:
         over = (layout.policy.cube == REPLICATE, layout.policy.pe == REPLICATE)
         args = (_as_arg(tensor), plan, layout.cubes, layout.pes, group.places.cube_w, group.places.pes_per_cube, *over)
         message = KernelLaunch("spread", args, group.sips[rank], tuple(range(layout.cubes)), tuple(range(layout.pes)))
-        self._context.issue(message, spread, group.device.ipcq)
+        self._runtime.launch(message, spread, group.device.ipcq)
 
 
 def _as_args(collective: str, given: Sequence[Tensor], outputs: int) -> tuple[Any, ...]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from kernbench.dtypes import canonical, is_float, name_of, numpy_dtype
+from kernbench.dtypes import canonical, is_float, name_of
 from kernbench.errors import InputError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device import Device
@@ -23,44 +22,18 @@ from kernbench.host.memory.placement import DPPolicy
 from kernbench.host.messages import KernelLaunch, PeDma, TensorArg
 from kernbench.host.torch.accelerators import Accelerator, Ahbm, Multiprocessing
 from kernbench.host.torch.distributed import Distributed
-from kernbench.host.torch.ranks import Launcher, caller
+from kernbench.host.torch.runtime import Expectation, Reference, Runtime
 from kernbench.host.torch.tensor import Tensor
 from kernbench.host.torch.unsupported import Namespace
 
 if TYPE_CHECKING:
     from kernbench.host.messages import Shard
-    from kernbench.host.torch.collectives import Collective
-    from kernbench.tl.ipcq import Ipcq
-
-Reference = np.ndarray | Callable[[], np.ndarray]
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """What a tensor must hold at the end of the run."""
-
-    tensor: Tensor
-    reference: Reference
-    tolerance: float | None
-    every_copy: bool = False
 
 
 class RuntimeContext(Namespace):
     """What a bench's function gets as `torch`. `sips` are the SIPs it may use; it knows them as 0, 1, ..."""
 
     title = "torch"
-    hidden = (
-        *Namespace.hidden,
-        "issue",
-        "list_contents",
-        "peek",
-        "read",
-        "release",
-        "sips",
-        "spawn",
-        "submitted",
-        "write",
-    )
     refused: ClassVar = {
         **dict.fromkeys(("cuda", "xpu", "mps", "cpu"), "the devices are SIPs; use torch.ahbm or torch.accelerator"),
         **dict.fromkeys(
@@ -75,31 +48,20 @@ class RuntimeContext(Namespace):
     DPPolicy = DPPolicy
 
     def __init__(self, device: Device, sips: Sequence[int], seed: int) -> None:
+        self.runtime = Runtime(device, sips)
         self.driven = device
-        self._sips = tuple(sips)
-        self._current = 0  # of the bench's own function; ranks have theirs
         self._seed = seed
-        self._tensors = 0
-        self.launches: list[Launch] = []
-        self.collectives: list[Collective] = []
-        self.launcher = Launcher()
-        self.distributed = Distributed(self)
-        self.multiprocessing = Multiprocessing(self)
-        self.ahbm = Ahbm(self)
-        self.accelerator = Accelerator(self)
-        self.expectations: list[Expectation] = []
-
-    @property
-    def submitted(self) -> bool:
-        """Whether anything was issued to the device."""
-        return bool(self._tensors or self.launches)
+        self.distributed = Distributed(self.runtime)
+        self.multiprocessing = Multiprocessing(self.runtime)
+        self.ahbm = Ahbm(self.runtime)
+        self.accelerator = Accelerator(self.runtime)
 
     # Which SIP
 
     @property
     def device_count(self) -> int:
         """How many SIPs the bench may use."""
-        return len(self._sips)
+        return len(self.runtime.sips)
 
     @property
     def cubes_per_sip(self) -> int:
@@ -112,39 +74,13 @@ class RuntimeContext(Namespace):
         return self.driven.machine.places.pes_per_cube
 
     @property
-    def sips(self) -> tuple[int, ...]:
-        """The SIPs that the bench may use, by their numbers in the machine."""
-        return self._sips
-
-    @property
     def current_device(self) -> int:
         """The selected SIP: in a worker its own, which is that of its rank until it selects another."""
-        rank = self.launcher.current
-        return self._current if rank is None else rank.device
+        return self.runtime.current_device
 
     def set_device(self, index: int) -> None:
         """Select the SIP on which tensors are made and kernels launched. Errors: InputError for one that is not there."""
-        if not isinstance(index, int) or not 0 <= index < len(self._sips):
-            raise InputError(f"there is no device {index!r}; this run has devices 0 to {len(self._sips) - 1}")
-        rank = self.launcher.current
-        if rank is None:
-            self._current = index
-        else:
-            rank.device = index
-
-    def spawn(self, fn: Callable[..., object], args: Sequence[Any], nprocs: int) -> None:
-        """See `Multiprocessing.spawn`."""
-        if not isinstance(nprocs, int) or not 1 <= nprocs <= len(self._sips):
-            raise InputError(
-                f"spawn got nprocs={nprocs!r}, but this run has {len(self._sips)} "
-                f"{'SIP' if len(self._sips) == 1 else 'SIPs'}; give 1 to {len(self._sips)}"
-            )
-        if self.distributed.is_initialized() and nprocs != self.distributed.get_world_size():
-            size = self.distributed.get_world_size()
-            raise InputError(
-                f"spawn got nprocs={nprocs}, but the process group has a world size of {size}; spawn with nprocs={size}"
-            )
-        self.launcher.spawn(fn, args, nprocs)
+        self.runtime.set_device(index)
 
     @contextmanager
     def device(self, index: int) -> Iterator[None]:
@@ -211,7 +147,7 @@ class RuntimeContext(Namespace):
         seed: int | None = None,
     ) -> Tensor:
         """A tensor of random numbers of any dtype: `randn`, and integers of the whole range of theirs."""
-        drawn = (self._seed, 0, self._tensors) if seed is None else (self._seed, 1, seed)
+        drawn = (self._seed, 0, self.runtime.tensors) if seed is None else (self._seed, 1, seed)
         return self._make(Random(_as_shape(shape), _as_dtype(dtype), drawn), dp, name)
 
     def from_numpy(self, array: np.ndarray, dp: DPPolicy | None = None, name: str = "") -> Tensor:
@@ -226,12 +162,10 @@ class RuntimeContext(Namespace):
         self._seed = seed
 
     def _make(self, contents: Contents, dp: DPPolicy | None, name: str) -> Tensor:
-        name = name or f"tensor{self._tensors}"
+        name = name or f"tensor{self.runtime.tensors}"
         if dp is not None and not isinstance(dp, DPPolicy):
             raise InputError(f"tensor {name!r} got dp={dp!r}; give a torch.DPPolicy(cube=..., pe=...)")
-        self._tensors += 1
-        sip = self._sips[self.current_device]
-        layout = self.driven.create(sip, name, contents, dp or DPPolicy())
+        sip, layout = self.runtime.create(name, contents, dp or DPPolicy())
         return Tensor(self, name, sip, layout, contents)
 
     @property
@@ -246,28 +180,7 @@ class RuntimeContext(Namespace):
         """
         if not isinstance(nbytes, (int, np.integer)) or nbytes < 1:
             raise InputError(f"torch.reserve got nbytes={nbytes!r}; give a whole number of bytes, 1 or more")
-        return Buffer(self.driven, self.driven.reserve(self._sips[self.current_device], space, cube, pe, int(nbytes)))
-
-    # What tensors ask
-
-    def write(self, tensor: Tensor, array: np.ndarray) -> None:
-        """Write an array into a tensor; see `Tensor.copy_`."""
-        given = Given(tensor.shape, tensor.dtype, array.astype(numpy_dtype(tensor.dtype)))
-        self.driven.write(tensor.sip, tensor.name, tensor.layout, given)
-
-    def read(self, tensor: Tensor) -> np.ndarray:
-        """Read a tensor; see `Tensor.numpy`."""
-        self.driven.read(tensor.sip, tensor.name, tensor.layout)
-        return self.peek(tensor)
-
-    def peek(self, tensor: Tensor) -> np.ndarray:
-        """A tensor's numbers once all that was issued is done; takes no simulated time."""
-        self.launcher.settle()
-        return self.driven.look(tensor.layout)
-
-    def release(self, tensor: Tensor) -> None:
-        """Free a tensor's memory."""
-        self.driven.release(tensor.sip, tensor.layout)
+        return Buffer(self.driven, self.driven.reserve(self.runtime.current_sip, space, cube, pe, int(nbytes)))
 
     # Running
 
@@ -281,27 +194,18 @@ class RuntimeContext(Namespace):
         """
         if not isinstance(name, str) or not callable(fn):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
-        sip = self._sips[self.current_device]
+        sip = self.runtime.current_sip
         cubes, pes = self._targets(name, list(_tensors_in(args)))
         sent = tuple(_as_arg(name, arg) for arg in args)
         message = KernelLaunch(name, sent, sip, tuple(range(cubes)), tuple(range(pes)), start_ns)
-        return self.issue(message, fn)
-
-    def issue(self, message: KernelLaunch, fn: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
-        """Launch a kernel whose messages go through some queues, else those of all launches; not waited for."""
-        return self._keep(self.driven.launch(message, fn, queues))
+        return self.runtime.launch(message, fn)
 
     def pe_dma(self, shard: Shard, cube: int = 0, pe: int = 0, *, write: bool = False) -> Launch:
         """Let the DMA of a PE fetch a shard into its TCM, or write it from there, without a kernel; not waited for.
 
         Errors: InputError for a PE the SIP lacks; AddressError for a shard that is in no memory.
         """
-        return self._keep(self.driven.pe_dma(PeDma(self._sips[self.current_device], cube, pe, shard, write)))
-
-    def _keep(self, launch: Launch) -> Launch:
-        launch.place = caller()
-        self.launches.append(launch)
-        return launch
+        return self.runtime.pe_dma(PeDma(self.runtime.current_sip, cube, pe, shard, write))
 
     def _targets(self, kernel: str, tensors: Sequence[Tensor]) -> tuple[int, int]:
         places = [(tensor.layout.cubes, tensor.layout.pes) for tensor in tensors]
@@ -317,8 +221,7 @@ class RuntimeContext(Namespace):
 
     def synchronize(self) -> None:
         """Wait until everything issued to every SIP is done. Errors: DeadlockError."""
-        self.launcher.settle()
-        self.driven.run()
+        self.runtime.synchronize()
 
     def expect(
         self, tensor: Tensor, reference: Reference, tolerance: float | None = None, *, every_copy: bool = False
@@ -329,14 +232,7 @@ class RuntimeContext(Namespace):
         """
         if not isinstance(tensor, Tensor):
             raise InputError(f"torch.expect got {tensor!r}; give a tensor of this run and its reference")
-        self.expectations.append(Expectation(tensor, reference, tolerance, every_copy))
-
-    def list_contents(self, expectation: Expectation) -> Iterator[tuple[str, np.ndarray]]:
-        """What an expectation is held against: the name of each copy, and its numbers."""
-        tensor = expectation.tensor
-        yield tensor.name, self.peek(tensor)
-        for copy in range(1, tensor.layout.copies if expectation.every_copy else 1):
-            yield f"{tensor.name} (copy {copy})", self.driven.look(tensor.layout, copy)
+        self.runtime.expectations.append(Expectation(tensor, reference, tolerance, every_copy))
 
 
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

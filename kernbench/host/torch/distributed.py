@@ -19,7 +19,7 @@ from kernbench.host.torch.unsupported import Namespace
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernbench.host.torch.context import RuntimeContext
+    from kernbench.host.torch.runtime import Runtime
 
 BACKEND = "ahbm"
 _P2P = "ranks talk through collectives; kernels talk to neighbours with tl.send and tl.recv"
@@ -52,9 +52,8 @@ class Distributed(Namespace):
     }
     ReduceOp = ReduceOp()
 
-    def __init__(self, context: RuntimeContext) -> None:
-        self._context = context
-        self._group: Collectives | None = None
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
     def init_process_group(
         self,
@@ -82,29 +81,29 @@ class Distributed(Namespace):
             raise InputError(
                 f"init_process_group got init_method={init_method!r}; ranks are in one process: leave it out"
             )
-        here = self._context.launcher.current
+        here = self._runtime.launcher.current
         if rank != -1 and rank != (here.index if here else 0):
             raise InputError(f"init_process_group got rank={rank} in rank {here.index if here else 0}; leave it out")
         found = load_config(config, settings)
-        if self._group is None:
-            self._group = Collectives(self._context, ProcessGroup(self._context.driven, self._context.sips, found))
+        if self._runtime.group is None:
+            self._runtime.group = ProcessGroup(self._runtime.device, self._runtime.sips, found)
             self._check_world(world_size)
         elif here is None:
             raise InputError("init_process_group was called twice; call destroy_process_group before another")
-        elif found != self._group.group.config:
+        elif found != self._runtime.group.config:
             raise InputError("init_process_group got other settings than in the rank before; give all ranks the same")
 
     def _check_world(self, world_size: int) -> None:
         """Errors: InputError, and there is no group, if it has not as many ranks as were asked for or spawned."""
-        group, spawned = self._require("init_process_group").group, self._context.launcher.spawned
+        group, spawned = self._require("init_process_group"), self._runtime.launcher.spawned
         if world_size not in (-1, group.world_size):
-            self._group = None
+            self._runtime.group = None
             raise InputError(
                 f"init_process_group got world_size={world_size}, but {group.config.where} and the topology make it "
                 f"{group.world_size}; leave it out, or change defaults.world_size or sips.count"
             )
         if spawned not in (0, group.world_size):
-            self._group = None
+            self._runtime.group = None
             raise InputError(
                 f"{spawned} ranks call init_process_group, but {group.config.where} and the topology make the world size "
                 f"{group.world_size}; spawn with nprocs={group.world_size}"
@@ -113,17 +112,17 @@ class Distributed(Namespace):
     def destroy_process_group(self) -> None:
         """Forget the process group, so that another may be made. In ranks the last to call it does."""
         self._require("destroy_process_group")
-        if self._context.launcher.current is None:
-            self._group = None
+        if self._runtime.launcher.current is None:
+            self._runtime.group = None
         else:
-            self._context.launcher.meet("destroy_process_group", None, self._forget)
+            self._runtime.launcher.rendezvous("destroy_process_group", None, self._forget)
 
     def _forget(self, _: object) -> None:
-        self._group = None
+        self._runtime.group = None
 
     def is_initialized(self) -> bool:
         """Whether there is a process group."""
-        return self._group is not None
+        return self._runtime.group is not None
 
     def is_available(self) -> bool:
         """Always."""
@@ -136,12 +135,12 @@ class Distributed(Namespace):
 
     def get_world_size(self) -> int:
         """How many ranks there are. Errors: RunError without a process group."""
-        return self._require("get_world_size").group.world_size
+        return self._require("get_world_size").world_size
 
     def get_rank(self) -> int:
         """The caller's rank; 0 in the bench's own function. Errors: RunError without a process group."""
         self._require("get_rank")
-        here = self._context.launcher.current
+        here = self._runtime.launcher.current
         return here.index if here else 0
 
     # Collectives
@@ -159,31 +158,31 @@ class Distributed(Namespace):
         op = _as_op("all_reduce", op)
         if over not in ("", "ranks", "cubes"):
             raise InputError(f"all_reduce got over={over!r}{suggest(over, ('ranks', 'cubes'))}")
-        self._require("all_reduce").all_reduce(tensor, op, over)
+        self._collectives("all_reduce").all_reduce(tensor, op, over)
 
     def broadcast(self, tensor: Tensor, src: int = 0, group: None = None, async_op: bool = False) -> None:
         """Give all ranks the tensor of rank `src`, in place."""
         self._check("broadcast", group, async_op, tensor)
-        self._require("broadcast").rooted("broadcast", tensor, src, "sum")
+        self._collectives("broadcast").rooted("broadcast", tensor, src, "sum")
 
     def reduce(self, tensor: Tensor, dst: int = 0, op: str = "sum", group: None = None, async_op: bool = False) -> None:
         """Reduce a tensor over all ranks into that of rank `dst`; those of other ranks stay."""
         self._check("reduce", group, async_op, tensor)
-        self._require("reduce").rooted("reduce", tensor, dst, _as_op("reduce", op))
+        self._collectives("reduce").rooted("reduce", tensor, dst, _as_op("reduce", op))
 
     def all_gather(
         self, tensor_list: Sequence[Tensor], tensor: Tensor, group: None = None, async_op: bool = False
     ) -> None:
         """Give all ranks the tensors of all: that of rank r in `tensor_list[r]`. All lie alike."""
         self._check("all_gather", group, async_op, tensor, *tensor_list)
-        self._require("all_gather").exchange("all_gather", list(tensor_list), [tensor], "sum")
+        self._collectives("all_gather").exchange("all_gather", list(tensor_list), [tensor], "sum")
 
     def reduce_scatter(
         self, output: Tensor, input_list: Sequence[Tensor], op: str = "sum", group: None = None, async_op: bool = False
     ) -> None:
         """Reduce `input_list[r]` over all ranks into the `output` of rank r. All lie alike."""
         self._check("reduce_scatter", group, async_op, output, *input_list)
-        self._require("reduce_scatter").exchange(
+        self._collectives("reduce_scatter").exchange(
             "reduce_scatter", [output], list(input_list), _as_op("reduce_scatter", op)
         )
 
@@ -196,12 +195,12 @@ class Distributed(Namespace):
     ) -> None:
         """Send `input_tensor_list[r]` to rank r, whose `output_tensor_list` has it at the sender's rank. All lie alike."""
         self._check("all_to_all", group, async_op, *output_tensor_list, *input_tensor_list)
-        self._require("all_to_all").exchange("all_to_all", list(output_tensor_list), list(input_tensor_list), "sum")
+        self._collectives("all_to_all").exchange("all_to_all", list(output_tensor_list), list(input_tensor_list), "sum")
 
     def barrier(self, group: None = None, async_op: bool = False) -> None:
         """Let no rank's SIP go on before all have come here."""
         self._check("barrier", group, async_op)
-        self._require("barrier").barrier()
+        self._collectives("barrier").barrier()
 
     def _check(self, collective: str, group: object, async_op: bool, *tensors: object) -> None:
         if group is not None:
@@ -212,12 +211,15 @@ class Distributed(Namespace):
             if not isinstance(tensor, Tensor):
                 raise InputError(f"{collective} got {tensor!r}; give tensors of this run")
 
-    def _require(self, what: str) -> Collectives:
-        if self._group is None:
+    def _collectives(self, what: str) -> Collectives:
+        return Collectives(self._runtime, self._require(what))
+
+    def _require(self, what: str) -> ProcessGroup:
+        if self._runtime.group is None:
             raise RunError(
                 f"{what} needs a process group; call torch.distributed.init_process_group(backend={BACKEND!r}) before it"
             )
-        return self._group
+        return self._runtime.group
 
 
 def _as_op(collective: str, op: object) -> str:

@@ -21,7 +21,7 @@ from kernbench.library import show_path
 if TYPE_CHECKING:
     from greenlet import greenlet
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+_PACKAGE = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(slots=True, eq=False)
@@ -37,14 +37,14 @@ class Rank:
 
 
 @dataclass(slots=True)
-class _Meeting:
+class _Rendezvous:
     """A collective that some ranks have come to."""
 
     what: str
     came: dict[int, Any] = field(default_factory=dict)  # by rank: what it brought
 
 
-class _OtherMeetingError(InputError):
+class _RendezvousMismatchError(InputError):
     """A rank came to another collective than the ranks that wait."""
 
 
@@ -53,7 +53,7 @@ class Launcher:
 
     def __init__(self) -> None:
         self._ranks: list[Rank] = []
-        self._meeting: _Meeting | None = None
+        self._rendezvous: _Rendezvous | None = None
         self._releasing = False
 
     @property
@@ -89,7 +89,7 @@ class Launcher:
         finally:
             self._release()
 
-    def meet(self, what: str, brought: Any, act: Callable[[dict[int, Any]], Any]) -> Any:
+    def rendezvous(self, what: str, brought: Any, act: Callable[[dict[int, Any]], Any]) -> Any:
         """Wait until every rank has come here, then let the last of them act on what all brought, by rank.
 
         Returns what `act` returned. Errors: InputError outside of ranks, or if the ranks come to different things.
@@ -99,27 +99,27 @@ class Launcher:
             raise InputError(f"{what} was called outside of a rank; call it in a worker of torch.multiprocessing.spawn")
         if self._releasing:
             raise _exit()
-        meeting = self._meeting
-        if meeting is None:
-            meeting = self._meeting = _Meeting(what)
-        elif meeting.what != what:
-            other = next(iter(meeting.came))
-            raise _OtherMeetingError(
+        rendezvous = self._rendezvous
+        if rendezvous is None:
+            rendezvous = self._rendezvous = _Rendezvous(what)
+        elif rendezvous.what != what:
+            other = next(iter(rendezvous.came))
+            raise _RendezvousMismatchError(
                 f"it calls {what}, at {caller()}, while rank {other} waits in {self._ranks[other].waits}; "
                 "let all ranks call the same collectives in the same order"
             )
-        meeting.came[rank.index] = brought
-        if len(meeting.came) < len(self._ranks):
+        rendezvous.came[rank.index] = brought
+        if len(rendezvous.came) < len(self._ranks):
             self._wait(rank, f"{what}, at {caller()}", looks=False)
-            return meeting.came[-1]
-        self._meeting = None
-        meeting.came[-1] = result = act({index: meeting.came[index] for index in range(len(self._ranks))})
+            return rendezvous.came[-1]
+        self._rendezvous = None
+        rendezvous.came[-1] = result = act({index: rendezvous.came[index] for index in range(len(self._ranks))})
         for other in self._ranks:
             if not other.looks:
                 other.waits = ""
         return result
 
-    def settle(self) -> None:
+    def let_others_run(self) -> None:
         """Called before the machine runs: a rank first lets all others come to where they wait themselves."""
         rank = self.current
         if rank is not None and len(self._ranks) > 1:
@@ -151,10 +151,10 @@ class Launcher:
             rank.greenlet.switch()
         except (Exception, SystemExit) as error:
             first: BaseException = error
-            if isinstance(error, _OtherMeetingError) and error.__context__ is not None:
+            if isinstance(error, _RendezvousMismatchError) and error.__context__ is not None:
                 first = error.__context__  # on its way out of an error the rank came to where nobody is
             if isinstance(first, KernBenchError):
-                kind = InputError if isinstance(first, _OtherMeetingError) else type(first)
+                kind = InputError if isinstance(first, _RendezvousMismatchError) else type(first)
                 raise kind(f"rank {rank.index}: {first}") from first
             raise RunError(
                 f"rank {rank.index} of {getattr(fn, '__name__', 'the worker')!r} raised {type(first).__name__}: {first}, "
@@ -173,7 +173,7 @@ class Launcher:
 
     def _release(self) -> None:
         """End every rank that has not. Their `finally` blocks run but meet nobody, and what they raise is of no interest."""
-        self._releasing, self._meeting = True, None
+        self._releasing, self._rendezvous = True, None
         for rank in self._ranks:
             if not rank.greenlet.dead and rank.greenlet:
                 with suppress(Exception):

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 class Tensor:
     """A deployed tensor: a name, a shape, a layout over the PEs of one SIP. Its memory is free again when it is deleted."""
 
-    __slots__ = ("__weakref__", "_context", "contents", "layout", "name", "sip")
+    __slots__ = ("__weakref__", "_context", "_runtime", "contents", "layout", "name", "sip")
 
     def __init__(self, context: RuntimeContext, name: str, sip: int, layout: Layout, contents: Contents) -> None:
         self._context = context
+        self._runtime = context.runtime
         self.name = name
         self.sip = sip
         self.layout = layout
@@ -40,7 +41,7 @@ class Tensor:
 
     @property
     def context(self) -> RuntimeContext:
-        """The `torch` that made it."""
+        """The `torch` that made it, on which the regions of tensor parallelism are written."""
         return self._context
 
     def numel(self) -> int:
@@ -70,12 +71,12 @@ class Tensor:
             raise InputError(
                 f"tensor {self.name!r} has shape {self.shape}, copy_ got an array of shape {given.shape}; reshape it first"
             )
-        self._context.write(self, given)
+        self._runtime.write(self, given)
         return self
 
     def numpy(self) -> np.ndarray:
         """The numbers on the device, read by the host: timed, after all that was issued before."""
-        return self._context.read(self)
+        return self._runtime.read(self)
 
     cpu = numpy
 
@@ -83,4 +84,4 @@ class Tensor:
         return f"Tensor({self.name!r}, shape={self.shape}, dtype={self.dtype!r}, sip={self.sip})"
 
     def __del__(self) -> None:
-        self._context.release(self)
+        self._runtime.release(self)

@@ -24,7 +24,7 @@ from kernbench.machine.variants import Variants
 from kernbench.modes import Mode
 from kernbench.program.digest import digest
 from kernbench.runs.bench import find_bench, typed_parameters
-from kernbench.runs.bounds import BenchSheet
+from kernbench.runs.bounds import LaunchBoundModel
 from kernbench.runs.recording import RecordedGroup, record
 from kernbench.runs.run import choose_sips
 from kernbench.sweep.point import Point
@@ -55,7 +55,7 @@ class SharedStructure:
         base = self.variants.base
         self.recording = record(bench, base, parameters, choose_sips(base, "all"))
         self.digest = digest(self.recording.program) if self.recording else ""
-        self._sheet: BenchSheet | None = None
+        self._bound_model: LaunchBoundModel | None = None
         self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, those that nobody uses
         self._lock = threading.Lock()
         self._read = lru_cache(MOST_VALUES, typed=True)(partial(_read_value, self.variants))
@@ -79,7 +79,7 @@ class SharedStructure:
         base = self.variants.base.figures
         if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
             return None
-        found = self.recording.list_figures(machine, point.mode)
+        found = self.recording.list_metrics(machine, point.mode)
         return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
@@ -103,7 +103,7 @@ class SharedStructure:
             group = idle.pop() if idle else RecordedGroup(self.recording, mode)
         try:
             started = time.perf_counter()
-            for found in group.list_figures(columns):
+            for found in group.list_metrics(columns):
                 wall_s = (time.perf_counter() - started) / max(len(found), 1)
                 for figures in found:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
@@ -149,15 +149,15 @@ class SharedStructure:
     ) -> dict[str, np.ndarray] | None:
         """The bounds of many points, float64[point] of each time; None if they have to be bounded by themselves.
 
-        `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `BenchSheet.evaluate`.
+        `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `LaunchBoundModel.evaluate`.
         Errors: KernBenchError.
         """
         if not self.groups or not self._follows(columns):
             return None
         assert self.recording is not None
-        if self._sheet is None:
-            self._sheet = BenchSheet(self.recording.program, self.recording.launches)
-        return self._sheet.evaluate(columns, count, queues=queues)
+        if self._bound_model is None:
+            self._bound_model = LaunchBoundModel(self.recording.program, self.recording.launches)
+        return self._bound_model.evaluate(columns, count, queues=queues)
 
     def _follows(self, columns: Mapping[str, np.ndarray]) -> bool:
         """Whether all that differs is known to be no more than figures of times, each held against a compiled machine."""

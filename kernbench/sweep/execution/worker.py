@@ -92,7 +92,7 @@ def _run_alike(point: Point) -> object:
 def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | None:
     """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself.
 
-    `queues`: as of `BenchSheet.evaluate`.
+    `queues`: as of `LaunchBoundModel.evaluate`.
     """
     started = time.perf_counter()
     structure = find_structure(points[0])

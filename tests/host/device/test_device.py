@@ -94,7 +94,7 @@ def test_a_live_kernel_fails_at_the_call_that_waits_for_it(make: Make) -> None:
         torch.synchronize()
     said, _, place = str(error.value).rpartition("; launched at ")
     assert place == launch.place
-    assert re.search(r"tests/host/test_device\.py:\d+$", place)
+    assert re.search(r"tests/host/device/test_device\.py:\d+$", place)
     assert launch.response == error.value.response == Response(False, "kernel_failed", said)
     torch.synchronize()
     torch.launch("good", fill, x, 2)
@@ -130,7 +130,7 @@ def test_a_launch_on_pes_that_are_not_there_leaves_nothing(make: Make, cubes: An
 def exec_ns(torch: RuntimeContext) -> float:
     torch.synchronize()
     session = torch.driven.session
-    return torch.launches[-1].pe_exec_fs(session.op_issue_fs, session.op_end_fs) / 1e6
+    return torch.runtime.launches[-1].pe_exec_fs(session.op_issue_fs, session.op_end_fs) / 1e6
 
 
 def test_a_dma_without_a_kernel_takes_the_time_of_its_bytes(make: Make) -> None:
@@ -180,7 +180,7 @@ def test_no_pe_starts_before_the_time_that_is_asked_for(make: Make) -> None:
         torch.launch("fill", fill, torch.zeros(8, "f32"), 1, start_ns=start_ns)
         torch.synchronize()
         end_fs = torch.driven.session.op_end_fs
-        (launch,) = torch.launches
+        (launch,) = torch.runtime.launches
         (start,) = {int(end_fs[thread.find_row(row)]) for thread, row in launch.started}
         return start / 1e6
 

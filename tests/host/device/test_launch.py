@@ -8,7 +8,7 @@ import pytest
 from kernbench.errors import InputError, KernelError
 from kernbench.host.device.launch import Launch
 from kernbench.host.torch.context import RuntimeContext
-from kernbench.runs import measure
+from kernbench.runs.metrics import run_metrics
 from kernbench.tl.registry import get_kernel
 from tests.host.conftest import Make
 
@@ -28,7 +28,7 @@ def test_all_pes_start_at_the_arrival_of_the_last(make: Make) -> None:
     torch = make()
     torch.launch("busy", busy)
     torch.synchronize()
-    session, launch = torch.driven.session, torch.launches[0]
+    session, launch = torch.driven.session, torch.runtime.launches[0]
     rows = [(thread.find_row(row - 1), thread.find_row(row)) for thread, row in launch.started]
     arrived, opened = ([int(session.op_end_fs[row]) for row in column] for column in zip(*rows, strict=True))
     assert len(set(arrived)) > 1
@@ -63,7 +63,7 @@ def test_pe_exec_counts_from_the_barrier_to_the_last_pe(make: Make) -> None:
     torch = make()
     torch.launch("busy", busy)
     torch.synchronize()
-    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 120 * NS
+    assert run_metrics(torch.driven.session, torch.runtime.launches)["pe_exec_ns"] == 120
 
 
 def test_launches_of_one_sip_follow_each_other(make: Make) -> None:
@@ -71,11 +71,11 @@ def test_launches_of_one_sip_follow_each_other(make: Make) -> None:
     torch.launch("one", busy)
     torch.launch("two", busy)
     torch.synchronize()
-    (left, back), (left_too, back_too) = (times(torch, launch) for launch in torch.launches)
+    (left, back), (left_too, back_too) = (times(torch, launch) for launch in torch.runtime.launches)
     assert left_too == back
     assert back_too - left_too == back - left
-    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 240 * NS
-    assert measure.latency_fs(torch.driven.session, torch.launches) == back_too - left
+    assert run_metrics(torch.driven.session, torch.runtime.launches)["pe_exec_ns"] == 240
+    assert run_metrics(torch.driven.session, torch.runtime.launches)["latency_ns"] == (back_too - left) / NS
 
 
 def test_launches_of_two_sips_run_side_by_side(make: Make) -> None:
@@ -84,9 +84,9 @@ def test_launches_of_two_sips_run_side_by_side(make: Make) -> None:
         with torch.device(sip):
             torch.launch("busy", busy)
     torch.synchronize()
-    first, second = (times(torch, launch) for launch in torch.launches)
+    first, second = (times(torch, launch) for launch in torch.runtime.launches)
     assert first == second
-    assert measure.pe_exec_fs(torch.driven.session, torch.launches) == 120 * NS
+    assert run_metrics(torch.driven.session, torch.runtime.launches)["pe_exec_ns"] == 120
 
 
 def test_what_is_launched_after_a_wait_begins_then(make: Make) -> None:
@@ -96,7 +96,7 @@ def test_what_is_launched_after_a_wait_begins_then(make: Make) -> None:
     now = torch.driven.session.now_fs
     torch.launch("two", busy)
     torch.synchronize()
-    assert times(torch, torch.launches[1])[0] == now
+    assert times(torch, torch.runtime.launches[1])[0] == now
 
 
 def test_a_launch_reaches_the_pes_that_hold_its_tensors(make: Make) -> None:

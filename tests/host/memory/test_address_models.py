@@ -127,7 +127,7 @@ def test_a_launch_brings_the_segments_of_its_tensors(make: Make) -> None:
 
 def exec_fs(torch: RuntimeContext) -> int:
     torch.synchronize()
-    (launch,) = torch.launches
+    (launch,) = torch.runtime.launches
     session = torch.driven.session
     return launch.pe_exec_fs(session.op_issue_fs, session.op_end_fs)
 

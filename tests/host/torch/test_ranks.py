@@ -21,7 +21,7 @@ def test_ranks_meet_and_the_last_acts_for_all() -> None:
 
     def worker(rank: int) -> None:
         for turn in range(2):
-            total = launcher.meet("sum", rank, lambda brought: sum(brought.values()))
+            total = launcher.rendezvous("sum", rank, lambda brought: sum(brought.values()))
             got.append((turn, rank, total))
 
     launcher.spawn(worker, (), 4)
@@ -46,7 +46,7 @@ def test_who_looks_lets_others_go_on_first() -> None:
 
     def worker(rank: int) -> None:
         order.append(f"{rank} issues")
-        launcher.settle()
+        launcher.let_others_run()
         order.append(f"{rank} looks")
 
     launcher.spawn(worker, (), 3)
@@ -58,16 +58,16 @@ def test_a_rank_may_look_while_others_wait_for_it() -> None:
 
     def worker(rank: int) -> None:
         if rank == 0:
-            launcher.settle()
+            launcher.let_others_run()
             order.append("looked")
-        launcher.meet("barrier", None, lambda _: order.append("met"))
+        launcher.rendezvous("barrier", None, lambda _: order.append("met"))
 
     launcher.spawn(worker, (), 2)
     assert order == ["looked", "met"]
 
 
 def test_settling_outside_of_ranks_is_nothing() -> None:
-    Launcher().settle()
+    Launcher().let_others_run()
 
 
 def test_the_first_error_is_reported_and_every_other_rank_is_released() -> None:
@@ -77,7 +77,7 @@ def test_the_first_error_is_reported_and_every_other_rank_is_released() -> None:
         try:
             if rank == 1:
                 raise ValueError("bad luck")
-            launcher.meet("barrier", None, lambda _: None)
+            launcher.rendezvous("barrier", None, lambda _: None)
         finally:
             released.append(rank)
             if rank == 2:
@@ -99,9 +99,9 @@ def test_a_rank_on_its_way_out_meets_nobody() -> None:
         try:
             if rank:
                 raise ValueError("boom")
-            launcher.meet("all_reduce", None, lambda _: None)
+            launcher.rendezvous("all_reduce", None, lambda _: None)
         finally:
-            launcher.meet("barrier", None, lambda _: after.append("met"))
+            launcher.rendezvous("barrier", None, lambda _: after.append("met"))
             after.append(rank)
 
     with pytest.raises(RunError, match=r"^rank 1 of 'worker' raised ValueError: boom, at "):
@@ -122,7 +122,7 @@ def test_ranks_that_come_to_different_things() -> None:
     launcher = Launcher()
 
     def worker(rank: int) -> None:
-        launcher.meet("all_reduce" if rank else "barrier", None, lambda _: None)
+        launcher.rendezvous("all_reduce" if rank else "barrier", None, lambda _: None)
 
     with pytest.raises(InputError) as caught:
         launcher.spawn(worker, (), 2)
@@ -138,7 +138,7 @@ def test_a_rank_that_ends_without_the_others() -> None:
 
     def worker(rank: int) -> None:
         if rank < 2:
-            launcher.meet("all_reduce", None, lambda _: None)
+            launcher.rendezvous("all_reduce", None, lambda _: None)
 
     with pytest.raises(DeadlockError) as caught:
         launcher.spawn(worker, (), 4)
@@ -151,7 +151,7 @@ def test_a_rank_that_ends_without_the_others() -> None:
 
 def test_meeting_outside_of_ranks() -> None:
     with pytest.raises(InputError, match=r"^barrier was called outside of a rank; call it in a worker of torch.multi"):
-        Launcher().meet("barrier", None, lambda _: None)
+        Launcher().rendezvous("barrier", None, lambda _: None)
 
 
 def test_spawning_in_a_rank() -> None:

@@ -1,0 +1,153 @@
+"""Metrics of finished runs of one program, from the times of their rows; one run is a batch of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.engine.batch import Runs
+from kernbench.machine.costs import FLOP
+from kernbench.oplog.utilisation import BusyParts, find_bottlenecks, list_parts
+from kernbench.program.ops import NONE, Op
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.engine import Session
+    from kernbench.engine.batch_times import BatchTimes
+    from kernbench.host.device.launch import Launch
+    from kernbench.program.program import Program, Thread
+
+MOVED = ("dma_read", "dma_write", "message")  # what counts as moved by PEs
+
+
+class BatchMetrics:
+    """The metrics of runs of a program, whose launches say which rows to read.
+
+    `ended`: bool[row], to count only these rows; without it all rows of kernels must have ended in each run.
+    """
+
+    def __init__(self, program: Program, launches: Sequence[Launch], ended: np.ndarray | None = None) -> None:
+        self._machine = program.machine
+        self._flops, self._bytes = gemm_flops(program), dma_bytes(program)
+        self._issued = [_row(launch.issued) for launch in launches]
+        self._completed = [_row(launch.completed) for launch in launches]
+        self._execs = [
+            (launch.message.sip, *([_row(place) for place in places] for places in (launch.started, launch.finished)))
+            for launch in launches
+        ]
+        own = _own_rows(program, launches)
+        self._busy = BusyParts(program, np.flatnonzero(own if ended is None else own & ended))
+        self._parts = list_parts(self._machine)
+
+    def list_metrics(self, runs: Runs, times: BatchTimes | None = None) -> list[dict[str, Any] | None]:
+        """The metrics of each run, by the names of `RunResult`; None for a run that has not come to its end.
+
+        `times`: the times of these runs' machines; without them it is one run, on the machine of the program.
+        """
+        latency, pe_exec = self._latency_fs(runs), self.pe_exec_fs(runs)
+        bottlenecks = find_bottlenecks(self._parts, *self.find_busy(runs, times))
+        complete = (runs.left == 0) & (runs.op_end_fs[:, self._busy.rows] >= 0).all(axis=1)
+        found: list[dict[str, Any] | None] = []
+        for run, (exec_fs, bottleneck) in enumerate(zip(pe_exec.tolist(), bottlenecks, strict=True)):
+            metrics = {
+                "latency_ns": int(latency[run]) / FS_PER_NS,
+                "pe_exec_ns": exec_fs / FS_PER_NS,
+                "makespan_ns": int(runs.now_fs[run]) / FS_PER_NS,
+                "events": int(runs.events[run]),
+                "flit_hops": int(runs.flit_hops[run]),
+                "achieved_tflops": per_s(self._flops, exec_fs) / 1e12,
+                "achieved_gbs": per_s(self._bytes, exec_fs) / 1e9,
+                "bottleneck": bottleneck.kind if bottleneck else None,
+                "bottleneck_part": bottleneck.part if bottleneck else None,
+                "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
+            }
+            found.append(metrics if complete[run] else None)
+        return found
+
+    def find_busy(self, runs: Runs, times: BatchTimes | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """int64[busy part], int64[run, busy part] how long each was busy, and int64[run] the window that this is of.
+
+        It counts the work of kernels, over their time; without a launch all work, over the makespan.
+        """
+        if not self._execs:
+            assert runs.busy_fs is not None
+            return np.arange(runs.busy_fs.shape[1]), runs.busy_fs, runs.now_fs
+        fixed, station = self._machine.stations.fs_per_flit, self._busy.station
+        fs_per_flit = fixed[station][None] if times is None else times.fs_per_flit(fixed, station)
+        return self._busy.part, self._busy.fs(runs.op_start_fs, runs.op_end_fs, fs_per_flit), self.pe_exec_fs(runs)
+
+    def _latency_fs(self, runs: Runs) -> np.ndarray:
+        """int64[run] from the first launch leaving the host to the last completion back at it; else the makespan."""
+        if not self._execs:
+            return runs.now_fs
+        return runs.op_end_fs[:, self._completed].max(axis=1) - runs.op_issue_fs[:, self._issued].min(axis=1)
+
+    def pe_exec_fs(self, runs: Runs) -> np.ndarray:
+        """int64[run] from barrier to last PE, summed over the launches of a SIP; the largest of all SIPs."""
+        by_sip: dict[int, np.ndarray] = {}
+        for sip, started, finished in self._execs:
+            took = runs.op_issue_fs[:, finished].max(axis=1) - runs.op_end_fs[:, started].min(axis=1)
+            by_sip[sip] = by_sip.get(sip, 0) + took
+        return np.max(list(by_sip.values()), axis=0) if by_sip else np.zeros(len(runs.found), np.int64)
+
+
+def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
+    """The metrics of one finished run, by the names of `RunResult`."""
+    (metrics,) = _metrics_of(session, launches).list_metrics(Runs.of(session))
+    assert metrics is not None
+    return metrics
+
+
+def busy_of_run(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:
+    """int64[part] how long each part of the machine was busy in one run, and of which window (fs)."""
+    part, busy_fs, window_fs = _metrics_of(session, launches).find_busy(Runs.of(session))
+    by_part = np.zeros(len(session.server_busy_fs) + len(session.station_busy_fs), np.int64)
+    by_part[part] = busy_fs[0]
+    return by_part, int(window_fs[0])
+
+
+def _metrics_of(session: Session, launches: Sequence[Launch]) -> BatchMetrics:
+    """Those of one run, in which rows of tile plans may have no end: kernels can be done without them."""
+    return BatchMetrics(session.program, launches, session.op_end_fs >= 0)
+
+
+def _own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
+    """bool[row] the work of kernels, without that of launching them."""
+    threads = [NONE, *(thread.id for launch in launches for thread, _ in launch.started)]  # NONE: stages of tile plans
+    return np.isin(program.op_thread, threads) & (program.op_tag != program.tag("launch"))
+
+
+def gemm_flops(program: Program) -> int:
+    """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
+    of_duration = np.array([_flops(dict(terms)) for terms in program.durations])
+    durations = program.op[program.op[:, 0] == Op.EXEC, 2]
+    return int(of_duration[durations].sum())
+
+
+def _flops(amounts: Mapping[str, float]) -> float:
+    rated = sum(amount for figure, amount in amounts.items() if figure.startswith("pe_gemm.flop_"))
+    return amounts.get(FLOP, rated)
+
+
+def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
+    """The bytes that PEs moved by operations of these names: to and from memory, and to each other."""
+    tags = [program.tag(name, "memory") for name in names]
+    moves = np.flatnonzero(program.op[:, 0] == Op.MOVE)
+    return int(program.op[moves[np.isin(program.op_tag[moves], tags)], 2].sum())
+
+
+def per_s(amount: int, fs: int) -> float:
+    """A rate; 0 for no time."""
+    return rate(amount, fs) if fs else 0.0
+
+
+def rate(amount: int, fs: Any) -> Any:
+    """An amount over a time, or over an array of times, in s⁻¹."""
+    return amount / (fs * 1e-15)
+
+
+def _row(place: tuple[Thread, int]) -> int:
+    thread, row = place
+    return thread.find_row(row)
