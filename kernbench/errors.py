@@ -24,7 +24,7 @@ class KernBenchError(Exception):
         """The device's answer (a `Response`) that brought this error to a host call; None for an error of the host."""
         return self._response or getattr(self.__cause__, "response", None)
 
-    def came_back_with(self, response: Any) -> None:
+    def attach_response(self, response: Any) -> None:
         """Note the device's answer that brought this error."""
         self._response = response
 

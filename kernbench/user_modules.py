@@ -31,11 +31,11 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
     except KernBenchError:
         raise
     except (Exception, SystemExit) as error:
-        raise InputError(f"{line_of(error, path)}: {said(error)}; the {what} does not load") from error
+        raise InputError(f"{line_of(error, path)}: {error_text(error)}; the {what} does not load") from error
     return module
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """The type of an error and what it says, on one line."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {' '.join(str(text).split())}"

@@ -18,6 +18,7 @@ from kernbench.errors import InputError, suggest
 from kernbench.schema.fields import Bytes, BytesOrZero, Count
 from kernbench.schema.model import Model, check
 from kernbench.schema.yaml import Mark, load, mark_tree
+from kernbench.text import plural
 
 FILE = "ccl.yaml"
 OTHERS: dict[str, str] = {  # the algorithms of all collectives but all_reduce, where no file says otherwise
@@ -131,7 +132,7 @@ class Config:
             return sips
         if asked > sips:
             raise InputError(
-                f"{self.where}: {by} is {asked}, but this run has {sips} {'SIP' if sips == 1 else 'SIPs'}; "
+                f"{self.where}: {by} is {asked}, but this run has {plural(sips, 'SIP')}; "
                 "lower it or give the topology more with sips.count"
             )
         return asked

@@ -21,7 +21,7 @@ from kernbench import library
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.wiring import Neighbours, grid_neighbours
 from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.user_modules import execute, line_of, said
+from kernbench.user_modules import error_text, execute, line_of
 
 FOLDER = "benches/ccl"
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier")
@@ -52,7 +52,7 @@ class Algorithm:
         except KernBenchError:
             raise
         except Exception as error:
-            raise InputError(f"{line_of(error, self.file)}: kernel_args raised {said(error)}") from error
+            raise InputError(f"{line_of(error, self.file)}: kernel_args raised {error_text(error)}") from error
 
 
 def load_algorithm(name: str) -> Algorithm:

@@ -11,7 +11,7 @@ import click
 
 from kernbench.cli import options
 from kernbench.errors import InputError, RunError
-from kernbench.report.table import many
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -83,21 +83,21 @@ def _problems(found: Comparison, over: polars.DataFrame, limits: dict[str, float
 
 
 def _missing(rows: polars.DataFrame, name: str, other: str) -> str:
-    return f"{many(len(rows), 'point')} of {name} {'is' if len(rows) == 1 else 'are'} not in {other}"
+    return f"{plural(len(rows), 'point')} of {name} {'is' if len(rows) == 1 else 'are'} not in {other}"
 
 
 def _show(found: Comparison) -> None:
     a, b = found.a, found.b
     both = len(found.pairs) + found.bounded_a + found.bounded_b
-    click.echo(f"A: {a.name}, {many(len(a.table), 'point')}")
-    click.echo(f"B: {b.name}, {many(len(b.table), 'point')}, {both} of them in both")
+    click.echo(f"A: {a.name}, {plural(len(a.table), 'point')}")
+    click.echo(f"B: {b.name}, {plural(len(b.table), 'point')}, {both} of them in both")
     for name, rows, other in (("A", found.only_a, "B"), ("B", found.only_b, "A")):
         if len(rows):
             click.echo(_missing(rows, name, other))
     for name, count, other in (("A", found.bounded_a, "B"), ("B", found.bounded_b, "A")):
         if count:
             click.echo(
-                f"{many(count, 'point')} left out: bounded in {name} and simulated in {other}, "
+                f"{plural(count, 'point')} left out: bounded in {name} and simulated in {other}, "
                 "and a lower bound is no latency"
             )
     for line in _settings(found):
@@ -135,10 +135,10 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from kernbench.report.table import figure
+    from kernbench.report.table import format_value
     from kernbench.sweep.results.comparison import CHANGE
 
-    title = f"{many(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
+    title = f"{plural(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for name in found.parameters:
         shown.add_column(name.replace(".", ".\n"), justify="right", overflow="fold")
@@ -147,12 +147,12 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
             shown.add_column(heading, justify="right")
     shown.add_column("status")
     for row in moved.head(MOST_SHOWN).iter_rows(named=True):
-        cells = [figure(row[name]) for name in found.parameters]
+        cells = [format_value(row[name]) for name in found.parameters]
         for column in found.columns:
             change = row[column + CHANGE]
             cells += [
-                figure(row[f"{column}_a"]),
-                figure(row[f"{column}_b"]),
+                format_value(row[f"{column}_a"]),
+                format_value(row[f"{column}_b"]),
                 "" if change is None else f"{change:+.3%}",
             ]
         before, after = row["status_a"], row["status_b"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernbench.report.table import many
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from kernbench.sweep.estimate import Estimate
@@ -37,12 +37,12 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
             figures["most_events"] = {"points": most.points, "seconds": most.seconds, "peak_bytes": most.peak_bytes}
         click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
         return
-    which = f"{many(programs, 'program')}, {many(machines, 'machine')}"
+    which = f"{plural(programs, 'program')}, {plural(machines, 'machine')}"
     if plan.most_points > len(plan.points):
-        click.echo(f"up to {many(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
+        click.echo(f"up to {plural(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
         click.echo(f"{len(plan.missing):,} of the first {_are(len(plan.missing))} not in {plan.directory} yet")
     else:
-        click.echo(f"{many(plan.most_points, 'point')}, {which}")
+        click.echo(f"{plural(plan.most_points, 'point')}, {which}")
         click.echo(f"{guess.points:,} of the points {_are(guess.points)} not in {plan.directory} yet")
     if most is None:
         click.echo(_effort(guess))

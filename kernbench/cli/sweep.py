@@ -16,8 +16,8 @@ import click
 from kernbench.cli import options
 from kernbench.cli.main import CANCELLED
 from kernbench.errors import RunError
-from kernbench.report.table import many
 from kernbench.sweep.row import OK
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ def command(
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
     if result.failed:
-        total = many(result.count, "point")
+        total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
     return 0
 
@@ -93,15 +93,15 @@ def _announce(plan: Plan) -> None:
     grid, total, missing = plan.grid, len(plan.points), len(plan.missing)
     searched = plan.most_points - total
     kept = f", {total - missing:,} already in {plan.directory}" if total > missing and not searched else ""
-    count = f"{many(total, 'point')}{kept}"
+    count = f"{plural(total, 'point')}{kept}"
     if searched:
-        count = f"up to {many(plan.most_points, 'point')}, {grid.batch} at a time"
+        count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
     click.echo(f"{grid.name}: {grid.bench} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
-        click.echo(f"{many(grid.samples, 'sample')} asked for, {many(total, 'different point')} found", err=True)
+        click.echo(f"{plural(grid.samples, 'sample')} asked for, {plural(total, 'different point')} found", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
-        run = f"{many(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"
+        run = f"{plural(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"
         click.echo(f"{changed} changed since the last run here: {run}", err=True)
     if missing:
         from kernbench.cli.compiling import announce_compiling
@@ -190,7 +190,7 @@ def _show(result: SweepResult, as_json: bool) -> None:
     if result.decided:
         click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
-        click.echo(f"{many(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
+        click.echo(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
         if path.suffix != ".png":  # each beside its SVG
             click.echo(f"wrote {path}")

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.report.markdown_report import SENSITIVITY_HEADS, summarise
 from kernbench.report.sensitivity import Sensitivity
-from kernbench.report.table import many, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import COLUMNS
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -49,7 +50,7 @@ def write_page(
         sentences="".join(f"<li>{escape(sentence)}</li>" for sentence in rest),
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
         sensitivity=_rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)) if found else "",
-        shown=f"{len(data['rows'])} of {many(len(table), 'point')}",
+        shown=f"{len(data['rows'])} of {plural(len(table), 'point')}",
         data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
     )
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))

@@ -47,8 +47,10 @@ def _draw(curve: Curve) -> Figure:
     axes.set_xlabel("offered load (of what an endpoint can inject)")
     axes.set_ylabel("latency (ns)")
     axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none")
-    offer = curve.offer
-    title = f"{offer.pattern} traffic on {curve.topology} ({curve.size}), packets of {_flits(offer.packet_flits)}"
+    injection = curve.injection
+    title = (
+        f"{injection.pattern} traffic on {curve.topology} ({curve.size}), packets of {_flits(injection.packet_flits)}"
+    )
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
 

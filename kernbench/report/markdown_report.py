@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, title_of
-from kernbench.report.table import count_bounded, figure, many, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import count_bounded, format_value, rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import FEASIBLE, OK, VERSUS
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -52,7 +53,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     done = answerable(table)
     finished = int((table["status"] == OK).sum())
     sentences = [
-        f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {many(len(table), 'point')}"
+        f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {plural(len(table), 'point')}"
     ]
     if finished < len(table):
         sentences[0] += f", {len(table) - finished} of which failed"
@@ -69,8 +70,8 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
-        where = ", ".join(f"{title_of(axis.column)} = {figure(best[axis.column])}" for axis in find_swept(table))
-        sentence = f"{objective}: {figure(best[objective.column])}" + (f" at {where}" if where else "")
+        where = ", ".join(f"{title_of(axis.column)} = {format_value(best[axis.column])}" for axis in find_swept(table))
+        sentence = f"{objective}: {format_value(best[objective.column])}" + (f" at {where}" if where else "")
         if best.get(objective.column + VERSUS) is not None:
             sentence += f"; {best[objective.column + VERSUS]:.3g} of its baseline's"
         sentences.append(sentence)
@@ -85,12 +86,14 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
         without = finished.filter(finished[derived.name].is_null())
         if len(without):
             first = without.row(0, named=True)
-            where = ", ".join(f"{title_of(axis.column)} = {figure(first[axis.column])}" for axis in find_swept(table))
+            where = ", ".join(
+                f"{title_of(axis.column)} = {format_value(first[axis.column])}" for axis in find_swept(table)
+            )
             place = f", as at {where}" if where and len(without) < len(finished) else ""
             formula = f"{derived.expression.text!r} has no value there"
-            gaps.append(f"{many(len(without), 'point')} without {derived.name}, since {formula}{place}")
+            gaps.append(f"{plural(len(without), 'point')} without {derived.name}, since {formula}{place}")
     if FEASIBLE in table.columns and len(finished) and not finished[FEASIBLE].any():
-        gaps.append(f"none of {many(len(finished), 'point')} keeps the conditions on results")
+        gaps.append(f"none of {plural(len(finished), 'point')} keeps the conditions on results")
     return gaps
 
 
@@ -101,7 +104,7 @@ def _summary(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective
 
 def _varied(table: polars.DataFrame) -> Iterable[str]:
     for axis in find_swept(table):
-        shown = [figure(value) for value in axis.values]
+        shown = [format_value(value) for value in axis.values]
         if len(shown) > MOST_VALUES:
             shown = [*shown[:MOST_VALUES], f"… ({len(shown)} values)"]
         yield f"{axis.title}: {', '.join(shown)}"
@@ -115,7 +118,7 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
     """The first of `count` rows."""
     columns = [*shown_columns(table, objectives), "bottleneck"]
     shown = rows.select(columns).head(MOST_ROWS)
-    lines = _rows([title_of(name) for name in columns], (map(figure, row) for row in shown.iter_rows()))
+    lines = _rows([title_of(name) for name in columns], (map(format_value, row) for row in shown.iter_rows()))
     return [*lines, "", f"{len(shown)} of {count:,}."] if count > len(shown) else lines
 
 
@@ -125,7 +128,7 @@ def _failures(table: polars.DataFrame) -> list[str]:
         return []
     columns = [axis.column for axis in find_swept(table)]
     rows = failed.select(*columns, "error").head(MOST_ROWS)
-    lines = _rows([*map(title_of, columns), "error"], (map(figure, row) for row in rows.iter_rows()))
+    lines = _rows([*map(title_of, columns), "error"], (map(format_value, row) for row in rows.iter_rows()))
     return [*lines, "", f"{len(rows)} of {len(failed)}."] if len(failed) > len(rows) else lines
 
 

@@ -16,6 +16,7 @@ from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.row import COLUMNS, VERSUS
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -82,7 +83,7 @@ def rank_points(table: polars.DataFrame, objective: Objective, most: int | None 
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
     """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
     ranked = rank_points(table, objectives[0], most)
-    title = f"best {len(ranked)} of {many(len(table), 'point')} by {objectives[0].column}"
+    title = f"best {len(ranked)} of {plural(len(table), 'point')} by {objectives[0].column}"
     return _points(table, ranked, objectives, title)
 
 
@@ -90,7 +91,7 @@ def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most:
     """The Pareto front, or of a long one its first `most` points."""
     front = pareto_front(table, objectives)
     wanted = ", ".join(map(str, objectives))
-    title = f"Pareto front of {wanted}: {len(front)} of {many(len(table), 'point')}"
+    title = f"Pareto front of {wanted}: {len(front)} of {plural(len(table), 'point')}"
     if len(front) > most:
         title += f", {most} shown"
     return _points(table, front.head(most), objectives, title)
@@ -113,8 +114,8 @@ def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
     return (
         one.objective.column,
         short_name(one.axis.column) + "".join(f", {short_name(name)}" for name in one.axis.companions),
-        figure(one.best),
-        figure(one.worst),
+        format_value(one.best),
+        format_value(one.worst),
         "" if one.spread is None else f"{one.spread:.1%}",
         f"{one.share:.1%}",
         "" if one.slope is None else f"{one.slope:+.2f} %",
@@ -140,16 +141,11 @@ def count_bounded(table: polars.DataFrame) -> int:
     return bounded if bounded < len(table) - table["fidelity"].null_count() else 0
 
 
-def figure(value: object) -> str:
+def format_value(value: object) -> str:
     """A value of any column as a text."""
     if value is None:
         return ""
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
-
-
-def many(count: int, noun: str) -> str:
-    """So many of something."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Points:
@@ -174,7 +170,7 @@ def _cell(column: str, value: Any) -> str:
         return f"{value:,.1f}"
     if value is not None and column == "achieved_tflops":
         return f"{value:,.3f}"
-    return figure(value)
+    return format_value(value)
 
 
 def _heading(column: str) -> str:
