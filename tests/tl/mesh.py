@@ -90,7 +90,7 @@ class Mesh:
             num_programs=2,
             num_cubes=2,
             memory=memory if self.live else None,
-            ports=self.ipcq.ports(place),
+            queues=self.ipcq.pe_queues(place),
         )
 
     def run(self, kernels):

@@ -391,9 +391,9 @@ def test_with_one_neighbour_anywhere_is_there():
 
 def test_turns_go_on_from_launch_to_launch():
     mesh = Mesh(line(A, B, C))
-    ports = mesh.ipcq.ports(mesh.machine.places.pe(*B))
+    queues = mesh.ipcq.pe_queues(mesh.machine.places.pe(*B))
     mesh.run({A: sender(1, 0, "E", 1), C: sender(2, 0, "W", 1), B: collector(1, wait=99)})
-    assert (ports.directions, ports.turn) == (("W", "E"), 1)
+    assert (queues.directions, queues.turn) == (("W", "E"), 1)
 
 
 # What goes wrong
