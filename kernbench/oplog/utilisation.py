@@ -1,9 +1,9 @@
-"""Which kind of part was busiest while kernels ran.
+"""Utilisation of parts while kernels ran, and the bottleneck.
 
-Parts are grouped into classes (GEMM engines, router links, HBM channels, ...). A class is as utilised as its busiest
-member: with one GEMM on one PE of 256, that PE's engine is what would have to be faster. Busy time is taken from
-rows rather than from the run's totals, so that it can be that of the kernels alone: mapping messages and copies of the host
-come before and would make a link busier than the kernels' own time.
+Parts are grouped into classes (GEMM engines, router links, HBM channels, ...). The utilisation of a class is that of its
+busiest member: with one GEMM on one PE of 256, that PE's engine is the limit. Busy time is summed over rows rather than taken
+from the run's totals, so that it covers the kernels alone: mapping messages and copies of the host come before them and would
+make a link busier than the kernels' own time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Bottleneck(NamedTuple):
-    """The most utilised class, its busiest part, and how much of the time that was busy."""
+    """The most utilised class, its busiest part, and the utilisation of that part."""
 
     kind: str
     part: str
@@ -29,7 +29,7 @@ class Bottleneck(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What can be busy: names, classes and how many things each can do at once."""
+    """The parts that can be busy: names, classes, and the number of slots of each."""
 
     name: tuple[str, ...]
     kind: tuple[str, ...]
@@ -53,7 +53,7 @@ def list_parts(machine: Machine) -> Parts:
 
 
 def find_bottleneck(parts: Parts, busy_fs: np.ndarray, window_fs: int) -> Bottleneck | None:
-    """The most utilised part of a window, the first of equals; None when nothing was busy. `busy_fs`: int64[part]."""
+    """The most utilised part of a window, the first of equals; None if nothing was busy. `busy_fs`: int64[part]."""
     if window_fs <= 0 or not busy_fs.any():
         return None
     utilisation = busy_fs / (parts.slots * window_fs)
@@ -62,7 +62,7 @@ def find_bottleneck(parts: Parts, busy_fs: np.ndarray, window_fs: int) -> Bottle
 
 
 def busy_of_rows(program: Program, rows: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
-    """int64[part] how long the jobs and transfers among these rows kept each part busy; times are int64[row]."""
+    """int64[part] busy time of each part by the jobs and transfers among these rows; times are int64[row]."""
     machine, kind = program.machine, program.op[rows, 0]
     rows = rows[(kind == Op.EXEC) | (kind == Op.MOVE)]
     op, took = program.op[rows], end_fs[rows] - start_fs[rows]
@@ -81,7 +81,7 @@ def held_servers(op: np.ndarray) -> np.ndarray:
 
 
 def _unique_moves(moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64[kind, 3] route, bytes and stripe of moves that differ in one of them, and int64[kind] how many are of each."""
+    """int64[n, 3] the distinct (route, bytes, stripe) of moves, and int64[n] the number of moves of each."""
     sizes, size = np.unique(moves[:, 2], return_inverse=True)
     stripes, stripe = np.unique(moves[:, 3], return_inverse=True)
     keys, count = np.unique((moves[:, 1] * len(sizes) + size) * len(stripes) + stripe, return_counts=True)
@@ -91,22 +91,22 @@ def _unique_moves(moves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Services(NamedTuple):
-    """How many flits of which size stations serve; a size is rounded up to what its station serves at once."""
+    """The flits that stations serve, by size; a size is rounded up to the quantum of its station."""
 
     station: np.ndarray  # int64[service], in order
     nbytes: np.ndarray  # int64[service]
     count: np.ndarray  # int64[service]
 
     def fs(self, fs_per_flit: np.ndarray, flit_bytes: int) -> np.ndarray:
-        """int64[..., service] what all flits of each take, but for turns between reads and writes.
+        """int64[..., service] time of all flits of each, without turnarounds between reads and writes.
 
-        `fs_per_flit`: int64[..., service] what a full one takes there.
+        `fs_per_flit`: int64[..., service] time of a full flit at the station.
         """
         return -(-self.nbytes * fs_per_flit // flit_bytes) * self.count
 
 
 def count_services(machine: Machine, moves: np.ndarray) -> Services:
-    """The services of every flit of some rows that are moves, as the loop does it."""
+    """The services of every flit of some moves, as the loop does them."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
     kinds, count = _unique_moves(moves)
     steps = np.diff(routes.start)[kinds[:, 0]]
