@@ -1,4 +1,4 @@
-"""`kernbench compare`: what moved between two sweeps or two runs."""
+"""`kernbench compare`: differences between two sweeps or two runs."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _show(found: Comparison) -> None:
 
 
 def _settings(found: Comparison) -> Iterable[str]:
-    """What is set differently in two runs."""
+    """The settings that differ between two runs."""
     if not (found.a.is_run and found.b.is_run):
         return
     ours, theirs = (side.table.select(side.parameters).row(0, named=True) for side in (found.a, found.b))

@@ -1,6 +1,6 @@
 """`kernbench sweep`: one bench at every point of a grid.
 
-What is asked for (the table, the JSON) goes to stdout; how it is going goes to stderr.
+Results (the table, the JSON) go to stdout; progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.row import Row
     from kernbench.sweep.run import OnPoint, SweepResult
 
-MOST_LINES = 40  # of progress, where there is no terminal to draw a bar on
+MOST_LINES = 40  # of progress, if there is no terminal for a bar
 MOST_SHOWN = 3  # failed points named one by one
 
 
@@ -111,7 +111,7 @@ def _announce(plan: Plan) -> None:
 
 @contextmanager
 def _progress(plan: Plan) -> Iterator[OnPoint]:
-    """What to call as points finish: draws a bar on a terminal, writes lines elsewhere."""
+    """A callback for finished points: draws a bar on a terminal, writes lines elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -139,12 +139,12 @@ def _progress(plan: Plan) -> Iterator[OnPoint]:
 
 
 def _to_run(plan: Plan) -> int:
-    """How many points will run, at most: which of those that a search asks for are there already turns out later."""
+    """The largest number of points that will run; a search finds out later which of its points are stored."""
     return plan.most_points - len(plan.points) + len(plan.missing)
 
 
 def _line_writer(plan: Plan) -> OnPoint:
-    """What writes a line now and then; in mode auto, points that are run after all are bounded count by themselves."""
+    """A callback that writes a line at intervals; mode auto counts the points that run after all are bounded separately."""
     total = _to_run(plan)
     every = -(-(total or len(plan.points)) // MOST_LINES)
     done = 0
@@ -192,7 +192,7 @@ def _show(result: SweepResult, as_json: bool) -> None:
     else:
         click.echo(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
-        if path.suffix != ".png":  # each beside its SVG
+        if path.suffix != ".png":  # the PNG lies beside its SVG
             click.echo(f"wrote {path}")
 
 

@@ -1,7 +1,7 @@
-"""The plot of a latency–load curve: mean and 99th percentile over the offered load, and where the network saturates.
+"""The plot of a latency–load curve: mean and 99th percentile over the offered load, and the saturation load.
 
-The latency axis ends a little above what a curve needs to be seen turning upwards: behind saturation latency only
-says how long was measured. Points beyond it leave the plot at its top.
+The latency axis ends a little above the bend of the curve: beyond saturation latency depends on the length of the window
+only. Points beyond the axis leave the plot at its top.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kernbench.traffic.curve import Curve
 
-TOP = 6.0  # times the latency of an empty network
+TOP = 6.0  # times the zero-load latency
 
 
 def plot_load_curve(curve: Curve, stem: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""`report.md`: what a sweep found, to read and to put beside a design."""
+"""`report.md`: the results of a sweep as text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def write_report(
 
 
 def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
-    """What was asked and what came out, in a few sentences."""
+    """The grid and its best points, in a few sentences."""
     done = answerable(table)
     finished = int((table["status"] == OK).sum())
     sentences = [
@@ -66,7 +66,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         )
     front = pareto_front(table, objectives)
     for objective in objectives:
-        ranked = rank_points(front if len(front) else table, objective, 1)  # of equals one that none beats elsewhere
+        ranked = rank_points(front if len(front) else table, objective, 1)  # of equals, one on the front
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
@@ -79,7 +79,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
 
 
 def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
-    """Why points that finished are no answers, where one would wonder: formulas without a value, conditions that none keeps."""
+    """Why finished points are left out: formulas without a value, conditions that no point meets."""
     finished = table.filter(table["status"] == OK)
     gaps = []
     for derived in grid.derived:
