@@ -1,4 +1,4 @@
-"""Running files by path: what they make, and what is said of one that raises."""
+"""Running files by path, and the errors of files that raise."""
 
 from __future__ import annotations
 

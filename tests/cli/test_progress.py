@@ -1,4 +1,4 @@
-"""The bar of long runs: only on a terminal, and only once a run tells of itself."""
+"""Progress of long runs: only on a terminal, and only after the first report of a run."""
 
 import os
 import pty

@@ -1,4 +1,4 @@
-"""Times by hand: done at t, from rows that can be checked by eye. Links take 10 fs a flit and 1 fs to the next node."""
+"""Times of runs against times by hand. Links take 10 fs for a flit and 1 fs to the next node."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""PEs of a machine that are neighbours and run a kernel each, without a host."""
+"""Neighbouring PEs of a machine, each with a kernel, without a host."""
 
 from itertools import pairwise
 from types import SimpleNamespace

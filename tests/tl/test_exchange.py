@@ -1,4 +1,4 @@
-"""Messages between PEs: what they carry and when, by hand, recorded and live alike.
+"""Messages between PEs: contents and times by hand, recorded and live alike.
 
 On "tiny" the DMA of PE A is five links from that of PE B, 9.5 mm in all: a flit takes 1 ns a link and 0.095 ns on the way,
 those behind it follow every ns. A credit of 16 bytes takes 0.0625 ns a link.

@@ -1,4 +1,4 @@
-"""Kinds of tensors are one object each."""
+"""Tensor types are one object for each shape and dtype."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The invariants: each holds, breaks and has nothing to compare."""
+"""The invariants of a probe: each holds, fails, and has nothing to compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of parts as routes."""
+"""Routes from names of parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets at random, the same each time."""
+"""Random packets, reproducible."""
 
 from __future__ import annotations
 

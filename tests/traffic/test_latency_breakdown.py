@@ -1,4 +1,4 @@
-"""The closed form of a flow: worked out by hand, and held against the engine."""
+"""The zero-load latency of a flow: by hand, and against the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flows run: known figures, closed forms, order, and both modes to the tick."""
+"""Runs of flows: known times, closed forms, order, and both modes to the tick."""
 
 from __future__ import annotations
 
