@@ -37,7 +37,7 @@ def start_transfer(m, op, times, job_place, now):
     transfer.job, transfer.owner = job_place, job.owner
     transfer.route, transfer.stripe = move.route, move.stripe
     transfer.first_step, transfer.end_step = route.start, route.end
-    transfer.stamp += 1
+    transfer.stamp += 1  # pending events of the record's earlier transfer become stale
     transfer.closed, transfer.flits, transfer.claims, transfer.batched = 0, 0, 0, 0
     if move.payload_bytes == 0:
         start = now + duration_at(m, move.lead).fs + route.lead_fs
