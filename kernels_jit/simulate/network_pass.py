@@ -85,7 +85,7 @@ def serve_until(m, op, times, horizon, pool, stop):
                 return SERVED_ALL
             if state.events >= stop:
                 return STOPPED
-            # Flits on edges against the order arrive no earlier than the window allows (docs/engine.md, 1).
+            # Edges against the order take at least the window, so their flits arrive after the pass (docs/engine.md, 1).
             state.pass_fs = min(horizon, begin + state.window_fs)
             state.at_word, state.at_bit, state.landed_n = 0, 0, 0
             state.passes += 1
