@@ -171,12 +171,12 @@ def _show(result: SweepResult, as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps
-    from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_answered, write_answers
+    from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
     from kernbench.report.table import rank_points
 
     plan, scan = result.plan, polars.scan_parquet(result.table_path)
-    files = {"table": result.table_path, **write_answers(plan.grid, scan, plan.directory)}
-    table = read_answered(scan)
+    files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}
+    table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
         best = find_rows(scan, rank_points(table, objectives[0], 1)).to_dicts()
@@ -186,7 +186,7 @@ def _show(result: SweepResult, as_json: bool) -> None:
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
     for gap in find_gaps(plan.grid, table):
         click.echo(gap, err=True)
-    _show_answers(table, objectives)
+    _show_results(table, objectives)
     if result.decided:
         click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
@@ -196,7 +196,7 @@ def _show(result: SweepResult, as_json: bool) -> None:
             click.echo(f"wrote {path}")
 
 
-def _show_answers(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
+def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
     from kernbench.cli.screen import show
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table

@@ -59,7 +59,7 @@ class _Known:
 class Session:
     """A run of a program that may still grow. Times are int64 femtoseconds from the start of the run.
 
-    `mode` "flit" serves every flit at every station; "hybrid" does transfers that meet nobody in closed form. All times
+    `mode` "flit" serves every flit at every station; "hybrid" does uncontended transfers in closed form. All times
     are the same. Errors: InputError for another mode.
     """
 

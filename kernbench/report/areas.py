@@ -54,8 +54,8 @@ def _lines(area: Area, where: Rectangle) -> list[_Line]:
     """The place of a label: beneath a package, in a corner of an IO chiplet and a PE, in the middle of others."""
     left, top, right, bottom = where
     if area.kind == "sip":
-        told = ": ".join((area.label, *area.remarks))
-        return [_Line(left, bottom + 14, told, 12, "start")] if area.remarks else []
+        text = ": ".join((area.label, *area.remarks))
+        return [_Line(left, bottom + 14, text, 12, "start")] if area.remarks else []
     if area.kind in ("io_chiplet", "pe"):
         return [_Line(left + 8, top + 13, area.label, 11, "start", bold=True)]
     if not area.label:

@@ -45,7 +45,7 @@ def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, .
     return (LATENCY, Objective(cost.column)) if cost else (LATENCY,)
 
 
-def read_answered(scan: polars.LazyFrame) -> polars.DataFrame:
+def read_report_columns(scan: polars.LazyFrame) -> polars.DataFrame:
     """The columns of a table that reports show: without digests, and without parameters and results that do not vary."""
     import polars
 
@@ -65,12 +65,12 @@ def find_rows(scan: polars.LazyFrame, rows: polars.DataFrame) -> polars.DataFram
     return rows.select("key").join(found, on="key", how="left", maintain_order="left").select(found.columns)
 
 
-def write_answers(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[str, Path]:
+def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[str, Path]:
     """Write all outputs into the directory of a sweep; returns the paths by name, without outputs that would be empty.
 
     Errors: InputError if the directory cannot be written.
     """
-    table = read_answered(scan)
+    table = read_report_columns(scan)
     title = grid.description or f"{grid.bench} on {grid.topology}"
     objectives = choose_objectives(grid, table)
     front = pareto_front(table, objectives)

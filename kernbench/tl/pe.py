@@ -67,5 +67,5 @@ class PeContext:
 
     @property
     def path(self) -> str:
-        """Where this PE is, for messages: `sip0.cube3.pe5`."""
+        """The path of this PE for messages: `sip0.cube3.pe5`."""
         return pe_path(self.place.sip, self.place.cube, self.place.pe)

@@ -47,9 +47,8 @@ def serve_station(m, pool, visit, horizon):
     while why == SERVED_ALL:
         now, at, entry = first_flit(m, first_port, end_port, source_fs, source_entry, source_owner)
         begun = max(now, free_fs)
-        if (
-            now >= known_fs or begun >= late_fs
-        ):  # earlier flits may still come (docs/engine.md, 1), or the slack is used up
+        # Earlier flits may still come (docs/engine.md, 1), or the slack is used up.
+        if now >= known_fs or begun >= late_fs:
             visit.head_fs = max(now, begun - state.slack_fs // 2)
             break
         if CHECKED:
