@@ -1,4 +1,4 @@
-"""`python -m kernbench`: the command line without its installed script."""
+"""`python -m kernbench`: the command line without the installed script."""
 
 from __future__ import annotations
 

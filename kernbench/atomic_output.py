@@ -1,7 +1,7 @@
-"""Several files at once in one directory: all of them or none.
+"""Write several files to one directory atomically: all of them or none.
 
-They are written beside their place under another name and moved there when complete, so a directory in `results/` never
-holds half a run, whatever happens in between.
+They are written beside the directory under another name and moved when complete, so a directory in `results/` never holds
+half a run.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ RESULT = "result.json"
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """What is raised when a file cannot be written: by Python, and by polars, which words the system's errors anew."""
+    """The exceptions of a failed write: of Python, and of polars, which wraps system errors."""
     polars = sys.modules.get("polars")
     return (OSError, polars.exceptions.ComputeError) if polars else (OSError,)
 
 
 def reason_of(refusal: Exception) -> str:
-    """Why a file could not be written."""
+    """The reason why a file could not be written."""
     return getattr(refusal, "strerror", None) or str(refusal)
 
 
 def write_directory(out: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a directory beside `out`, then move its files there. Errors: RunError if the disk refuses."""
+    """Let `write` fill a directory beside `out`, then move its files there. Errors: RunError if a write fails."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as partial:
@@ -43,5 +43,5 @@ def write_directory(out: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_json(summary: Mapping[str, Any], path: Path) -> None:
-    """Write one JSON object, for people too."""
+    """Write one JSON object, indented."""
     path.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

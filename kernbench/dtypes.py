@@ -1,6 +1,6 @@
-"""The element types a kernel can name, by their short names.
+"""Element types of kernels, by their short names.
 
-numpy has no bf16 or fp8, so those come from ml_dtypes, which is imported only when one of them is asked for.
+numpy has no bf16 or fp8, so those come from ml_dtypes, which is imported only when one of them is used.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ BITS = {
     "u16": 16,
     "u8": 8,
 }
-ALIASES = {"fp8": "f8e4m3"}  # what is meant where only the width is said
+ALIASES = {"fp8": "f8e4m3"}  # the default of each width
 _NUMPY = {"f": "float", "i": "int", "u": "uint"}
 _ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
 
 
 def bits(dtype: str) -> int:
-    """How many bits an element has. Errors: InputError for an unknown name, listing the known ones."""
+    """The number of bits of an element. Errors: InputError for an unknown name, listing the known ones."""
     found = BITS.get(dtype)
     if found is None:
         found = BITS.get(ALIASES.get(dtype, ""))
@@ -40,13 +40,13 @@ def bits(dtype: str) -> int:
 
 
 def canonical(dtype: str) -> str:
-    """The short name that another name stands for. Errors: InputError for an unknown name, listing the known ones."""
+    """The short name of an alias. Errors: InputError for an unknown name, listing the known ones."""
     bits(dtype)
     return ALIASES.get(dtype, dtype)
 
 
 def itemsize(dtype: str) -> int:
-    """How many bytes an element has."""
+    """The number of bytes of an element."""
     return bits(dtype) // 8
 
 

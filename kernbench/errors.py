@@ -1,8 +1,8 @@
-"""What can go wrong, as the user hears it.
+"""Errors of users: one class for each exit code and kind of failure.
 
-Every error a user can cause is a `KernBenchError` whose text is one sentence: what was got, where, and what would do.
-The exit code is part of the class: 2 for input that cannot be used, 1 for a run or a check that failed. So is `code`, a word
-for programs, which a device's answer carries back to the host.
+Every error that a user can cause is a `KernBenchError` whose text is one sentence: the value, its place, and a remedy.
+The exit code is part of the class: 2 for invalid input, 1 for a run or a check that failed. So is `code`, a word for
+programs, which the response of a device carries back to the host.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class KernBenchError(Exception):
-    """Base of all errors worded for the user; `exit_code` is what the command line returns."""
+    """Base of all errors with a message for the user; `exit_code` is that of the command line."""
 
     exit_code = 1
     code = "error"
@@ -21,23 +21,23 @@ class KernBenchError(Exception):
 
     @property
     def response(self) -> Any:
-        """The device's answer (a `Response`) that brought this error to a host call; None for an error of the host."""
+        """The device's `Response` that carried this error to a host call; None for an error of the host."""
         return self._response or getattr(self.__cause__, "response", None)
 
-    def came_back_with(self, response: Any) -> None:
-        """Note the device's answer that brought this error."""
+    def attach_response(self, response: Any) -> None:
+        """Attach the device's response that carried this error."""
         self._response = response
 
 
 class InputError(KernBenchError):
-    """The input cannot be used: an unknown name, a bad figure, a file that does not parse."""
+    """Invalid input: an unknown name, a bad value, a file that does not parse."""
 
     exit_code = 2
     code = "bad_input"
 
 
 class RunError(KernBenchError):
-    """A run that started could not finish, or a check of its numbers failed."""
+    """A run could not finish, or a check of its numbers failed."""
 
     code = "run_failed"
 
@@ -49,25 +49,25 @@ class KernelError(RunError):
 
 
 class DeadlockError(RunError):
-    """Nothing can happen any more but threads still wait; the sentence names each, what it waits for and since when."""
+    """No event is left but threads still wait; the sentence names each thread, what it waits for and since when."""
 
     code = "deadlock"
 
 
 class OutOfMemoryError(RunError, MemoryError):
-    """A memory has no free block of the size asked for."""
+    """A memory has no free block of the requested size."""
 
     code = "out_of_memory"
 
 
 class AddressError(RunError):
-    """An access to an address behind which there is no memory, or that runs out of what is there."""
+    """An access to an address without memory, or past the end of its memory."""
 
     code = "bad_address"
 
 
 class UnreachableError(RunError):
-    """No route leads from a source to a destination under an intent."""
+    """No route from a source to a destination under an intent."""
 
     code = "unreachable"
 
@@ -83,7 +83,7 @@ def suggest(got: str, known: Iterable[str], *, most: int = 12) -> str:
 
 
 def find_nearest(got: str, known: Iterable[str]) -> str | None:
-    """The known name that is meant, as far as its letters tell: the same but for capitals, else the nearest if one is near."""
+    """The known name nearest to a misspelt one: the same but for capitals, else a close match; None if there is none."""
     names = sorted(set(known))
     same = [name for name in names if name.lower() == got.lower()]
     return next(iter([*same, *get_close_matches(got, names, n=1)]), None)

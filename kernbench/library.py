@@ -1,7 +1,7 @@
-"""The one finder of what users drop into folders: topologies, model sheets, benches, sweeps.
+"""Find files by name: topologies, model sheets, benches and sweeps, of the user or shipped.
 
-An explicit path wins; then `./<kind>/<name>.*` in the working directory; then what is shipped, which is the checkout's own
-folder beside the package or, in a wheel, `kernbench/_library/<kind>`.
+An explicit path comes first; then `./<kind>/<name>.*` in the working directory; then the shipped files, in the folder beside
+the package in a checkout or in `kernbench/_library/<kind>` in a wheel.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def shipped() -> Path:
-    """The folder that holds the shipped folders."""
+    """The parent of the shipped folders."""
     inside = _PACKAGE / "_library"
     return inside if inside.is_dir() else _PACKAGE.parent
 
 
 def folders(kind: str) -> list[Path]:
-    """Where files of a kind are looked for, best first."""
+    """The folders in which files of a kind are searched, in order."""
     return [folder for folder in (Path.cwd() / kind, shipped() / kind) if folder.is_dir()]
 
 
@@ -42,7 +42,7 @@ def find(kind: str, name: str | Path) -> Path:
 
 
 def is_path(name: str | Path) -> bool:
-    """Whether a name says where the file is: it has a directory, be it only `./`."""
+    """Whether a name is a path: it has a directory, if only `./`."""
     return len(Path(name).parts) > 1 or "/" in str(name)
 
 
@@ -53,23 +53,23 @@ def list_names(kind: str) -> list[str]:
 
 
 def list_replaced(kind: str) -> dict[str, Path]:
-    """The files of the working directory that are found in place of shipped ones of their names, and differ from them."""
+    """The files of the working directory that replace shipped ones of the same name, and differ from them."""
     found = (Path.cwd() / kind).glob(f"*{SUFFIXES[kind]}")
     return {path.stem: path for path in found if differs(path, shipped() / kind / path.name)}
 
 
 def differs(path: Path, shipped: Path) -> bool:
-    """Whether there is a shipped file beside another, and it holds something else."""
+    """Whether a file replaces a shipped file with other contents."""
     return shipped.is_file() and path.read_bytes() != shipped.read_bytes()
 
 
 def _typed(kind: str, like: Path) -> list[str]:
-    """All names of a kind, with their suffix if the user typed his with it."""
+    """All names of a kind, with their suffix if the user typed one."""
     return [f"{name}{like.suffix}" if like.suffix == SUFFIXES[kind] else name for name in list_names(kind)]
 
 
 def show_path(path: Path | str) -> str:
-    """A path as messages show it: relative to the working directory if it is below it."""
+    """A path for messages: relative to the working directory if it is below it."""
     absolute = Path(path).absolute()
     return str(absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else absolute)
 

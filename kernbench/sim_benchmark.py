@@ -25,7 +25,7 @@ NS_PER_S, FS_PER_NS = 1e9, 1_000_000
 
 
 class SimulatedClock:
-    """A timer (seconds) that moves only when it is told to."""
+    """A timer (seconds) that only moves when it is set."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -44,14 +44,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where files are written, listen to what was measured."""
+    """Register the collector of latencies in the process that writes files."""
     if config.getoption(FLAG) and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Keeper(config.rootpath), "kernbench-sim-keeper")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Give pytest-benchmark the simulated clock, before it makes its own fixture."""
+    """Give pytest-benchmark the simulated clock before it makes its own fixture."""
     if "sim_benchmark" in getattr(item, "fixturenames", ()):
         clock = item.stash[_clock] = SimulatedClock()
         given = item.get_closest_marker("benchmark")
@@ -60,14 +60,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 class SimBenchmark:
-    """The fixture; call it once a test."""
+    """The fixture; call it once in a test."""
 
     def __init__(self, item: pytest.Item, benchmark: Any) -> None:
         self._item = item
         self._benchmark = benchmark
 
     def __call__(self, bench: Any, topology: Any = "sip_2x4x4", **options: Any) -> Any:
-        """Run a bench as `kernbench.run` does, record its latency, hold it against the kept one; returns the result.
+        """Run a bench as `kernbench.run` does, record its latency and compare it with the stored one; returns the result.
 
         Errors: as `kernbench.run`; the test fails if the latency is another than the kept one, or if none is kept.
         """
@@ -80,7 +80,7 @@ class SimBenchmark:
         return self._measure(simulate)
 
     def record(self, measure: Callable[[], float]) -> float:
-        """The same for a time that the test works out by itself: `measure` returns it in ns."""
+        """The same for a time that the test computes: `measure` returns it in ns."""
 
         def simulate() -> tuple[float, float]:
             found_ns = float(measure())
@@ -135,21 +135,21 @@ def _check(item: pytest.Item, latency_fs: int) -> None:
 
 
 class _Keeper:
-    """Writes what the tests of a run measured, at its end."""
+    """Writes the latencies of a test run at its end."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._found: dict[Path, dict[str, int]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take in the latency of a test that passed, from this process or another."""
+        """Collect the latency of a test that passed, in this process or another."""
         if report.when == "call" and report.passed:
             for latency_fs in _latencies(report):
                 file, test = _place(report.nodeid, self._root)
                 self._found.setdefault(file, {})[test] = latency_fs
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write the files; tests that did not run keep what they have."""
+        """Write the files; tests that did not run keep their latencies."""
         for file, found in self._found.items():
             try:
                 text = json.dumps({**_read(file), **found}, indent=2, sort_keys=True)
@@ -167,7 +167,7 @@ def _latencies(report: pytest.TestReport) -> Iterator[int]:
 
 
 def _place(nodeid: str, root: Path) -> tuple[Path, str]:
-    """The file in which a test's latency is kept, and its name there."""
+    """The file with a test's latency, and its name in the file."""
     path, _, test = nodeid.partition("::")
     module = root / path
     return module.parent / FOLDER / f"{module.stem}.json", test
@@ -178,7 +178,7 @@ def _shown(file: Path, root: Path) -> Path:
 
 
 def _read(file: Path) -> dict[str, int]:
-    """The latencies in a file, none if there is no file. Errors: ValueError for a file that holds something else."""
+    """The latencies in a file; empty if there is no file. Errors: ValueError for a file of another form."""
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

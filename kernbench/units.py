@@ -1,8 +1,8 @@
-"""Figures with units: parsing what users type, wording what they read.
+"""Quantities with units: parse the text of users, format numbers for them.
 
 Every field has a unit of its own, which is part of its name (`_ns`, `_gbs`, `_bytes`). A plain number is in that unit; a
-text may carry any unit of the same dimension. Sizes: KiB = 1024 B, KB = 1000 B; bandwidths are decimal. Time inside the
-machinery is int64 femtoseconds.
+text may carry any unit of the same dimension. Sizes: KiB = 1024 B, KB = 1000 B; bandwidths are decimal. Internal
+times are int64 femtoseconds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FIGURE = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S
 
 
 def parse(figure: object, unit: str) -> float:
-    """A figure in `unit`: a plain number as it is, a text like "16 KiB" or "0.5us" converted.
+    """A quantity in `unit`: a plain number as it is, a text like "16 KiB" or "0.5us" converted.
 
     Errors: ValueError naming the text and the units that would do.
     """
@@ -47,7 +47,7 @@ def parse(figure: object, unit: str) -> float:
 
 
 def parse_count(figure: object, unit: str) -> int:
-    """A whole figure in `unit` ("16KiB" in "B" is 16384). Errors: ValueError, also for what is not whole."""
+    """A whole number in `unit` ("16KiB" in "B" is 16384). Errors: ValueError, also for a fraction."""
     number = _exact(figure, unit)
     if number.denominator != 1:
         raise ValueError(f"got {figure!r}, expected a whole number{f' of {unit}' if unit else ''}")
@@ -81,8 +81,3 @@ def format_bytes(nbytes: float) -> str:
         if abs(nbytes) >= DIMENSIONS["size"][unit]:
             return f"{nbytes / DIMENSIONS['size'][unit]:.4g} {unit}"
     return f"{nbytes:.4g} B"
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun: "1 point", "2 points"."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,6 +1,6 @@
-"""Python files that users drop into folders: run by path, never imported.
+"""Run Python files of users by path; they are never imported.
 
-What such a file raises is told as one sentence with the line of the file that raised.
+An exception of such a file becomes one sentence with the line that raised.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernbench.library import show_path
 
 
 def execute(path: Path, kind: str, what: str) -> ModuleType:
-    """The module that a file of a folder ("benches", "models") makes, run anew at each call; `what` is what messages call it.
+    """The module of a file of a folder ("benches", "models"), run at each call; `what` is its name in messages.
 
     Errors: InputError with file:line for a file that cannot be read or raises; a KernBenchError of its own stays as it is.
     """
@@ -31,18 +31,18 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
     except KernBenchError:
         raise
     except (Exception, SystemExit) as error:
-        raise InputError(f"{line_of(error, path)}: {said(error)}; the {what} does not load") from error
+        raise InputError(f"{line_of(error, path)}: {error_text(error)}; the {what} does not load") from error
     return module
 
 
-def said(error: BaseException) -> str:
-    """The type of an error and what it says, on one line."""
+def error_text(error: BaseException) -> str:
+    """The type and the message of an error, on one line."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {' '.join(str(text).split())}"
 
 
 def line_of(error: BaseException, path: Path) -> str:
-    """`file:line` of the innermost line of a file in a traceback; the file alone if it is not in it."""
+    """`file:line` of the innermost line of a file in a traceback; the file alone if it is not in the traceback."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{show_path(path)}:{error.lineno}"
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]

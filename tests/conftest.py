@@ -1,4 +1,4 @@
-"""What holds for all tests: no display, no threads that compete, and one seed for all that is drawn afresh."""
+"""Settings of all tests: no display, no competing threads, and one seed for all new random draws."""
 
 from __future__ import annotations
 

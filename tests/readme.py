@@ -1,4 +1,4 @@
-"""The README, and other pages, as scripts: their files, their commands with what they print, their Python.
+"""The README and other pages as scripts: their files, their commands with output, their Python.
 
 A fenced block is one of three things. In a `console` block, lines that begin with "$ " are commands, and what follows a
 command is how what it prints on stdout begins. A block whose first line is a comment with a path (`# scale.py`) is that

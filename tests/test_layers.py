@@ -1,4 +1,4 @@
-"""Who may import whom: the contracts of pyproject.toml hold."""
+"""The import contracts of pyproject.toml hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutants of the loops: which there are, and that random programs notice one."""
+"""Mutants of the loops: their list, and that random programs notice one."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The public surface is a list, and every name on it is there."""
+"""The public names are those of the list, and each exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything the README and other pages say to type works, in order, and prints what they show."""
+"""All commands and code of the README and other pages run, in order, and print what they show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pytest plugin from outside: what a user's tests see of it, alone, with pytest-benchmark's comparison, under xdist."""
+"""The pytest plugin from a user's tests: alone, with pytest-benchmark's comparison, under xdist."""
 
 from __future__ import annotations
 

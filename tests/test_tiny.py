@@ -1,4 +1,4 @@
-"""The package from outside, in under a minute: a machine, a bench, a sweep, a file, on the smallest machine."""
+"""The package end to end on the smallest machine in under a minute: a machine, a bench, a sweep, a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running files by path: what they make, and what is said of one that raises."""
+"""Running files by path, and the errors of files that raise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.errors import InputError, RunError
-from kernbench.user_modules import execute, line_of, said
+from kernbench.user_modules import error_text, execute, line_of
 
 
 @pytest.fixture
@@ -66,4 +66,4 @@ def test_a_file_that_cannot_be_read(here: Path) -> None:
 
 def test_an_error_from_elsewhere_has_no_line(here: Path) -> None:
     error = ValueError("no")
-    assert (line_of(error, here / "mine.py"), said(error)) == ("mine.py", "ValueError: no")
+    assert (line_of(error, here / "mine.py"), error_text(error)) == ("mine.py", "ValueError: no")

@@ -1,6 +1,6 @@
-"""What a collective algorithm is, and what it is configured with; the names below are what algorithm modules use.
+"""Collective algorithms and their configuration; the names below are the API of algorithm modules.
 
-An algorithm module is a file in `benches/ccl/` (the working directory's, then ours) with the contract of `module.py`.
+An algorithm module is a file in `benches/ccl/` (of the working directory, then of KernBench) with the contract of `module.py`.
 """
 
 from __future__ import annotations

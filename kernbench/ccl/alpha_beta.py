@@ -1,10 +1,9 @@
-"""Alpha and beta of a machine: what messages between two neighbours cannot take less than.
+"""The alpha-beta cost model of a machine: lower bounds of the time of messages between neighbours.
 
-alpha is the time of an empty message: every wire's propagation and every node's overhead on the way. beta is the time of a
-byte over the slowest link of the way; where a node needs the whole message before it passes it on, of the way before it and of
-that after it. Both are the machine's own figures. A PE has one message under way at a time, because its DMA's channel is held
-until the last byte is there: so `n` bytes in pieces of a slot take their sender n / slot * alpha + n * beta, and that is what
-closed forms are made of.
+alpha is the time of an empty message: propagation of every wire and overhead of every node of the route. beta is the time of
+a byte over the slowest link of the route; where a node stores and forwards, it is the sum over the routes before and after
+it. Both come from the fields of the machine. A PE has one message in flight, since its DMA channel is held until the last byte
+has arrived: so `n` bytes in pieces of a slot take their sender n / slot * alpha + n * beta. Closed forms are sums of these.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Link(NamedTuple):
-    """The way from one PE to a neighbour."""
+    """Alpha and beta of the route from one PE to a neighbour."""
 
     alpha_ns: float
-    beta_ns: float  # a byte
+    beta_ns: float  # for one byte
 
 
 FREE = Link(0.0, 0.0)  # to oneself: nothing is sent
@@ -52,38 +51,38 @@ class Cost:
         self._neighbours = neighbours
         self._cube, self._pe, self._slot_bytes = cube, pe, slot_bytes
         self._tables: dict[tuple[int, int], Mapping[str, Peer]] = {}
-        self._ways: dict[tuple[int, int, int, int], Link] = {}  # between PEs of one SIP they are the same in all
+        self._links: dict[tuple[int, int, int, int], Link] = {}  # the same in all SIPs between PEs of one SIP
 
     def stream_ns(self, link: Link, nbytes: int) -> float:
-        """What so many bytes keep their sender's channel busy, piece after piece."""
+        """The time for which `nbytes`, sent piece by piece, keep the sender's channel busy."""
         return -(-nbytes // self._slot_bytes) * link.alpha_ns + nbytes * link.beta_ns
 
     def trip_ns(self, link: Link, nbytes: int) -> float:
-        """How long the last piece of so many bytes is on its way."""
+        """The latency of the last piece of `nbytes`."""
         last = (nbytes - 1) % self._slot_bytes + 1 if nbytes else 0
         return link.alpha_ns + last * link.beta_ns
 
     def link(self, rank: int, cube: int, direction: str) -> Link | None:
-        """The way from a participant in a direction; None where it has no neighbour."""
+        """The link from a participant in a direction; None if it has no neighbour there."""
         if (rank, cube) not in self._tables:
             self._tables[rank, cube] = self._neighbours(rank, cube, self._world)
         peer = self._tables[rank, cube].get(direction)
         if peer is None:
             return None
         key = (0, cube, 0, peer.cube) if peer.rank == rank else (rank, cube, peer.rank, peer.cube)
-        if key not in self._ways:
-            self._ways[key] = self._find(*key)
-        return self._ways[key]
+        if key not in self._links:
+            self._links[key] = self._find(*key)
+        return self._links[key]
 
     def links(self, direction: str, cubes: Sequence[int] | None = None) -> list[Link]:
-        """The ways of all participants (or of some cubes) in a direction, by rank, then cube, of those that have one."""
+        """The links of all participants (or of some cubes) in a direction, by rank, then cube."""
         world = self._world
         asked = range(world.cubes) if cubes is None else cubes
         every = (self.link(rank, cube, direction) for rank in range(world.ranks) for cube in asked)
         return [link for link in every if link is not None]
 
     def best(self, *directions: str, cubes: Sequence[int] | None = None) -> Link:
-        """The least alpha and the least beta of all ways (or those of some cubes) in some directions; FREE if there is none."""
+        """The least alpha and the least beta of all links (or of some cubes) in some directions; FREE if there is none."""
         links = [link for direction in directions for link in self.links(direction, cubes)]
         if not links:
             return FREE
@@ -97,7 +96,7 @@ class Cost:
         wires = int(machine.stations.propagation_fs[edges].sum())
         between = machine.edge_src[edges[1:]]
         nodes = int(machine.node_overhead_fs[between].sum())
-        stages = np.concatenate([[0], np.cumsum(machine.node_whole[between])])  # of each link: whole nodes before it
+        stages = np.concatenate([[0], np.cumsum(machine.node_whole[between])])  # per link: store-and-forwards before it
         paces = [int(machine.stations.fs_per_flit[edges[stages == stage]].max()) for stage in range(stages[-1] + 1)]
         return Link((wires + nodes) / FS_PER_NS, sum(paces) / machine.flit_bytes / FS_PER_NS)
 

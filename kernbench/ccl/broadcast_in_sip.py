@@ -1,7 +1,7 @@
-"""Spreading a result over the copies of a replicated tensor, within a SIP: a device kernel.
+"""Broadcast a result to the copies of a replicated tensor within a SIP: a device kernel.
 
-The copy in PE 0 of cube 0 has it. It goes east along the first row of cubes and south from each of them, then in each cube
-east along the first row of PEs and south from each of those; every PE passes on what comes in before it stores it.
+The source is the copy in PE 0 of cube 0. The result goes east along the first row of cubes and south from each of them, then
+in each cube east along the first row of PEs and south from each of those. Every PE forwards a piece before it stores it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def spread(
     *,
     tl: Any,
 ) -> None:
-    """One PE of a SIP on which `cubes` cubes and `pes` PEs of each hold the tensor, replicated `over_` one axis or both."""
+    """The kernel of one PE. `cubes` cubes and `pes` PEs of each hold the tensor, replicated over one axis or both."""
     cube, pe = tl.program_id(axis=1), tl.program_id(axis=0)
     source, targets = None, []
     if over_cubes and (pe == 0 or not over_pes):
@@ -44,7 +44,7 @@ def spread(
 
 
 def _step(level: str, index: int, w: int, count: int) -> tuple[str | None, list[str]]:
-    """Where it comes from, and where it goes on to, in a grid of `w` columns filled row by row."""
+    """The source direction and the target directions of a member of a grid of `w` columns, filled row by row."""
     x, y = index % w, index // w
     source = None if index == 0 else f"{level}W" if y == 0 else f"{level}N"
     targets = [f"{level}E"] if y == 0 and x + 1 < min(w, count) else []

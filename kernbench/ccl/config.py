@@ -1,6 +1,6 @@
-"""`ccl.yaml`: which algorithm does which collective, and what its queues are like.
+"""`ccl.yaml`: the algorithm of each collective, and its queues.
 
-The file is `./ccl.yaml`, else `./benches/ccl/ccl.yaml`, else ours. What an algorithm's own entry says goes before `defaults`.
+The file is `./ccl.yaml`, else `./benches/ccl/ccl.yaml`, else that of KernBench. An algorithm's own entry overrides `defaults`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from kernbench.errors import InputError, suggest
 from kernbench.schema.fields import Bytes, BytesOrZero, Count
 from kernbench.schema.model import Model, check
 from kernbench.schema.yaml import Mark, load, mark_tree
+from kernbench.text import plural
 
 FILE = "ccl.yaml"
-OTHERS: dict[str, str] = {  # the algorithms of all collectives but all_reduce, where no file says otherwise
+OTHERS: dict[str, str] = {  # the default algorithms of all collectives but all_reduce
     "all_gather": "ring_all_gather",
     "reduce_scatter": "ring_reduce_scatter",
     "broadcast": "ring_broadcast",
@@ -37,12 +38,12 @@ Other = Literal["all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_a
 
 
 class Defaults(Model):
-    """What holds for all algorithms; the figures of the queues are those of the documents."""
+    """The defaults of all algorithms; those of the queues are from the documents."""
 
     algorithm: str = "lrab_hierarchical_allreduce"  # of all_reduce
     collectives: dict[Other, str] = Field(default_factory=dict)  # the algorithm of each other collective
     buffer_kind: BufferKind = "tcm"
-    backpressure: Literal["poll", "sleep"] = "sleep"  # how a CPU waits for a slot; it has nothing else to do meanwhile
+    backpressure: Literal["poll", "sleep"] = "sleep"  # how a CPU waits for a slot; does not change times
     n_slots: Count = 4
     slot_size: Bytes = 4096
     vc_chunk_size: Bytes = 256  # of a virtual channel; on the fabric a message goes in flits of the machine
@@ -52,7 +53,7 @@ class Defaults(Model):
 
 
 class Entry(Model):
-    """What is said of one algorithm."""
+    """The settings of one algorithm."""
 
     module: str | None = None  # the entry's name
     topology: str | None = None  # the machine's
@@ -60,13 +61,13 @@ class Entry(Model):
     backpressure: Literal["poll", "sleep"] | None = None
     n_slots: Count | None = None
     slot_size: Bytes | None = None
-    n_elem: Count = 2048  # of a PE, where a bench is not told
+    n_elem: Count = 2048  # of a PE, if the bench does not set it
     world_size: Count | None = None
     root: Root | None = None
 
 
 class CclFile(Model):
-    """All of a `ccl.yaml`."""
+    """The schema of a `ccl.yaml`."""
 
     defaults: Defaults = Defaults()
     algorithms: dict[str, Entry] = Field(default_factory=dict)
@@ -74,7 +75,7 @@ class CclFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """The rings between two neighbours: slots, bytes of each, and the memory they lie in."""
+    """The slot rings between two neighbours: number of slots, bytes of each, and their memory."""
 
     kind: BufferKind
     n_slots: int
@@ -85,7 +86,7 @@ class Queues:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A read `ccl.yaml`, with what a run set over it."""
+    """A `ccl.yaml` with the settings of a run applied."""
 
     file: Path | None
     spec: CclFile
@@ -122,7 +123,7 @@ class Config:
         return found
 
     def world_size(self, sips: int) -> int:
-        """How many ranks: of the algorithm's entry, else of the defaults, else all SIPs. Errors: InputError for too many."""
+        """The number of ranks: the algorithm's, else the defaults', else that of SIPs. Errors: InputError for too many."""
         name, entry = self.algorithm()
         asked, by = entry.world_size, f"algorithms.{name}.world_size"
         if asked is None:
@@ -131,7 +132,7 @@ class Config:
             return sips
         if asked > sips:
             raise InputError(
-                f"{self.where}: {by} is {asked}, but this run has {sips} {'SIP' if sips == 1 else 'SIPs'}; "
+                f"{self.where}: {by} is {asked}, but this run has {plural(sips, 'SIP')}; "
                 "lower it or give the topology more with sips.count"
             )
         return asked
@@ -141,7 +142,7 @@ class Config:
         return self.algorithm()[1].topology or machine
 
     def queues(self, collective: str = "all_reduce") -> Queues:
-        """The rings that an algorithm gets."""
+        """The queues of an algorithm."""
         defaults, (_, entry) = self.spec.defaults, self.algorithm(collective)
         return Queues(
             kind=entry.buffer_kind or defaults.buffer_kind,
@@ -158,12 +159,12 @@ class Config:
 
     @property
     def where(self) -> str:
-        """The file, as messages show it."""
+        """The name of the file in messages."""
         return "the defaults of ccl.yaml" if self.file is None else library.show_path(self.file)
 
 
 class Settings(Model):
-    """What a run may set over the file."""
+    """The settings with which a run may override the file."""
 
     algorithm: str | None = None
     topology: str | None = None
@@ -176,22 +177,22 @@ class Settings(Model):
 
 
 def find_file() -> Path | None:
-    """The `ccl.yaml` that counts, or None."""
+    """The `ccl.yaml` in effect, or None."""
     candidates = [Path.cwd() / FILE, *(folder / FILE for folder in library.folders(FOLDER))]
     return next((path for path in candidates if path.is_file()), None)
 
 
 def list_files() -> list[Path]:
-    """Every file that a collective may depend on: the `ccl.yaml` that counts and all algorithm modules."""
+    """Every file that a collective may depend on: the `ccl.yaml` in effect and all algorithm modules."""
     settings = find_file()
     modules = [path for folder in library.folders(FOLDER) for path in sorted(folder.glob("*.py"))]
     return [*([settings] if settings else []), *modules]
 
 
 def load_config(file: str | Path | None = None, settings: Mapping[str, object] | None = None) -> Config:
-    """Read `ccl.yaml` (or another file) and set things over it: those of `Settings`, which go before every entry.
+    """Read `ccl.yaml` (or another file) and apply `Settings`, which override every entry.
 
-    Errors: InputError for a file or a setting that does not hold, with file:line:col.
+    Errors: InputError for an invalid file or setting, with file:line:col.
     """
     if file is not None and not Path(file).is_file():
         raise InputError(f"no such file: {file}; give the path of a ccl.yaml, or nothing for {find_file() or FILE}")
@@ -203,7 +204,7 @@ def load_config(file: str | Path | None = None, settings: Mapping[str, object] |
 
 
 def _set(spec: CclFile, given: Mapping[str, object]) -> CclFile:
-    """A file with settings over it: the algorithm for all_reduce, the rest over the defaults and every entry."""
+    """A file with settings applied: the algorithm to all_reduce, the rest to the defaults and every entry."""
     tree = spec.model_dump(exclude_none=True)
     rest = {name: value for name, value in given.items() if name != "algorithm"}
     if "algorithm" in given:

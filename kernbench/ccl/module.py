@@ -1,11 +1,11 @@
-"""Algorithm modules: files dropped into `benches/ccl/`, each one way of doing one collective.
+"""Algorithm modules: files in `benches/ccl/`, each one algorithm of one collective.
 
 The contract: `kernel` is the device kernel; `kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4)` builds its arguments,
 which follow the tensors' addresses and are followed by rank, topology kind, sip_w and sip_h, which the backend appends;
-`SIP_TOPO_RING`, `SIP_TOPO_TORUS` and `SIP_TOPO_MESH` are the kinds and `TOPO_NAME_TO_KIND` names them. A module may have
-more: `COLLECTIVE` (all_reduce unless it says otherwise), a `plan` among the keywords of `kernel_args` (see `Plan`),
+`SIP_TOPO_RING`, `SIP_TOPO_TORUS` and `SIP_TOPO_MESH` are the kinds and `TOPO_NAME_TO_KIND` names them. A module may
+also have: `COLLECTIVE` (all_reduce by default), a `plan` among the keywords of `kernel_args` (see `Plan`),
 `neighbours(rank, cube, world)` for directions of its own, `bound(cost, world, nbytes, plan)` for a lower bound of its time (see
-`cost.py`).
+`alpha_beta.py`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kernbench import library
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.wiring import Neighbours, grid_neighbours
 from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.user_modules import execute, line_of, said
+from kernbench.user_modules import error_text, execute, line_of
 
 FOLDER = "benches/ccl"
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier")
@@ -45,14 +45,14 @@ class Algorithm:
     takes_plan: bool
 
     def arguments(self, world_size: int, n_elem: int, cube_w: int, cube_h: int, plan: Plan) -> tuple[Any, ...]:
-        """What the kernel gets between the addresses and what the backend appends. Errors: InputError if it raises."""
+        """The kernel's arguments between the addresses and those that the backend appends. Errors: InputError if it raises."""
         extra = {"plan": plan} if self.takes_plan else {}
         try:
             return tuple(self.kernel_args(world_size, n_elem, cube_w=cube_w, cube_h=cube_h, **extra))
         except KernBenchError:
             raise
         except Exception as error:
-            raise InputError(f"{line_of(error, self.file)}: kernel_args raised {said(error)}") from error
+            raise InputError(f"{line_of(error, self.file)}: kernel_args raised {error_text(error)}") from error
 
 
 def load_algorithm(name: str) -> Algorithm:

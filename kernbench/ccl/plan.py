@@ -1,7 +1,7 @@
-"""What the kernel of a collective is told beyond the figures of the contract.
+"""The plan of a collective: the arguments of its kernel beyond those of the contract.
 
-A tensor lies in parts over PEs. Each PE that holds one runs the kernel on its own part, together with the PEs of the same
-number elsewhere: on the other cubes and SIPs, or on the other SIPs alone.
+A tensor is split in parts over PEs. Each PE that holds a part runs the kernel on it, together with the PEs of the same number
+on the other cubes and SIPs, or on the other SIPs alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the p
 
 
 class Part(NamedTuple):
-    """Elements behind one another: byte offset from the tensor's address, and how many."""
+    """A run of consecutive elements: byte offset from the tensor's address, and number of elements."""
 
     offset: int
     elements: int
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One collective on one layout. A module that takes `plan` gets one; without it the contract's figures say all.
+    """One collective on one layout, for modules that take `plan`; others use the arguments of the contract alone.
 
     `chunk` is the elements that fit a slot, `window` the slots of a ring. `spans[cube][pe]` is (first element, elements)
     of a PE's part, (0, 0) for one that takes no part; None is the layout of the contract: `n_elem` in pe0 of each cube.
@@ -42,7 +42,7 @@ class Plan:
     root: int | None = None
 
     def part(self, tl: Any, n_elem: int) -> Part:
-        """The part of the PE that asks; of 0 elements if it has none."""
+        """The part of the calling PE; of 0 elements if it has none."""
         cube, pe = tl.program_id(axis=1), tl.program_id(axis=0)
         if self.spans is None:
             first, elements = (cube * n_elem, n_elem) if pe == 0 else (0, 0)
@@ -51,7 +51,7 @@ class Plan:
         return Part(first * itemsize(self.dtype), elements)
 
     def cut(self, part: Part) -> list[Part]:
-        """A part in pieces that fit a slot, all but the last of one size."""
+        """Split a part into pieces that fit a slot, all but the last of one size."""
         return list(self._pieces(part))
 
     def _pieces(self, part: Part) -> Iterator[Part]:
@@ -60,7 +60,7 @@ class Plan:
             yield Part(part.offset + first * itemsize(self.dtype), elements)
 
     def batches(self, part: Part) -> list[Part]:
-        """A part in batches whose sums fit the scratch of a PE together, one after the other; whole pieces each."""
+        """Split a part into batches of whole pieces, each of whose sums fit the scratch of a PE."""
         size = itemsize(self.dtype)
         most = max(BATCH_BYTES // (self.chunk * size), 1) * self.chunk
         return [
@@ -69,7 +69,7 @@ class Plan:
         ]
 
     def share(self, part: Part, count: int) -> list[Part]:
-        """A part in `count` shares behind one another, whose sizes differ by one at most."""
+        """Split a part into `count` consecutive shares whose sizes differ by at most one."""
         least, more = divmod(part.elements, count)
         ends = [0]
         for i in range(count):

@@ -1,4 +1,4 @@
-"""All participants of a collective in one line: SIP after SIP, in each the cubes row by row, every other row backwards."""
+"""Rank orders: a line over all participants (SIP by SIP, cubes in boustrophedon order), and rings and trees on it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from kernbench.ccl.wiring import Peer, World
 
 
 def turn(cube: int, cube_w: int) -> int:
-    """The position of a cube in its SIP's line, or the cube at a position: the two are each other's inverse."""
+    """The position of a cube in its SIP's line, or the cube at a position: the map is its own inverse."""
     row, column = divmod(cube, cube_w)
     return row * cube_w + (cube_w - 1 - column if row % 2 else column)
 
 
 def position(rank: int, cube: int, cube_w: int, cube_h: int) -> int:
-    """Where a participant stands in the line of all."""
+    """The position of a participant in the line of all."""
     cubes = cube_w * cube_h
     return rank * cubes + turn(cube % cubes, cube_w)
 
 
 def peer_at(at: int, world: World, back: str) -> Peer:
-    """The participant at a position of the line, as a neighbour to whom `back` leads back."""
+    """The participant at a position of the line, as a neighbour whose direction `back` leads back."""
     rank, cube = divmod(at, world.cubes)
     return Peer(rank, turn(cube, world.cube_w), back)
 
@@ -29,7 +29,7 @@ def level(cubes: int) -> str:
 
 
 def ring_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
-    """East to the next of the line, west to the one before, closed to a ring; none for a participant alone."""
+    """East to the next of the line, west to the previous one, closed to a ring; none if there is one participant."""
     count, at = world.ranks * world.cubes, position(rank, cube, world.cube_w, world.cube_h)
     if count == 1:
         return {}
@@ -38,14 +38,14 @@ def ring_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
 
 
 def tree_around(at: int, count: int) -> dict[str, tuple[int, str]]:
-    """In a binary tree of so many, numbered level by level: N the parent, W and E the children; each with its way back."""
+    """Neighbours in a binary tree of `count`, numbered by level: N the parent, W and E the children; each with its way back."""
     found = {"N": ((at - 1) // 2, "W" if at % 2 else "E")} if at else {}
     children = (("W", 2 * at + 1), ("E", 2 * at + 2))
     return found | {side: (child, "N") for side, child in children if child < count}
 
 
 def tree_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
-    """A binary tree of the cubes of each SIP, in the order of its line, and one of the ranks between the roots of those."""
+    """A binary tree of the cubes of each SIP, in the order of its line, and one of the ranks between their roots."""
     at = turn(cube, world.cube_w)
     within = tree_around(at, world.cubes).items()
     found = {side: Peer(rank, turn(other, world.cube_w), back) for side, (other, back) in within}

@@ -1,9 +1,8 @@
-"""Rings of equals: messages that travel around them, for kernels, and what that cannot take less than.
+"""Ring collectives: circulation of messages for kernels, and lower bounds of its time.
 
-In `circulate` all send alike: first as many of their own messages as the ring between two neighbours has slots, then, for each
-that comes in, one: the same message if it has farther to go, else the next of their own. So what comes in is in the order in
-which one has sent oneself, nobody waits for a slot that a neighbour cannot free, and a slot is passed on before it is used
-again.
+In `circulate` all PEs send in the same pattern: first as many of their own messages as a queue has slots, then one for each
+message received: the same message if it has farther to go, else the next of their own. So messages arrive in the order of the
+PE's own sends, no PE waits for a slot that its neighbour cannot free, and a message is forwarded before its slot is reused.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ EAST, WEST = "global_E", "global_W"  # along the ring of ranks
 
 
 class Message(NamedTuple):
-    """One that travels `hops` steps; `make` brings its tensor when it is sent.
+    """A message that travels `hops` steps; `make` returns its tensor when it is sent.
 
-    `elements(distance)` is how many the message has that began `distance` steps behind; one of 0 is not sent.
+    `elements(distance)` is the size of the message that started `distance` steps behind; a message of 0 is not sent.
     """
 
     key: Any
@@ -41,13 +40,13 @@ def circulate(
     forward: str = "E",
     backward: str = "W",
 ) -> None:
-    """Send messages `forward`, receive those of the others from `backward`, and pass on what has farther to go.
+    """Send messages `forward`, receive those of other PEs from `backward`, and forward those that have farther to go.
 
     All PEs of the ring call this with messages of the same keys and hops in the same order.
-    `take(key, distance, tensor)` is given each message that comes by, `distance` steps from its sender.
+    `take(key, distance, tensor)` is called with each message received, `distance` steps from its sender.
     """
     waiting = deque(message for message in own if message.hops > 0)
-    under_way: deque[tuple[Message, int]] = deque()  # what has been sent, with the steps taken when it arrives
+    under_way: deque[tuple[Message, int]] = deque()  # messages sent, with the steps taken when they arrive
 
     def begin() -> None:
         message = waiting.popleft()
@@ -72,13 +71,13 @@ def circulate(
 
 
 def pass_on(tl: Any, directions: Sequence[str], tensor: Any) -> None:
-    """Send one tensor into several directions."""
+    """Send one tensor in several directions."""
     for direction in directions:
         tl.send(direction, tensor)
 
 
 def ring_way(distance: int, world_size: int) -> tuple[str | None, list[str]]:
-    """Towards the root (None: this is it) and away from it, both ways around, so many ranks east of the root."""
+    """The direction towards the root (None at the root) and those away from it, of a rank `distance` ranks east of the root."""
     half = world_size // 2
     if distance == 0:
         return None, [EAST] * (world_size > 1) + [WEST] * (world_size > 2)
@@ -88,13 +87,13 @@ def ring_way(distance: int, world_size: int) -> tuple[str | None, list[str]]:
 
 
 def half_ring_bound(cost: Cost, world: World, nbytes: int) -> float:
-    """Between root and all ranks both ways around (ns): all pieces over one link, the last one half way round."""
+    """Bound (ns) between root and all ranks, both ways around: all pieces over one link, the last one half way round."""
     link, half = cost.best(EAST, WEST), world.ranks // 2
     return cost.stream_ns(link, nbytes) + (half - 1) * cost.trip_ns(link, nbytes) if half else 0.0
 
 
 def whole_ring_bound(cost: Cost, nbytes: int, sent: int) -> float:
-    """East from all ranks to all (ns): everyone sends so many buffers one by one; one of them takes P - 1 hops."""
+    """Bound (ns) east from all ranks to all: each sends `sent` buffers one by one; one of them takes P - 1 hops."""
     links = cost.links(EAST)
     if len(links) < 2:
         return 0.0

@@ -1,4 +1,4 @@
-"""How SIPs are joined as collectives see them, and which grid a number of them makes."""
+"""SIP topologies of collectives (ring, torus, mesh), and the grid of a number of SIPs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def find_kind(topology: str) -> int:
 
 
 def find_grid(count: int, topology: str, w: int = 0, h: int = 0) -> tuple[int, int]:
-    """Width and height of so many SIPs, as given (0: not given), or the squarest grid of two rows or more.
+    """Width and height of `count` SIPs, as given (0: not given), or the squarest grid of two rows or more.
 
-    A ring is one row. Six are 2 x 3, taller than wide as rings run down the columns last. Never a smaller grid than all of
-    them. Errors: InputError for a topology that is not known, and for a grid that does not hold all.
+    A ring is one row. Six are 2 x 3, taller than wide, since rings run down the columns last. The grid always holds all SIPs.
+    Errors: InputError for an unknown topology, and for a grid that does not hold all.
     """
     kind = find_kind(topology)
     if count < 1:

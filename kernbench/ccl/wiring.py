@@ -1,8 +1,8 @@
-"""Who is whose neighbour: directions of a PE, and where they lead.
+"""Wiring of collectives: directions of a PE and the neighbours to which they lead.
 
-Three levels, four directions in each: `N E S W` between cubes, `intra_…` between the PEs of a cube, `global_…` between SIPs. A
-level leads to the place of the same number on the others: the same PE of the next cube, the same cube and PE of the next
-SIP. An algorithm module may lay its own directions under these names with a function `neighbours`.
+There are three levels of four directions each: `N E S W` between cubes, `intra_…` between the PEs of a cube, `global_…`
+between SIPs. A level leads to the place of the same number on the others: the same PE of the next cube, the same cube and
+PE of the next SIP. An algorithm module may redefine these directions with a function `neighbours`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DIRECTIONS = tuple(level + name for level in LEVELS for name in OPPOSITE)
 
 
 class Peer(NamedTuple):
-    """Where a direction leads: the rank and cube of the neighbour, and which of its directions leads back."""
+    """The neighbour in a direction: its rank and cube, and its direction that leads back."""
 
     rank: int
     cube: int
@@ -29,7 +29,7 @@ class Peer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The participants of a collective: `ranks` SIPs in a grid, `cubes` of a mesh in each, all PEs alike."""
+    """The participants of a collective: `ranks` SIPs in a grid, `cubes` of a mesh in each."""
 
     ranks: int
     kind: int
@@ -40,7 +40,7 @@ class World:
 
     @property
     def cubes(self) -> int:
-        """How many cubes of a SIP take part together."""
+        """The number of participating cubes of a SIP."""
         return self.cube_w * self.cube_h
 
 
@@ -62,12 +62,12 @@ def grid_neighbours(rank: int, cube: int, world: World) -> dict[str, Peer]:
 
 
 def row_of_pes(pes: int) -> int:
-    """How many PEs of a cube are in a row: half of them, all if they are odd."""
+    """The number of PEs in a row of a cube: half of them, all if the number is odd."""
     return pes // 2 if pes % 2 == 0 else pes
 
 
 def intra_neighbours(pe: int, pes: int) -> dict[str, tuple[int, str]]:
-    """The PEs around one within its cube, which are a grid of two rows (or one) that ends: by direction, PE and way back."""
+    """The neighbours of a PE in its cube, a mesh of two rows (or one), by direction: PE and direction that leads back."""
     w = row_of_pes(pes)
     return {
         f"intra_{name}": (row * w + column, f"intra_{OPPOSITE[name]}")
@@ -81,7 +81,7 @@ def _around(x: int, y: int) -> dict[str, tuple[int, int]]:
 
 
 def _sips_around(rank: int, world: World) -> dict[str, int]:
-    """The ranks around one: of a ring along all, of a grid that ends or wraps."""
+    """The neighbours of a rank in a ring, mesh or torus."""
     if world.kind == SIP_TOPO_RING:
         return {"E": (rank + 1) % world.ranks, "W": (rank - 1) % world.ranks}
     w, h = world.sip_w, world.sip_h
@@ -94,9 +94,9 @@ def _sips_around(rank: int, world: World) -> dict[str, int]:
 
 
 def check_wiring(name: str, wiring: Mapping[tuple[int, int], Mapping[str, Peer]]) -> None:
-    """Hold that each direction is known and leads back. Errors: InputError naming both ends of the first that does not.
+    """Check that each direction is known and leads back. Errors: InputError naming both ends of the first that does not.
 
-    `wiring` is by (rank, cube); `name` is the module that laid it.
+    `wiring` is by (rank, cube); `name` is the module that defined it.
     """
     for (rank, cube), directions in wiring.items():
         for direction, peer in directions.items():

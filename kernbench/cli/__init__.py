@@ -1,1 +1,1 @@
-"""The command line: click commands, nothing but arguments and printing."""
+"""The command line: click commands, only arguments and printing."""

@@ -1,6 +1,6 @@
-"""What `--set path=value` says: a bench parameter by its name, a topology field by `topology.` before its dotted path.
+"""Parse `--set path=value`: a bench parameter by its name, a topology field by `topology.` and its dotted path.
 
-The same spelling serves sweep files and the columns of their tables.
+Sweep files and the columns of their tables use the same names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEW = 6  # of the topology fields, which are about a hundred
 
 
 def split_assignments(assignments: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """(bench parameters, topology overrides), values as typed; of one name set twice the last. Errors: InputError."""
+    """(bench parameters, topology overrides), values as typed; the last of several for one name. Errors: InputError."""
     parameters: dict[str, str] = {}
     overrides: dict[str, str] = {}
     for assignment in assignments:
@@ -35,7 +35,7 @@ def split_assignments(assignments: Iterable[str]) -> tuple[dict[str, str], dict[
 
 
 def check_parameters(names: Iterable[str], bench: Bench, topology: str) -> None:
-    """Errors: InputError for a name that is no parameter of the bench, naming what `--set` may set of bench and topology."""
+    """Check the names of bench parameters. Errors: InputError for an unknown one, naming what `--set` may set."""
     unknown = [name for name in names if name not in bench.parameters]
     if not unknown:
         return

@@ -1,4 +1,4 @@
-"""`kernbench compare`: what moved between two sweeps or two runs."""
+"""`kernbench compare`: differences between two sweeps or two runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from kernbench.cli import options
 from kernbench.errors import InputError, RunError
-from kernbench.units import plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -112,7 +112,7 @@ def _show(found: Comparison) -> None:
 
 
 def _settings(found: Comparison) -> Iterable[str]:
-    """What is set differently in two runs."""
+    """The settings that differ between two runs."""
     if not (found.a.is_run and found.b.is_run):
         return
     ours, theirs = (side.table.select(side.parameters).row(0, named=True) for side in (found.a, found.b))
@@ -135,7 +135,7 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from kernbench.report.table import figure
+    from kernbench.report.table import format_value
     from kernbench.sweep.results.comparison import CHANGE
 
     title = f"{plural(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
@@ -147,12 +147,12 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
             shown.add_column(heading, justify="right")
     shown.add_column("status")
     for row in moved.head(MOST_SHOWN).iter_rows(named=True):
-        cells = [figure(row[name]) for name in found.parameters]
+        cells = [format_value(row[name]) for name in found.parameters]
         for column in found.columns:
             change = row[column + CHANGE]
             cells += [
-                figure(row[f"{column}_a"]),
-                figure(row[f"{column}_b"]),
+                format_value(row[f"{column}_a"]),
+                format_value(row[f"{column}_b"]),
                 "" if change is None else f"{change:+.3%}",
             ]
         before, after = row["status_a"], row["status_b"]

@@ -1,4 +1,4 @@
-"""The one line that explains why the very first run takes longer."""
+"""The message that the first run compiles the loops."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import click
 
 
 def announce_compiling() -> None:
-    """Say on stderr that the loops will be compiled, if they will."""
-    from kernbench.engine.jit_status import must_compile
+    """Print to stderr that the loops will be compiled, if they will."""
+    from kernbench.engine.jit_status import needs_compile
 
-    if must_compile():
+    if needs_compile():
         click.echo("compiling the simulator, once (up to a minute; later runs start at once) ...", err=True)

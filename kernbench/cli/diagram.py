@@ -1,4 +1,4 @@
-"""`kernbench diagram`: pictures of a machine."""
+"""`kernbench diagram`: diagrams of a machine."""
 
 from __future__ import annotations
 

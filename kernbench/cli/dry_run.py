@@ -1,4 +1,4 @@
-"""`kernbench sweep --dry-run`: what would run, for how long and in how much memory."""
+"""`kernbench sweep --dry-run`: the points that would run, with estimates of time and memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernbench.modes import Mode
-from kernbench.units import plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from kernbench.sweep.estimate import Estimate
@@ -18,7 +18,7 @@ UNITS = (("h", 3600.0), ("min", 60.0))
 
 
 def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
-    """Print what a sweep would do; nothing of what is tried for it is kept."""
+    """Print the plan and the estimates of a sweep; trial runs are not kept."""
     from kernbench.sweep.auto import plan_events
     from kernbench.sweep.estimate import count_programs, estimate
 

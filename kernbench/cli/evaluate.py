@@ -1,6 +1,6 @@
-"""`kernbench evaluate`: a fixed set of runs, its table, its figures.
+"""`kernbench evaluate`: a fixed set of runs, its table and its plots.
 
-Data and figures are two steps with files between them: `--data-only` leaves the figures out, `--figures-only` draws them again
+Data and plots are two steps with files between them: `--data-only` leaves the plots out, `--figures-only` draws them again
 from the table without running anything.
 """
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One evaluation: what `--set` may change, who runs and who draws it ("module:function"), how its rows are shown."""
+    """One evaluation: the settings of `--set`, its run and plot functions ("module:function"), the format of its rows."""
 
     settings: Mapping[str, type]
     run: str
     plot: str
     shown: Mapping[str, tuple[str, str]]  # title and format, by column
-    told: str  # of each row, while it runs
-    check: str = ""  # answers what does not hold in a table
+    progress: str  # the line for each row, while it runs
+    check: str = ""  # a function that returns the violated invariants of a table
 
 
 EVALUATIONS = {
@@ -50,7 +50,7 @@ EVALUATIONS = {
             "efficiency": ("of peak", ".0%"),
             "bottleneck": ("bottleneck", ""),
         },
-        told="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
+        progress="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
     ),
     "attention": Evaluation(
         settings={"heads": int, "kv_heads": int, "head_dim": int, "dtype": str},
@@ -67,7 +67,7 @@ EVALUATIONS = {
             "achieved_gbs": ("GB/s", ",.1f"),
             "bottleneck": ("bottleneck", ""),
         },
-        told="{phase} {users} x {length} {kv_heads} heads of keys  {latency_ns:,.1f} ns",
+        progress="{phase} {users} x {length} {kv_heads} heads of keys  {latency_ns:,.1f} ns",
     ),
     "allreduce": Evaluation(
         settings={
@@ -91,7 +91,7 @@ EVALUATIONS = {
             "bound_ns": ("bound ns", ",.1f"),
             "times_bound": ("of it", ".2f"),
         },
-        told="{sip_topology} {algorithm} {root} {buffer_kind} {bytes_per_pe} B  {latency_ns:,.1f} ns",
+        progress="{sip_topology} {algorithm} {root} {buffer_kind} {bytes_per_pe} B  {latency_ns:,.1f} ns",
         check="kernbench.evaluation.allreduce:find_violations",
     ),
 }
@@ -159,7 +159,7 @@ def command(
 def _evaluate(
     name: str, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
 ) -> tuple[polars.DataFrame, dict[str, Any]]:
-    """The table, kept in two forms, and where."""
+    """Run and save the table; returns it with the paths of its files."""
     from kernbench.atomic_output import write_directory, write_json
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
@@ -168,11 +168,11 @@ def _evaluate(
     check_directory(out)
     announce_compiling()
 
-    def tell(row: Mapping[str, Any]) -> None:
-        click.echo(EVALUATIONS[name].told.format(**row), err=True)
+    def show_row(row: Mapping[str, Any]) -> None:
+        click.echo(EVALUATIONS[name].progress.format(**row), err=True)
 
     run = _find(EVALUATIONS[name].run)
-    table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=tell)
+    table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row)
     about = {"evaluation": name, "topology": topology, "mode": mode, "settings": settings, "overrides": overrides}
 
     def write(partial: Path) -> None:

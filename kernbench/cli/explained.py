@@ -1,4 +1,4 @@
-"""What `kernbench run --explain` adds to the summary: where the time went."""
+"""The output of `kernbench run --explain`: critical path, utilisation, queueing and roofline of a run."""
 
 from __future__ import annotations
 

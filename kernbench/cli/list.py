@@ -1,4 +1,4 @@
-"""`kernbench list`: what can be run, on what, and over what."""
+"""`kernbench list`: benches, machines and sweeps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def command(as_json: bool) -> None:
     from kernbench import library
     from kernbench.runs.bench import list_benches, replaces_shipped
 
-    with redirect_stdout(sys.stderr):  # what a bench file prints is no bench
+    with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
         found = list_benches()
         replacing = {bench.name for bench in found if replaces_shipped(bench)}
     benches = [bench.to_dict() for bench in found]
@@ -59,8 +59,8 @@ def _bench_table(benches: Iterable[Mapping[str, object]], replacing: Container[s
     for index, bench in enumerate(benches):
         parameters: Mapping[str, object] = bench["parameters"]  # type: ignore[assignment]
         defaults = " ".join(f"{key}={value}" for key, value in parameters.items())
-        name, told = str(bench["name"]), str(bench["description"])
+        name, description = str(bench["name"]), str(bench["description"])
         if name in replacing:
-            told += f" ({_instead(str(bench['file']))})"
-        table.add_row(str(index), Text(name), Text(told), Text(defaults))
+            description += f" ({_instead(str(bench['file']))})"
+        table.add_row(str(index), Text(name), Text(description), Text(defaults))
     return table

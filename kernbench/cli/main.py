@@ -1,8 +1,8 @@
-"""The `kernbench` command: its sub-commands, loaded when they are called.
+"""The `kernbench` command: its sub-commands, imported when they are called.
 
-`kernbench --help` is what people type most, so it must not pay for the simulator: the list of commands is a table here,
-and a command's module is imported only when that command runs. This is also the one place where an exception becomes
-a sentence and an exit code.
+`kernbench --help` must be fast, so it does not import the simulator: the list of commands is a table here, and the module of a
+command is imported only when that command runs. This is also the only place where an exception becomes a sentence and an
+exit code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import click
 
 from kernbench.errors import KernBenchError, suggest
 
-# The name of each command and what `--help` says of it; its module is kernbench.cli.<name> and holds `command`.
+# The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
 COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
@@ -32,12 +32,12 @@ COMMANDS = {
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
 FULL = (errno.ENOSPC, errno.EDQUOT)
-CANCELLED = 130  # what a shell reports of a process that Ctrl-C ended
+CANCELLED = 130  # a shell's exit code of a process that Ctrl-C ended
 
 
 @dataclass(slots=True)
 class Settings:
-    """What the options common to all commands set."""
+    """The values of the options common to all commands."""
 
     debug: bool = False
 
@@ -66,7 +66,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command. Errors: UsageError for a name that is none, with the nearest that is."""
+        """Import a command. Errors: UsageError for an unknown name, with the nearest known one."""
         if cmd_name not in COMMANDS:
             if ctx.resilient_parsing or cmd_name.startswith("-"):
                 return None
@@ -115,13 +115,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: it worked; 1: the run or a check failed; 2: the input cannot be used; 130: Ctrl-C. An error is one sentence on
     stderr, with a traceback only under `--debug`.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products of tiles lose more to threads than they gain
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
     settings = Settings()
     _open_streams()
     try:
         code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
-    except click.ClickException as error:  # wrong usage, which click words
+    except click.ClickException as error:  # wrong usage; the message is click's
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_streams() -> None:
-    """Let every text be written: to nowhere where the shell has closed a stream, with ? for what its encoding lacks."""
+    """Make every text printable: discard it if the shell has closed a stream, print ? for characters outside its encoding."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         setattr(sys, name, stream)

@@ -1,4 +1,4 @@
-"""Options that several commands take: one spelling of each."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TOPOLOGY: Option = click.option(
 
 
 def mode(more: str = "") -> Option:
-    """How times are found; `more` tells of modes beyond the two that find them all."""
-    told = f"hybrid or flit: the same times, found in two ways{more}."
-    return click.option("--mode", default="hybrid", show_default=True, help=told)
+    """The option `--mode`; `more` describes modes beyond hybrid and flit."""
+    text = f"hybrid or flit: the same times, found in two ways{more}."
+    return click.option("--mode", default="hybrid", show_default=True, help=text)
 
 
-def assignments(told: str) -> Option:
-    """What `split_assignments` reads; `told` is what may be set."""
-    return click.option("--set", "assignments", multiple=True, metavar="PATH=VALUE", help=f"{told}; may be repeated.")
+def assignments(text: str) -> Option:
+    """The option `--set`, for `split_assignments`; `text` says what may be set."""
+    return click.option("--set", "assignments", multiple=True, metavar="PATH=VALUE", help=f"{text}; may be repeated.")
 
 
-def out(told: str) -> Option:
-    """The directory for files, if one is given; `told` is what is put there."""
-    return click.option("--out", "--output", "out", type=click.Path(path_type=Path), help=told)
+def out(text: str) -> Option:
+    """The option `--out`, a directory for files; `text` says what is written there."""
+    return click.option("--out", "--output", "out", type=click.Path(path_type=Path), help=text)

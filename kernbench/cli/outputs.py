@@ -1,4 +1,4 @@
-"""Where a command may leave files."""
+"""Check of the output directory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kernbench.errors import InputError
 
 
 def check_directory(out: Path) -> None:
-    """Errors: InputError if files cannot be written there; asked before a run, not after it."""
-    standing = next(path for path in (out, *out.absolute().parents) if path.exists())
-    if not standing.is_dir():
-        raise InputError(f"--out takes a directory, and {standing} is a file")
+    """Check, before a run, that files can be written to a directory. Errors: InputError if they cannot."""
+    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise InputError(f"--out takes a directory, and {existing} is a file")
     try:
-        tempfile.TemporaryFile(dir=standing).close()
+        tempfile.TemporaryFile(dir=existing).close()
     except OSError as error:
         raise InputError(
-            f"--out cannot be in {standing}: {error.strerror}; give a directory you may write to"
+            f"--out cannot be in {existing}: {error.strerror}; give a directory you may write to"
         ) from None

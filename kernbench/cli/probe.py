@@ -1,6 +1,6 @@
 """`kernbench probe`: traffic over a machine, without kernels.
 
-Three kinds of traffic, one module each: the machine's own catalogue, flows that are given, patterns at rising load.
+There are three kinds of traffic, one module each: the standard cases of the machine, given flows, patterns at rising load.
 """
 
 from __future__ import annotations
@@ -80,9 +80,10 @@ def command(
     overrides = {**parameters, **overrides}
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
-        from kernbench.traffic.injection_process import Offer
+        from kernbench.traffic.injection_process import InjectionProcess
 
-        return probe_pattern(Offer(pattern, packet_flits, seed, window), load, topology, mode, overrides, out, as_json)
+        injection = InjectionProcess(pattern, packet_flits, seed, window)
+        return probe_pattern(injection, load, topology, mode, overrides, out, as_json)
     for name in OF_PATTERN:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InputError(f"--{name.replace('_', '-')} says how a pattern is sent; give --pattern with it")

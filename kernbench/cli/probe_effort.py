@@ -1,4 +1,4 @@
-"""The last lines of a probe: how much was simulated, and where it was kept."""
+"""The last lines of a probe: makespan, simulation effort and the files written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 def show_effort(summary: Mapping[str, Any]) -> None:
-    """Say the makespan, the work of the simulator and its files."""
+    """Print the makespan, the simulation effort and the files."""
     click.echo(
         f"makespan {summary['makespan_ns']:,.3f} ns (simulated); "
         f"{summary['flit_hops']:,} flit hops in {summary['wall_s']:.2f} s"
@@ -18,7 +18,7 @@ def show_effort(summary: Mapping[str, Any]) -> None:
 
 
 def show_files(files: Mapping[str, Any]) -> None:
-    """Say what was written; a value is a path or a list of them."""
+    """Print the files that were written; a value is a path or a list of them."""
     for made in files.values():
         for path in made if isinstance(made, list) else [made]:
             click.echo(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""`kernbench probe --flow` and `--flows`: what was given, and when it arrived."""
+"""`kernbench probe --flow` and `--flows`: run given flows and show their latencies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def probe_flows(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Send flows given as texts or in a file; show them and keep them."""
+    """Run flows given as texts or in a file; show and save the results."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress

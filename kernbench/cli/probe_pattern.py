@@ -1,4 +1,4 @@
-"""`kernbench probe --pattern`: how latency grows with load."""
+"""`kernbench probe --pattern`: the latency–load curve of a pattern."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernbench.cli.screen import figures_table, show
 
 if TYPE_CHECKING:
     from kernbench.traffic.curve import Curve
-    from kernbench.traffic.injection_process import Offer
+    from kernbench.traffic.injection_process import InjectionProcess
 
 CURVE, PLOT = "curve.parquet", "latency-load"
 
@@ -31,7 +31,7 @@ COLUMNS = {
 
 
 def probe_pattern(
-    offer: Offer,
+    injection: InjectionProcess,
     load: str,
     topology: str,
     mode: str,
@@ -39,7 +39,7 @@ def probe_pattern(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure a pattern at each load; show the curve, keep it and its plot."""
+    """Measure a pattern at each load; show the curve, save it and its plot."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.machine import load_machine
@@ -47,13 +47,13 @@ def probe_pattern(
     from kernbench.traffic.loads import parse_loads
 
     loads = parse_loads(load)
-    out = out or Path("results", f"{Path(topology).stem}-{offer.pattern}")
+    out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}")
     check_directory(out)
     machine = load_machine(topology, overrides)
     announce_compiling()
     curve = run_curve(
         machine,
-        offer,
+        injection,
         loads,
         mode,
         lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
@@ -78,9 +78,9 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
     if as_json:
         click.echo(json.dumps(summary))
         return
-    offer = curve.offer
-    size = f"packets of {offer.packet_flits} flits, seed {offer.seed}"
-    click.secho(f"{offer.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
+    injection = curve.injection
+    size = f"packets of {injection.packet_flits} flits, seed {injection.seed}"
+    click.secho(f"{injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
     show(figures_table(summary["points"], COLUMNS))
     click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {_saturation(curve)}")
     show_effort(summary)

@@ -1,4 +1,4 @@
-"""`kernbench probe` without traffic of one's own: the catalogue, its sizes, and whether the invariants hold."""
+"""`kernbench probe` without given traffic: the standard cases at all sizes, and the invariants."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ VERDICTS = {True: ("PASS", "green"), False: ("FAIL", "red"), None: ("n/a ", "yel
 
 
 def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
-    """Probe a machine by its catalogue. Errors: RunError if an invariant fails, when all is shown and kept."""
+    """Probe a machine with its standard cases. Errors: RunError if an invariant fails, after all results are shown."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
-    from kernbench.cli.progress import saying
+    from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
     from kernbench.traffic.probe_cases import TITLES
     from kernbench.traffic.probe_suite import run_survey
@@ -51,7 +51,7 @@ def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Pa
         check_directory(out)
     machine = load_machine(topology, overrides)
     announce_compiling()
-    with saying() as say:
+    with status_line() as say:
         survey = run_survey(machine, mode, lambda case: say(f"{TITLES[case.family]}: {case.name}"))
     files = _keep(survey, overrides, out)
     if as_json:
@@ -102,7 +102,7 @@ def _show(survey: Survey) -> None:
 
 
 def _sizes(survey: Survey) -> Any:
-    """A row a case, a column a size."""
+    """One row for each case, one column for each size."""
     columns = {"family": ("family", ""), "name": ("case", "")}
     columns |= {str(one.nbytes): (format_bytes(one.nbytes), ".1%") for one in survey.measured}
     rows = []

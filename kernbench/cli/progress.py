@@ -1,4 +1,4 @@
-"""How far a long run has come, on a terminal; silence elsewhere."""
+"""Progress display on a terminal; nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress() -> Iterator[Callable[[int, int, int], None] | None]:
-    """What to hand to a run as `on_progress`: draws a bar on stderr from the first call on, and takes it away at the end.
+    """A callback for a run's `on_progress`: shows a bar on stderr from the first call on, and removes it at the end.
 
-    None where stderr is no terminal.
+    None if stderr is no terminal.
     """
     if not sys.stderr.isatty():
         yield None
@@ -31,8 +31,8 @@ def progress() -> Iterator[Callable[[int, int, int], None] | None]:
 
 
 @contextmanager
-def saying() -> Iterator[Callable[[str], None]]:
-    """Takes what is being done now and shows it on stderr, and takes it away at the end; silent where that is no terminal."""
+def status_line() -> Iterator[Callable[[str], None]]:
+    """A callback that shows a text on stderr until the end of the block; it does nothing if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -60,7 +60,7 @@ def command(
         check_directory(out)
     if explain and mode == Mode.ANALYTIC:
         raise InputError("--explain needs events, and analytic mode has none; use mode hybrid")
-    with redirect_stdout(sys.stderr):  # what a bench prints is not the result
+    with redirect_stdout(sys.stderr):  # keep prints of the bench out of the output
         found = _prepare(bench, topology, parameters, overrides)
         with progress() as on_progress:
             result = run_bench(
@@ -87,7 +87,7 @@ def command(
 
 
 def _prepare(bench: str, topology: str, parameters: Mapping[str, str], overrides: Mapping[str, str]) -> Bench:
-    """The bench. What is wrong with it, or with the machine, is said before anything takes long."""
+    """Load and check the bench and the machine, so that errors come before the long work."""
     from kernbench.cli.assignment import check_parameters
     from kernbench.cli.compiling import announce_compiling
     from kernbench.machine import load_machine

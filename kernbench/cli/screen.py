@@ -1,4 +1,4 @@
-"""Tables on the terminal. A terminal wraps at its own width; a file or a pipe gets whole lines."""
+"""Tables on the terminal. A terminal wraps at its width; a file or a pipe gets whole lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def figures_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, tuple
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for title, form in columns.values():
-        table.add_column(title, justify="right" if form else "left", overflow="fold")  # narrow, but nothing lost
+        table.add_column(title, justify="right" if form else "left", overflow="fold")  # narrow, but without loss
     for row in rows:
         table.add_row(*(Text(format(row[name], form)) for name, (_, form) in columns.items()))
     return table

@@ -1,4 +1,4 @@
-"""What a run tells its user, in a few lines: how long, how well, why so long, and whether the numbers are right."""
+"""The summary of a run in a few lines: latency, utilisation, bottleneck, and the check of its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_COLLECTIVES = 6
 
 
 def summary_table(summary: Mapping[str, Any]) -> Table:
-    """The table that is shown of what `--json` prints."""
+    """The summary table of the values that `--json` prints."""
     from rich.table import Table
     from rich.text import Text
 
@@ -54,7 +54,7 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _collectives(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """A line for each of the first collectives: its time, on what, and how far from its lower bound."""
+    """A line for each of the first collectives: its time, its participants, and its ratio to the lower bound."""
     lines = []
     for one in found[:MOST_COLLECTIVES]:
         slots = f"slots in {one['buffer_kind']}"

@@ -1,6 +1,6 @@
 """`kernbench sweep`: one bench at every point of a grid.
 
-What is asked for (the table, the JSON) goes to stdout; how it is going goes to stderr.
+Results (the table, the JSON) go to stdout; progress goes to stderr.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernbench.cli import options
 from kernbench.cli.main import CANCELLED
 from kernbench.errors import RunError
 from kernbench.sweep.row import OK
-from kernbench.units import plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.row import Row
     from kernbench.sweep.run import OnPoint, SweepResult
 
-MOST_LINES = 40  # of progress, where there is no terminal to draw a bar on
+MOST_LINES = 40  # of progress, if there is no terminal for a bar
 MOST_SHOWN = 3  # failed points named one by one
 
 
@@ -111,7 +111,7 @@ def _announce(plan: Plan) -> None:
 
 @contextmanager
 def _progress(plan: Plan) -> Iterator[OnPoint]:
-    """What to call as points finish: draws a bar on a terminal, writes lines elsewhere."""
+    """A callback for finished points: draws a bar on a terminal, writes lines elsewhere."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -139,12 +139,12 @@ def _progress(plan: Plan) -> Iterator[OnPoint]:
 
 
 def _to_run(plan: Plan) -> int:
-    """How many points will run, at most: which of those that a search asks for are there already turns out later."""
+    """The largest number of points that will run; a search finds out later which of its points are stored."""
     return plan.most_points - len(plan.points) + len(plan.missing)
 
 
 def _line_writer(plan: Plan) -> OnPoint:
-    """What writes a line now and then; in mode auto, points that are run after all are bounded count by themselves."""
+    """A callback that writes a line at intervals; mode auto counts the points that run after all are bounded separately."""
     total = _to_run(plan)
     every = -(-(total or len(plan.points)) // MOST_LINES)
     done = 0
@@ -171,12 +171,12 @@ def _show(result: SweepResult, as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps
-    from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_answered, write_answers
+    from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
     from kernbench.report.table import rank_points
 
     plan, scan = result.plan, polars.scan_parquet(result.table_path)
-    files = {"table": result.table_path, **write_answers(plan.grid, scan, plan.directory)}
-    table = read_answered(scan)
+    files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}
+    table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
         best = find_rows(scan, rank_points(table, objectives[0], 1)).to_dicts()
@@ -186,17 +186,17 @@ def _show(result: SweepResult, as_json: bool) -> None:
         click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
     for gap in find_gaps(plan.grid, table):
         click.echo(gap, err=True)
-    _show_answers(table, objectives)
+    _show_results(table, objectives)
     if result.decided:
         click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
         click.echo(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
-        if path.suffix != ".png":  # each beside its SVG
+        if path.suffix != ".png":  # the PNG lies beside its SVG
             click.echo(f"wrote {path}")
 
 
-def _show_answers(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
+def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
     from kernbench.cli.screen import show
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table

@@ -17,7 +17,7 @@ import numpy as np
 from kernbench.components.dropin import place
 from kernbench.components.part import Part, is_number, plain
 from kernbench.errors import InputError, KernBenchError, suggest
-from kernbench.user_modules import line_of, said
+from kernbench.user_modules import error_text, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,7 @@ def _call(part: Part, port: str, get: Callable[[], Any], shown: str = "") -> Any
         at = place(type(part), port)
         line = line_of(error, Path(at.rpartition(":")[0]).absolute())
         raise InputError(
-            f"{line if line.rpartition(':')[2].isdigit() else at}: {shown or _named(part, port)} raised {said(error)}"
+            f"{line if line.rpartition(':')[2].isdigit() else at}: {shown or _named(part, port)} raised {error_text(error)}"
         ) from error
 
 

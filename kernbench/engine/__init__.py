@@ -1,4 +1,4 @@
-"""Running a device program on its machine."""
+"""Run a device program on its machine."""
 
 from kernbench.engine.session import Session
 

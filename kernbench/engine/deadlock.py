@@ -1,4 +1,4 @@
-"""Words for a run in which nothing can happen any more although threads still wait."""
+"""The message of a deadlock: no event is left although threads still wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether this version's loops are in the cache: used to announce that a first run compiles them."""
+"""Is the JIT cache warm? Used to announce that a first run compiles the loops."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 from kernels_jit.compile.cache import is_warm
 
 
-def must_compile(*, group: bool = False) -> bool:
-    """True until a run of this version has left its compiled loops in the cache; with `group`, until runs of a batch have."""
+def needs_compile(*, group: bool = False) -> bool:
+    """True until the compiled loops of this version are in the cache; with `group`, those of runs in a batch."""
     if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
         return False
     return not is_warm() or (group and not is_warm("batch.run_points"))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _TRANSFERS_MOST_WORDS = words_of(r.HOP) << (63 - r.FLIT_SHIFT)  # what a packed flit can point at
-_PASS_FLITS = 1024  # flits of the median link in the longest pass: so many can stand in a queue that need not
-_SLACK_FLITS = 1 << 16  # how far beyond its horizon a station may serve: a megabyte for each queue that is too fast
+_PASS_FLITS = 1024  # flits of the median link in the longest pass; more would stand in queues for longer
+_SLACK_FLITS = 1 << 16  # limit of service beyond the horizon: a megabyte for each queue whose source is too fast
 _POOL_BLOCKS = 128  # of the smallest pool
 _JOBS, _TRANSFERS, _EVENTS = 256, 64, 1024  # of the smallest pools
 
@@ -31,7 +31,7 @@ _WORD = {name: word_of(r.STATE, name) for name in r.STATE.names or ()}
 
 
 class Memory:
-    """The words of a run and where its tables stand. `words` is int64[word]; it is replaced when it grows.
+    """The words of a run and the places of its tables. `words` is int64[word]; it is replaced when it grows.
 
     `memory["now_fs"]` reads and writes a field of the state record by name, the place of a table among them.
     """
@@ -42,22 +42,22 @@ class Memory:
         self._room: dict[str, int] = {}  # words of the region of each table
         self._stations = len(machine.stations.fs_per_flit)
         self._transfers = 0
-        self._transfer_blocks: list[tuple[int, int]] = []  # place of the first transfer of each, how many it holds
+        self._transfer_blocks: list[tuple[int, int]] = []  # place of the first transfer of each, number of transfers
         self._stripes = 0
-        self._steps = 0  # of the routes that have been laid
+        self._steps = 0  # of the routes in the memory
         self._order = np.zeros(0, np.int64)  # stations in the order of visits
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         self["hybrid"] = int(hybrid)
         self["flit_bytes"] = machine.flit_bytes
-        self["transfer_words"] = words_of(r.TRANSFER)  # those of a program that moves nothing
+        self["transfer_words"] = words_of(r.TRANSFER)  # of a program without transfers
         for field in ("resume", "asking", "job_free", "transfer_free", "block_free", "pass_fs"):
             self[field] = codes.NONE
         self["pending_row"] = NEVER
         self["margin"] = 8 + r.CHAIN_MOST + int(max(machine.server_slots, default=0))
         limits = find_limits(machine.stations.fs_per_flit[None])
         self._cap_fs, self["slack_fs"] = limits[0].tolist()
-        self._lay_stations(machine)
-        self._lay_servers(machine)
+        self._write_stations(machine)
+        self._write_servers(machine)
         self.grow_heap()
         self.grow_jobs()
 
@@ -70,7 +70,7 @@ class Memory:
     # Regions
 
     def _take(self, words: int, align: int = 1) -> int:
-        """The start of a region of zeros at the end of what is used."""
+        """Allocate a region of zeros at the end of the used words; returns its start."""
         start = -(-self._used // align) * align
         end = start + words
         if end > len(self.words):
@@ -81,7 +81,7 @@ class Memory:
         return start
 
     def _fit(self, table: str, words: int) -> np.ndarray:
-        """The region of a table, with room for so many words; what it held is kept."""
+        """The region of a table, with room for `words`; its contents are kept."""
         room = self._room.get(table, 0)
         if words > room:
             start = self._take(max(words, 2 * room), words_of(r.PORT))
@@ -93,18 +93,18 @@ class Memory:
         return self.words[start : start + self._room.get(table, 0)]
 
     def table(self, table: str, kind: np.dtype, rows: int) -> np.ndarray:
-        """kind[rows] view of a table; good until the memory grows."""
+        """kind[rows] view of a table; valid until the memory grows."""
         start = self[table]
         return self.words[start : start + rows * words_of(kind)].view(kind)
 
     def write(self, table: str, values: np.ndarray, start: int = 0) -> None:
-        """Put records or words into a table, from a word of it on."""
+        """Write records or words into a table, from one of its words on."""
         flat = np.ascontiguousarray(values).view(np.int64).reshape(-1)
         self._fit(table, start + len(flat))[start : start + len(flat)] = flat
 
-    # What a machine brings
+    # Tables of the machine
 
-    def _lay_stations(self, machine: Machine) -> None:
+    def _write_stations(self, machine: Machine) -> None:
         rows = np.zeros(self._stations, r.STATION)
         rows["full_fs"], rows["quantum"], rows["turn_fs"], rows["propagation_fs"] = machine.stations
         for field in ("source", "source_last", "direction", "reserved"):
@@ -119,7 +119,7 @@ class Memory:
         self.write("word_fs", np.full(words, NEVER, np.int64))
         self.write("group_fs", np.full((words >> r.GROUP_SHIFT) + 1, NEVER, np.int64))
 
-    def _lay_servers(self, machine: Machine) -> None:
+    def _write_servers(self, machine: Machine) -> None:
         rows = np.zeros(len(machine.server_slots), r.SERVER)
         rows["slots"] = machine.server_slots
         rows["first"] = rows["last"] = rows["chain"] = codes.NONE
@@ -127,7 +127,7 @@ class Memory:
 
     @property
     def used(self) -> np.ndarray:
-        """int64[word] as far as anything is laid; good until the memory grows."""
+        """int64[word] the used words; valid until the memory grows."""
         return self.words[: self._used]
 
     @property
@@ -143,14 +143,14 @@ class Memory:
     # Pools
 
     def grow_heap(self) -> None:
-        """Room for twice the pending events, for a wake-up of every thread and the landing of every transfer."""
+        """Double the room for pending events; at least a wake-up of every thread and the delivery of every transfer."""
         extra = 2 * self["thread_n"] + 2 * self._transfers
         size = max(_EVENTS, 2 * self["heap_size"], self["heap_size"] + extra)
         self._fit("heap", size * words_of(r.EVENT))
         self["heap_size"] = size
 
     def grow(self, status: int) -> None:
-        """Enlarge the pool that the loop, by the status with which it came back, has found full."""
+        """Enlarge the pool that was full, by the status of the loop."""
         {
             codes.GROW_HEAP: self.grow_heap,
             codes.GROW_JOBS: self.grow_jobs,
@@ -158,13 +158,13 @@ class Memory:
         }[status]()
 
     def _chain(self, kind: np.dtype, places: np.ndarray, first: str, count: str) -> None:
-        """Put fresh rows into a chain of free ones, the lowest first."""
+        """Put new rows into a free list, the lowest first."""
         self.words[places + word_of(kind, "next")] = np.append(places[1:], self[first])
         self[first] = int(places[0])
         self[count] += len(places)
 
     def grow_jobs(self) -> None:
-        """Room for more jobs: as many again."""
+        """Double the room for jobs."""
         rows = max(_JOBS, self["job_free_n"], self._room.get("jobs", 0))
         step = words_of(r.JOB)
         start = self._take(rows * step, step)
@@ -172,7 +172,7 @@ class Memory:
         self._chain(r.JOB, start + step * np.arange(rows), "job_free", "job_free_n")
 
     def grow_transfers(self) -> None:
-        """Room for more transfers in flight: as many again. Errors: OverflowError beyond what a packed flit can name."""
+        """Double the room for transfers in flight. Errors: OverflowError beyond what a packed flit can name."""
         rows, step = max(_TRANSFERS, self._transfers), self["transfer_words"]
         start = self._take(rows * step, r.TRANSFER_ALIGN)
         if self._used > _TRANSFERS_MOST_WORDS:
@@ -188,7 +188,7 @@ class Memory:
         self._chain(r.TRANSFER, places, "transfer_free", "transfer_free_n")
 
     def _widen_transfers(self, steps: int, stripes: int) -> None:
-        """Transfers from now on have room for longer routes; those without it are not used again once they have landed."""
+        """Make room for longer routes in new transfers; records without it are not reused after delivery."""
         steps = _aligned(max(self["max_steps"], steps))
         stripes = max(self._stripes, stripes)
         words = words_of(r.TRANSFER) + steps * words_of(r.HOP) + _aligned(stripes * words_of(r.SOURCE))
@@ -201,38 +201,38 @@ class Memory:
             self["transfer_free"], self["transfer_free_n"] = codes.NONE, 0
             self.grow_transfers()
 
-    # What a program brings
+    # Tables of the program
 
     def add_threads(self, count: int) -> None:
-        """Room for so many threads in all, and to wake each of them; new ones have no rows."""
+        """Room for `count` threads in all, and for the wake-up of each; new ones have no rows."""
         self._fit("threads", count * words_of(r.THREAD))
         self["thread_n"] = count
         if self["heap_size"] - self["heap_n"] < count:
             self.grow_heap()
 
     def add_counters(self, known: int, count: int) -> None:
-        """Counters from `known` on, at zero."""
+        """Add counters from `known` on, at zero."""
         if count > known:
             rows = np.zeros(count - known, r.COUNTER)
             rows["waiter"] = codes.NONE
             self.write("counters", rows, known * words_of(r.COUNTER))
 
-    def lay_network(self, network: Network, steps: int, stripes: int, *, live: bool) -> None:
-        """Steps, routes, ports and the order of visits of a network that may have gained routes.
+    def write_network(self, network: Network, steps: int, stripes: int, *, live: bool) -> None:
+        """Write steps, routes, ports and the visit order of a network that may have gained routes.
 
-        Ports of known (station, feeder) pairs keep their queues; transfers under way learn where they stand now.
-        In a live run new routes may begin anywhere, so that no station may look ahead.
+        Ports of known (station, feeder) pairs keep their queues; transfers in flight get their new places.
+        In a live run new routes may begin anywhere, so no station may look ahead.
         """
         from kernels_jit.simulate.hops import renew_hops
 
         self._widen_transfers(steps, stripes)
-        self._lay_steps(network.step)
+        self._write_steps(network.step)
         self.write("routes", network.route)
         self._add_reservations(len(network.route))
         self["window_fs"] = min(network.window_fs, self._cap_fs)
         if network.order is not self._order:
-            self._lay_order(network.order)
-        self._lay_ports(network)
+            self._write_order(network.order)
+        self._write_ports(network)
         port_at = self["ports"] + network.port_start * words_of(r.PORT)
         self.stations["port"], self.stations["port_end"] = port_at[:-1], port_at[1:]
         if not live or self["ahead_fs"] > 0:
@@ -242,8 +242,8 @@ class Memory:
             renew_hops(self.words, start, rows)
         self["pending_row"] = NEVER
 
-    def _lay_steps(self, step: np.ndarray) -> None:
-        """New steps, and the ports of those that are there."""
+    def _write_steps(self, step: np.ndarray) -> None:
+        """Write new steps, and the ports of the known ones."""
         known, self._steps = self._steps, len(step) - 1
         new = step[known:].copy()
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
@@ -266,7 +266,7 @@ class Memory:
         edges = network.before_start, network.before, network.latency_fs
         return look_ahead(network.order, *edges, network.sources, self["slack_fs"])
 
-    def _lay_order(self, order: np.ndarray) -> None:
+    def _write_order(self, order: np.ndarray) -> None:
         stations, visits = self.stations, self._visits
         if len(self._order) > 0:
             visits["head_fs"] = visits["head_fs"][stations["rank"][order]]
@@ -281,7 +281,7 @@ class Memory:
         self.write("word_fs", np.zeros(len(pending), np.int64))
         self.write("group_fs", np.zeros((len(pending) >> r.GROUP_SHIFT) + 1, np.int64))
 
-    def _lay_ports(self, network: Network) -> None:
+    def _write_ports(self, network: Network) -> None:
         pairs, known = network.pairs, self._pairs
         keep = np.searchsorted(pairs, known)
         ports = np.zeros(len(pairs), r.PORT)
@@ -299,14 +299,14 @@ def empty_pool(machine: Machine) -> np.ndarray:
 
 
 def enlarged_pool(pool: np.ndarray) -> np.ndarray:
-    """A pool of twice the slots, with what it held."""
+    """A pool of twice the slots, with the same contents."""
     more = np.empty((2 * len(pool), 2), np.int64)
     more[: len(pool)] = pool
     return more
 
 
 def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:
-    """int64[point, 2]: how far one pass goes at the most, and how far beyond its horizon a station may serve.
+    """int64[point, 2]: the longest pass, and the limit of service beyond the horizon of a station.
 
     `fs_per_flit`: int64[point, station].
     """
@@ -315,5 +315,5 @@ def find_limits(fs_per_flit: np.ndarray) -> np.ndarray:
 
 
 def _aligned(words: int) -> int:
-    """Rounded up to what transfers are aligned to."""
+    """Rounded up to the alignment of transfers."""
     return -(-words // r.TRANSFER_ALIGN) * r.TRANSFER_ALIGN

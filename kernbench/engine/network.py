@@ -1,4 +1,4 @@
-"""From routes to the order of visits and the ports of the network, for the routes that a program uses.
+"""Build the network of the routes that a program uses: the ports of its stations and the visit order.
 
 An edge of the channel graph joins two stations that follow each other on some route. Where the graph has cycles (a ring of
 SIPs, a torus, reads and writes that cross at a memory), the slowest edges are allowed to go against the order: the largest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-_GIVEN = ("station", "stripes", "overhead_fs", "store_and_forward")  # what routes say of a step
+_GIVEN = ("station", "stripes", "overhead_fs", "store_and_forward")  # columns of steps from the routes
 
 
 class Network(NamedTuple):
@@ -39,12 +39,12 @@ class Network(NamedTuple):
     route: np.ndarray  # ROUTE[route]
     port_start: np.ndarray  # int64[station + 1]
     pairs: np.ndarray  # int64[port] station * stations + feeder, in order
-    order: np.ndarray  # int64[station] in the order of visits; the same array as before if that has not changed
-    window_fs: int  # how far one pass may go: what an edge against the order takes at least
+    order: np.ndarray  # int64[station] the visit order; the same array as before if it has not changed
+    window_fs: int  # the longest pass: the least latency of an edge against the order
     sources: np.ndarray  # bool[station] whether a route begins there
     before_start: np.ndarray  # int64[station + 1]
-    before: np.ndarray  # int64[edge] which station feeds a station, all that feed one together
-    latency_fs: np.ndarray  # int64[edge] what a flit takes from there at least
+    before: np.ndarray  # int64[edge] the feeder of a station; all feeders of one together
+    latency_fs: np.ndarray  # int64[edge] the least latency of a flit from there
 
 
 class Flits(NamedTuple):
@@ -55,7 +55,7 @@ class Flits(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """One row a pair of stations that follow each other, and the smallest flit that goes from one to the other."""
+    """One row for each pair of consecutive stations of a route, and the smallest flit between them."""
 
     src: np.ndarray
     dst: np.ndarray
@@ -64,17 +64,17 @@ class _Edges(NamedTuple):
 
 
 class NetworkBuilder:
-    """Gathers the routes a growing program uses and builds the network for them.
+    """Collects the routes of a growing program and builds the network for them.
 
-    Live kernels bring a route at a time, hundreds of times: what is known of the others is kept, and a route whose edges
-    follow the order that there is leaves it as it is.
+    Live kernels add one route at a time, hundreds of times: the data of the other routes is kept, and a route whose edges
+    follow the present order leaves it unchanged.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._least = np.zeros(0, np.int64)  # int64[route] smallest flit that takes it, or NEVER for routes not used
-        self._joined = np.zeros(0, np.int64)  # int64[route] the same when its edges were taken in
-        self._laid = 0  # routes that the network built last knows
+        self._joined = np.zeros(0, np.int64)  # int64[route] the same when its edges were added
+        self._laid = 0  # routes in the network built last
         self._step = np.zeros(0, r.STEP)  # their steps, and room for more
         self._keys = np.zeros(0, np.int64)  # edges as later station * stations + earlier, in order
         self._latency_fs = np.zeros(0, np.int64)  # of each, the least
@@ -82,10 +82,10 @@ class NetworkBuilder:
         self._order = np.zeros(0, np.int64)
         self._rank = np.zeros(0, np.int64)
         self._window_fs = NEVER
-        self.live = False  # whether a row has asked for more: then new routes may begin anywhere, at any time
+        self.live = False  # whether there was an ask: then new routes may begin anywhere, at any time
 
     def add_rows(self, op: np.ndarray, first: int) -> bool:
-        """Take in int64[row, ROW_WIDTH] rows from `first` on; answers whether the network must be built anew."""
+        """Add int64[row, ROW_WIDTH] rows from `first` on; returns whether the network must be rebuilt."""
         more = self._machine.routing.route_count - len(self._least)
         if more > 0:
             self._least = np.append(self._least, np.full(more, NEVER, np.int64))
@@ -96,7 +96,7 @@ class NetworkBuilder:
         return changed or first_ask
 
     def build(self) -> Network:
-        """The network of all routes used so far: ports, order of visits, window."""
+        """The network of all routes used so far: ports, visit order, window."""
         machine, routes = self._machine, self._machine.routing.tables()
         count = len(machine.stations.fs_per_flit)
         self._add_steps(routes)
@@ -134,7 +134,7 @@ class NetworkBuilder:
         )
 
     def _add_steps(self, routes: Routes) -> None:
-        """Take in the steps of new routes, without their ports."""
+        """Add the steps of new routes, without their ports."""
         first, end = int(routes.start[self._laid]), len(routes.station)
         self._laid = len(routes.start) - 1
         if end >= len(self._step):
@@ -144,7 +144,7 @@ class NetworkBuilder:
             self._step[field][first:end] = values[first:]
 
     def _join(self, edges: _Edges, count: int) -> None:
-        """Take edges in, and find a new order if one of them goes against the one there is sooner than a pass may."""
+        """Add edges; recompute the visit order if one violates it within the window of a pass."""
         keys = edges.dst * count + edges.src
         known = np.concatenate([self._keys, keys[~_among(keys, self._keys)]])
         sort = np.argsort(known, kind="stable")
@@ -165,7 +165,7 @@ class NetworkBuilder:
             self._rank[self._order] = np.arange(count)
 
     def list_flits(self) -> Flits:
-        """What latencies of the edges follow from: where services differ, the least of those of an edge's flits."""
+        """The flits from which latencies of edges follow; if services differ, the least of those of an edge's flits counts."""
         routes, used = self._machine.routing.tables(), np.flatnonzero(self._least != NEVER)
         edges = _edges(routes, *_later_steps(routes, used, self._least[used]))
         place = np.searchsorted(self._keys, edges.dst * len(self._machine.stations.fs_per_flit) + edges.src)
@@ -178,7 +178,7 @@ class NetworkBuilder:
 
 
 def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """bool[key] whether each is among the known ones, which are in order."""
+    """bool[key] whether each is among the known ones, which are sorted."""
     place = np.searchsorted(known, keys)
     found = np.zeros(len(keys), bool)
     inside = place < len(known)
@@ -203,7 +203,7 @@ def _edges(routes: Routes, steps: np.ndarray, least: np.ndarray) -> _Edges:
 
 
 def _latency_fs(stations: Stations, edges: _Edges, flit: int) -> np.ndarray:
-    """int64[edge] what the smallest flit takes at the earlier station and from there to the later."""
+    """int64[edge] time of the smallest flit at the earlier station and from there to the later."""
     full, quantum = stations.fs_per_flit[edges.src], stations.quantum_bytes[edges.src]
     padded = -(-edges.nbytes // quantum) * quantum
     service = np.where(edges.nbytes < flit, -(-padded * full // flit), full)

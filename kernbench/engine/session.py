@@ -1,11 +1,11 @@
-"""One run of one program: feeds the compiled loop, answers its statuses, keeps the times.
+"""One run of one program: enter the compiled loop, handle its statuses, keep the times.
 
-The loop is entered once for a program whose threads are all recorded. It comes back for few reasons only: a pool must
-grow, a thread asks for more rows (live kernels, the host), somebody wants to see progress, or nothing can happen any more.
+The loop is entered once for a program whose threads are all recorded. It returns for few reasons: a pool must grow, a thread
+asks for more rows (live kernels, the host), progress is reported, or no event is left.
 
-A live kernel asks a million times and brings a few rows each time, so what an ask costs is kept small: tables are looked at
-only if they have grown, rows by compiled code. New routes are laid when the first transfer on one of them is about to begin,
-because by then the other PEs of a launch have mostly asked too.
+A live kernel asks a million times and adds a few rows each time, so an ask must be cheap: tables are checked only if they have
+grown, rows by compiled code. The network is rebuilt for new routes when the first transfer on one of them is about to begin,
+since by then the other PEs of a launch have mostly asked too.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from kernels_jit.simulate.op_append import give_rows
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-_EVENTS_A_CALL = 1 << 22  # between two tellings of progress, a second at the most
+_EVENTS_A_CALL = 1 << 22  # between two reports of progress, at most a second
 
 
 @dataclass(slots=True)
 class _Known:
-    """How much of the program has been brought into the loop's memory."""
+    """The extent of the program that is in the loop's memory."""
 
     rows: int = 0
     sizes: tuple[int, ...] | None = None  # of the program's other tables, as they were checked
@@ -52,7 +52,7 @@ class _Known:
 class Session:
     """A run of a program that may still grow. Times are int64 femtoseconds from the start of the run.
 
-    `mode` "flit" serves every flit at every station; "hybrid" does transfers that meet nobody in closed form. All times
+    `mode` "flit" serves every flit at every station; "hybrid" does uncontended transfers in closed form. All times
     are the same. Errors: InputError for another mode.
     """
 
@@ -69,7 +69,7 @@ class Session:
 
     @cached_property
     def _memory(self) -> Memory:
-        """Laid out when it is first asked for: a program that is recorded for others, or only bounded, needs none."""
+        """The loop's memory, made on first use: a program that is recorded for others, or only bounded, needs none."""
         return Memory(self.machine, hybrid=self.mode == Mode.HYBRID)
 
     def run(
@@ -77,7 +77,7 @@ class Session:
         on_ask: Callable[[int], None] | None = None,
         on_progress: Callable[[int, int, int], None] | None = None,
     ) -> int:
-        """Run until nothing can happen any more; returns the time (fs). Errors: RunError if that were too late to be counted.
+        """Run until no event is left; returns the time (fs). Errors: RunError if it exceeds the clock.
 
         `on_ask(thread)` is called for each ASK row and may append rows to that thread, or add threads.
         `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
@@ -92,7 +92,7 @@ class Session:
                 on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
 
     def step(self, on_ask: Callable[[int], None] | None = None) -> bool:
-        """Do the next event, or serve the network until one is known; returns whether more can happen. For tests."""
+        """Do the next event, or serve the network until one is known; returns whether events are left. For tests."""
         self._load()
         while True:
             status = self._advance(1, on_ask)
@@ -100,7 +100,7 @@ class Session:
                 return status == codes.MORE
 
     def peek(self) -> int | None:
-        """A time (fs) before which nothing happens but flits that are served; None if no event and no landing is known."""
+        """A time (fs) before which only flits are served; None if no event and no delivery is known."""
         memory = self._memory
         events, bounds = (
             memory.table("heap", r.EVENT, memory["heap_n"]),
@@ -110,7 +110,7 @@ class Session:
         return min(known, default=None)
 
     def _advance(self, most_events: int, on_ask: Callable[[int], None] | None) -> int:
-        """One call of the loop and what it came back for; returns its status. Errors: RunError beyond the clock."""
+        """One call of the loop, and the handling of its status, which is returned. Errors: RunError beyond the clock."""
         from kernels_jit.compile.cache import seal_compiled
         from kernels_jit.simulate.loop import run
 
@@ -126,7 +126,7 @@ class Session:
                 raise RunError(f"after {format_ns(self.now_fs)} the run goes beyond {CLOCK}; make it shorter")
             seal_compiled()
         elif status == codes.LAY:
-            self._lay_network()
+            self._write_network()
         elif status == codes.GROW_SLOTS:
             self._pool = enlarged_pool(self._pool)
         elif status != codes.MORE:
@@ -134,15 +134,15 @@ class Session:
         return status
 
     def lay(self) -> tuple[Memory, NetworkBuilder]:
-        """Bring the program into the loop's memory and do not run it: see `kernbench.engine.batch`."""
+        """Write the program to the loop's memory without running it: see `kernbench.engine.batch`."""
         self._load()
         return self._memory, self._builder
 
     def _load(self) -> None:
-        """Bring what the program has gained since the last call into the loop's memory."""
+        """Write the additions to the program since the last call to the loop's memory."""
         program, memory, known = self.program, self._memory, self._known
         chunks = program.flush()
-        if known.rows == 0:  # what was flushed before there was a session counts too
+        if known.rows == 0:  # rows flushed before the session count too
             chunks = [
                 (thread.id, first, first + count) for thread in program.threads for _, first, count in thread.chunks
             ]
@@ -156,18 +156,18 @@ class Session:
         if self._builder.add_rows(self._op, known.rows):
             if live:
                 memory["pending_row"] = min(memory["pending_row"], known.rows)
-            else:  # stations look ahead, as if there were no routes but those that they know
-                self._lay_network()
+            else:  # stations look ahead, as if there were only the known routes
+                self._write_network()
         known.rows = len(self._op)
         for number, first, end in chunks:
             if not give_rows(memory.words, number, first, end):
                 raise ValueError(f"thread {program.threads[number].name} was given rows before it came to its end")
 
-    def _lay_network(self) -> None:
-        self._memory.lay_network(self._builder.build(), *self._builder.widths(), live=self._builder.live)
+    def _write_network(self) -> None:
+        self._memory.write_network(self._builder.build(), *self._builder.widths(), live=self._builder.live)
 
     def _load_tables(self) -> None:
-        """Threads, counters, durations, plans and tokens, as far as they are new."""
+        """Write new threads, counters, durations, plans and tokens."""
         program, code, known, memory = self.program, self.program.code(), self._known, self._memory
         memory.add_threads(len(program.threads))
         memory.add_counters(known.counters, len(program.counter_labels))
@@ -194,13 +194,13 @@ class Session:
             self._times[field][known:] = codes.NONE
 
     def _count_services(self) -> int:
-        """How many times a flit is served at a station by the rows known so far."""
+        """The number of services of flits at stations by the rows known so far."""
         moves = self.program.op[self.program.op[:, 0] == Op.MOVE]
         steps = np.diff(self.machine.routing.tables().start)[moves[:, 1]]
         return int((-(-moves[:, 2] // self.machine.flit_bytes) * steps).sum())
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
-        """Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
+        """Check the end of a run. Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
         threads = self._memory.table("threads", r.THREAD, len(self.program.threads))
         stuck = np.flatnonzero(threads["cursor"] < threads["end"])
         waits = [int(thread) for thread in stuck if int(thread) not in exclude]
@@ -214,17 +214,17 @@ class Session:
 
     @property
     def speculation(self) -> Speculation:
-        """What the loop has speculated, and what of it was rolled back."""
+        """Counts of the loop's speculation and roll-back."""
         return Speculation.of(self._memory)
 
     @property
     def events(self) -> int:
-        """How many events the loop has done: in flit mode every flit at every station is one."""
+        """The number of events of the loop: in flit mode every flit at every station is one."""
         return self._memory["events"]
 
     @property
     def flit_hops(self) -> int:
-        """How many times a flit has crossed a link."""
+        """The number of link crossings of flits."""
         return int(self.station_flits[: self.machine.edge_count].sum())
 
     @property
@@ -234,17 +234,17 @@ class Session:
 
     @property
     def op_issue_fs(self) -> np.ndarray:
-        """int64[row] when each row was asked for; -1: never."""
+        """int64[row] issue of each row; -1: never."""
         return self.op_times["issue_fs"]
 
     @property
     def op_start_fs(self) -> np.ndarray:
-        """int64[row] when each row began, after queueing; -1: never."""
+        """int64[row] start of each row, after queueing; -1: never."""
         return self.op_times["start_fs"]
 
     @property
     def op_end_fs(self) -> np.ndarray:
-        """int64[row] when each row was complete; -1: never."""
+        """int64[row] end of each row; -1: never."""
         return self.op_times["end_fs"]
 
     @property
@@ -264,5 +264,5 @@ class Session:
 
     @property
     def server_busy_fs(self) -> np.ndarray:
-        """int64[server] time its slots were taken, summed over slots."""
+        """int64[server] busy time, summed over slots."""
         return self._memory.table("servers", r.SERVER, len(self.machine.server_slots))["busy_fs"]

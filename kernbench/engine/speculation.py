@@ -1,4 +1,4 @@
-"""What a run has speculated and what of it was rolled back: for tests, which require that it happened."""
+"""Counts of speculation and roll-back in a run, for tests that require both to happen."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The record of what happened: one row for each operation, and what was busy."""
+"""The op log of a run: one row for each operation, and the utilisation of parts."""

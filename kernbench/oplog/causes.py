@@ -1,10 +1,9 @@
-"""What each row of a finished run had to wait for last: the steps of the critical path, backwards.
+"""The last cause of each row of a finished run: the backward steps of the critical path.
 
-A row of a thread was asked for when the thread had passed the row before, or by the row for which the thread last waited. A
-wait ended with the completion, or the arrival, that added to its counter at that instant. A job or transfer that was asked for
-before it began queued for a server, until the one that left it at that instant. A stage of a tile follows the stage before,
-the first one its pipe, and a pipe ends with the last stage of its plan. All of these are equalities of times of the run, which
-are whole femtoseconds.
+A row of a thread is issued at the end of the last row for which the thread waited. A wait ends with the completion or the
+arrival that adds to its counter at that instant. A job or transfer that starts after its issue queued for a server until the
+row that left the server at that instant. A stage of a tile follows the stage before it, the first stage follows its pipe, and a
+pipe ends with the last stage of its plan. All of these are equalities of times of the run, which are whole femtoseconds.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from kernbench.program.ops import NONE, Op
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-BLOCKING = (Op.DELAY, Op.UNTIL, Op.WAIT)  # the thread goes on at their end
+BLOCKING = (Op.DELAY, Op.UNTIL, Op.WAIT)  # the thread continues at their end
 
 
 class Times(NamedTuple):
-    """When the rows of a program were asked for, began and ended; int64[row], -1: never."""
+    """Issue, start and end of the rows of a program; int64[row], -1: never."""
 
     issue_fs: np.ndarray
     start_fs: np.ndarray
@@ -30,7 +29,7 @@ class Times(NamedTuple):
 
 
 class _At:
-    """Rows by a number and a time: the first row of each pair."""
+    """An index of rows by a number and a time: the first row of each pair."""
 
     def __init__(self, number: np.ndarray, time_fs: np.ndarray, row: np.ndarray) -> None:
         order = np.lexsort((row, time_fs, number))
@@ -60,7 +59,7 @@ class Causes:
         return self._leaving.find(server, int(self._times.start_fs[row]))
 
     def before_issue(self, row: int) -> int:
-        """The row at whose end this one was asked for; NONE for the first of a thread."""
+        """The row at whose end this one was issued; NONE for the first of a thread."""
         if self._pipe_of[row] != NONE:
             before = int(self._stage_before[row])
             return before if before != NONE else self.before_issue(int(self._pipe_of[row]))
@@ -70,7 +69,7 @@ class Causes:
         return at
 
     def before_end(self, row: int) -> int:
-        """What ended a wait or a pipe that did not end at once; NONE if nothing is known of it."""
+        """The row that ended a wait or a pipe that did not end at once; NONE if it is unknown."""
         end_fs = int(self._times.end_fs[row])
         if self._op[row, 0] == Op.PIPE:
             return self._last_stage.find(int(self._op[row, 1]), end_fs)

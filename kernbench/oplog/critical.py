@@ -1,11 +1,11 @@
-"""The critical path of a run: the chain of waits and work that set its time, and what each piece of it was spent on.
+"""The critical path of a run: the chain of waits and work that set its time, and the time of each piece by class of part.
 
-It begins at a row, such as the last to end, and goes from cause to cause (see `causes`) back to a start. Its pieces follow
-each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "io_cpu". A transfer is split
-by its uncontended latency (`machine.uncontended_latency`): the classes of links and memory channels that it passed, the
-overheads of the parts between, the wires; and what was asked of the issuer before. The rest is contention, in flight, for links
-and memories with others; it belongs to the class of the busiest station of the route. Queueing for an engine or a DMA channel
-is never on the path: there the job that was served counts.
+The path starts at a row, such as the last to end, and goes from cause to cause (see `causes`) back to a start. Its pieces
+follow each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "io_cpu". A transfer
+is split by its uncontended latency (`machine.uncontended_latency`): the classes of links and memory channels that it passed,
+the overheads of the parts between, the wires, and the work of the issuer before. The time beyond that is contention with other
+transfers for links and memories; it is assigned to the class of the busiest station on the route. Queueing for an engine or a
+DMA channel is never on the path: there the row that was served counts.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ CLOCK, UNKNOWN = "waiting for a time", "unknown"
 
 
 class Piece(NamedTuple):
-    """A stretch of the critical path: one row at work."""
+    """A piece of the critical path: one row at work."""
 
     start_fs: int
     end_fs: int
     row: int
-    part: str  # that did it
+    part: str  # the part that did the work
     name: str  # of the operation
-    spent_fs: dict[str, int]  # by class of part; sums to its length
+    spent_fs: dict[str, int]  # by class of part; sums to the length
 
 
 def find_critical_path(
     program: Program, times: Times, station_busy_fs: np.ndarray, row: int | None = None, since_fs: int = 0
 ) -> list[Piece]:
-    """The pieces that led to the end of a row, by default the last of the run, from some time on; in order of time.
+    """The critical path to the end of a row, by default the last of the run, since a time; in the order of time.
 
-    `station_busy_fs`: int64[station] how long each was busy in the run.
+    `station_busy_fs`: int64[station] busy time of each in the run.
     """
     if not (times.end_fs >= 0).any():
         return []
@@ -64,7 +64,7 @@ class _Path:
         self._server_kind, self._station_kind = parts.kind[:servers], parts.kind[servers:]
 
     def walk(self, row: int, since_fs: int) -> Iterator[Piece]:
-        """From the end to the start."""
+        """Yield the pieces from the end to the start."""
         now_fs = int(self._times.end_fs[row])
         while row != NONE and now_fs > since_fs:
             piece = self._piece(row, now_fs)
@@ -88,7 +88,7 @@ class _Path:
         return self._causes.before_issue(row)
 
     def _piece(self, row: int, now_fs: int) -> Piece | None:
-        """What a row did up to a time; None for rows that only waited for another."""
+        """The work of a row up to a time; None for rows that only waited for another."""
         kind = int(self._op[row, 0])
         if kind in (Op.WAIT, Op.PIPE, Op.ADD, Op.MARK, Op.ASK):
             return None
@@ -107,7 +107,7 @@ class _Path:
         return self._program.threads[thread].name.partition("/")[0] if thread != NONE else ""
 
     def _exec(self, row: int, length: int) -> dict[str, int]:
-        """By the class of the engine; of a processor by the kind of part, because those of a class differ."""
+        """The time of a job, by the class of its engine; of a processor by the kind of its node."""
         machine, server = self._program.machine, int(self._op[row, 1])
         kind, node = self._server_kind[server], machine.node_id.get(machine.server_name[server])
         return {machine.node_kind[node] if kind == "cpu" and node is not None else kind: length}
@@ -118,7 +118,7 @@ class _Path:
         return self._named(int(self._op[row, 1]), length)
 
     def _named(self, duration: int, length: int) -> dict[str, int]:
-        """A duration by the parts whose figures it is made of."""
+        """A duration, by the parts whose unit costs it is made of."""
         figures, spent = self._program.machine.figures, dict[str, int]()
         for figure, amount in self._program.durations[duration]:
             part = CLOCK if figure == "ns" else figure.partition(".")[0]
@@ -129,19 +129,18 @@ class _Path:
         _, route, nbytes, _, _, _, _, lead = self._op[row].tolist()
         spent = self._named(lead, int(self._duration_fs[lead]))
         if nbytes:
-            alone, contended = self._pass(route, nbytes)
+            alone, contended = self._uncontended(route, nbytes)
             spent |= alone
             whole_fs = int(self._times.end_fs[row] - self._times.start_fs[row])
-            spent[WIRES] = max(
-                0, spent[WIRES] - (whole_fs - length)
-            )  # an arrival does not wait for the acknowledgement
-            hidden_fs = sum(spent.values()) - length  # an overhead holds up the first flit alone
+            # An arrival does not wait for the acknowledgement.
+            spent[WIRES] = max(0, spent[WIRES] - (whole_fs - length))
+            hidden_fs = sum(spent.values()) - length  # an overhead delays the first flit alone
             spent[OVERHEADS] -= max(0, min(hidden_fs, spent[OVERHEADS]))
             return _fitted(spent, length, CONTENTION + contended)
         return _fitted(spent, length, WIRES)
 
-    def _pass(self, route: int, nbytes: int) -> tuple[dict[str, int], str]:
-        """What a payload takes alone, by class, and the class of the busiest station on its way; kept."""
+    def _uncontended(self, route: int, nbytes: int) -> tuple[dict[str, int], str]:
+        """The uncontended time of a transfer by class, and the class of the busiest station on its route; cached."""
         found = self._alone.get((route, nbytes))
         if found is None:
             passage = find_passage(self._program.machine, route, nbytes)
@@ -156,12 +155,12 @@ class _Path:
 
 
 def _cut(piece: Piece, since_fs: int) -> Piece:
-    """What is left of a piece after a time."""
+    """The part of a piece after a time."""
     return piece._replace(start_fs=since_fs, spent_fs=_fitted(piece.spent_fs, piece.end_fs - since_fs, UNKNOWN))
 
 
 def _fitted(spent: dict[str, int], length: int, rest: str) -> dict[str, int]:
-    """Made to sum to a length: what is missing is called `rest`, what is too much is taken from the largest."""
+    """Adjust times to sum to a length: missing time goes to `rest`, excess is taken from the largest."""
     found = {name: fs for name, fs in spent.items() if fs}
     more = length - sum(found.values())
     if more > 0:

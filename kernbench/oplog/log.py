@@ -1,6 +1,6 @@
 """The op log: a polars table with a row for each operation that took part in a run.
 
-Operations are the rows of the program that carry a tag (jobs, transfers, pipes, barriers, marks) and the stages of tile
+Operations are the rows of the program that have a tag (jobs, transfers, pipes, barriers, marks) and the stages of tile
 plans; untagged rows are the program's own bookkeeping. Sorted by (start, end, thread, rows before stages, row): a total order
 that does not depend on when rows were written, so a recorded and a live run have one log.
 
@@ -8,12 +8,12 @@ that does not depend on when rows were written, so a recorded and a live run hav
 |---|---|
 | start_fs, end_fs | int64, from the start of the run; queueing is before the start |
 | component | the part that did it: the server of a job, the holder of a transfer's channel, else the part of the thread |
-| op_kind, op_name | "memory", "gemm", "math" or "control", and what it was |
-| params | JSON: what it was done with (`oplog.params`), for a stage with which tile (`oplog.tiles`); "" without |
+| op_kind, op_name | "memory", "gemm", "math" or "control", and the name of the operation |
+| params | JSON: its parameters (`oplog.params`), of a stage those of its tile (`oplog.tiles`); "" if there are none |
 | dependencies | rows of this table: the one before in the same thread or tile |
-| thread | which thread asked for it |
+| thread | the thread that issued it |
 | bytes | payload of a transfer, 0 else |
-| issue_fs | when it was asked for |
+| issue_fs | its issue |
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
 
 
 def order_rows(program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
-    """int64[row of the log] the row of the op table. Times are int64[row] of the op table; -1: never."""
+    """int64[row of the log] its row in the op table. Times are int64[row] of the op table; -1: never."""
     thread, _, plan = _owners(program)
     return _order(program, start_fs, end_fs, thread, plan)
 
 
 def find_note(program: Program, row: int) -> Mapping[str, Any] | None:
-    """The note of a row of the op table; of a stage that of its plan, None for a command."""
+    """The note of a row of the op table; for a stage the note of its plan; None for a command."""
     plan = np.searchsorted(program.plan_rows, row, side="right") - 1
     owner = int(program.op_thread[row])
     if owner == NONE:

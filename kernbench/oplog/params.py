@@ -1,8 +1,8 @@
-"""The parameters of operations, out of the notes of a program.
+"""The parameters of operations, from the notes of a program.
 
-A note calls its operands by the values that earlier notes of its thread put out. Here each becomes a place of its own: its
-space ("hbm" or "tcm"), address, shape and dtype, with the number of the value, which stands for its snapshot: a value never
-changes once it is there, whatever becomes of the place.
+A note names its operands by the values that earlier notes of its thread produced. Here each operand becomes a place: its
+space ("hbm" or "tcm"), address, shape and dtype, with the number of the value, which identifies its snapshot: a value never
+changes, even if the place is overwritten.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Params = dict[str, Any]
 
 
 def place(space: str, address: int, shape: tuple[int, ...], dtype: str) -> Params:
-    """Where elements are, and which."""
+    """The parameters of a place: its space, address, shape and dtype."""
     return {"space": space, "address": address, "shape": list(shape), "dtype": dtype}
 
 
@@ -41,11 +41,11 @@ class ThreadParams:
     """The parameters of one thread's operations. Notes must be described in the order of their rows."""
 
     def __init__(self) -> None:
-        self._values: dict[int, Params] = {}  # where each value is
+        self._values: dict[int, Params] = {}  # the place of each value
 
     @singledispatchmethod
     def describe(self, note: Mapping[str, Any]) -> Params:
-        """The parameters of the operation that a note stands for."""
+        """The parameters of the operation of a note."""
         return plain(note)
 
     @describe.register
@@ -122,7 +122,7 @@ class ThreadParams:
 
 
 def _swap(of: Params) -> Params:
-    """The same elements with the last two dimensions swapped; the address is that of the rows of the other."""
+    """The same elements with the last two dimensions swapped; the address is that of the original rows."""
     *outer, rows, columns = of["shape"]
     return {**of, "shape": [*outer, columns, rows], "transposed": not of.get("transposed", False)}
 

@@ -1,7 +1,7 @@
-"""How long operations waited beside how long they were served, by what they were.
+"""Queueing, contention and service time of operations, by name.
 
-An operation queues from when it was asked for to when its engine or DMA channel took it. In flight, a transfer that shares
-links or memory channels takes longer than alone: that is contention, and the rest its service.
+An operation queues from its issue to its start on its engine or DMA channel. A transfer that shares links or memory channels
+takes longer than its uncontended latency: the excess is contention, the rest its service.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Queueing(NamedTuple):
 
 
 def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Queueing]:
-    """By name of operation, the longest served first: all tagged jobs and transfers asked for from a time on."""
+    """Sums over all tagged jobs and transfers issued since a time, by name of operation, the longest service first."""
     op = program.op
     row = np.flatnonzero(
         np.isin(op[:, 0], (Op.EXEC, Op.MOVE))
@@ -41,7 +41,7 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
     )
     queued = (times.start_fs - times.issue_fs)[row]
     took = (times.end_fs - times.start_fs)[row]
-    contention = np.maximum(took - _alone_fs(program, row, took), 0)
+    contention = np.maximum(took - _uncontended_fs(program, row, took), 0)
     found = []
     for tag in np.unique(program.op_tag[row]).tolist():
         here = program.op_tag[row] == tag
@@ -59,8 +59,8 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
     return sorted(found, key=lambda one: (-one.served_fs, one.name))
 
 
-def _alone_fs(program: Program, row: np.ndarray, took: np.ndarray) -> np.ndarray:
-    """int64[n] what transfers would have taken alone; jobs what they took."""
+def _uncontended_fs(program: Program, row: np.ndarray, took: np.ndarray) -> np.ndarray:
+    """int64[n] uncontended latency of transfers; of jobs the time they took."""
     alone = took.copy()
     moves = np.flatnonzero((program.op[row, 0] == Op.MOVE) & (program.op[row, 2] > 0))
     kinds = unique_rows(program.op[row[moves]][:, (1, 2, 7)])

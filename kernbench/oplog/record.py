@@ -1,4 +1,4 @@
-"""The rows of an op log one by one, as typed records of seven fields."""
+"""The rows of an op log as typed records of seven fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIELDS = tuple(OpRecord.__annotations__)
 
 
 def read_records(log: pl.DataFrame | str | Path) -> list[OpRecord]:
-    """The records of an op log, or of its parquet file, in its order. Errors: InputError for what is no op log."""
+    """The records of an op log, or of its parquet file, in its order. Errors: InputError for a table that is no op log."""
     import polars as pl
 
     try:

@@ -1,8 +1,8 @@
-"""The parameters of the stages of a composite: which tile, which part of which operand.
+"""The parameters of the stages of a composite: its tile, and the operand and the bytes of each transfer.
 
 They follow from those of the composite: tokens take the tiles in the order of the machine's tile plan, and read the tiles of
-their streamed operands in turn, each in one transfer or, where it straddles memories, in several. What an earlier token has
-read for a later one stays where it is.
+their streamed operands in turn, each in one transfer, or in several if it straddles memories. A tile that an earlier token
+read for a later one is not read again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernbench.dtypes import itemsize
 from kernbench.machine.costs import Plan, plan_tiles
 from kernbench.oplog.params import Params
 
-SCOPES = ("k_tile", "output_tile", "kernel")  # of epilogue steps, in the order in which a token meets them
+SCOPES = ("k_tile", "output_tile", "kernel")  # of epilogue steps, in the order in which a token runs them
 
 
 class Stage(NamedTuple):
@@ -27,7 +27,7 @@ class Stage(NamedTuple):
 
 
 class _Tile:
-    """One tile of a matrix, and how much of it has been moved."""
+    """One tile of a matrix, and the bytes of it that are still to be transferred."""
 
     __slots__ = ("address", "dtype", "left", "nbytes", "shape", "space")
 
@@ -36,9 +36,9 @@ class _Tile:
         size = itemsize(of["dtype"])
         first = start[0] + start[1] * rows if of.get("transposed") else start[0] * columns + start[1]
         self.space, self.dtype, self.shape = of.get("space"), of["dtype"], shape
-        self.address = of.get("address", 0) + first * size  # of what is moved next
+        self.address = of.get("address", 0) + first * size  # of the next transfer
         self.nbytes = shape[0] * shape[1] * size
-        self.left = self.nbytes if self.space == "hbm" and "value" not in of else 0  # loaded tiles stay where they are
+        self.left = self.nbytes if self.space == "hbm" and "value" not in of else 0  # loaded tiles are not transferred
 
     def move(self, nbytes: int) -> Params:
         """The parameters of a transfer of the next bytes."""
@@ -89,7 +89,7 @@ def _describe_move(stage: Stage, tiles: Sequence[_Tile], out: _Tile) -> Params:
 
 
 def _describe_work(composite: Params, tiles: Sequence[_Tile], out: _Tile) -> Params:
-    """What an engine makes of the tiles."""
+    """The parameters of an engine's work on the tiles."""
     function = {"function": composite["function"]} if "function" in composite else {}
     return {**function, "inputs": [tile.part() for tile in tiles], "shape": out.shape}
 

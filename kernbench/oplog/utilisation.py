@@ -1,9 +1,9 @@
-"""Which kind of part was busiest while kernels ran.
+"""Utilisation of parts while kernels ran, and the bottleneck.
 
-Parts are grouped into classes (GEMM engines, router links, HBM channels, ...). A class is as utilised as its busiest
-member: with one GEMM on one PE of 256, that PE's engine is what would have to be faster. Busy time is taken from
-rows rather than from the run's totals, so that it can be that of the kernels alone: mapping messages and copies of the host
-come before and would make a link busier than the kernels' own time.
+Parts are grouped into classes (GEMM engines, router links, HBM channels, ...). The utilisation of a class is that of its
+busiest member: with one GEMM on one PE of 256, that PE's engine is the limit. Busy time is summed over rows rather than taken
+from the run's totals, so that it covers the kernels alone: mapping messages and copies of the host come before them and would
+make a link busier than the kernels' own time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Bottleneck(NamedTuple):
-    """The most utilised class, its busiest part, and how much of the time that was busy."""
+    """The most utilised class, its busiest part, and the utilisation of that part."""
 
     kind: str
     part: str
@@ -30,7 +30,7 @@ class Bottleneck(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What can be busy: names, classes and how many things each can do at once."""
+    """The parts that can be busy: names, classes, and the number of slots of each."""
 
     name: tuple[str, ...]
     kind: tuple[str, ...]
@@ -110,22 +110,22 @@ def _held_servers(op: np.ndarray) -> np.ndarray:
 
 
 class Services(NamedTuple):
-    """How many flits of which size stations serve; a size is rounded up to what its station serves at once."""
+    """The flits that stations serve, by size; a size is rounded up to the quantum of its station."""
 
     station: np.ndarray  # int64[service], in order
     nbytes: np.ndarray  # int64[service]
     count: np.ndarray  # int64[service]
 
     def fs(self, fs_per_flit: np.ndarray, flit_bytes: int) -> np.ndarray:
-        """int64[..., service] what all flits of each take, but for turns between reads and writes.
+        """int64[..., service] time of all flits of each, without turnarounds between reads and writes.
 
-        `fs_per_flit`: int64[..., service] what a full one takes there.
+        `fs_per_flit`: int64[..., service] time of a full flit at the station.
         """
         return -(-self.nbytes * fs_per_flit // flit_bytes) * self.count
 
 
 def count_services(machine: Machine, moves: np.ndarray) -> Services:
-    """The services of every flit of some rows that are moves, as the loop does it."""
+    """The services of every flit of some moves, as the loop does them."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
     kinds, count = count_rows(moves[:, 1:4])  # route, bytes, stripe
     step, of = expand_ranges(routes.start[kinds[:, 0]], routes.start[kinds[:, 0] + 1])

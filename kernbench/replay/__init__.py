@@ -1,1 +1,1 @@
-"""The second pass: what a program computes, from its notes and the times of a run."""
+"""The second pass: compute the numbers of a program from its notes and the times of a run."""

@@ -1,4 +1,4 @@
-"""Whether a result equals its reference, to the precision of its dtype.
+"""Compare a result with its reference, to the precision of its dtype.
 
 |got - expected| <= tolerance * max(1, |expected|), with a tolerance a few times the rounding of the dtype, so that the
 order of a sum does not matter; integers must be equal. nan equals nan and inf equals inf of the same sign.

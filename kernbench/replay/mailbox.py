@@ -1,4 +1,4 @@
-"""Messages between PEs, from their sending until they are received."""
+"""The numbers of messages between PEs, from the send to the receive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kernbench.dtypes import name_of, numpy_dtype
 
 
 class Mailbox:
-    """The elements of messages under way, by queue and number within it."""
+    """The elements of messages in flight, by queue and number within it."""
 
     __slots__ = ("_messages",)
 
@@ -16,7 +16,7 @@ class Mailbox:
         self._messages: dict[tuple[str, int], np.ndarray] = {}
 
     def put(self, queue: str, index: int, data: np.ndarray) -> None:
-        """Keep a copy of what is sent: what becomes of the source later does not matter."""
+        """Keep a copy of a message; later writes to the source do not change it."""
         self._messages[queue, index] = np.array(data, order="C")
 
     def look(self, queue: str, index: int) -> tuple[tuple[int, ...], str]:
@@ -25,5 +25,5 @@ class Mailbox:
         return data.shape, name_of(data.dtype)
 
     def take(self, queue: str, index: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        """The bytes of a message as elements of a shape and dtype of as many bytes; it is gone then."""
+        """Remove a message and return its bytes as elements of a shape and dtype of the same size."""
         return self._messages.pop((queue, index)).reshape(-1).view(numpy_dtype(dtype)).reshape(shape)

@@ -1,4 +1,4 @@
-"""One kernel on one PE, computed note by note."""
+"""Compute the numbers of one kernel on one PE, note by note."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Memory(Protocol):
         ...
 
     def write(self, va: int, data: np.ndarray, /) -> None:
-        """Put the elements at a virtual address, row-major."""
+        """Write elements at a virtual address, row-major."""
         ...
 
 
 class Numbers:
-    """The values a kernel has put out, by id, the memory it sees, and the messages between all kernels."""
+    """The values that a kernel has produced, by id, its view of memory, and the messages between all kernels."""
 
     __slots__ = ("mailbox", "memory", "values")
 
@@ -36,7 +36,7 @@ class Numbers:
         self.values: dict[int, np.ndarray] = {}
 
     def look(self, note: Note, /) -> list[np.ndarray]:
-        """The operands of a note as they are now; none of a note without any."""
+        """The present operands of a note; an empty list for a note without operands."""
         return [self._array(operand) for operand in note["inputs"]] if "inputs" in note else []
 
     def perform(self, note: Note, /) -> None:

@@ -1,4 +1,4 @@
-"""What each noted operation computes, in numpy: the one definition that replay and live kernels share.
+"""The numerics of each operation in numpy, shared by replay and live kernels.
 
 Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do. Integers are computed
 in 64 bits and wrap when they take the result's type; a Python number that an operation meets keeps its value until then.
@@ -61,7 +61,7 @@ STEPS: dict[str, Callable[..., np.ndarray]] = {
 
 
 def resolve(operand: Operand, values: Mapping[int, np.ndarray], read: Read) -> np.ndarray:
-    """The array an operand stands for, given the values of its thread by id and a way to read memory."""
+    """The array of an operand, given the values of its thread by id and a function that reads memory."""
     if isinstance(operand, int):
         return values[operand]
     if isinstance(operand, View):
@@ -135,7 +135,7 @@ def _composite(note: Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _tiled(note: Composite, arrays: Sequence[np.ndarray], each: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """The product summed tile by tile along k, each partial product going through `each` before it is added."""
+    """The product summed tile by tile along k, with `each` applied to each partial product before it is added."""
     a, b = arrays[:2]
     tile = note.tile[1]
     parts = [each(_product(a[:, k : k + tile], b[k : k + tile], note.acc_dtype)) for k in range(0, a.shape[1], tile)]

@@ -1,8 +1,8 @@
-"""Performing the notes of a run in the order in which its rows completed.
+"""Perform the notes of a run in the order in which its rows completed.
 
-The order is (time, thread, row): the end of the row that carries the note, or its issue where others see it from then on (a
-store) or its source is looked at then (a send). Two accesses to one place at one femtosecond are a race on the device too;
-here the lower thread goes first, always.
+The order is (time, thread, row). The time is the end of the row that has the note; of a store, which others see from its
+issue, and of a send, which reads its source at its issue, it is the issue. Two accesses to one place at one femtosecond are a
+race on the device too; here the lower thread always goes first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Performer(Protocol):
-    """Who computes the notes of a thread."""
+    """The object that computes the notes of a thread."""
 
     def perform(self, note: Note, /) -> None:
         """Compute one note."""
@@ -28,7 +28,7 @@ class Performer(Protocol):
 
 
 class Replay:
-    """The second pass over a program that may still grow; `performer(thread id)` is asked once for each thread."""
+    """The second pass over a program that may still grow; `performer(thread id)` is called once for each thread."""
 
     def __init__(self, program: Program, performer: Callable[[int], Performer]) -> None:
         self._program = program
@@ -37,7 +37,7 @@ class Replay:
         self._done: dict[int, int] = {}  # notes performed, by thread
 
     def advance(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> None:
-        """Perform what has completed since the last call. Times are int64[row] of the program's op table; -1: never."""
+        """Perform the notes of rows completed since the last call. Times are int64[row] of the op table; -1: never."""
         steps: list[tuple[int, int, int, Note]] = []
         for thread in self._program.threads:
             fresh = list(thread.notes.items())[self._done.get(thread.id, 0) :]

@@ -1,8 +1,8 @@
-"""What memories hold: blocks of bytes by (space, address).
+"""Contents of memories: blocks of bytes by (space, address).
 
 A space is a memory of the machine (its node), an address an offset in it. Blocks are numpy arrays by reference: placing one
-copies nothing, so a tensor replicated over 256 slices is in the store 256 times and in the host's memory once. A block
-that may not be written (a shared one) is copied when something writes to it. Memory nobody wrote reads as zeros.
+copies nothing, so a tensor replicated over 256 slices is in the store 256 times and in the host's memory once. A
+read-only (shared) block is copied on its first write. Memory that was never written reads as zeros.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class MemoryStore:
         self._arrays: dict[int, list[np.ndarray]] = {}
 
     def put(self, space: int, address: int, data: np.ndarray) -> None:
-        """Place a block by reference, over whatever was there."""
+        """Place a block by reference, replacing earlier contents."""
         if not len(data):
             return
         self._carve(space, address, address + len(data))
@@ -49,10 +49,10 @@ class MemoryStore:
             arrays[index][first : first + len(piece)] = piece
 
     def read(self, space: int, address: int, nbytes: int) -> np.ndarray:
-        """uint8[nbytes]; a view of the block where one block holds all of it, so copy what must not change."""
+        """uint8[nbytes]; a view if one block holds all of it, so copy it to keep it."""
         starts = self._starts.get(space, ())
         index = bisect_right(starts, address) - 1
-        if index >= 0:  # mostly one block holds all of it, and live kernels read a million times
+        if index >= 0:  # the usual case: one block holds all of it, and live kernels read a million times
             first, block = address - starts[index], self._arrays[space][index]
             if first + nbytes <= len(block):
                 return block[first : first + nbytes]
@@ -66,7 +66,7 @@ class MemoryStore:
         return self._arrays[space][index][start - first : end - first]
 
     def _pieces(self, space: int, start: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-        """The range as (start, end, index of the block that holds it or None for memory nobody wrote)."""
+        """The range as (start, end, index of the block that holds it or None for memory that was never written)."""
         starts, arrays = self._starts.get(space, []), self._arrays.get(space, [])
         at = max(bisect_right(starts, start) - 1, 0)
         while start < end:
@@ -83,7 +83,7 @@ class MemoryStore:
             start = stop
 
     def _carve(self, space: int, start: int, end: int) -> None:
-        """Forget a range; what blocks hold outside of it stays, as views."""
+        """Drop a range; the contents of its blocks outside of it stay, as views."""
         starts, arrays = self._starts.setdefault(space, []), self._arrays.setdefault(space, [])
         first = max(bisect_right(starts, start) - 1, 0)
         if first < len(starts) and starts[first] + len(arrays[first]) <= start:

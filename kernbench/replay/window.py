@@ -1,4 +1,4 @@
-"""Memory as one PE sees it: a store behind a page map."""
+"""The memory view of one PE: a store behind an address translation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Window:
         return out
 
     def write(self, va: int, data: np.ndarray, /) -> None:
-        """Put elements at an address, row-major."""
+        """Write elements at an address, row-major."""
         flat, at = np.ascontiguousarray(data).reshape(-1).view(np.uint8), 0
         for space, address, size in self._translate(va, data.nbytes):
             self._store.write(space, address, flat[at : at + size])

@@ -1,1 +1,1 @@
-"""What people read of a sweep: tables on the terminal, plots on paper. Everything is made from the table alone."""
+"""Reports: tables on the terminal, plots, report files and machine diagrams. Those of a sweep need its table alone."""

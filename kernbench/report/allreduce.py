@@ -1,4 +1,4 @@
-"""The figures of the all-reduce evaluation, from its table alone: latency against bytes of a PE, a picture a question."""
+"""Plots of the all-reduce evaluation, from its table alone: latency against bytes of a PE, one plot for each question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dies and packages of a diagram, and what is written on them."""
+"""The dies and packages of a diagram, and their labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernbench.report.symbols import AREAS, INK, QUIET
 
 if TYPE_CHECKING:
     from kernbench.machine.view import Area
-    from kernbench.report.diagram_layout import Sheet
+    from kernbench.report.diagram_layout import DiagramLayout
 
 
 class _Line(NamedTuple):
@@ -25,25 +25,25 @@ class _Line(NamedTuple):
     bold: bool = False
 
 
-def draw_areas(svg: Svg, sheet: Sheet) -> None:
-    """The rectangles, largest first."""
-    for area, (left, top, right, bottom) in zip(sheet.view.areas, sheet.areas, strict=True):
+def draw_areas(svg: Svg, layout: DiagramLayout) -> None:
+    """Draw the rectangles, largest first."""
+    for area, (left, top, right, bottom) in zip(layout.view.areas, layout.areas, strict=True):
         fill, edge, dash = AREAS[area.kind]
         svg.rect(left, top, right - left, bottom - top, fill, edge, radius=4, dash=dash, line=1.2)
 
 
-def label_areas(svg: Svg, sheet: Sheet) -> None:
-    """What is written on them, over all that is drawn."""
-    for area, where in zip(sheet.view.areas, sheet.areas, strict=True):
+def label_areas(svg: Svg, layout: DiagramLayout) -> None:
+    """Draw their labels, on top of everything else."""
+    for area, where in zip(layout.view.areas, layout.areas, strict=True):
         for x, y, text, size, anchor, bold in _lines(area, where):
             if area.kind == "sip":  # a wire may pass here
                 svg.rect(x, y - size / 2, text_width(text, size), size + 2, "#FFFFFF", "none")
             svg.text(x, y, text, size, anchor=anchor, bold=bold, fill=INK if bold else QUIET)
 
 
-def find_texts(sheet: Sheet) -> Iterable[Rectangle]:
-    """What these texts cover."""
-    for area, where in zip(sheet.view.areas, sheet.areas, strict=True):
+def find_texts(layout: DiagramLayout) -> Iterable[Rectangle]:
+    """The rectangles of these labels."""
+    for area, where in zip(layout.view.areas, layout.areas, strict=True):
         for line in _lines(area, where):
             width = text_width(line.text, line.size)
             x = line.x + (width / 2 if line.anchor == "start" else 0)
@@ -51,11 +51,11 @@ def find_texts(sheet: Sheet) -> Iterable[Rectangle]:
 
 
 def _lines(area: Area, where: Rectangle) -> list[_Line]:
-    """Of a package beneath it, of an IO chiplet and a PE in a corner, of others in the middle."""
+    """The place of a label: beneath a package, in a corner of an IO chiplet and a PE, in the middle of others."""
     left, top, right, bottom = where
     if area.kind == "sip":
-        told = ": ".join((area.label, *area.remarks))
-        return [_Line(left, bottom + 14, told, 12, "start")] if area.remarks else []
+        text = ": ".join((area.label, *area.remarks))
+        return [_Line(left, bottom + 14, text, 12, "start")] if area.remarks else []
     if area.kind in ("io_chiplet", "pe"):
         return [_Line(left + 8, top + 13, area.label, 11, "start", bold=True)]
     if not area.label:

@@ -1,4 +1,4 @@
-"""The figures of the attention evaluation, from its table alone: throughput and latency against users."""
+"""Plots of the attention evaluation, from its table alone: throughput and latency against users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a diagram: a symbol at its place, with its name in it or beside it."""
+"""The parts of a diagram: a symbol at its place, with a label in it or beside it."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from kernbench.report.symbols import LABEL, QUIET
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.view import Box, View
-    from kernbench.report.diagram_layout import Sheet
+    from kernbench.report.diagram_layout import DiagramLayout
 
 LEADING = 1.25  # of lines of text
 
 
-def draw_box(svg: Svg, machine: Machine, sheet: Sheet, plane: Plane, i: int) -> None:
-    """One box; a label beside it takes its place in the plane."""
-    box, symbol, (x, y) = sheet.view.boxes[i], sheet.symbols[i], sheet.at[i]
+def draw_box(svg: Svg, machine: Machine, layout: DiagramLayout, plane: Plane, i: int) -> None:
+    """Draw one box; a label beside it occupies its rectangle in the plane."""
+    box, symbol, (x, y) = layout.view.boxes[i], layout.symbols[i], layout.at[i]
     caption = find_caption(machine, box.kind)
     tip = ", ".join((box.name, *caption))
     if symbol.round:
         svg.circle(x, y, symbol.width / 2, symbol.fill, symbol.edge, line=1.5, tip=tip)
     else:
-        where = sheet.box(i)
+        where = layout.box(i)
         svg.rect(where.left, where.top, symbol.width, symbol.height, symbol.fill, symbol.edge, radius=3, tip=tip)
-    lines = _lines(sheet.view, box, caption)
+    lines = _lines(layout.view, box, caption)
     height = LEADING * symbol.size * len(lines)
     if max(text_width(line, symbol.size) for line in lines) <= symbol.width - 2 and height <= symbol.height:
         for n, line in enumerate(lines):
             at = y + (n - (len(lines) - 1) / 2) * LEADING * symbol.size
-            bold = n == 0 and (len(lines) > 1 or sheet.view.name == "pe")
+            bold = n == 0 and (len(lines) > 1 or layout.view.name == "pe")
             svg.text(x, at, line, symbol.size, fill=symbol.text, bold=bold)
     elif box.label:
-        _label_beside(svg, plane, sheet.box(i), box.label)
+        _label_beside(svg, plane, layout.box(i), box.label)
 
 
 def _lines(view: View, box: Box, caption: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The figures that a diagram says of a part, in a line or two.
+"""Captions of parts in a diagram: their main figures in a line or two.
 
 A caption is made of figures of the machine, so it follows what a topology or an override sets. A part without these figures
 (a drop-in of another kind) has no caption.
@@ -46,7 +46,7 @@ def find_caption(machine: Machine, kind: str) -> tuple[str, ...]:
 
 
 def _channels(machine: Machine, kind: str) -> tuple[str, ...]:
-    """What a memory serves."""
+    """The bandwidth of a memory."""
     node = next((node for node in machine.terminals if machine.node_kind[node] == kind), None)
     if node is None:
         return ()

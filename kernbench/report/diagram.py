@@ -1,8 +1,8 @@
-"""The picture of a view: everything at its place, to scale, as SVG.
+"""Draw the diagram of a view, to scale, as SVG.
 
-Nothing is placed by hand. Boxes stand where the compiled machine says; where one stands on the straight line between two
-others, that wire runs beside it; a label that does not fit its box takes the place near it that covers least. The bytes
-depend on the machine alone.
+Nothing is placed by hand. Boxes have the places of the compiled machine; if one is on the straight line between two others,
+the wire is routed beside it; a label that does not fit its box gets the place near it that covers least. The bytes depend on
+the machine alone.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 
 def draw_view(machine: Machine, view: View, *, bandwidths: bool = False) -> str:
-    """The SVG of a view; with `bandwidths` every wire says its GB/s, each way."""
-    sheet, title = lay_out(view), f"{machine.name}: {view.name}"
-    courses, boxes = find_courses(sheet), range(len(view.boxes))
-    legend_px = legend_height(machine, sheet)
-    svg = Svg(sheet.width + 2 * MARGIN, sheet.bottom + legend_px + MARGIN, title)
+    """The SVG of a view; with `bandwidths` every wire is labelled with its GB/s in each direction."""
+    layout, title = lay_out(view), f"{machine.name}: {view.name}"
+    courses, boxes = find_courses(layout), range(len(view.boxes))
+    legend_px = legend_height(machine, layout)
+    svg = Svg(layout.width + 2 * MARGIN, layout.bottom + legend_px + MARGIN, title)
     svg.text(MARGIN, 34, title, 22, anchor="start", bold=True)
     svg.text(MARGIN, 58, view.subtitle, 13, anchor="start", fill=QUIET)
-    draw_areas(svg, sheet)
+    draw_areas(svg, layout)
     for wire, course in zip(view.wires, courses, strict=True):
-        draw_wire(svg, sheet, wire, course)
-    plane = Plane([*(sheet.box(i).grown(1) for i in boxes), *find_texts(sheet)], courses)
+        draw_wire(svg, layout, wire, course)
+    plane = Plane([*(layout.box(i).grown(1) for i in boxes), *find_texts(layout)], courses)
     for i in boxes:
-        draw_box(svg, machine, sheet, plane, i)
-    label_areas(svg, sheet)
+        draw_box(svg, machine, layout, plane, i)
+    label_areas(svg, layout)
     if bandwidths:
         for wire, course in zip(view.wires, courses, strict=True):
             label_wire(svg, plane, wire, course)
-    draw_legend(svg, machine, sheet, bandwidths)
+    draw_legend(svg, machine, layout, bandwidths)
     return svg.render()

@@ -1,7 +1,7 @@
-"""A view in pixels: how large, and what stands where.
+"""Layout of a diagram in pixels: its scale and the places of boxes and areas.
 
-The scale is that of the view, larger for small machines, and such that what is said of a package fits under it. Symbols have
-sizes of their own, so a picture may be a little wider than the machine.
+The scale is that of the view, larger for small machines, and large enough for the label under a package. Symbols have fixed
+sizes, so a diagram may be a little wider than the machine.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from kernbench.machine.view import Box, View
 
 PX_PER_MM = {"system": 7.0, "sip": 16.0, "cube": 72.0, "pe": 900.0}  # so that boxes of neighbours do not touch
-NETWORK_PX_PER_MM = 112.0  # of a machine whose boxes are all there is
-LEAST_PX = 860.0  # of the longer side of what is drawn
-LEAST_SIP_PX = 300.0  # of a package, for what is said of it
+NETWORK_PX_PER_MM = 112.0  # of a bare network
+LEAST_PX = 860.0  # of the longer side of a diagram
+LEAST_SIP_PX = 300.0  # of a package, for its label
 LEAST_WIDTH = 560.0  # of a picture, for its legend
 MARGIN, HEAD = 48.0, 84.0
 RING = 40.0  # px around a network, for links that close rings
-BENEATH = 42.0  # px to what is written beneath
+BENEATH = 42.0  # px to the legend
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class DiagramLayout:
     """A view in pixels."""
 
     view: View
@@ -39,12 +39,12 @@ class Sheet:
     bottom: float  # where the legend begins
 
     def box(self, i: int) -> Rectangle:
-        """What a box covers."""
+        """The rectangle of a box."""
         return Rectangle.around(*self.at[i], self.symbols[i].width, self.symbols[i].height)
 
 
-def lay_out(view: View) -> Sheet:
-    """Find a place for everything."""
+def lay_out(view: View) -> DiagramLayout:
+    """Lay out a view: its scale, symbols, boxes and areas."""
     scale = _scale(view)
     left, top, _, _ = _extent_mm(view)
     symbols = tuple(_sized(view, box, scale) for box in view.boxes)
@@ -64,7 +64,7 @@ def lay_out(view: View) -> Sheet:
     ends = [Rectangle.around(*point, symbol.width, symbol.height) for point, symbol in zip(at, symbols, strict=True)]
     most = max(rectangle.right for rectangle in (*areas, *ends)) + ring
     lowest = max(rectangle.bottom for rectangle in (*areas, *ends)) + ring
-    return Sheet(view, scale, symbols, at, areas, max(most - MARGIN, LEAST_WIDTH), lowest + BENEATH)
+    return DiagramLayout(view, scale, symbols, at, areas, max(most - MARGIN, LEAST_WIDTH), lowest + BENEATH)
 
 
 def _sized(view: View, box: Box, scale: float) -> Symbol:

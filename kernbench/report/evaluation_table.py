@@ -1,4 +1,4 @@
-"""What the figures of all evaluations begin with: a table that has what they draw."""
+"""Check the table of an evaluation before it is plotted."""
 
 from __future__ import annotations
 

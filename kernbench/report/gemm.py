@@ -1,4 +1,4 @@
-"""The figures of the GEMM evaluation, from its table alone: efficiency, kernel time, and how busy each stage was."""
+"""Plots of the GEMM evaluation, from its table alone: efficiency, kernel time, and utilisation of each stage."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AXES = "M × K × N"
-BAR = 0.8  # of the way from one group of bars to the next
-DARK = 0.55  # of the colour scale, from where text on it is white
+BAR = 0.8  # of the distance between groups of bars
+DARK = 0.55  # of the colour scale, from which text on it is white
 
 
 def plot_gemm(table: polars.DataFrame, directory: Path) -> list[Path]:
@@ -57,7 +57,7 @@ def _draw_time(table: polars.DataFrame) -> Figure:
 
 
 def _prepare(table: polars.DataFrame) -> tuple[Figure, Axes]:
-    """A figure with a place for each shape."""
+    """An empty figure with a place for each shape."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4.2), layout="constrained")
@@ -77,7 +77,7 @@ def _legend(figure: Figure) -> None:
 
 
 def _draw_stages(table: polars.DataFrame) -> Figure:
-    """A panel for each variant, in it a cell for each shape and stage: how much of the kernel's time the stage was busy."""
+    """A panel for each variant, in it a cell for each shape and stage: the busy share of the kernel's time."""
     from matplotlib.figure import Figure
 
     variants = _by_variant(table)

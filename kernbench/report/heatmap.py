@@ -1,6 +1,6 @@
 """The heat map of a sweep: an objective over the two axes that move it most.
 
-Of the points that differ in other axes the best is shown, and the plot says so.
+Of points that differ in other axes only the best is shown, and the plot says so.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_CELLS = 24  # along either side; more cannot be read
+MOST_CELLS = 24  # along either axis; more are not readable
 DARK = 0.55  # of the colour scale, up to which text on it is white
 
 
 def plot_heat(table: polars.DataFrame, objective: Objective, stem: Path, title: str) -> list[Path]:
-    """Draw `stem`.svg and `stem`.png; returns their paths, none where fewer than two axes with few enough values vary.
+    """Draw `stem`.svg and `stem`.png; returns their paths, none if fewer than two axes with few enough values vary.
 
     Errors: InputError if the directory cannot be written.
     """

@@ -1,7 +1,7 @@
-"""`report.html`: all that a sweep found on one page that needs no network.
+"""`report.html`: the results of a sweep on one page that needs no network.
 
-Plots are in it as SVG; the points are in it too, to sort, to filter and to plot one column against another. Of very many
-points the front and the best are.
+It holds the plots as SVG, and the points, to sort, to filter and to plot one column against another. Of very many points it
+holds the front and the best.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import COLUMNS
-from kernbench.units import plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -58,7 +58,7 @@ def write_page(
 
 
 def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str, Any]:
-    """What the page's script reads: columns, rows, which rows are on the front, what to plot first."""
+    """The data of the page's script: columns, rows, the rows on the front, the first plot."""
     import polars
 
     front = pareto_front(table, objectives)

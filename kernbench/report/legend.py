@@ -1,4 +1,4 @@
-"""What is written beneath a diagram: scale, symbols, lines, units."""
+"""The legend of a diagram: scale, symbols, lines, units."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from kernbench.report.symbols import AREAS, QUIET, RING, STROKES, Stroke, Symbol
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.report.diagram_layout import Sheet
+    from kernbench.report.diagram_layout import DiagramLayout
 
 SIZE, ROW, GAP, SAMPLE = 11.0, 24.0, 28.0, 26.0
 BAR_PX = 160.0  # of the scale, at most
 _ZONE = "no routers: HBM stands here"
 
-_Entry = tuple[str, "Symbol | Stroke | str"]  # what is said, of which sample (an area by its kind)
+_Entry = tuple[str, "Symbol | Stroke | str"]  # text and sample (an area by its kind)
 
 
-def legend_height(machine: Machine, sheet: Sheet) -> float:
-    """How much room it takes, in pixels."""
-    return 20 + ROW * (1 + len(_rows(_entries(machine, sheet), sheet.width)))
+def legend_height(machine: Machine, layout: DiagramLayout) -> float:
+    """The height of the legend in pixels."""
+    return 20 + ROW * (1 + len(_rows(_entries(machine, layout), layout.width)))
 
 
-def draw_legend(svg: Svg, machine: Machine, sheet: Sheet, bandwidths: bool) -> None:
-    """Draw it beneath a sheet; `bandwidths`: whether links say theirs."""
-    x, y = MARGIN, sheet.bottom
-    said = ["numbers on links: GB/s each way"] if bandwidths else []
-    if sheet.view.areas:
-        _draw_scale(svg, x, y, sheet.px_per_mm)
-        said.append("everything stands where routing measures it")
+def draw_legend(svg: Svg, machine: Machine, layout: DiagramLayout, bandwidths: bool) -> None:
+    """Draw the legend beneath a diagram; `bandwidths`: whether links are labelled with theirs."""
+    x, y = MARGIN, layout.bottom
+    notes = ["numbers on links: GB/s each way"] if bandwidths else []
+    if layout.view.areas:
+        _draw_scale(svg, x, y, layout.px_per_mm)
+        notes.append("everything stands where routing measures it")
         y += ROW
     else:
-        said.append("all links are alike, whatever their length here")
-    for row in _rows(_entries(machine, sheet), sheet.width):
+        notes.append("all links are alike, whatever their length here")
+    for row in _rows(_entries(machine, layout), layout.width):
         y += ROW
         left = x
         for text, sample in row:
             _draw_sample(svg, left, y - 8, sample)
             svg.text(left + SAMPLE + 8, y - 8, text, SIZE, anchor="start")
             left += _width(text)
-    svg.text(x, y + ROW - 4, "; ".join(said), SIZE, anchor="start", fill=QUIET)
+    svg.text(x, y + ROW - 4, "; ".join(notes), SIZE, anchor="start", fill=QUIET)
 
 
-def _entries(machine: Machine, sheet: Sheet) -> list[_Entry]:
-    """Each kind of box, line and area once, in the order of appearance; with its figures where the boxes do not say them."""
-    view = sheet.view
+def _entries(machine: Machine, layout: DiagramLayout) -> list[_Entry]:
+    """Each kind of box, line and area once, in the order of appearance; with its figures if the boxes do not show them."""
+    view = layout.view
     found: dict[str, Symbol | Stroke | str] = {}
-    for box, symbol in zip(view.boxes, sheet.symbols, strict=True):
+    for box, symbol in zip(view.boxes, layout.symbols, strict=True):
         caption = () if view.name == "pe" else find_caption(machine, box.kind)
         found.setdefault(": ".join((symbol.title, ", ".join(caption))) if caption else symbol.title, symbol)
     for kind in sorted({wire.kind for wire in view.wires}):
@@ -93,7 +93,7 @@ def _draw_sample(svg: Svg, x: float, y: float, sample: Symbol | Stroke | str) ->
 
 
 def _draw_scale(svg: Svg, x: float, y: float, px_per_mm: float) -> None:
-    """A bar of a round length."""
+    """Draw a scale bar of a round length."""
     length = max(
         step * 10.0**power for power in range(-3, 4) for step in (1, 2, 5) if step * 10.0**power * px_per_mm <= BAR_PX
     )

@@ -1,7 +1,7 @@
-"""The plot of a latency–load curve: mean and 99th percentile over the offered load, and where the network saturates.
+"""The plot of a latency–load curve: mean and 99th percentile over the offered load, and the saturation load.
 
-The latency axis ends a little above what a curve needs to be seen turning upwards: behind saturation latency only
-says how long was measured. Points beyond it leave the plot at its top.
+The latency axis ends a little above the bend of the curve: beyond saturation latency depends on the length of the window
+only. Points beyond the axis leave the plot at its top.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kernbench.traffic.curve import Curve
 
-TOP = 6.0  # times the latency of an empty network
+TOP = 6.0  # times the zero-load latency
 
 
 def plot_load_curve(curve: Curve, stem: Path) -> list[Path]:
@@ -47,8 +47,10 @@ def _draw(curve: Curve) -> Figure:
     axes.set_xlabel("offered load (of what an endpoint can inject)")
     axes.set_ylabel("latency (ns)")
     axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none")
-    offer = curve.offer
-    title = f"{offer.pattern} traffic on {curve.topology} ({curve.size}), packets of {_flits(offer.packet_flits)}"
+    injection = curve.injection
+    title = (
+        f"{injection.pattern} traffic on {curve.topology} ({curve.size}), packets of {_flits(injection.packet_flits)}"
+    )
     figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
     return figure
 

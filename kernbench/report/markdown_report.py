@@ -1,4 +1,4 @@
-"""`report.md`: what a sweep found, to read and to put beside a design."""
+"""`report.md`: the results of a sweep as text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, title_of
-from kernbench.report.table import count_bounded, figure, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import count_bounded, format_value, rank_points, sensitivity_cells, shown_columns
 from kernbench.sweep.grid.grid import Grid, Objective
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import FEASIBLE, OK, VERSUS
-from kernbench.units import plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -49,7 +49,7 @@ def write_report(
 
 
 def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
-    """What was asked and what came out, in a few sentences."""
+    """The grid and its best points, in a few sentences."""
     done = answerable(table)
     finished = int((table["status"] == OK).sum())
     sentences = [
@@ -66,12 +66,12 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         )
     front = pareto_front(table, objectives)
     for objective in objectives:
-        ranked = rank_points(front if len(front) else table, objective, 1)  # of equals one that none beats elsewhere
+        ranked = rank_points(front if len(front) else table, objective, 1)  # of equals, one on the front
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
-        where = ", ".join(f"{title_of(axis.column)} = {figure(best[axis.column])}" for axis in find_swept(table))
-        sentence = f"{objective}: {figure(best[objective.column])}" + (f" at {where}" if where else "")
+        where = ", ".join(f"{title_of(axis.column)} = {format_value(best[axis.column])}" for axis in find_swept(table))
+        sentence = f"{objective}: {format_value(best[objective.column])}" + (f" at {where}" if where else "")
         if best.get(objective.column + VERSUS) is not None:
             sentence += f"; {best[objective.column + VERSUS]:.3g} of its baseline's"
         sentences.append(sentence)
@@ -79,14 +79,16 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
 
 
 def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
-    """Why points that finished are no answers, where one would wonder: formulas without a value, conditions that none keeps."""
+    """Why finished points are left out: formulas without a value, conditions that no point meets."""
     finished = table.filter(table["status"] == OK)
     gaps = []
     for derived in grid.derived:
         without = finished.filter(finished[derived.name].is_null())
         if len(without):
             first = without.row(0, named=True)
-            where = ", ".join(f"{title_of(axis.column)} = {figure(first[axis.column])}" for axis in find_swept(table))
+            where = ", ".join(
+                f"{title_of(axis.column)} = {format_value(first[axis.column])}" for axis in find_swept(table)
+            )
             place = f", as at {where}" if where and len(without) < len(finished) else ""
             formula = f"{derived.expression.text!r} has no value there"
             gaps.append(f"{plural(len(without), 'point')} without {derived.name}, since {formula}{place}")
@@ -102,7 +104,7 @@ def _summary(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective
 
 def _varied(table: polars.DataFrame) -> Iterable[str]:
     for axis in find_swept(table):
-        shown = [figure(value) for value in axis.values]
+        shown = [format_value(value) for value in axis.values]
         if len(shown) > MOST_VALUES:
             shown = [*shown[:MOST_VALUES], f"… ({len(shown)} values)"]
         yield f"{axis.title}: {', '.join(shown)}"
@@ -116,7 +118,7 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
     """The first of `count` rows."""
     columns = [*shown_columns(table, objectives), "bottleneck"]
     shown = rows.select(columns).head(MOST_ROWS)
-    lines = _rows([title_of(name) for name in columns], (map(figure, row) for row in shown.iter_rows()))
+    lines = _rows([title_of(name) for name in columns], (map(format_value, row) for row in shown.iter_rows()))
     return [*lines, "", f"{len(shown)} of {count:,}."] if count > len(shown) else lines
 
 
@@ -126,7 +128,7 @@ def _failures(table: polars.DataFrame) -> list[str]:
         return []
     columns = [axis.column for axis in find_swept(table)]
     rows = failed.select(*columns, "error").head(MOST_ROWS)
-    lines = _rows([*map(title_of, columns), "error"], (map(figure, row) for row in rows.iter_rows()))
+    lines = _rows([*map(title_of, columns), "error"], (map(format_value, row) for row in rows.iter_rows()))
     return [*lines, "", f"{len(rows)} of {len(failed)}."] if len(failed) > len(rows) else lines
 
 

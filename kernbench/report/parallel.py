@@ -1,4 +1,4 @@
-"""Parallel coordinates of a sweep: every point a line through its parameters and what came out; the front stands out."""
+"""Parallel coordinates of a sweep: every point is a line through its parameters and results; the front is highlighted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MOST_TICKS = 8
 
 
 def plot_parallel(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
-    """Draw `stem`.svg and `stem`.png; returns their paths, none where fewer than two axes vary.
+    """Draw `stem`.svg and `stem`.png; returns their paths, none if fewer than two axes vary.
 
-    Of very many points evenly many are drawn, best to worst. Errors: InputError if the directory cannot be written.
+    Of very many points a sample is drawn, evenly from best to worst. Errors: InputError if the directory cannot be written.
     """
     done = answerable(table)
     swept = [axis.column for axis in find_swept(done)]
@@ -66,7 +66,7 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
 
 
 class _Scale:
-    """Where the values of one column stand, 0 … 1, and which of them are named."""
+    """The positions of the values of one column, 0 … 1, and the values that get labels."""
 
     def __init__(self, column: polars.Series) -> None:
         numeric = column.dtype.is_numeric()

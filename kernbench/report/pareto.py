@@ -1,4 +1,4 @@
-"""The Pareto plot of a sweep: two objectives against each other, and the designs that nothing beats in both."""
+"""The Pareto plot of a sweep: two objectives against each other, and the Pareto-optimal points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_DRAWN = 2000  # points that an SVG holds one by one; more are an image in it
+MOST_DRAWN = 2000  # points drawn as shapes of the SVG; more are rasterised
 
 
 def plot_pareto(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
@@ -86,7 +86,7 @@ def _draw_points(axes: Axes, done: polars.DataFrame, up: Objective, across: Obje
 
 
 def _choice(done: polars.DataFrame, across: Objective) -> Swept | None:
-    """The axis that gives points their colours: the first that is not drawn already and has few values."""
+    """The axis of the colours of points: the first that is not drawn already and has few values."""
     axes = (axis for axis in find_swept(done) if axis.column != across.column)
     return next((axis for axis in axes if len(axis.values) <= style.MOST_LINES), None)
 

@@ -1,7 +1,7 @@
 """The line plot of a sweep: latency against the first axis, a line for each value of the second, a panel for the third.
 
-The first axis is the first numeric one; where none is, the values stand side by side. Axes beyond the third, or with more
-values than can be told apart, are not drawn: of the points that differ in them the fastest is shown, and the plot says so.
+The first axis is the first numeric one; without one, the values stand side by side. Axes beyond the third, or with too many
+values, are not drawn: of the points that differ in them the fastest is shown, and the plot says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_PANELS = 6
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which axis is drawn as what."""
+    """The role of each axis in the plot."""
 
     across: Swept
     line: Swept | None
@@ -33,7 +33,7 @@ class Layout:
 
 
 def choose_layout(table: polars.DataFrame) -> Layout | None:
-    """What to draw of a table; None if nothing varies."""
+    """The roles of the axes of a table; None if nothing varies."""
     swept = find_swept(table)
     if not swept:
         return None

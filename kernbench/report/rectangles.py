@@ -1,4 +1,4 @@
-"""Rectangles in the plane of a picture: what is where, and what may still be put there."""
+"""Rectangles in the plane of a diagram: occupied areas, and free places for labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rectangle(NamedTuple):
 
     @classmethod
     def around(cls, x: float, y: float, width: float, height: float) -> Rectangle:
-        """By centre and size."""
+        """The rectangle of a centre and a size."""
         return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
     def holds(self, point: Point) -> bool:
@@ -29,7 +29,7 @@ class Rectangle(NamedTuple):
         return self.left <= point[0] <= self.right and self.top <= point[1] <= self.bottom
 
     def grown(self, by: float) -> Rectangle:
-        """With a margin on all sides."""
+        """The rectangle with a margin on all sides."""
         return Rectangle(self.left - by, self.top - by, self.right + by, self.bottom + by)
 
 
@@ -54,7 +54,7 @@ def crossed(start: Point, end: Point, rectangles: np.ndarray) -> np.ndarray:
 
 
 class Plane:
-    """What is taken in a picture, for labels that look for room."""
+    """The occupied areas of a diagram, to place labels."""
 
     def __init__(self, taken: Iterable[Rectangle], lines: Sequence[Sequence[Point]]) -> None:
         self._taken = as_array(taken)
@@ -62,7 +62,7 @@ class Plane:
         self._lines = np.array(segments, np.float64).reshape(-1, 4)
 
     def place(self, candidates: Sequence[Rectangle]) -> int:
-        """Which candidate covers least, the first of equals; it is taken."""
+        """Occupy and return the candidate that covers least, the first of equals."""
         best, least = 0, (float("inf"), 0)
         for i, one in enumerate(candidates):
             cost = self._cost(one)
@@ -74,7 +74,7 @@ class Plane:
         return best
 
     def _cost(self, one: Rectangle) -> tuple[float, int]:
-        """The area of boxes and labels that it covers, and how many lines."""
+        """The area of boxes and labels that a rectangle covers, and the number of lines."""
         width = np.minimum(self._taken[:, 2], one.right) - np.maximum(self._taken[:, 0], one.left)
         height = np.minimum(self._taken[:, 3], one.bottom) - np.maximum(self._taken[:, 1], one.top)
         covered = float((np.maximum(width, 0) * np.maximum(height, 0)).sum())
@@ -84,7 +84,7 @@ class Plane:
 
 
 def _near(lines: np.ndarray, one: Rectangle) -> np.ndarray:
-    """bool[n] lines whose own rectangle meets another."""
+    """bool[n] lines whose bounding rectangle overlaps another."""
     left, right = np.minimum(lines[:, 0], lines[:, 2]), np.maximum(lines[:, 0], lines[:, 2])
     top, bottom = np.minimum(lines[:, 1], lines[:, 3]), np.maximum(lines[:, 1], lines[:, 3])
     return (left <= one.right) & (right >= one.left) & (top <= one.bottom) & (bottom >= one.top)

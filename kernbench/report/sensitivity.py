@@ -1,8 +1,8 @@
-"""Which parameter moves an objective, and how much.
+"""Sensitivity of objectives to parameters.
 
-For each value of an axis the objective is averaged over everything else. `spread` is by how much the averages differ,
-`share` how much of all variance they explain (the first-order Sobol' index; on a whole grid they add up to 1 but for what
-parameters do together), `slope` how much a hundredth more of a numeric parameter changes the objective, in hundredths.
+For each value of an axis the objective is averaged over all other axes. `spread` is the relative difference of the averages,
+`share` the part of the variance that they explain (the first-order Sobol' index; on a whole grid the shares add up to 1 without
+interactions), `slope` the change of the objective, in per cent, for one per cent more of a numeric parameter.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kernbench.sweep.results.pareto import answerable, with_figure
 if TYPE_CHECKING:
     import polars
 
-MOST_VALUES = 12  # of a numeric axis; more, as when they are drawn, are taken together in BINS of equally many points
+MOST_VALUES = 12  # of a numeric axis; more, as from sampling, are grouped in BINS of equally many points
 BINS = 8
-FEW_VALUES = 4  # more, each of them in hardly more than one point, are taken together too
+FEW_VALUES = 4  # more, with hardly more than one point each, are grouped too
 
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How one axis moves one objective. `best` and `worst` are values of the axis, or `low … high` of a bin."""
+    """The effect of one axis on one objective. `best` and `worst` are values of the axis, or `low … high` of a bin."""
 
     axis: Swept
     objective: Objective
@@ -37,11 +37,11 @@ class Sensitivity:
         float | None
     )  # the worst average over the best (or the reverse for a maximum) - 1; None if they are not positive
     share: float  # of the variance, 0 … 1
-    slope: float | None  # d ln objective / d ln parameter; None for what is not numeric and positive
+    slope: float | None  # d ln objective / d ln parameter; None unless both are numeric and positive
 
 
 def find_sensitivities(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[Sensitivity]:
-    """For each objective every axis that moves it, the one that explains most first."""
+    """For each objective every axis with an effect on it, the largest share first."""
     done = answerable(table)
     found: list[Sensitivity] = []
     for objective in objectives:
@@ -74,13 +74,13 @@ def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective, alon
 
 
 def _groups(rows: polars.DataFrame, axis: Swept, alone: bool) -> tuple[list[Any], np.ndarray]:
-    """The labels of an axis's values or bins, and int64[row] which of them a row has."""
+    """The labels of an axis's values or bins, and int64[row] the label of each row."""
     drawn = not alone and len(axis.values) > FEW_VALUES and len(rows) < 2 * len(axis.values)
     if not axis.numeric or (len(axis.values) <= MOST_VALUES and not drawn):
         places = {value: i for i, value in enumerate(axis.values)}
         return list(axis.values), np.array([places[value] for value in rows[axis.column]])
     values = rows[axis.column].to_numpy().astype(float)
-    bins = max(2, min(BINS, len(rows) // 3))  # of three points or more, or an average says nothing
+    bins = max(2, min(BINS, len(rows) // 3))  # of three points or more each
     edges = np.unique(np.quantile(values, np.linspace(0, 1, bins + 1)))
     which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
     present, which = np.unique(which, return_inverse=True)

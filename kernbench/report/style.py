@@ -1,4 +1,4 @@
-"""How our plots look, and how they are kept: the same bytes for the same table, whoever draws it."""
+"""The style and the files of plots: the same bytes for the same table on any computer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by all eyes; orange before the paler ones.
+# Okabe and Ito's colours, safe for colour-blind readers; orange before the paler ones.
 CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, FAINT = "#333333", "#DDDDDD"
 MARKERS = "osD^vPX"
-MOST_LINES = 12  # more cannot be told apart, nor named beside the plot
+MOST_LINES = 12  # more cannot be told apart, nor labelled beside the plot
 TITLE_LETTERS = 9.5  # an inch
 MOST_TICKS = 9  # more values than these get matplotlib's own ticks
 
@@ -49,7 +49,7 @@ LOOK: dict[str, Any] = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Draw and save under this to have our look, whatever the user's matplotlibrc says."""
+    """Use our style within the block, whatever the user's matplotlibrc says."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -70,14 +70,14 @@ def save(figure: Figure, stem: Path) -> list[Path]:
 
 
 def discard(stem: Path) -> list[Path]:
-    """Remove the plots of an earlier table, for which the present one has nothing to draw; returns no paths."""
+    """Remove plots of an earlier table that the present one does not have; returns no paths."""
     for suffix in (".svg", ".png"):
         stem.with_name(stem.name + suffix).unlink(missing_ok=True)
     return []
 
 
 def colours(count: int, *, ordered: bool) -> list[Any]:
-    """A colour for each of `count` lines: from dark to bright if they have an order, else as different as can be."""
+    """A colour for each of `count` lines: from dark to bright if they are ordered, else as different as possible."""
     import matplotlib
 
     if ordered and count > 1:
@@ -93,7 +93,7 @@ def head(figure: Figure, title: str) -> None:
 
 
 def scale(axes: Axes, which: str, values: Sequence[float], *, ticks: bool) -> None:
-    """Make the x or y axis logarithmic if the values ask for it; with `ticks`, mark the values themselves."""
+    """Make the x or y axis logarithmic if the values need it; with `ticks`, mark the values themselves."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -107,7 +107,7 @@ def scale(axes: Axes, which: str, values: Sequence[float], *, ticks: bool) -> No
 
 
 def is_logarithmic(values: Sequence[float]) -> bool:
-    """Whether values are best told apart by their ratios: they span a decade, or each is the same multiple of the last."""
+    """Whether a logarithmic axis suits the values: they span a decade, or each is the same multiple of the last."""
     low, high = min(values), max(values)
     if low <= 0:
         return False
@@ -125,7 +125,7 @@ def time_unit(longest_ns: float) -> tuple[str, float]:
 
 
 class Unit:
-    """In which unit a column is shown: times in one that suits them, all else as it is."""
+    """The unit in which a column is shown: a suitable one for times, else its own."""
 
     def __init__(self, column: str, values: Sequence[float]) -> None:
         self.size = 1.0
@@ -136,5 +136,5 @@ class Unit:
 
 
 def shown(value: object) -> str:
-    """A value as it stands beside a tick or in a legend."""
+    """A value as the label of a tick or a legend entry."""
     return f"{value:,.6g}" if isinstance(value, float) else str(value)

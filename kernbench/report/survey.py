@@ -1,6 +1,6 @@
-"""The plot of a probe: how much of its bottleneck each case uses, over the size of the transfer.
+"""The plot of a probe: utilisation of the bottleneck of each case over the size of the transfer.
 
-A panel a family. The further away, the larger a transfer must be before latency is small beside it.
+There is one panel for each family. The longer the route, the larger a transfer must be to hide its latency.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A small writer of SVG: shapes and texts in pixels, the same bytes for the same calls.
 
-Texts are texts, so they can be found and copied; a shape may carry a tip, which browsers show under the pointer.
+Texts stay texts, so they can be searched and copied; a shape may have a tooltip.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ Point = tuple[float, float]
 
 
 def text_width(text: str, size: float) -> float:
-    """How wide a line will be, about."""
+    """The approximate width of a line of text."""
     return _WIDTH_EM * size * len(text)
 
 
 class Svg:
-    """A drawing that grows."""
+    """An SVG document under construction."""
 
     def __init__(self, width: float, height: float, title: str) -> None:
         self._lines = [
@@ -44,7 +44,7 @@ class Svg:
         dash: str = "",
         tip: str = "",
     ) -> None:
-        """A rectangle from its upper left corner."""
+        """Draw a rectangle from its upper left corner."""
         rounded = f' rx="{_n(radius)}"' if radius else ""
         shape = f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"{rounded}'
         self._shape(shape, "rect", fill, edge, line, dash, tip)
@@ -52,12 +52,12 @@ class Svg:
     def circle(
         self, x: float, y: float, radius: float, fill: str, edge: str, *, line: float = 1.0, tip: str = ""
     ) -> None:
-        """A circle around its centre."""
+        """Draw a circle around its centre."""
         shape = f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
         self._shape(shape, "circle", fill, edge, line, "", tip)
 
     def polyline(self, points: Sequence[Point], edge: str, *, line: float = 1.0, dash: str = "", tip: str = "") -> None:
-        """Straight lines from point to point, with round corners."""
+        """Draw straight lines from point to point, with round corners."""
         drawn = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
         shape = f'<polyline points="{drawn}" stroke-linejoin="round" stroke-linecap="round"'
         self._shape(shape, "polyline", "none", edge, line, dash, tip)
@@ -73,7 +73,7 @@ class Svg:
         anchor: str = "middle",
         bold: bool = False,
     ) -> None:
-        """One line, its middle at height `y`; `anchor` is start, middle or end."""
+        """Draw one line of text, its middle at height `y`; `anchor` is start, middle or end."""
         weight = ' font-weight="bold"' if bold else ""
         place = f'<text x="{_n(x)}" y="{_n(y + 0.35 * size)}" font-size="{_n(size)}" text-anchor="{anchor}"{weight}'
         self._lines.append(f'{place} fill="{fill}">{escape(text)}</text>')

@@ -1,7 +1,7 @@
-"""What a sweep leaves beside its table: the front, plots, a report to read, a page to look through.
+"""The output files of a sweep beside its table: the front, plots, `report.md` and `report.html`.
 
-Everything is made of the table and of what the grid asks for, so it can be made again at any time, and the same table
-gives the same bytes.
+They are made from the table and the grid alone, so they can be made again at any time, and the same table gives the same
+bytes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ KEPT = ("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops",
 
 
 def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:
-    """What to answer: what the grid asks for. Where it says nothing, the least latency, and the least of what the machine
-    pays for if the table has one such axis; the most achieved where the work differs from point to point. In mode auto, what
-    decided which points ran.
+    """The objectives of the grid. By default the least latency, and the least cost if the table has one cost axis; the most
+    achieved TFLOPS if the work differs from point to point. In mode auto, the objectives that decided which points ran.
     """
     if grid.objectives or grid.mode == Mode.AUTO:
         return objectives_of(grid)
@@ -46,8 +45,8 @@ def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, .
     return (LATENCY, Objective(cost.column)) if cost else (LATENCY,)
 
 
-def read_answered(scan: polars.LazyFrame) -> polars.DataFrame:
-    """The columns of a table that answers are made of: without digests, and parameters and results that are all the same."""
+def read_report_columns(scan: polars.LazyFrame) -> polars.DataFrame:
+    """The columns of a table that reports show: without digests, and without parameters and results that do not vary."""
     import polars
 
     names = [name for name in scan.collect_schema().names() if name not in UNREAD]
@@ -66,12 +65,12 @@ def find_rows(scan: polars.LazyFrame, rows: polars.DataFrame) -> polars.DataFram
     return rows.select("key").join(found, on="key", how="left", maintain_order="left").select(found.columns)
 
 
-def write_answers(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[str, Path]:
-    """Write all of it into the directory of a sweep; returns the paths by name, of what there is something to say in.
+def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[str, Path]:
+    """Write all outputs into the directory of a sweep; returns the paths by name, without outputs that would be empty.
 
     Errors: InputError if the directory cannot be written.
     """
-    table = read_answered(scan)
+    table = read_report_columns(scan)
     title = grid.description or f"{grid.bench} on {grid.topology}"
     objectives = choose_objectives(grid, table)
     front = pareto_front(table, objectives)

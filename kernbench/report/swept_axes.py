@@ -1,4 +1,4 @@
-"""What a table was swept over, read from the table itself.
+"""The axes of a sweep, found from its table.
 
 Columns that always change together (a `zip` of the grid) are one axis. So a plot can be made again from `table.parquet`
 alone, long after its grid file has changed.
@@ -24,7 +24,7 @@ PAID_FOR = {"GB/s", "TFLOPS", "B", "GHz"}
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """An axis: the column it is read from, those that change with it, and its values in the grid's order."""
+    """An axis: its column, the columns that change with it, and its values in the grid's order."""
 
     column: str
     companions: tuple[str, ...]
@@ -33,47 +33,47 @@ class Swept:
 
     @property
     def in_order(self) -> tuple[Any, ...]:
-        """Its values, numbers from the least to the largest: points that are no answers may have changed the grid's order."""
+        """Its values, numbers in rising order: points that were left out may have changed the grid's order."""
         return tuple(sorted(self.values)) if self.numeric else self.values
 
     @property
     def of_topology(self) -> bool:
-        """Whether it is a figure of the machine, not of the work."""
+        """Whether it is a field of the topology, not a parameter of the bench."""
         return self.column.startswith(TOPOLOGY)
 
     @property
     def paid_for(self) -> bool:
-        """Whether more of it makes a dearer machine."""
+        """Whether more of it makes the machine more expensive."""
         return self.numeric and self.unit in PAID_FOR
 
     @property
     def unit(self) -> str | None:
-        """The unit of a figure of the machine; the parameters of a bench have none."""
+        """The unit of a topology field; parameters of a bench have none."""
         return unit_of(self.column) if self.of_topology else None
 
     @property
     def title(self) -> str:
-        """Its name with its unit, and what changes with it."""
+        """Its name with its unit, and the columns that change with it."""
         together = f" (with {', '.join(map(short_name, self.companions))})" if self.companions else ""
         return f"{title_of(self.column)}{together}"
 
 
 def unit_of(column: str) -> str | None:
-    """The unit that a word of a column's name says."""
+    """The unit in the words of a column's name."""
     words = column.rpartition(".")[2].split("_")
     return next((UNITS[word] for word in words if word in UNITS), None)
 
 
 def title_of(column: str) -> str:
-    """A column's name, with its unit where it is a figure of the machine."""
+    """A column's name, with the unit if it is a topology field."""
     unit = unit_of(column) if column.startswith(TOPOLOGY) else None
     return f"{short_name(column)} ({unit})" if unit else short_name(column)
 
 
 def find_cost(table: polars.DataFrame) -> Swept | None:
-    """The axis that is the cost of a design: the one figure of the machine that is paid for, beside another choice.
+    """The cost axis of a design: the only topology field that costs, beside another choice.
 
-    None where there are more, or where the work differs from point to point.
+    None if there are several, or if the work differs from point to point.
     """
     swept = find_swept(table)
     costs = [axis for axis in swept if axis.paid_for]
@@ -81,17 +81,17 @@ def find_cost(table: polars.DataFrame) -> Swept | None:
 
 
 def same_work(swept: Sequence[Swept]) -> bool:
-    """Whether all points do the same work, as far as a table tells: no number of the bench varies."""
+    """Whether all points do the same work: no numeric parameter of the bench varies."""
     return all(axis.of_topology or not axis.numeric for axis in swept)
 
 
 def short_name(column: str) -> str:
-    """A column's name as it is shown where there is little room."""
+    """The short form of a column's name."""
     return column.removeprefix(TOPOLOGY)
 
 
 def find_swept(table: polars.DataFrame) -> list[Swept]:
-    """The axes of a table, in the order of its columns; of columns that change together the first stands for all."""
+    """The axes of a table, in the order of its columns; columns that change together are one axis, named by the first."""
     axes: list[tuple[str, list[str]]] = []
     for column in takewhile(
         lambda column: column not in COLUMNS, table.columns

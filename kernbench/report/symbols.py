@@ -1,6 +1,6 @@
-"""How each kind of part and of link looks in a diagram, and what the legend calls it.
+"""Symbols of parts and strokes of links in a diagram, and their names in the legend.
 
-Colours go by what a part does: control, movement, compute, memory, ports between dies, the way to the host.
+Colours follow the function of a part: control, movement, compute, memory, ports between dies, host.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kernbench.machine.intents import EdgeKind
 
 INK, QUIET = "#222222", "#666666"
-LABEL = 10.0  # px, of texts beside what they name
+LABEL = 10.0  # px, of labels beside their boxes and wires
 
 
 class Symbol(NamedTuple):
@@ -27,7 +27,7 @@ class Symbol(NamedTuple):
 
 
 class Stroke(NamedTuple):
-    """A line."""
+    """The style of a line."""
 
     title: str
     colour: str
@@ -67,7 +67,7 @@ SYMBOLS: dict[str, Symbol] = {
 }
 OTHER = Symbol("other part", "#EEEEEE", "#555555", 48, 18)
 
-# Where a kind has another shape than in the cube.
+# Kinds with another symbol than in the view of the cube.
 IN_VIEW: dict[tuple[str, str], dict[str, object]] = {
     ("system", "pcie_ep"): {"width": 70, "height": 22},
     ("sip", "ucie"): {"width": 12, "height": 12, "size": 9},

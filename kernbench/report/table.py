@@ -1,4 +1,4 @@
-"""What a sweep found, as tables on the terminal: the best points, the Pareto front, what moves the objectives."""
+"""Results of a sweep as tables on the terminal: the best points, the Pareto front, the sensitivities."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
 from kernbench.sweep.row import COLUMNS, VERSUS
-from kernbench.units import plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
     from rich.console import Console, ConsoleOptions, ConsoleRenderable
     from rich.table import Table
 
-SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, those first that go first
+SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, in this order
 ENDLESS = 10_000  # characters, wider than any table
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of texts. `spare` says what it is of `SPARE`, if it may be left out."""
+    """A column of texts. `spare` is its name in `SPARE` if it may be left out."""
 
     heading: str
     cells: Sequence[str]
@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """A table of points. In a narrow terminal its headings are broken, then what is spare is left out: no figure is cut."""
+    """A table of points. In a narrow terminal headings are broken, then spare columns are left out: no number is cut."""
 
     title: str
     columns: Sequence[Column]
@@ -59,7 +59,7 @@ class Points:
             if gone:
                 headings = ", ".join(column.heading.replace(".\n", ".") for column in gone)
                 shown.caption = f"not shown, for lack of room: {headings}\n"
-        yield Text(self.title, style="bold")  # a title of the table itself would be no wider than that
+        yield Text(self.title, style="bold")  # a title of the rich table would be cut to its width
         yield shown
 
     def _draw(self, columns: Sequence[Column], *, narrow: bool) -> Table:
@@ -74,21 +74,21 @@ class Points:
 
 
 def rank_points(table: polars.DataFrame, objective: Objective, most: int | None = None) -> polars.DataFrame:
-    """The finished and feasible points, best first, or so many of them."""
+    """The finished and feasible points, best first, at most `most`."""
     known = with_figure(answerable(table), objective.column)
     figures = known[objective.column].to_numpy().astype(float)
     return known[np.argsort(figures if objective.least else -figures, kind="stable")[:most]]
 
 
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
-    """The best `most` points by the first objective: what varies, the objectives, latency and what limited it."""
+    """The best `most` points by the first objective: varying parameters, objectives, latency and bottleneck."""
     ranked = rank_points(table, objectives[0], most)
     title = f"best {len(ranked)} of {plural(len(table), 'point')} by {objectives[0].column}"
     return _points(table, ranked, objectives, title)
 
 
 def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> Points:
-    """The Pareto front, or of a long one its first `most` points."""
+    """The Pareto front, at most its first `most` points."""
     front = pareto_front(table, objectives)
     wanted = ", ".join(map(str, objectives))
     title = f"Pareto front of {wanted}: {len(front)} of {plural(len(table), 'point')}"
@@ -98,7 +98,7 @@ def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most:
 
 
 def sensitivity_table(found: Sequence[Sensitivity]) -> Table:
-    """Which parameter moves which objective how much."""
+    """The sensitivities of the objectives to the parameters."""
     shown = _empty("what moves the objectives, each parameter averaged over all others")
     for heading in ("objective", "parameter", "best at", "worst at"):
         shown.add_column(heading, overflow="fold")
@@ -114,8 +114,8 @@ def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
     return (
         one.objective.column,
         short_name(one.axis.column) + "".join(f", {short_name(name)}" for name in one.axis.companions),
-        figure(one.best),
-        figure(one.worst),
+        format_value(one.best),
+        format_value(one.worst),
         "" if one.spread is None else f"{one.spread:.1%}",
         f"{one.share:.1%}",
         "" if one.slope is None else f"{one.slope:+.2f} %",
@@ -123,8 +123,8 @@ def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
 
 
 def shown_columns(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
-    """The columns of a table of points: what varies, the objectives with their shares of the baseline, the latency; which of
-    them are bounds, if some are.
+    """The columns of a table of points: varying parameters, objectives, their shares of the baseline, the latency, and the
+    fidelity if some are bounds.
     """
     varying = [column for axis in find_swept(table) for column in (axis.column, *axis.companions)]
     wanted = [objective.column for objective in objectives]
@@ -134,15 +134,15 @@ def shown_columns(table: polars.DataFrame, objectives: Sequence[Objective]) -> l
 
 
 def count_bounded(table: polars.DataFrame) -> int:
-    """How many rows are bounds among others that were simulated."""
+    """The number of rows that are bounds if others were simulated; else 0."""
     if "fidelity" not in table.columns:
         return 0
     bounded = int((table["fidelity"] == Mode.ANALYTIC).sum())
     return bounded if bounded < len(table) - table["fidelity"].null_count() else 0
 
 
-def figure(value: object) -> str:
-    """A value of any column as a text."""
+def format_value(value: object) -> str:
+    """The text of a value of any column."""
     if value is None:
         return ""
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
@@ -170,7 +170,7 @@ def _cell(column: str, value: Any) -> str:
         return f"{value:,.1f}"
     if value is not None and column == "achieved_tflops":
         return f"{value:,.3f}"
-    return figure(value)
+    return format_value(value)
 
 
 def _heading(column: str) -> str:
@@ -179,7 +179,7 @@ def _heading(column: str) -> str:
 
 
 def _broken(heading: str) -> str:
-    """A heading on as many lines as it has words."""
+    """A heading with one word on each line."""
     return re.sub(r"([._])\n?|\s", r"\1\n", heading.removeprefix(f"{TOPOLOGY}\n"))
 
 

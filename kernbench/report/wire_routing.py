@@ -1,8 +1,8 @@
-"""The course of a wire: straight where nothing stands in the way, else beside it.
+"""Route the wires of a diagram: straight if no box is in between, else around it.
 
-Boxes stand where the machine says, so one may stand on the straight line between two others. Such a wire turns once, at a
-corner of what is in the way, if that clears all boxes; else it runs parallel to the straight line, at the least distance that
-does. So it cannot be taken for one that ends there.
+Boxes have the places of the machine, so one may be on the straight line between two others. Such a wire turns once, at a
+corner of the box in between, if that clears all boxes; else it runs parallel to the straight line, at the least distance that
+does. So it cannot be mistaken for a wire that ends at that box.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def find_course(
     lines: Sequence[tuple[Point, Point]],
     laid: Sequence[Sequence[Point]] = (),
 ) -> tuple[Point, ...]:
-    """The points of a wire past boxes (float64[n, 4]) but its `own`; straight if there is no way around.
+    """The points of a wire past boxes (float64[n, 4]) except its `own`; straight if there is no path around them.
 
     Of both sides it takes the one where it crosses fewer of the straight `lines` between boxes, and it does not lie on a
     wire that is `laid` already.
@@ -82,7 +82,7 @@ def _crosses(course: Sequence[Point], line: tuple[Point, Point]) -> bool:
 
 
 def _turn(a: Point, b: Point, c: Point) -> float:
-    """Positive or negative: on which side of the line from a to b a point is."""
+    """The side of the line from a to b on which a point is: positive or negative."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 

@@ -13,29 +13,29 @@ from kernbench.report.wire_routing import find_course
 
 if TYPE_CHECKING:
     from kernbench.machine.view import Wire
-    from kernbench.report.diagram_layout import Sheet
+    from kernbench.report.diagram_layout import DiagramLayout
 
 CLEARANCE = 4.0  # px between a box and a wire that passes it
 PLACES = 9  # along a wire, for its bandwidth
-ASIDE = (0.0, 5.0, 10.0)  # px farther from it than need be
+ASIDE = (0.0, 5.0, 10.0)  # extra px between it and its label
 
 
-def find_courses(sheet: Sheet) -> list[tuple[Point, ...]]:
+def find_courses(layout: DiagramLayout) -> list[tuple[Point, ...]]:
     """The course of each wire, around boxes and around packages that it does not belong to."""
-    packages = [where for area, where in zip(sheet.view.areas, sheet.areas, strict=True) if area.kind == "sip"]
-    boxes = as_array([*(sheet.box(i).grown(CLEARANCE) for i in range(len(sheet.at))), *packages])
-    lines = [(sheet.at[wire.src], sheet.at[wire.dst]) for wire in sheet.view.wires]
+    packages = [where for area, where in zip(layout.view.areas, layout.areas, strict=True) if area.kind == "sip"]
+    boxes = as_array([*(layout.box(i).grown(CLEARANCE) for i in range(len(layout.at))), *packages])
+    lines = [(layout.at[wire.src], layout.at[wire.dst]) for wire in layout.view.wires]
     courses: list[tuple[Point, ...]] = []
-    for wire, (start, end) in zip(sheet.view.wires, lines, strict=True):
-        holding = [len(sheet.at) + i for i, where in enumerate(packages) if where.holds(start) or where.holds(end)]
+    for wire, (start, end) in zip(layout.view.wires, lines, strict=True):
+        holding = [len(layout.at) + i for i, where in enumerate(packages) if where.holds(start) or where.holds(end)]
         courses.append(find_course(start, end, boxes, [wire.src, wire.dst, *holding], lines, courses))
     return courses
 
 
-def draw_wire(svg: Svg, sheet: Sheet, wire: Wire, course: tuple[Point, ...]) -> None:
-    """One wire, the wider the faster."""
+def draw_wire(svg: Svg, layout: DiagramLayout, wire: Wire, course: tuple[Point, ...]) -> None:
+    """Draw one wire; its width grows with its bandwidth."""
     stroke = STROKES[wire.kind]
-    ends = f"{sheet.view.boxes[wire.src].name} – {sheet.view.boxes[wire.dst].name}"
+    ends = f"{layout.view.boxes[wire.src].name} – {layout.view.boxes[wire.dst].name}"
     line = min(6.0, max(1.0, 1 + log2(max(wire.gbs, 1) / 64) / 1.5))
     tip = f"{ends}: {_bandwidth(wire)} GB/s each way"
     dash = RING.dash if wire.wraps else stroke.dash
@@ -43,7 +43,7 @@ def draw_wire(svg: Svg, sheet: Sheet, wire: Wire, course: tuple[Point, ...]) -> 
 
 
 def label_wire(svg: Svg, plane: Plane, wire: Wire, course: tuple[Point, ...]) -> None:
-    """The bandwidth beside the longest stretch of a wire, or on it where there is no room."""
+    """Draw the bandwidth beside the longest piece of a wire, or on it if there is no room."""
     text = _bandwidth(wire)
     width = text_width(text, LABEL)
     (ax, ay), (bx, by) = max(
@@ -66,6 +66,6 @@ def label_wire(svg: Svg, plane: Plane, wire: Wire, course: tuple[Point, ...]) ->
 
 
 def _bandwidth(wire: Wire) -> str:
-    """Of one link, with their number if there are several."""
+    """The bandwidth of one link, with the number of links if there are several."""
     each = f"{wire.gbs / wire.links:,.6g}"
     return each if wire.links == 1 else f"{wire.links} × {each}"

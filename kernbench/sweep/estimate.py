@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernbench.engine.jit_status import must_compile
+from kernbench.engine.jit_status import needs_compile
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_points
@@ -96,7 +96,7 @@ def estimate(plan: Plan, workers: int | None = None) -> Estimate:
     trials: list[Trial] = []
     started = time.monotonic()
     for i in picked:
-        left_s = PATIENCE_S - (time.monotonic() - started) + (COMPILING_S if must_compile() else 0)
+        left_s = PATIENCE_S - (time.monotonic() - started) + (COMPILING_S if needs_compile() else 0)
         try:
             trials.append(_try(groups[i], left_s))
         except subprocess.TimeoutExpired:

@@ -1,8 +1,8 @@
-"""Which message a receive from anywhere takes.
+"""Receive from any source: choose the direction whose message is taken.
 
-That is known when it runs, so it is an `ask`: of the directions from which a message is there, the next in turn. If there is
-none yet, a watcher for each direction, a thread that waits for one arrival, wakes the kernel, which looks again. Watchers stay
-where they are when the kernel has its message, and are used again.
+The choice is known only at run time, so it is an `ask`. Of the directions with a message, the next in turn is taken. If there
+is none yet, each direction has a watcher, a thread that waits for one arrival and wakes the kernel, which looks again.
+Watchers stay armed when the kernel has its message, and are reused.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from kernbench.tl.errors import fail
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program, Thread
-    from kernbench.tl.ipcq import Ports
+    from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.queue import Queue
 
-Pause = Callable[[], object]  # called with an ask as the thread's last row; returns when it is answered
+Pause = Callable[[], object]  # called with an ask as the thread's last row; returns when the ask has run
 
 
 class Watcher:
-    """A thread that wakes a PE's kernel when a queue has a message more."""
+    """A thread that wakes a PE's kernel when a queue has one more message."""
 
     __slots__ = ("_armed", "_fired", "_queue", "_woken", "thread")
 
@@ -32,7 +32,7 @@ class Watcher:
         self._armed = 0
 
     def arm(self, read_counter: Callable[[int], int]) -> None:
-        """Watch for the next message that nobody has received, unless it still watches."""
+        """Watch for the next message that is not yet received, unless the watcher is still armed."""
         if read_counter(self._fired) == self._armed:
             self._armed += 1
             self.thread.wait(self._queue.arrived, self._queue.received + 1)
@@ -40,24 +40,24 @@ class Watcher:
             self.thread.add(self._fired)
 
 
-def choose(ports: Ports, thread: Thread, pause: Pause | None) -> str:
-    """The direction whose next message a receive from anywhere takes; returns when there is one."""
-    queues = [ports.inward(direction) for direction in ports.directions]
-    if len(queues) == 1:
-        return ports.directions[0]
+def choose(queues: PeQueues, thread: Thread, pause: Pause | None) -> str:
+    """Return the direction of the next message for a receive from any source; waits until there is one."""
+    inward = [queues.inward(direction) for direction in queues.directions]
+    if len(inward) == 1:
+        return queues.directions[0]
     if pause is None:
         fail("tl.recv got no direction in a kernel that cannot wait", "give one")
-    watchers, woken = ports.watchers(queues)
+    watchers, woken = queues.watchers(inward)
     while True:
         thread.ask()
         pause()
-        there = [ports.read_counter(queue.arrived) > queue.received for queue in queues]
+        there = [queues.read_counter(queue.arrived) > queue.received for queue in inward]
         if any(there):
             turn = next(
-                at % len(queues) for at in range(ports.turn, ports.turn + len(queues)) if there[at % len(queues)]
+                at % len(inward) for at in range(queues.turn, queues.turn + len(inward)) if there[at % len(inward)]
             )
-            ports.turn = turn + 1
-            return ports.directions[turn]
+            queues.turn = turn + 1
+            return queues.directions[turn]
         for watcher in watchers:
-            watcher.arm(ports.read_counter)
-        thread.wait(woken, ports.read_counter(woken) + 1)
+            watcher.arm(queues.read_counter)
+        thread.wait(woken, queues.read_counter(woken) + 1)

@@ -1,4 +1,4 @@
-"""Running a kernel without a machine: its commands in a list, for tests and for a look at what a kernel asks."""
+"""Run a kernel without a machine and collect its commands in a list, for tests and inspection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kernbench.program.op_semantics import Composite, Note, Recv
 from kernbench.tl.handle import TensorHandle
-from kernbench.tl.tensor_type import kind_of
+from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
@@ -38,7 +38,7 @@ class Post(Note):
 
 
 class CommandList:
-    """A runner that only collects; handles have no data."""
+    """A runner that only collects commands; handles have no data."""
 
     tile: tuple[int, int, int] = (32, 64, 32)
 
@@ -56,13 +56,13 @@ class CommandList:
     store = compute = send = load
 
     def post(self, note: Recv, /) -> None:
-        """Collect that a message is expected."""
+        """Collect the expectation of a message."""
         self._commands.append(Post(note))
 
     def receive(self, note: Recv, /) -> TensorHandle:
         """Collect a receipt."""
         self._commands.append(note)
-        return TensorHandle(note.out, note.out_tcm or 0, kind_of(note.shape, note.dtype))
+        return TensorHandle(note.out, note.out_tcm or 0, type_of(note.shape, note.dtype))
 
     def composite(self, completion: CompletionHandle, /) -> None:
         """Collect the start of a pipeline."""
@@ -73,4 +73,4 @@ class CommandList:
         self._commands.append(Wait(completion.note))
 
     def read_data(self, handle: TensorHandle, /) -> None:
-        """There is none: nothing is computed here."""
+        """Return None: nothing is computed here."""

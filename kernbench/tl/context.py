@@ -1,8 +1,8 @@
-"""`tl`: what a kernel calls.
+"""`tl`: the API of device kernels.
 
-A context checks its arguments, makes handles and notes, and gives each command to its runner; it knows nothing of time.
-Which runner it has decides the mode: none collects the commands in a list, `Lowering` writes them to a program at once,
-`LiveLowering` also computes their numbers. The kernel cannot tell.
+A context checks its arguments, makes handles and notes, and passes each command to its runner; it knows nothing of time.
+The runner decides the mode: without one the commands are collected in a list, `Lowering` writes them to a program at once,
+`LiveLowering` also computes their numbers. The kernel cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kernbench.tl.math import MathPrimitives
 from kernbench.tl.matmul import MatmulPrimitives
 from kernbench.tl.messages import MessagePrimitives
 from kernbench.tl.shapes import as_shape
-from kernbench.tl.tensor_type import as_dtype, as_kind
+from kernbench.tl.tensor_type import as_dtype, as_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,11 +38,11 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     # Where and how many
 
     def program_id(self, axis: int = 0) -> int:
-        """Which program this is: among its cube's PEs (axis 0), among the cubes (axis 1)."""
+        """The index of this program among the PEs of its cube (axis 0) or among the cubes (axis 1)."""
         return self._program("program_id", axis)[0]
 
     def num_programs(self, axis: int = 0) -> int:
-        """How many programs run: PEs in a cube (axis 0), cubes (axis 1)."""
+        """The number of programs: PEs in a cube (axis 0), cubes (axis 1)."""
         return self._program("num_programs", axis)[1]
 
     def _program(self, primitive: str, axis: int) -> tuple[int, int]:
@@ -84,7 +84,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
         """A tensor of one value."""
         if not isinstance(value, NUMBERS):
             fail(f"tl.full got the value {value!r}", "give a number")
-        kind = as_kind("full", shape, dtype)
+        kind = as_type("full", shape, dtype)
         return constant_handle(Constant(kind.shape, kind.dtype, as_element("full", value, kind.dtype)))
 
     def trans(self, x: TensorHandle) -> TensorHandle:
@@ -97,11 +97,11 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     # Memory
 
     def load(self, ptr: int, shape: int | Sequence[int], dtype: str = "f16") -> TensorHandle:
-        """Bring a tensor from memory; returns when it is in TCM."""
-        va, kind = self._address("load", ptr), as_kind("load", shape, dtype)
+        """Load a tensor from memory; returns when it is in TCM."""
+        va, result = self._address("load", ptr), as_type("load", shape, dtype)
         value = self._begin()
-        out = TensorHandle(value, va, kind, "hbm", True)
-        self._runner.load(Load(value, va, kind.shape, dtype), out)
+        out = TensorHandle(value, va, result, "hbm", True)
+        self._runner.load(Load(value, va, result.shape, dtype), out)
         return out
 
     def store(self, ptr: int, handle: TensorHandle) -> None:
@@ -114,9 +114,9 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     # Waiting
 
     def release(self, x: TensorHandle) -> None:
-        """Give the scratch of a result back for results of its size; it cannot be used any more. Takes no time.
+        """Free the scratch of a result for other results of its size; the tensor cannot be used afterwards. Takes no time.
 
-        A tensor that takes no scratch (loaded, received, a constant) stays as it is.
+        A tensor without scratch (loaded, received, a constant) stays as it is.
         """
         self._check_tensor("release", x)
         if self._resident.get(x.addr) is x and x.space == "tcm" and self._scratch.holds(x.addr):
@@ -125,7 +125,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
             x.streamed, x.space = True, "released"
 
     def wait(self, handle: CompletionHandle | RecvFuture | None = None) -> TensorHandle | None:
-        """Wait for a composite, or for a message, which is answered; without a handle, for all composites."""
+        """Wait for a composite, or for a message and return it; without a handle, wait for all composites."""
         if isinstance(handle, RecvFuture):
             self._dispatch()
             return self._collect(handle)
@@ -144,7 +144,7 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
         return self._runner.read_data(handle)
 
     def _finish(self) -> None:
-        """Wait for what the kernel left under way: a PE has finished when its engines have."""
+        """Wait for all open composites and messages: a PE has finished when its engines have."""
         self._settle(self._pending)
         for future in list(self._futures):
             self._collect(future)

@@ -1,4 +1,4 @@
-"""What all primitives of `tl` share: who runs the commands, where results go, and how arguments are refused."""
+"""The base class of all primitives of `tl`: the runner of commands, the addresses of results, the checks of arguments."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
 from kernbench.tl.handle import CompletionHandle, RecvFuture, TensorHandle
 from kernbench.tl.scratch import Scratch
-from kernbench.tl.tensor_type import Kind
+from kernbench.tl.tensor_type import TensorType
 
 SCRATCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """What a job asks of the PE: bytes from TCM, work of an engine, bytes to TCM.
+    """The work of a job on the PE: bytes from TCM, work of an engine, bytes to TCM.
 
-    Made once for each kind of call (`find_job`, `find_product`) and recognised by identity from then on.
+    Made once for each type of call (`find_job`, `find_product`) and recognised by identity from then on.
     """
 
     name: str  # in the op log
     engine: str  # "gemm" or "math", which is also the kind in the op log
-    asked: tuple[Any, ...]  # of its costs: (m, k, n, bits) of a product, (function, elements, bits) of math
+    asked: tuple[Any, ...]  # arguments of its cost: (m, k, n, bits) of a product, (function, elements, bits) of math
     read_bytes: int
     write_bytes: int
 
 
 class Runner(Protocol):
-    """What takes a context's commands; `tile` is the machine's (tile_m, tile_k, tile_n)."""
+    """The receiver of a context's commands; `tile` is the machine's (tile_m, tile_k, tile_n)."""
 
     tile: tuple[int, int, int]
 
@@ -61,7 +61,7 @@ class ContextCore:
     """State of one kernel on one PE.
 
     Every call that gives the PE work starts with `dispatch_cycles` of the PE's CPU. With `scratch_base` 0 results have
-    no address and cannot be stored. Without a runner, `commands` collects what the kernel asks for.
+    no address and cannot be stored. Without a runner, `commands` collects the commands of the kernel.
     """
 
     def __init__(
@@ -96,15 +96,15 @@ class ContextCore:
             self._runner.delay(self._dispatch_cycles)
 
     def _begin(self) -> int:
-        """The value that a call puts out; before anything else, its dispatch."""
+        """Dispatch a call; returns the number of its result value."""
         if self._dispatch_cycles:
             self._runner.delay(self._dispatch_cycles)
         self._value_count += 1
         return self._value_count
 
-    def _result(self, value: int, kind: Kind) -> TensorHandle:
-        addr = self._scratch.take(kind.nbytes)
-        out = self._resident[addr] = TensorHandle(value, addr, kind)
+    def _result(self, value: int, result: TensorType) -> TensorHandle:
+        addr = self._scratch.take(result.nbytes)
+        out = self._resident[addr] = TensorHandle(value, addr, result)
         return out
 
     def _address(self, primitive: str, ptr: int) -> int:

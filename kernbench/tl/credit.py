@@ -1,7 +1,7 @@
-"""What a credit takes on its way back to the sender of a message.
+"""The cost of a credit on its route back to the sender of a message.
 
-A credit is a few bytes that nobody has to make room for: it pays what every node and link on its way would take for it alone,
-and disturbs nothing. The time on the wires is that of its route, so it is not counted here.
+A credit is a few bytes that do not contend: it pays the uncontended time of every node and link of its route and delays
+nothing else. The propagation is that of its route, so it is not counted here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def credit_terms(machine: Machine, source: int, target: int, nbytes: int) -> tuple[tuple[str, float], ...]:
-    """Amounts of figures, as `Program.duration` takes them, of a credit of `nbytes` between two nodes."""
+    """The terms, as `Program.duration` takes them, of a credit of `nbytes` between two nodes."""
     terms: defaultdict[str, float] = defaultdict(float)
     for edge in machine.routing.edges_between(source, target, Intent.PE_DMA):
         figure, amount = _byte(machine, edge)
@@ -31,7 +31,7 @@ def credit_terms(machine: Machine, source: int, target: int, nbytes: int) -> tup
 
 
 def _byte(machine: Machine, edge: int) -> tuple[str, float]:
-    """The time of a byte on a link, as an amount of a figure."""
+    """The time of a byte on a link, as one term."""
     origins = machine.origins()
     at = int(origins.service[edge])
     if at >= 0 and (field := origins.known[at].field) in machine.figures:
@@ -44,7 +44,7 @@ def _byte(machine: Machine, edge: int) -> tuple[str, float]:
 
 
 def _overhead(machine: Machine, node: int) -> tuple[str, float]:
-    """The overhead of a node, as an amount of a figure."""
+    """The overhead of a node, as one term."""
     origins = machine.origins()
     at = int(origins.node[node])
     if at >= 0 and (figure := origins.known[at].field.removesuffix("_ns")) in machine.figures:

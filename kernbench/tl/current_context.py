@@ -1,6 +1,6 @@
-"""The context of the kernel that runs now, one for each Python thread: what tensor operators act on.
+"""The context of the running kernel, one for each Python thread; tensor operators act on it.
 
-Live kernels take turns in one thread, so whoever resumes a kernel sets its context and puts the former one back.
+Live kernels take turns in one thread, so the code that resumes a kernel sets its context and restores the previous one.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ def active() -> TLContext:
     return context
 
 
-def exchange_active(context: TLContext | None) -> TLContext | None:
-    """Make a context the active one; answers the former, to be put back."""
-    former = _active.context
+def swap_active(context: TLContext | None) -> TLContext | None:
+    """Make a context the active one; returns the previous one, to be restored."""
+    previous = _active.context
     _active.context = context
-    return former
+    return previous
 
 
 def run_kernel(fn: Callable[..., Any], tl: TLContext, *args: Any, **kwargs: Any) -> Any:
-    """Run `fn(*args, tl=tl, **kwargs)` with its context as the active one; afterwards the former one is that again.
+    """Run `fn(*args, tl=tl, **kwargs)` with its context as the active one; the previous one is restored afterwards.
 
-    With a context that has no runner, `tl.commands` then lists what the kernel asks for.
+    With a context that has no runner, `tl.commands` then lists the commands of the kernel.
     """
     with activate(tl):
         return fn(*args, tl=tl, **kwargs)
@@ -55,8 +55,8 @@ def run_kernel(fn: Callable[..., Any], tl: TLContext, *args: Any, **kwargs: Any)
 @contextmanager
 def activate(context: TLContext) -> Iterator[None]:
     """Make a context the active one within the block."""
-    former = exchange_active(context)
+    previous = swap_active(context)
     try:
         yield
     finally:
-        exchange_active(former)
+        swap_active(previous)

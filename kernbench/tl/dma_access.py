@@ -1,4 +1,4 @@
-"""How one PE reaches memory: virtual ranges as transfers over routes."""
+"""Memory access of one PE: virtual address ranges as DMA transfers over routes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Transfers(NamedTuple):
-    """The transfers that many ranges take: those of range i are start[i] to start[i + 1]."""
+    """The transfers of many ranges: those of range i are start[i] to start[i + 1]."""
 
     start: np.ndarray  # int64[range + 1]
     route: np.ndarray  # int64[transfer]
@@ -22,15 +22,15 @@ class Transfers(NamedTuple):
     stripe: np.ndarray  # the memory channel of the first byte
 
     def expand(self, ranges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those of a list of ranges, in its order: int64[n] place in the list and int64[n] transfer."""
-        if len(self.route) == len(self.start) - 1:  # as nearly always: one transfer each
+        """The transfers of a list of ranges, in its order: int64[n] place in the list and int64[n] transfer."""
+        if len(self.route) == len(self.start) - 1:  # the usual case: one transfer each
             return np.arange(len(ranges)), ranges
         transfer, place = expand_ranges(self.start[ranges], self.start[ranges + 1])
         return place, transfer
 
 
 class Access:
-    """Routes and channels from one PE's DMA, found once for each memory; `write` says which way."""
+    """Routes and channels of one PE's DMA, found once for each memory; `write` gives the direction."""
 
     def __init__(self, pe: PeContext, write: bool) -> None:
         self._pe, self._translate = pe, pe.translate
@@ -59,7 +59,7 @@ class Access:
         """The transfers of many ranges."""
         node, offset = self._pe.translate_many(va, nbytes)
         only = int(node[0])
-        if only >= 0 and (node == only).all():  # as nearly always
+        if only >= 0 and (node == only).all():  # the usual case
             route, stripes = self._memories.get(only) or self._memory(only)
             stripe = offset // self._burst_bytes % stripes
             return Transfers(np.arange(len(va) + 1), np.full(len(va), route), nbytes, stripe)

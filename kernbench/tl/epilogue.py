@@ -1,4 +1,4 @@
-"""What a composite may do to its tiles after their product, checked at the call."""
+"""Epilogues of composites: the element-wise steps after the product of each tile, checked at the call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIELDS: dict[str, str | None] = {"dequant": "scale", "bias": "bias", "relu": Non
 def read_epilogue(
     steps: Sequence[Mapping[str, Any]] | None, composite: str, first_operand: int
 ) -> tuple[tuple[Epilogue, ...], list[Any]]:
-    """The steps of an epilogue and their operands as given, counted from `first_operand` among the composite's inputs.
+    """The steps of an epilogue and their operands as given, numbered from `first_operand` among the composite's inputs.
 
     Errors: CompositeError (a ValueError) for an unknown op, scope or field, or a missing one.
     """

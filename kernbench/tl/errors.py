@@ -1,6 +1,6 @@
-"""How a kernel hears that it did something wrong: one sentence, with the kernel's own file:line.
+"""Errors of kernels: one sentence each, with the file:line in the kernel.
 
-The classes are also the plain Python errors that the kernel language promises, so a kernel may catch those.
+The classes also derive from the plain Python errors that the kernel language documents, so a kernel may catch those.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def kernel_line() -> str:
 
 
 def raising_line(error: BaseException, fn: Callable[..., object]) -> str:
-    """file:line of the innermost frame in the kernel's file; the kernel's `def` where it was not entered."""
+    """file:line of the innermost frame in the kernel's file; the kernel's `def` if it was not entered."""
     code = getattr(unwrap(fn), "__code__", None)
     if code is None:
         return "an unknown line"

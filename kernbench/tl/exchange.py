@@ -1,8 +1,8 @@
-"""Sends and receives as rows of a PE's thread.
+"""Lower sends and receives to rows of a PE's thread.
 
-A send waits for a free slot, then leaves its message to the PE's queue and DMA and goes on: a token passes the queue, then
-holds the write channel until the last byte is at the other PE, whose slot is written before anybody is told. A receive waits
-for that, reads the slot, and gives it back with a credit that only takes time.
+A send waits for a free slot, hands its message to the PE's queue and DMA and goes on. A token passes the queue, then holds the
+write channel until the last byte is at the other PE, whose slot is written before the arrival is counted. A receive waits for
+the arrival, reads the slot, and returns it with a credit that takes time but no bandwidth.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernbench.tl.errors import fail
 if TYPE_CHECKING:
     from kernbench.program.op_semantics import Recv, Send
     from kernbench.tl.any_source_recv import Pause
-    from kernbench.tl.ipcq import Ports
+    from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.pe import PeContext
     from kernbench.tl.queue import Queue
 
@@ -25,7 +25,7 @@ _EXEC, _MOVE, _WAIT, _PIPE = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT), int(Op.PI
 
 
 class Exchange:
-    """The messages of one kernel. `schedule` are the rows of the PE's scheduler; `pause` is for receives from anywhere."""
+    """The messages of one kernel. `schedule` are the rows of the PE's scheduler; `pause` is for receives from any source."""
 
     def __init__(self, pe: PeContext, schedule: bytes, pause: Pause | None) -> None:
         program = pe.program
@@ -35,13 +35,13 @@ class Exchange:
         self._arrival_tag, self._read_tag = program.tag("recv", "control"), program.tag("slot_read", "memory")
         self._overhead, self._lead = program.duration(("pe_ipcq.overhead", 1)), program.duration(("pe_dma.overhead", 1))
         self._read = program.counter(f"the reading of a slot of {pe.path}")
-        self._stages: dict[tuple[Queue, int], bytes] = {}  # of a message of so many bytes
+        self._stages: dict[tuple[Queue, int], bytes] = {}  # of a message, by its queue and bytes
         self._reads: dict[tuple[Queue, int], bytes] = {}
         self._outward: dict[str, Queue] = {}
         self._inward: dict[str, Queue] = {}
 
     def send(self, note: Send, nbytes: int) -> None:
-        """Wait for a slot and start the message. Errors: KernelError for one that no slot holds."""
+        """Wait for a slot and start the message. Errors: KernelError for a message larger than a slot."""
         queue = self._outward.get(note.direction) or self._find_outward(note.direction)
         if nbytes > queue.ring.slot_bytes:
             fail(
@@ -61,20 +61,20 @@ class Exchange:
         self._thread.extend(rows + pack_row(self._send_tag, _PIPE, plan, queue.arrived, 0, 0, 0, 0, 0), at, note)
 
     def post(self, note: Recv) -> None:
-        """Settle which message a receive will take."""
+        """Decide which message a receive will take."""
         self._thread.extend(self._schedule)
         if note.direction is None:
-            note.direction = choose(self._ports("recv", None), self._thread, self._pause)
+            note.direction = choose(self._queues("recv", None), self._thread, self._pause)
         queue = self._find_queue(note)
         note.queue, note.index = queue.name, queue.received
         queue.received += 1
 
     def arrive(self, note: Recv) -> None:
-        """Wait until a message is there."""
+        """Wait until a message has arrived."""
         self._thread.wait(self._find_queue(note).arrived, note.index + 1)
 
     def take(self, note: Recv, nbytes: int) -> None:
-        """Wait until a message is there, read its slot and give that back."""
+        """Wait until a message has arrived, read its slot and give the slot back."""
         queue = self._find_queue(note)
         _agree("recv", queue, note.index, nbytes)
         rows = pack_row(self._arrival_tag, _WAIT, queue.arrived, GE, note.index + 1, 0, 0, 0, 0)
@@ -90,7 +90,7 @@ class Exchange:
         return queue.ring.tier, queue.address(note.index)
 
     def _write_stages(self, queue: Queue, nbytes: int) -> bytes:
-        """What a message does after its send: the queue, the way, the slot."""
+        """The stages of a message after its send: the queue, the transfer, the write of the slot."""
         place, (queue_tag, message_tag, write_tag) = self._pe.place, self._tags
         rows = self._stages[queue, nbytes] = (
             pack_row(queue_tag, _EXEC, place.ipcq_server, self._overhead, NONE, 0, 0, 0, 0)
@@ -100,7 +100,7 @@ class Exchange:
         return rows
 
     def _write_read(self, queue: Queue, nbytes: int) -> bytes:
-        """The reading of a slot."""
+        """The rows that read a slot."""
         read = pack_row(self._read_tag, _EXEC, queue.read, queue.read_duration(nbytes), self._read, 0, 0, 0, 0)
         rows = self._reads[queue, nbytes] = read + pack_row(0, _WAIT, self._read, GE, 1, 1, 0, 0, 0)
         return rows
@@ -109,26 +109,26 @@ class Exchange:
         assert note.direction is not None
         found = self._inward.get(note.direction)
         if found is None:
-            found = self._inward[note.direction] = self._ports("recv", note.direction).inward(note.direction)
+            found = self._inward[note.direction] = self._queues("recv", note.direction).inward(note.direction)
         return found
 
     def _find_outward(self, direction: str) -> Queue:
-        found = self._outward[direction] = self._ports("send", direction).outward(direction)
+        found = self._outward[direction] = self._queues("send", direction).outward(direction)
         return found
 
-    def _ports(self, primitive: str, direction: str | None) -> Ports:
-        ports = self._pe.ports
-        if ports is None:
+    def _queues(self, primitive: str, direction: str | None) -> PeQueues:
+        queues = self._pe.queues
+        if queues is None:
             fail(
                 f"tl.{primitive} was called on {self._pe.path}, which has no neighbours",
                 "let the host call torch.distributed.init_process_group first",
             )
-        if direction is not None and direction not in ports.directions:
+        if direction is not None and direction not in queues.directions:
             fail(
                 f"tl.{primitive} got the direction {direction!r}, where {self._pe.path} has no neighbour",
-                f"it has one at {', '.join(ports.directions)}",
+                f"it has one at {', '.join(queues.directions)}",
             )
-        return ports
+        return queues
 
 
 def _agree(primitive: str, queue: Queue, index: int, nbytes: int) -> None:

@@ -1,4 +1,4 @@
-"""What a kernel holds: tensors in TCM or in memory, composites under way, messages that it expects."""
+"""Handles of a kernel: tensors in TCM or in memory, composites in progress, expected messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernbench.replay.numerics import cut_bytes
 from kernbench.tl.current_context import active, find_active
 from kernbench.tl.errors import fail
 from kernbench.tl.promotion import scalar_dtype
-from kernbench.tl.tensor_type import Kind, kind_of
+from kernbench.tl.tensor_type import TensorType, type_of
 
 WHOLE = (int, np.integer)
 NUMBERS = (float, *WHOLE, np.floating)
@@ -24,37 +24,37 @@ class TensorHandle:
     """A tensor as a kernel sees it: shape, dtype, where it is, and, in a live kernel, its numbers.
 
     `space` is "hbm" or "tcm" and `addr` the address there. `pinned` says that the elements were loaded into TCM; a
-    handle in "hbm" that is not pinned is streamed by whatever uses it. `transposed` says that `addr` holds the rows of
+    handle in "hbm" that is not pinned is streamed by its users. `transposed` says that `addr` holds the rows of
     the transposed tensor. The operators + - * / take handles of shapes that broadcast, or numbers.
     """
 
-    __slots__ = ("_data", "addr", "dtype", "kind", "operand", "pinned", "shape", "space", "streamed", "transposed")
+    __slots__ = ("_data", "addr", "dtype", "operand", "pinned", "shape", "space", "streamed", "transposed", "type")
 
     def __init__(
         self,
         operand: Operand,
         addr: int,
-        kind: Kind,
+        type: TensorType,
         space: str = "tcm",
         pinned: bool = False,
         transposed: bool = False,
         data: np.ndarray | None = None,
     ) -> None:
-        self.operand = operand  # what notes call it
+        self.operand = operand  # its name in notes
         self.addr = addr
-        self.kind = kind
-        self.shape = kind.shape
-        self.dtype = kind.dtype
+        self.type = type
+        self.shape = type.shape
+        self.dtype = type.dtype
         self.space = space
         self.pinned = pinned
-        self.streamed = space == "hbm" and not pinned  # still in memory, to be fetched by what uses it
+        self.streamed = space == "hbm" and not pinned  # still in memory, to be fetched by its users
         self.transposed = transposed
         self._data = data
 
     @property
     def nbytes(self) -> int:
         """Bytes of the elements; a number takes none."""
-        return self.kind.nbytes
+        return self.type.nbytes
 
     @property
     def data(self) -> np.ndarray | None:
@@ -67,15 +67,15 @@ class TensorHandle:
         shape = (*self.shape[:-2], self.shape[-1], self.shape[-2])
         data = None if self._data is None else self._data.swapaxes(-1, -2)
         operand = self.operand.of if isinstance(self.operand, View) else View(self.operand)
-        kind = kind_of(shape, self.dtype)
-        return TensorHandle(operand, self.addr, kind, self.space, self.pinned, not self.transposed, data)
+        type = type_of(shape, self.dtype)
+        return TensorHandle(operand, self.addr, type, self.space, self.pinned, not self.transposed, data)
 
     def cut(self, offset: int, shape: Shape, dtype: str) -> TensorHandle:
         """The bytes from an offset on as a tensor of its own."""
         piece = Piece(self.operand, offset, shape, dtype)
         data = None if self._data is None else cut_bytes(self._data, piece)
-        kind = kind_of(shape, dtype)
-        return TensorHandle(piece, self.addr + offset, kind, self.space, self.pinned, data=data)
+        type = type_of(shape, dtype)
+        return TensorHandle(piece, self.addr + offset, type, self.space, self.pinned, data=data)
 
     def __repr__(self) -> str:
         return f"TensorHandle({self.shape}, {self.dtype}, {self.space}:{self.addr:#x})"
@@ -115,7 +115,7 @@ class TensorHandle:
 
 
 class CompletionHandle:
-    """A composite under way, for `tl.wait`. `out` is its result in TCM, or None if it goes to memory."""
+    """A composite in progress, for `tl.wait`. `out` is its result in TCM, or None if it goes to memory."""
 
     __slots__ = ("counter", "inputs", "note", "out")
 
@@ -123,11 +123,11 @@ class CompletionHandle:
         self.note = note
         self.inputs = inputs
         self.out = out
-        self.counter = -1  # that the program counts its end in, once it has been lowered
+        self.counter = -1  # counts its end in the program, once it has been lowered
 
 
 class RecvFuture:
-    """A message that a kernel expects, for `tl.wait`, which answers the tensor; `out` is None until then."""
+    """A message that a kernel expects, for `tl.wait`, which returns the tensor; `out` is None until then."""
 
     __slots__ = ("note", "out")
 
@@ -138,7 +138,7 @@ class RecvFuture:
 
 def constant_handle(constant: Constant) -> TensorHandle:
     """A tensor of values known at once; it takes no time and no scratch."""
-    return TensorHandle(constant, 0, kind_of(constant.shape, constant.dtype))
+    return TensorHandle(constant, 0, type_of(constant.shape, constant.dtype))
 
 
 def as_number(value: float) -> float:
@@ -169,10 +169,10 @@ def as_element(primitive: str, value: float, dtype: str) -> float:
 
 @lru_cache(maxsize=1024, typed=True)
 def scalar_handle(value: float, dtype: str) -> TensorHandle:
-    """A number as a tensor of shape (), in the type in which it meets a tensor of a dtype."""
+    """A number as a tensor of shape (), in the type that it takes beside a tensor of a dtype."""
     return constant_handle(Constant((), scalar_dtype(value, dtype), as_number(value)))
 
 
 def reference_handle(ref: Ref) -> TensorHandle:
     """A tensor that stays in memory."""
-    return TensorHandle(ref, ref.va, kind_of(ref.shape, ref.dtype), "hbm")
+    return TensorHandle(ref, ref.va, type_of(ref.shape, ref.dtype), "hbm")

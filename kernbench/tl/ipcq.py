@@ -1,6 +1,6 @@
-"""Who a PE's neighbours are, by direction: the tables that PEs are told, and the queues that follow from them.
+"""Neighbour tables of PEs, by direction, and the message queues that they define.
 
-A queue leads from one PE, for which it has a direction, to another, which calls the way back by the opposite direction.
+A queue leads from one PE, in a direction of its table, to another, in whose table the opposite direction leads back.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ N_SLOTS, SLOT_BYTES, CREDIT_BYTES = 4, 4096, 16
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """A neighbour of a PE, and the ring of slots in which messages from it land; those to it land in one like it.
+    """A neighbour of a PE, and the ring of slots for messages from it; messages to it use a ring of the same size.
 
-    `opposite` is the direction in which this PE is for the neighbour, `tier` the memory of the slots.
-    Errors: InputError for a tier or a size that cannot be.
+    `opposite` is the direction from the neighbour to this PE, `tier` the memory of the slots.
+    Errors: InputError for an invalid tier or size.
     """
 
     sip: int
@@ -57,18 +57,18 @@ class Ring:
 
     @property
     def slots(self) -> tuple[int, int, str]:
-        """What both ends must agree on: how many slots, of how many bytes, in which memory."""
+        """The properties that both ends must share: number of slots, bytes of each, memory."""
         return self.n_slots, self.slot_bytes, self.tier
 
 
 NeighbourTable = Mapping[str, Ring]  # of one PE, by direction
 Where = tuple[int, int, int]  # sip, cube, pe
-# Finds room for a ring of a PE; answers where it begins in the memory of its tier.
+# Allocates the ring of a PE; returns its address in the memory of its tier.
 PlaceRing = Callable[[Where, Ring], int]
 
 
 class Ipcq:
-    """All queues of a machine at one time; `name` sets those of one time apart from those of another."""
+    """All queues of a machine between two installations of neighbour tables; `name` tells them from other queues."""
 
     def __init__(
         self,
@@ -82,15 +82,15 @@ class Ipcq:
         self._place_ring = place_ring
         self._first: dict[tuple[Where, str], int] = {}  # by PE and direction: where the slots of its ring begin
         self.watchers: set[int] = set()  # threads that may wait for ever
-        self._ports: dict[Where, Ports] = {}
+        self._of_pe: dict[Where, PeQueues] = {}
         self._tables: Mapping[Where, NeighbourTable] = {}
         self._queues: dict[tuple[Where, str], Queue] = {}
 
     def install(self, tables: Mapping[Where, NeighbourTable]) -> None:
-        """Tell PEs their neighbours from now on; what was there before is gone, with the messages in it.
+        """Install neighbour tables; earlier tables and the messages in their queues are dropped.
 
-        Errors: InputError for a PE the machine lacks, a direction that does not lead back or rings that do not fit each
-        other; OutOfMemoryError for rings that do not fit their memory.
+        Errors: InputError for a PE that the machine lacks, a direction that does not lead back or two rings that differ;
+        OutOfMemoryError for rings that do not fit their memory.
         """
         check_tables(self.program.machine, tables)
         self._first = {
@@ -99,15 +99,15 @@ class Ipcq:
             for direction, ring in table.items()
         }
         self._tables = {where: dict(table) for where, table in tables.items()}
-        self._queues, self._ports = {}, {}
+        self._queues, self._of_pe = {}, {}
 
-    def ports(self, place: PePlace) -> Ports | None:
-        """The queues of a PE; None if it was told of no neighbours."""
+    def pe_queues(self, place: PePlace) -> PeQueues | None:
+        """The queues of a PE; None if it has no neighbours."""
         where = (place.sip, place.cube, place.pe)
         table = self._tables.get(where)
-        if table and where not in self._ports:
-            self._ports[where] = Ports(self, where, table)
-        return self._ports.get(where)
+        if table and where not in self._of_pe:
+            self._of_pe[where] = PeQueues(self, where, table)
+        return self._of_pe.get(where)
 
     def queue(self, source: Where, direction: str) -> Queue:
         """The queue that leaves a PE in a direction of its table."""
@@ -121,13 +121,13 @@ class Ipcq:
         return found
 
 
-class Ports:
+class PeQueues:
     """The queues of one PE."""
 
     def __init__(self, ipcq: Ipcq, where: Where, table: NeighbourTable) -> None:
         self.mailbox, self.read_counter = ipcq.mailbox, ipcq.read_counter
         self.directions = tuple(table)
-        self.turn = 0  # from which direction the next receive from anywhere looks on
+        self.turn = 0  # the direction at which the next receive from any source begins to look
         self._watch: tuple[list[Watcher], int] | None = None
         self._ipcq, self._where, self._table = ipcq, where, table
 
@@ -152,7 +152,7 @@ class Ports:
 
 
 def check_tables(machine: Machine, tables: Mapping[Where, NeighbourTable]) -> None:
-    """Errors: InputError for the first entry that cannot be."""
+    """Check neighbour tables. Errors: InputError for the first invalid entry."""
     for where, table in tables.items():
         machine.places.pe(*where)
         for direction, ring in table.items():

@@ -1,8 +1,8 @@
-"""Live kernels' commands: the same rows, and their numbers computed on the way.
+"""Lowering of live kernels: write the same rows and compute the numbers as the rows run.
 
-Before a load's data is read, a store's is written or a composite is computed, the rows so far must have run: an `ask` ends
-them and `pause` returns once the simulated time is there. A load reads memory as it completes; a store is visible from the
-moment its transfer is issued; a composite reads and writes when it is waited for.
+Before the data of a load is read, that of a store is written or a composite is computed, the rows so far must have run: an
+`ask` ends them and `pause` returns once the simulated time is reached. A load reads memory when it completes; a store is
+visible from the moment its transfer is issued; a composite reads and writes when it is waited for.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LiveLowering(Lowering):
         self.thread.extend(self._schedule)
         self._catch_up()
         self._memory.write(note.va, self._array(source))
-        self._transfer(note.va, source.kind.nbytes, b"", note, write=True)
+        self._transfer(note.va, source.type.nbytes, b"", note, write=True)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:
         """Compute at once."""
@@ -55,7 +55,7 @@ class LiveLowering(Lowering):
         out._data = numerics.compute(note, [self._array(x) for x in inputs])
 
     def send(self, note: Send, source: TensorHandle, /) -> None:
-        """Keep what the source holds now."""
+        """Copy the present numbers of the source."""
         super().send(note, source)
         self._mailbox.put(note.queue, note.index, self._array(source))
 
@@ -97,8 +97,8 @@ class LiveLowering(Lowering):
 
     @property
     def _mailbox(self) -> Mailbox:
-        assert self.pe.ports is not None
-        return self.pe.ports.mailbox
+        assert self.pe.queues is not None
+        return self.pe.queues.mailbox
 
     def _catch_up(self) -> None:
         """Let the rows so far run; returns at the simulated time of their end."""

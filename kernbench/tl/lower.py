@@ -1,7 +1,7 @@
-"""The commands of a kernel as rows of its PE's thread: what every call costs, and where.
+"""Lower the commands of a kernel to rows of its PE's thread, with the cost and the server of each.
 
-A call first passes the scheduler. A blocking call then walks its stages, each a job of a server that the thread waits for;
-a composite starts its plan and is waited for by name. Rows that repeat are written out once and appended whole, because a
+A call first passes the scheduler. A blocking call then passes its stages, each a job of a server that the thread waits for;
+a composite starts its plan and is waited for separately. Rows that repeat are packed once and appended as bytes, since a
 kernel may make a million calls.
 """
 
@@ -23,7 +23,7 @@ from kernbench.tl.exchange import Exchange
 from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.plan import add_plan
 from kernbench.tl.plan_outline import SERVERS
-from kernbench.tl.tensor_type import kind_of
+from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,23 +67,23 @@ class Lowering:
         self._exchange = Exchange(pe, self._schedule, pause)
 
     def delay(self, cycles: int, /) -> None:
-        """The PE's CPU is busy."""
+        """Keep the PE's CPU busy."""
         self.thread.extend(self._delays.get(cycles) or self._write_delay(cycles))
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the read channel."""
-        self._transfer(note.va, out.kind.nbytes, self._schedule, note, write=False)
+        self._transfer(note.va, out.type.nbytes, self._schedule, note, write=False)
 
     def store(self, note: Store, source: TensorHandle, /) -> None:
         """Scheduler, then the transfers of the range on the write channel."""
-        self._transfer(note.va, source.kind.nbytes, self._schedule, note, write=True)
+        self._transfer(note.va, source.type.nbytes, self._schedule, note, write=True)
 
     def compute(self, note: Dot | Math, work: Work, inputs: tuple[TensorHandle, ...], out: TensorHandle, /) -> None:  # noqa: ARG002
         """Scheduler, operands out of TCM, the engine, the result into TCM."""
         self.thread.extend(self._calls.get(work) or self._write_call(work), 4, note)  # it is the engine's row
 
     def composite(self, completion: CompletionHandle, /) -> None:
-        """Scheduler, then all tokens of the plan start."""
+        """Scheduler, then the start of all tokens of the plan."""
         program, note = self.pe.program, completion.note
         plan = add_plan(completion, self)
         self._composites += 1
@@ -92,23 +92,23 @@ class Lowering:
         self.thread.note(self.thread.pipe(plan, completion.counter, self.tag("composite", note.kind)), note)
 
     def wait(self, completion: CompletionHandle, /) -> None:
-        """The last token of the plan has left its last stage."""
+        """Wait until the last token of the plan has left its last stage."""
         self.thread.wait(completion.counter, 1)
 
     def send(self, note: Send, source: TensorHandle, /) -> None:
-        """Scheduler, a free slot, then the DMA goes on with the message alone."""
-        self._exchange.send(note, source.kind.nbytes)
+        """Scheduler, a free slot, then the DMA continues with the message while the kernel goes on."""
+        self._exchange.send(note, source.type.nbytes)
 
     def post(self, note: Recv, /) -> None:
-        """Scheduler, and which message it is."""
+        """Scheduler, and the choice of the message."""
         self._exchange.post(note)
 
     def receive(self, note: Recv, /) -> TensorHandle:
-        """The arrival, the slot, and the copy if one is asked for."""
+        """Arrival, read of the slot, and the copy if one is asked for."""
         if not note.shape:
             self._exchange.arrive(note)
             self._learn(note)
-        nbytes = kind_of(note.shape, note.dtype).nbytes
+        nbytes = type_of(note.shape, note.dtype).nbytes
         self._exchange.take(note, nbytes)
         out = self._received(note)
         self._deliver(note, out)
@@ -120,17 +120,17 @@ class Lowering:
         return out
 
     def _learn(self, note: Recv) -> None:  # noqa: ARG002
-        """Find out the shape of a message that is there, where the kernel has not said it."""
+        """Set the shape of a message that has arrived, if the kernel did not give one."""
         fail("tl.recv got no shape, but recorded kernels do not see the message", "give its shape, or run it live")
 
     def _received(self, note: Recv) -> TensorHandle:
         if note.out_va is not None:
             return reference_handle(Ref(note.out_va, note.shape, note.dtype))
         space, address = ("tcm", note.out_tcm) if note.out_tcm is not None else self._exchange.find_slot(note)
-        return TensorHandle(note.out, address, kind_of(note.shape, note.dtype), space, space != "tcm")
+        return TensorHandle(note.out, address, type_of(note.shape, note.dtype), space, space != "tcm")
 
     def _deliver(self, note: Recv, out: TensorHandle) -> None:
-        """A message has been read out of its slot."""
+        """Called when a message has been read from its slot."""
 
     def read_data(self, handle: TensorHandle, /) -> NoReturn:
         """Errors: KernelError; a recorded kernel has no data."""
@@ -142,16 +142,16 @@ class Lowering:
     # For plans
 
     def access(self, write: bool) -> Access:
-        """The way to memory, or from there."""
+        """Access to memory: writes or reads."""
         return self._writes if write else self._reads
 
     def durations(self, cost: Callable[..., Terms], *columns: np.ndarray) -> np.ndarray:
-        """int64[n] the program's durations of what each row of the columns costs; like rows are asked for once."""
+        """int64[n] the program's durations for the cost of each row of the columns; equal rows are looked up once."""
         found = unique_rows(np.column_stack(columns))
         return np.array([self._duration(*cost(*row)) for row in found.rows.tolist()], np.int64)[found.which]
 
     def _transfer(self, va: int, nbytes: int, before: bytes, note: Load | Store | None, *, write: bool) -> None:
-        """Rows, then the transfers of a range, waited for; the note is that of the transfer, or of the wait for several."""
+        """Write `before`, the transfers of a range and the wait; the note goes to the transfer, or to the wait for several."""
         server, tag = self._write_channel if write else self._read_channel
         rows, done, lead = before, self._done, self.lead
         transfers = self.access(write).find(va, nbytes)
@@ -177,9 +177,9 @@ class Lowering:
         return rows
 
     def _job(self, server: int, duration: int, tag: int) -> bytes:
-        """A job of a server, waited for."""
+        """A job of a server and the wait for it."""
         return pack_row(tag, _EXEC, server, duration, self._done, 0, 0, 0, 0) + self._wait
 
     def _await(self, count: int) -> bytes:
-        """The wait for so many ends."""
+        """The wait for a number of ends."""
         return pack_row(0, _WAIT, self._done, GE, count, count, 0, 0, 0)

@@ -1,7 +1,7 @@
-"""Math primitives: elementwise, reductions and softmax, each one job of the PE's math engine.
+"""Math primitives: elementwise operations, reductions and softmax, each one job of the PE's math engine.
 
 A job reads its tensors from TCM, computes, and writes its result to scratch. It costs the elements it computes: those of
-the result, or, where an axis is worked along, those of the input.
+the result, or those of the input if it works along an axis.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kernbench.tl.errors import fail
 from kernbench.tl.handle import NUMBERS, TensorHandle, check_number, scalar_handle
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import as_axis, broadcast
-from kernbench.tl.tensor_type import Kind, kind_of
+from kernbench.tl.tensor_type import TensorType, type_of
 
 Tensor = TensorHandle | float  # an operand as a kernel gives it
 
-_KIND, _OPERAND = attrgetter("kind"), attrgetter("operand")
+_TYPE, _OPERAND = attrgetter("type"), attrgetter("operand")
 
 UNARY = ("exp", "log", "sqrt", "abs", "sigmoid", "cos", "sin")
 BINARY = ("maximum", "minimum", "add", "sub", "mul", "div")
@@ -30,7 +30,7 @@ FLOATS_ONLY = ("exp", "log", "sqrt", "sigmoid", "cos", "sin", "softmax")
 
 
 class MathPrimitives(ContextCore):
-    """The part of `tl` that is math."""
+    """The math primitives of `tl`."""
 
     def exp(self, x: TensorHandle) -> TensorHandle:
         """e to the x, elementwise; floats only."""
@@ -81,7 +81,7 @@ class MathPrimitives(ContextCore):
         return self._elementwise("mul", a, b)
 
     def div(self, a: Tensor, b: Tensor) -> TensorHandle:
-        """a / b, elementwise; integers are cut towards zero."""
+        """a / b, elementwise; integers are truncated towards zero."""
         return self._elementwise("div", a, b)
 
     def fma(self, a: Tensor, b: Tensor, c: Tensor) -> TensorHandle:
@@ -101,15 +101,15 @@ class MathPrimitives(ContextCore):
         return self._along("softmax", x, axis)
 
     def sum(self, x: TensorHandle, axis: int) -> TensorHandle:
-        """The sum along an axis, which becomes 1 long."""
+        """The sum along an axis, which keeps length 1."""
         return self._along("sum", x, axis)
 
     def max(self, x: TensorHandle, axis: int) -> TensorHandle:
-        """The largest along an axis, which becomes 1 long."""
+        """The largest along an axis, which keeps length 1."""
         return self._along("max", x, axis)
 
     def min(self, x: TensorHandle, axis: int) -> TensorHandle:
-        """The smallest along an axis, which becomes 1 long."""
+        """The smallest along an axis, which keeps length 1."""
         return self._along("min", x, axis)
 
     def _unary(self, function: str, x: TensorHandle) -> TensorHandle:
@@ -127,16 +127,16 @@ class MathPrimitives(ContextCore):
         return self._job(function, (x,), as_axis(function, x.shape, axis))
 
     def _job(self, function: str, inputs: tuple[TensorHandle, ...], axis: int | None = None) -> TensorHandle:
-        kind, work = find_job(function, axis, *map(_KIND, inputs))
+        result, work = find_job(function, axis, *map(_TYPE, inputs))
         value = self._begin()
-        out = self._result(value, kind)
-        note = Math(function, tuple(map(_OPERAND, inputs)), value, kind.shape, kind.dtype, axis, out.addr)
+        out = self._result(value, result)
+        note = Math(function, tuple(map(_OPERAND, inputs)), value, result.shape, result.dtype, axis, out.addr)
         self._runner.compute(note, work, inputs, out)
         return out
 
     def _as_tensors(self, function: str, given: tuple[Tensor, ...]) -> tuple[TensorHandle, ...]:
-        """Operands as tensors; a number becomes a scalar of the type of the tensors it meets."""
-        dtype = find_met(function, *[x.kind if isinstance(x, TensorHandle) else None for x in given])
+        """Operands as tensors; a number becomes a scalar of the type of the tensors beside it."""
+        dtype = find_scalar_dtype(function, *[x.type if isinstance(x, TensorHandle) else None for x in given])
         tensors: list[TensorHandle] = []
         for x in given:
             if not isinstance(x, NUMBERS):
@@ -156,24 +156,24 @@ def _typed(function: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @cache
-def find_met(function: str, *kinds: Kind | None) -> str | None:
-    """The dtype of the tensors that numbers (None) meet; None if there are only numbers."""
-    deciding = _typed(function, kinds)
-    met = [kind.dtype for kind in (deciding if any(deciding) else kinds) if kind is not None]
-    return reduce(promote, met) if met else None
+def find_scalar_dtype(function: str, *types: TensorType | None) -> str | None:
+    """The promoted dtype of the tensors beside numbers (None); None if there are only numbers."""
+    deciding = _typed(function, types)
+    dtypes = [given.dtype for given in (deciding if any(deciding) else types) if given is not None]
+    return reduce(promote, dtypes) if dtypes else None
 
 
 @cache
-def find_job(function: str, axis: int | None, *inputs: Kind) -> tuple[Kind, Work]:
-    """The kind of a result, and its work, from the kinds of the inputs. Errors: KernelError."""
-    shape = reduce(partial(broadcast, function), [kind.shape for kind in inputs])
-    dtype = reduce(promote, [kind.dtype for kind in _typed(function, inputs)])
+def find_job(function: str, axis: int | None, *inputs: TensorType) -> tuple[TensorType, Work]:
+    """The type of a result, and its work, from the types of the inputs. Errors: KernelError."""
+    shape = reduce(partial(broadcast, function), [given.shape for given in inputs])
+    dtype = reduce(promote, [given.dtype for given in _typed(function, inputs)])
     if function in FLOATS_ONLY and not is_float(dtype):
         fail(f"tl.{function} got a tensor of {dtype}", "it needs floats")
     elements = prod(shape)
     if axis is not None and function != "softmax":
         shape = (*shape[:axis], 1, *shape[axis + 1 :])
-    kind = kind_of(shape, dtype)
+    result = type_of(shape, dtype)
     width = max(bits(dtype), *[bits(given.dtype) for given in inputs if given.shape])
     read_bytes = sum(given.nbytes for given in inputs)
-    return kind, Work(function, "math", (function, elements, width), read_bytes, kind.nbytes)
+    return result, Work(function, "math", (function, elements, width), read_bytes, result.nbytes)

@@ -16,20 +16,20 @@ from kernbench.tl.handle import NUMBERS, WHOLE, CompletionHandle, TensorHandle, 
 from kernbench.tl.math import BINARY, UNARY
 from kernbench.tl.promotion import promote
 from kernbench.tl.shapes import find_broadcast, product_shape
-from kernbench.tl.tensor_type import Kind, kind_of
+from kernbench.tl.tensor_type import TensorType, type_of
 
 
 class MatmulPrimitives(ContextCore):
-    """The part of `tl` that multiplies matrices or runs tiled pipelines."""
+    """The primitives of `tl` for matrix products and tiled pipelines."""
 
     def dot(self, a: TensorHandle, b: TensorHandle) -> TensorHandle:
         """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
         self._check_tensor("dot", a)
         self._check_tensor("dot", b)
-        kind, acc_dtype, work = find_product(a.kind, b.kind)
+        result, acc_dtype, work = find_product(a.type, b.type)
         value = self._begin()
-        out = self._result(value, kind)
-        note = Dot((a.operand, b.operand), value, kind.shape, kind.dtype, acc_dtype, out.addr)
+        out = self._result(value, result)
+        note = Dot((a.operand, b.operand), value, result.shape, result.dtype, acc_dtype, out.addr)
         self._runner.compute(note, work, (a, b), out)
         return out
 
@@ -48,7 +48,7 @@ class MatmulPrimitives(ContextCore):
 
         Tiles of references are streamed from memory; loaded tensors are not read again. The result goes to memory at
         `out_ptr`, or to scratch if that is 0. `tile_shape` is (tile_m, tile_k, tile_n).
-        Errors: CompositeError, a ValueError, for an op or an epilogue that cannot be done; KernelError for the rest.
+        Errors: CompositeError, a ValueError, for an op or an epilogue that composites do not have; KernelError for the rest.
         """
         steps, extra = read_epilogue(epilogue, op, 1 if b is None else 2)
         shape, dtype = _result_type(op, a, b, math_op)
@@ -60,7 +60,7 @@ class MatmulPrimitives(ContextCore):
         acc_dtype = _as_accumulator(acc_dtype, dtype)
         out_va = self._address("composite", out_ptr) or None
         value = self._begin()
-        out = None if out_va else self._result(value, kind_of(shape, dtype))
+        out = None if out_va else self._result(value, type_of(shape, dtype))
         operands = tuple(x.operand for x in inputs)
         made = (None, 0) if out is None else (value, out.addr)
         note = Composite(op, math_op, operands, made[0], out_va, shape, dtype, acc_dtype, steps, tile, made[1])
@@ -93,11 +93,11 @@ class MatmulPrimitives(ContextCore):
 
 
 @cache
-def find_product(a: Kind, b: Kind) -> tuple[Kind, str, Work]:
-    """The kind of a dot's result, in which dtype it is summed, and its work. Errors: KernelError."""
-    kind = kind_of(product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype))
+def find_product(a: TensorType, b: TensorType) -> tuple[TensorType, str, Work]:
+    """The type of a dot's result, the dtype of its sums, and its work. Errors: KernelError."""
+    result = type_of(product_shape("dot", a.shape, b.shape), promote(a.dtype, b.dtype))
     size = (*a.shape, b.shape[1], max(bits(a.dtype), bits(b.dtype)))
-    return kind, accumulator(kind.dtype), Work("gemm", "gemm", size, a.nbytes + b.nbytes, kind.nbytes)
+    return result, accumulator(result.dtype), Work("gemm", "gemm", size, a.nbytes + b.nbytes, result.nbytes)
 
 
 def accumulator(dtype: str) -> str:
@@ -106,7 +106,10 @@ def accumulator(dtype: str) -> str:
 
 
 def _as_accumulator(acc_dtype: str | None, dtype: str) -> str:
-    """The type in which a composite sums. Errors: KernelError for one of the other sort, InputError for an unknown one."""
+    """The type in which a composite sums.
+
+    Errors: KernelError for a float type with integers or the reverse, InputError for an unknown type.
+    """
     if acc_dtype is None:
         return accumulator(dtype)
     if is_float(acc_dtype) != is_float(dtype):

@@ -1,7 +1,7 @@
-"""Messages between PEs: what a kernel sends to a neighbour and receives from one.
+"""Messages between PEs: sends to a neighbour and receives from one.
 
-A message is what its source held when it was sent. Receiving without a direction takes the next message that is there, from
-whichever neighbour, in fair turns.
+A message has the numbers that its source held when it was sent. A receive without a direction takes the next message that
+has arrived from any neighbour, in fair turns.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SPACES = ("tcm", "sram", "hbm")
 
 
 class MessagePrimitives(ContextCore):
-    """The part of `tl` that sends and receives."""
+    """The message primitives of `tl`."""
 
     def send(
         self,
@@ -38,8 +38,8 @@ class MessagePrimitives(ContextCore):
     ) -> None:
         """Send a tensor to the neighbour in a direction; returns once there is a free slot for it there.
 
-        Instead of a tensor, `src_addr` in `space` with `shape` or `nbytes` of `dtype`: an address in TCM of something that
-        the kernel holds, or of memory ("hbm", "sram"), which is read first. Errors: KernelError.
+        Instead of a tensor, `src_addr` in `space` with `shape` or `nbytes` of `dtype`: an address in TCM of a tensor
+        that the kernel holds, or in memory ("hbm", "sram"), which is read first. Errors: KernelError.
         """
         direction = self._direction("send", dir)
         if src is None:
@@ -91,7 +91,7 @@ class MessagePrimitives(ContextCore):
         return self._receive_now(note)
 
     def recv_async(self, dir: str, shape: int | Sequence[int] = (), dtype: str = "f16") -> RecvFuture:
-        """Expect the next message from a direction and go on at once; `tl.wait` of what this returns answers the tensor."""
+        """Expect the next message from a direction and go on at once; `tl.wait` on the returned handle returns the tensor."""
         if dir is None:
             fail("tl.recv_async got no direction", f"give one of {', '.join(DIRECTIONS)}")
         future = RecvFuture(self._recv_note("recv_async", dir, shape, dtype))
@@ -108,7 +108,7 @@ class MessagePrimitives(ContextCore):
         """A tensor in memory, read as by tl.load."""
         plain = src.swap() if src.transposed else src
         value = self._begin()
-        out = TensorHandle(value, plain.addr, plain.kind, "hbm", True)
+        out = TensorHandle(value, plain.addr, plain.type, "hbm", True)
         self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
         return out.swap() if src.transposed else out
 
@@ -147,7 +147,7 @@ class MessagePrimitives(ContextCore):
         return space
 
     def _source(self, address: int, shape: Shape, dtype: str, space: str) -> TensorHandle:
-        """What lies at an address."""
+        """The tensor at an address."""
         if self._space("send", space) != "tcm":
             return reference_handle(Ref(address, shape, dtype))
         nbytes = prod(shape) * itemsize(dtype)
@@ -164,7 +164,7 @@ class MessagePrimitives(ContextCore):
 
 
 def _elements(primitive: str, nbytes: int | None, shape: int | Sequence[int] | None, dtype: str) -> Shape:
-    """The shape of what lies at an address. Errors: KernelError."""
+    """The shape of the tensor at an address. Errors: KernelError."""
     size = itemsize(as_dtype(primitive, dtype))
     if shape is not None:
         found = as_shape(primitive, shape)

@@ -1,4 +1,4 @@
-"""What a launch hands to a kernel: the PE it runs on, the thread it writes to and the way to memory."""
+"""The context of a kernel launch on one PE: its place, its thread, its queues and its access to memory."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
     from kernbench.program.op_semantics import Shape
     from kernbench.program.program import Program, Thread
-    from kernbench.tl.ipcq import Ports
-    from kernbench.tl.plan_outline import Outline
+    from kernbench.tl.ipcq import PeQueues
+    from kernbench.tl.plan_outline import PlanOutline
 
 
 class Translate(Protocol):
@@ -34,7 +34,7 @@ class Locate(Protocol):
 
 
 class TranslateMany(Protocol):
-    """int64[n] memory node, int64[n] offset in that memory; node -1 where an access lies not wholly in one mapping."""
+    """int64[n] memory node, int64[n] offset in that memory; node -1 for an access that is not wholly in one mapping."""
 
     def __call__(self, va: np.ndarray, nbytes: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
 
@@ -62,10 +62,10 @@ class PeContext:
     num_programs: int  # PEs per cube that run this kernel
     num_cubes: int
     memory: Memory | None = None
-    ports: Ports | None = None  # the queues to its neighbours, if it has been told of any
-    outlines: dict[Any, Outline] = field(default_factory=dict)  # of composites, drawn up for PEs of the program
+    queues: PeQueues | None = None  # the queues to its neighbours, if it has any
+    outlines: dict[Any, PlanOutline] = field(default_factory=dict)  # of composites, shared by PEs of the program
 
     @property
     def path(self) -> str:
-        """Where this PE is, for messages: `sip0.cube3.pe5`."""
+        """The path of this PE for messages: `sip0.cube3.pe5`."""
         return pe_path(self.place.sip, self.place.cube, self.place.pe)

@@ -1,8 +1,8 @@
-"""The tile plan of a composite: the pattern that it shares with those of other PEs, and the numbers of its own.
+"""The tile plan of a composite: a template shared with other PEs, and the numbers of this PE.
 
 A tile is one DMA transfer of its bytes at the address of its first element: a documented simplification, since the rows
-of a tile of a wider matrix lie apart. A tile that straddles two memories is one transfer each, on one hold of the channel;
-only a plan with operands in several memories can have such, and is written out by itself.
+of a tile of a wider matrix lie apart. A tile that straddles two memories is one transfer each, on one hold of the channel.
+Only a plan with operands in several memories can have such tiles; it is written out without the template.
 Operands of an epilogue are in TCM and cost no fetch of their own.
 """
 
@@ -19,13 +19,13 @@ from kernbench.tl.plan_outline import find_outline
 if TYPE_CHECKING:
     from kernbench.tl.handle import CompletionHandle
     from kernbench.tl.lower import Lowering
-    from kernbench.tl.plan_outline import Moves, Outline
+    from kernbench.tl.plan_outline import PlanOutline, TileTransfers
 
 
 class _Streamed(NamedTuple):
-    """A tensor whose tiles are moved."""
+    """A tensor whose tiles are transferred."""
 
-    moves: Moves
+    tiles: TileTransfers
     va: int
     nbytes: int
     write: bool
@@ -52,22 +52,25 @@ def add_plan(completion: CompletionHandle, low: Lowering) -> int:
     return low.pe.program.plan_like(outline.pattern, own, note)
 
 
-def _spell_out(outline: Outline, streamed: list[_Streamed], low: Lowering) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags, each tensor wherever its tiles are."""
+def _spell_out(
+    outline: PlanOutline, streamed: list[_Streamed], low: Lowering
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags, the tiles of each tensor in any memory."""
     pattern = outline.pattern
     found = []
     for tensor in streamed:
-        low.pe.translate(tensor.va, tensor.nbytes)  # a tile may miss the end of what is there, the whole does not
-        start = tensor.va + tensor.moves.start_bytes
-        found.append(low.access(tensor.write).find_many(start, tensor.moves.tile_bytes))
+        # Tiles alone may miss that the tensor runs past the end of its mapping.
+        low.pe.translate(tensor.va, tensor.nbytes)
+        start = tensor.va + tensor.tiles.start_bytes
+        found.append(low.access(tensor.write).find_many(start, tensor.tiles.tile_bytes))
     counts = np.ones(len(pattern.rows), np.int64)
     for tensor, transfers in zip(streamed, found, strict=True):
-        counts[tensor.moves.stages] = np.diff(transfers.start)[tensor.moves.tiles]
+        counts[tensor.tiles.stages] = np.diff(transfers.start)[tensor.tiles.tiles]
     start = np.concatenate([[0], np.cumsum(counts)])
     unplaced = (*low.servers, *[0, 0, 1] * len(streamed))
     rows = np.repeat(pattern.fill(np.array([unplaced]))[0], counts, axis=0)
     for tensor, transfers in zip(streamed, found, strict=True):
-        place, which = transfers.expand(tensor.moves.tiles)
-        at = start[tensor.moves.stages][place] + which - transfers.start[tensor.moves.tiles][place]
+        place, which = transfers.expand(tensor.tiles.tiles)
+        at = start[tensor.tiles.stages][place] + which - transfers.start[tensor.tiles.tiles][place]
         rows[at, 1:4] = np.column_stack([transfers.route, transfers.nbytes, transfers.stripe])[which]
     return rows, start[pattern.token_start], np.repeat(pattern.tags, counts)

@@ -1,7 +1,7 @@
-"""What the tile plan of a composite is on every PE: its tokens, their stages and what each takes.
+"""The part of a tile plan that PEs share: its tokens, their stages and the cost of each stage.
 
-PEs that share a product evenly have plans that differ only in their own servers and in where their operands lie, so an
-outline is drawn up once for all of them.
+PEs that share a product evenly have plans that differ only in their own servers and in the addresses of their operands, so
+an outline is made once for all of them.
 """
 
 from __future__ import annotations
@@ -26,45 +26,44 @@ if TYPE_CHECKING:
 
 
 SERVERS = ("dma_read", "dma_write", "tcm_read", "tcm_write", "gemm_server", "math_server")
-"""The first numbers that each plan has of its own: servers, as fields of a `PePlace`. Then comes the lead of its transfers,
-then for each tensor that is streamed the route, where it begins in its memory, and how many channels that has."""
+"""The first numbers of each PE's own plan: servers, as fields of a `PePlace`. They are followed by the lead of its transfers
+and, for each streamed tensor, the route, its offset in its memory and the number of channels of that memory."""
 
 _LEAD = len(SERVERS)
 
 
-class Moves(NamedTuple):
-    """A stage in which each of some tokens moves a tile of an operand, or of the result."""
+class TileTransfers(NamedTuple):
+    """A stage in which each of some tokens transfers a tile of an operand or of the result."""
 
-    stages: np.ndarray  # int64[move] rows of the pattern
-    tiles: np.ndarray  # int64[move]
-    start_bytes: np.ndarray  # int64[tile] where each tile begins
+    stages: np.ndarray  # int64[transfer] rows of the template
+    tiles: np.ndarray  # int64[transfer]
+    start_bytes: np.ndarray  # int64[tile] offset of each tile
     tile_bytes: np.ndarray  # int64[tile]
 
 
-class Outline(NamedTuple):
-    """A composite: the stages that its tokens walk, and which of them move what.
+class PlanOutline(NamedTuple):
+    """The stages of a composite's tokens, and its transfers.
 
-    First come the transfers of the operands, None for one that is not streamed, and in the end those of the result, None if
-    it stays in TCM.
+    `reads` has one entry for each operand, None if it is not streamed; `writes` is None if the result stays in TCM.
     """
 
     pattern: Pattern
-    reads: tuple[Moves | None, ...]
-    writes: Moves | None
+    reads: tuple[TileTransfers | None, ...]
+    writes: TileTransfers | None
 
 
-def find_outline(note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering) -> Outline:
-    """The outline of a composite of these operands, drawn up for the first PE of the program that asks."""
+def find_outline(note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering) -> PlanOutline:
+    """The outline of a composite of these operands, made for the first PE of the program that needs it."""
     operands = tuple((tensor.shape, tensor.dtype, tensor.streamed, tensor.transposed) for tensor in tensors)
-    kind = (note.kind, note.function, note.shape, note.dtype, note.acc_dtype, note.epilogue, note.tile)
-    key = kind, operands, note.out_va is None
+    operation = (note.kind, note.function, note.shape, note.dtype, note.acc_dtype, note.epilogue, note.tile)
+    key = operation, operands, note.out_va is None
     found = low.pe.outlines.get(key)
     if found is None:
-        found = low.pe.outlines[key] = draw_outline(note, tensors, low)
+        found = low.pe.outlines[key] = make_outline(note, tensors, low)
     return found
 
 
-def draw_outline(note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering) -> Outline:
+def make_outline(note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering) -> PlanOutline:
     """The outline of a composite of these operands."""
     cut = _cut(note, tensors, low)
     tokens, ends = np.arange(len(cut.last)), np.flatnonzero(cut.last)
@@ -73,14 +72,14 @@ def draw_outline(note: Composite, tensors: tuple[TensorHandle, ...], low: Loweri
     if streamed:  # all tokens of a plan begin at one server: those that read nothing pass it in no time
         draft.add_jobs(tokens[~np.any(streamed, axis=0)], low.tag("kept", "control"), "dma_read", ZERO)
     fetch_bytes = np.zeros(len(tokens), np.int64)
-    reads: list[Moves | None] = []
+    reads: list[TileTransfers | None] = []
     for i, (tensor, grid) in enumerate(zip(tensors, _grids(note, cut), strict=False)):
         tile_bytes = grid_elements(*grid) * itemsize(tensor.dtype)
         tiles, read = grid_index(*grid), cut.reads[:, i]
         fetch_bytes += tile_bytes[tiles]
         start_bytes = grid_starts(*grid, tensor.transposed) * itemsize(tensor.dtype)
         moved = tokens[read], tiles[read], start_bytes, tile_bytes
-        reads.append(draft.add_moves(*moved, write=False) if tensor.streamed else None)
+        reads.append(draft.add_transfers(*moved, write=False) if tensor.streamed else None)
     draft.add_jobs(tokens, low.fetch_tag, "tcm_read", low.durations(low.costs.fetch, fetch_bytes))
     _add_work(draft, note, tensors, low, cut)
     grid = (cut.m, cut.n)
@@ -89,51 +88,51 @@ def draw_outline(note: Composite, tensors: tuple[TensorHandle, ...], low: Loweri
     writes = None
     if note.out_va is not None:
         start_bytes = grid_starts(*grid) * itemsize(note.dtype)
-        writes = draft.add_moves(ends, tiles, start_bytes, tile_bytes, write=True)
+        writes = draft.add_transfers(ends, tiles, start_bytes, tile_bytes, write=True)
     return draft.finish(tuple(reads), writes)
 
 
 class _Draft:
-    """An outline as it is drawn: `Moves.stages` are rows as they were added, until it is finished."""
+    """An outline under construction: `TileTransfers.stages` are numbers of added rows until it is finished."""
 
     def __init__(self, token_count: int, low: Lowering) -> None:
         self._stages = Stages(token_count)
         self._low = low
-        self._streamed: list[Moves] = []
+        self._streamed: list[TileTransfers] = []
 
     def add_jobs(self, tokens: np.ndarray, tag: int, server: str, durations: int | np.ndarray) -> None:
-        """A stage in which each of some tokens is a job of a server of the PE, of one duration or int64[token]."""
+        """Add a stage in which each of some tokens is a job of a server of the PE, of one duration or int64[token]."""
         self._stages.add(tokens, tag, Op.EXEC, blank(SERVERS.index(server)), durations, NONE)
 
-    def add_moves(
+    def add_transfers(
         self, tokens: np.ndarray, tiles: np.ndarray, start_bytes: np.ndarray, tile_bytes: np.ndarray, *, write: bool
-    ) -> Moves:
-        """A stage in which each of some tokens moves a tile: see `Moves`."""
+    ) -> TileTransfers:
+        """Add a stage in which each of some tokens transfers a tile: see `TileTransfers`."""
         name = "dma_write" if write else "dma_read"
         hold, route = blank(SERVERS.index(name)), blank(_route_at(len(self._streamed)))
         row = (Op.MOVE, route, tile_bytes[tiles], 0, NONE, hold, NONE, blank(_LEAD))
         stages = self._stages.add(tokens, self._low.tag(name, "memory"), *row)
-        self._streamed.append(Moves(stages, tiles, start_bytes, tile_bytes))
+        self._streamed.append(TileTransfers(stages, tiles, start_bytes, tile_bytes))
         return self._streamed[-1]
 
-    def finish(self, reads: tuple[Moves | None, ...], writes: Moves | None) -> Outline:
-        """The outline with all stages laid out."""
+    def finish(self, reads: tuple[TileTransfers | None, ...], writes: TileTransfers | None) -> PlanOutline:
+        """The outline with all stages in the order of their tokens."""
         rows, token_start, tags, row = self._stages.lay_out()
 
-        def laid(moves: Moves | None) -> Moves | None:
-            return moves and moves._replace(stages=row[moves.stages])
+        def ordered(transfers: TileTransfers | None) -> TileTransfers | None:
+            return transfers and transfers._replace(stages=row[transfers.stages])
 
         streamed = self._streamed
-        stage = [np.zeros(0, np.int64), *(row[moves.stages] for moves in streamed)]
-        start_bytes = [np.zeros(0, np.int64), *(moves.start_bytes[moves.tiles] for moves in streamed)]
+        stage = [np.zeros(0, np.int64), *(row[transfers.stages] for transfers in streamed)]
+        start_bytes = [np.zeros(0, np.int64), *(transfers.start_bytes[transfers.tiles] for transfers in streamed)]
         offset = np.repeat(np.array([_route_at(i) + 1 for i in range(len(streamed))], np.int64), [*map(len, stage[1:])])
         stripes = Stripes(np.concatenate(stage), np.concatenate(start_bytes), offset, self._low.burst_bytes)
         pattern = Pattern(rows, token_start, tags, Blanks.of(rows), stripes)
-        return Outline(pattern, tuple(map(laid, reads)), laid(writes))
+        return PlanOutline(pattern, tuple(map(ordered, reads)), ordered(writes))
 
 
 def _route_at(streamed: int) -> int:
-    """Which of a plan's own numbers is the route of a tensor, counting those that are streamed."""
+    """The index of the route of a streamed tensor among a plan's own numbers."""
     return _LEAD + 1 + 3 * streamed
 
 
@@ -146,14 +145,14 @@ def _cut(note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering) -> G
 
 
 def _grids(note: Composite, cut: GemmTiles) -> tuple[tuple[Axis, Axis], ...]:
-    """How each operand is cut."""
+    """The tile axes of each operand."""
     if note.kind == "gemm":
         return (cut.m, cut.k), (cut.k, cut.n)
     return (cut.m, cut.n), (cut.m, cut.n)
 
 
 def _add_work(draft: _Draft, note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering, cut: GemmTiles) -> None:
-    """What the engines do."""
+    """Add the work of the engines: the product or the math op, then the epilogue."""
     m, n, k = cut.m, cut.n, cut.k
     tokens, ends = np.arange(len(cut.last)), np.flatnonzero(cut.last)
     widest = max(bits(tensor.dtype) for tensor in tensors)

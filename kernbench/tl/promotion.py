@@ -1,4 +1,4 @@
-"""The element type of a result whose operands differ in theirs."""
+"""Type promotion: the element type of a result whose operands differ in type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernbench.dtypes import bits, canonical, is_float
 
 @cache
 def promote(a: str, b: str) -> str:
-    """The narrowest type that suits both: floats beat integers, wide beats narrow, unlike twins go one size up.
+    """The narrowest type that suits both: floats before integers, wide before narrow; two types of one size give the next size.
 
     f16 with bf16 gives f32, the two fp8 give f16, a signed with an unsigned integer of its size the next signed one
     (at most i32, which wraps). Errors: InputError for an unknown dtype.
@@ -27,5 +27,5 @@ def promote(a: str, b: str) -> str:
 
 
 def scalar_dtype(value: float, dtype: str) -> str:
-    """The type in which a Python number meets a tensor: the tensor's, or f32 for a fraction among integers."""
+    """The type of a Python number beside a tensor: the tensor's, or f32 for a fraction beside integers."""
     return "f32" if isinstance(value, (float, np.floating)) and not is_float(dtype) else dtype

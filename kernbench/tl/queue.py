@@ -1,8 +1,8 @@
-"""A queue between two PEs, as it is known while kernels are lowered.
+"""A message queue between two PEs, as it is known while kernels are lowered.
 
-Its slots are at the receiving end. All counting is from the beginning, never down: message k may be sent when k - slots have
-been given back and is there when k + 1 have arrived, so both ends of a recorded kernel know what to wait for before anything
-runs. Slots are given back in the order of their messages, whatever the order in which those are taken.
+Its slots are at the receiving end. Counters only count up: message k may be sent when k + 1 - slots have been given back and
+has arrived when k + 1 have arrived, so both ends of a recorded kernel know what to wait for before anything runs. Slots are
+given back in the order of their messages, whatever the order in which messages are taken.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
     from kernbench.tl.ipcq import Ring, Where
 
-Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
+Terms = tuple[tuple[str, float], ...]  # a unit cost of the machine, and its amount
 
 
 class Queue:
-    """One queue between two PEs, and how many messages kernels have put in and taken out so far."""
+    """One queue between two PEs, with the messages sent and received so far."""
 
     __slots__ = (
         "_durations",
@@ -55,10 +55,10 @@ class Queue:
         self.source, self.target = f"{pe_path(*source)} (its {direction})", f"{pe_path(*target)} (its {ring.opposite})"
         self.ring = ring
         self._program = program
-        self._durations: dict[tuple[int, bool], int] = {}  # by bytes, and whether they are written
+        self._durations: dict[tuple[int, bool], int] = {}  # by bytes and write
         self.first_address = address
         self.sent = self.received = 0
-        self.sizes: dict[int, int] = {}  # bytes of messages of which only one end has spoken, by number
+        self.sizes: dict[int, int] = {}  # bytes of messages of which only one end is lowered, by number
         self.arrived = program.counter(f"messages from {self.source} at {self.target}")
         self.credited = program.counter(f"slots that {self.target} gives back to {self.source}")
         self.route = machine.routing.route(sender.dma, receiver.dma, Intent.PE_DMA, RouteKind.MESSAGE)
@@ -69,15 +69,15 @@ class Queue:
         self._returned = 0
 
     def address(self, index: int) -> int:
-        """Where the slot of a message is in its memory."""
+        """The address of the slot of a message in its memory."""
         return self.first_address + index % self.ring.n_slots * self.ring.slot_bytes
 
     def write_duration(self, nbytes: int) -> int:
-        """What writing a slot takes, as a duration of the program."""
+        """The time to write a slot, as a duration of the program."""
         return self._durations.get((nbytes, True)) or self._find_duration(nbytes, write=True)
 
     def read_duration(self, nbytes: int) -> int:
-        """What reading a slot takes, as a duration of the program."""
+        """The time to read a slot, as a duration of the program."""
         return self._durations.get((nbytes, False)) or self._find_duration(nbytes, write=False)
 
     def _find_duration(self, nbytes: int, *, write: bool) -> int:
@@ -88,7 +88,7 @@ class Queue:
         return found
 
     def give_back(self, index: int) -> int:
-        """How many slots become free in order when a message is taken."""
+        """Take a message; returns the number of slots that become free in order."""
         if index == self._returned and not self._taken:
             self._returned += 1
             return 1
@@ -100,7 +100,7 @@ class Queue:
         return self._returned - before
 
     def agree(self, index: int, nbytes: int) -> int | None:
-        """Note what one end thinks a message has; answers what the other end thinks, if that differs."""
+        """Note the bytes of a message at one end; returns those at the other end if they differ."""
         other = self.sizes.pop(index, None)
         if other is None:
             self.sizes[index] = nbytes
@@ -108,7 +108,7 @@ class Queue:
 
 
 def _servers(place: PePlace, tier: str) -> tuple[int, int]:
-    """What writes the slots of a PE, and what reads them."""
+    """The servers that write and read the slots of a PE."""
     return (place.tcm_write, place.tcm_read) if tier == "tcm" else (place.ipcq_write, place.ipcq_read)
 
 

@@ -1,4 +1,4 @@
-"""Kernels by name, for launches that name one."""
+"""The registry of kernels by name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _kernels: dict[str, Kernel] = {}
 
 
 def register_kernel(name: str, fn: Kernel) -> None:
-    """Give a kernel a name. Errors: ValueError if another kernel has it."""
+    """Register a kernel under a name. Errors: ValueError if another kernel has it."""
     if name in _kernels:
         raise ValueError(f"a kernel named {name!r} is registered already; give this one another name")
     _kernels[name] = fn
 
 
 def replace_kernel(name: str, fn: Kernel) -> None:
-    """Give a kernel a name, taking it from any other: what every launch does, so the last launch wins."""
+    """Register a kernel under a name, replacing any other: every launch does so, and the last launch wins."""
     _kernels[name] = fn
 
 
@@ -32,5 +32,5 @@ def get_kernel(name: str) -> Kernel:
 
 
 def clear_registry() -> None:
-    """Forget all kernels; for tests."""
+    """Remove all kernels; for tests."""
     _kernels.clear()

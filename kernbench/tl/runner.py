@@ -1,9 +1,9 @@
-"""Running a kernel on a PE, recorded or live.
+"""Run a kernel on a PE, recorded or live.
 
-Recorded: the kernel runs to its end before the simulation and leaves all its rows. Live: the kernel is a greenlet that
-runs as far as its rows have run, so its numbers are real. Both leave the same rows, but for the asks of a live one, which take
-no time. A recorded kernel with neighbours is a greenlet too, because it may have to ask which message has come; one that does
-not runs to its end at once. greenlet is imported only when it is needed.
+Recorded: the kernel runs to its end before the simulation and writes all its rows. Live: the kernel is a greenlet that
+advances as far as its rows have run, so its numbers are real. Both write the same rows, except for the asks of a live kernel,
+which take no time. A recorded kernel with neighbours is a greenlet too, since it may have to ask which message has arrived; if
+it does not ask, it runs to its end at once. greenlet is imported only when needed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, KernBenchError, KernelError
 from kernbench.tl.context import TLContext
-from kernbench.tl.current_context import activate, exchange_active
+from kernbench.tl.current_context import activate, swap_active
 from kernbench.tl.errors import raising_line
 from kernbench.tl.live import LiveLowering
 from kernbench.tl.lower import Lowering
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: str | None = None) -> None:
     """Run `fn(*args, tl=...)` to its end, appending its rows to the PE's thread.
 
-    Errors: KernelError naming the kernel, the PE and the kernel's line; the exception it raised is its cause. Of what `tl`
-    itself raised it is of the same class, so it is a ValueError for an epilogue and a RuntimeError for scratch that is full.
+    Errors: KernelError naming the kernel, the PE and the kernel's line; the exception it raised is its cause. For an
+    error of `tl` it has the same class: a ValueError for an epilogue, a RuntimeError for full scratch.
     """
     context = _make_context(pe, Lowering(pe))
     with activate(context):
@@ -36,9 +36,9 @@ def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: 
 
 
 class SteppedKernel:
-    """A kernel that runs as far as its rows have run: a live one, or one that may have to ask what has arrived.
+    """A kernel that advances as far as its rows have run: a live kernel, or one that may ask which message has arrived.
 
-    `resume` is called once at its start and then for each ask of its thread, which must come to an end at each.
+    `resume` is called once at its start and then for each ask of its thread, at which the thread's rows must end.
     """
 
     def __init__(
@@ -54,13 +54,13 @@ class SteppedKernel:
         self._greenlet = greenlet(lambda: _call(pe, self._context, fn, args, name))
 
     def resume(self) -> bool:
-        """Run the kernel on; returns whether it has asked for more. Errors: KernelError as `record_kernel`."""
+        """Continue the kernel; returns whether it paused at another ask. Errors: KernelError as `record_kernel`."""
         self._greenlet.parent = self._current()
-        former = exchange_active(self._context)
+        previous = swap_active(self._context)
         try:
             self._greenlet.switch()
         finally:
-            exchange_active(former)
+            swap_active(previous)
         return not self._greenlet.dead
 
 

@@ -1,6 +1,6 @@
-"""Where results live: the scratch region of one PE's TCM, handed out in order, fresh for every kernel run.
+"""The scratch allocator of one PE's TCM: addresses of results in order, from the start in every kernel run.
 
-What a kernel releases is handed out again to results of the same size.
+Released memory is reused for results of the same size.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ ALIGN_BYTES = 16
 
 
 class Scratch:
-    """Hands out 16-byte-aligned TCM addresses; with base 0 (no PE behind the kernel) every address is 0."""
+    """A bump allocator of 16-byte-aligned TCM addresses; with base 0 (no PE behind the kernel) every address is 0."""
 
     __slots__ = ("_released", "base", "cursor", "size")
 
@@ -22,7 +22,7 @@ class Scratch:
         self._released: dict[int, list[int]] = {}  # addresses, by rounded size
 
     def take(self, nbytes: int) -> int:
-        """The TCM address of nbytes more bytes. Errors: ScratchError (a RuntimeError) when the region is full."""
+        """Allocate `nbytes` and return their TCM address. Errors: ScratchError (a RuntimeError) when the region is full."""
         if not self.base:
             return 0
         rounded = nbytes + -nbytes % ALIGN_BYTES
@@ -44,6 +44,6 @@ class Scratch:
         return self.base <= address < self.base + self.size
 
     def give_back(self, address: int, nbytes: int) -> None:
-        """Let an address that `take(nbytes)` returned be handed out again."""
+        """Free an address that `take(nbytes)` returned."""
         if self.base:
             self._released.setdefault(nbytes + -nbytes % ALIGN_BYTES, []).append(address)

@@ -1,4 +1,4 @@
-"""Rows of a tile plan, gathered whole arrays at a time and laid out token by token."""
+"""Rows of a tile plan, collected as whole arrays and ordered token by token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kernbench.program.ops import ROW_WIDTH
 
 
 class Stages:
-    """Stages of many tokens, added one kind at a time; each token walks its own in the order of the adding."""
+    """Stages of many tokens, added as arrays; each token passes its own in the order in which they were added."""
 
     def __init__(self, token_count: int) -> None:
         self._token_count = token_count
@@ -18,9 +18,9 @@ class Stages:
         self._tags: list[np.ndarray] = []
 
     def add(self, tokens: np.ndarray, tag: int, *columns: int | np.ndarray) -> np.ndarray:
-        """One row for each of these tokens: the opcode and operands, each one number or one a token.
+        """Add one row for each of these tokens: the opcode and operands, each one number or one for each token.
 
-        Returns int64[token]: which these are of all rows that were added.
+        Returns int64[token]: the numbers of these rows among all added rows.
         """
         rows = np.zeros((len(tokens), ROW_WIDTH), np.int64)
         for at, column in enumerate(columns):

@@ -1,7 +1,7 @@
-"""The kinds of tensors: a shape and a dtype, one object for each pair.
+"""Tensor types: a shape and a dtype, one object for each pair.
 
-A kernel makes a million tensors of a few kinds. What follows from a kind (bytes, the work of an operation, the kind of its
-result) is found once, and found again by identity, which is much cheaper than hashing shapes and names.
+A kernel makes a million tensors of a few types. The properties of a type (bytes, the work of an operation, the type of its
+result) are computed once and looked up by identity, which is much cheaper than hashing shapes and names.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from kernbench.tl.errors import fail
 from kernbench.tl.shapes import as_shape
 
 
-class Kind:
-    """A shape and a dtype; get it from `kind_of` or `as_kind`. `nbytes` is 0 for a number, which takes none."""
+class TensorType:
+    """A shape and a dtype; use `type_of` or `as_type` to get one. `nbytes` is 0 for a number, which takes no memory."""
 
     __slots__ = ("dtype", "nbytes", "shape")
 
@@ -29,21 +29,21 @@ class Kind:
 
 
 @cache
-def kind_of(shape: Shape, dtype: str) -> Kind:
-    """The kind of a shape and a dtype. Errors: InputError for an unknown dtype."""
-    return Kind(shape, dtype)
+def type_of(shape: Shape, dtype: str) -> TensorType:
+    """The type of a shape and a dtype. Errors: InputError for an unknown dtype."""
+    return TensorType(shape, dtype)
 
 
-def as_kind(primitive: str, shape: int | Sequence[int], dtype: str) -> Kind:
-    """The kind that a kernel means. Errors: KernelError for a shape or a dtype that cannot be."""
+def as_type(primitive: str, shape: int | Sequence[int], dtype: str) -> TensorType:
+    """The type that a kernel gives. Errors: KernelError for an invalid shape or dtype."""
     if type(shape) is not tuple and type(shape) is not int:
         shape = as_shape(primitive, shape)
-    return _as_kind(primitive, shape, dtype)
+    return _as_type(primitive, shape, dtype)
 
 
 @cache
-def _as_kind(primitive: str, shape: int | tuple[int, ...], dtype: str) -> Kind:
-    return kind_of(as_shape(primitive, shape), as_dtype(primitive, dtype))
+def _as_type(primitive: str, shape: int | tuple[int, ...], dtype: str) -> TensorType:
+    return type_of(as_shape(primitive, shape), as_dtype(primitive, dtype))
 
 
 def as_dtype(primitive: str, dtype: str) -> str:

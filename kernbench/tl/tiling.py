@@ -1,7 +1,7 @@
-"""How a matrix product is cut into tiles, and in which order they go through the pipeline.
+"""Tiling of a matrix product, and the order of its tiles in the pipeline.
 
-One token a tile of products, in the order of the machine's `tiling`: the standard one is m, n, k with k innermost, so that an
-output tile's sum stays where it is until its last k tile. Tiles at the edges have their true, smaller sizes.
+There is one token for each tile of products, in the order of the machine's `tiling`: by default m, n, k with k innermost, so
+that an output tile's sum stays where it is until its last k tile. Tiles at the edges have their true, smaller sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kernbench.machine.costs import Plan, plan_tiles
 
 
 class Axis(NamedTuple):
-    """One dimension cut into tiles, and which of them each token takes."""
+    """One dimension cut into tiles, and the tile of each token."""
 
     dim: int
     tile: int
@@ -28,12 +28,12 @@ class GemmTiles(NamedTuple):
     m: Axis
     n: Axis
     k: Axis
-    last: np.ndarray  # bool[token] the last of its output tile
-    reads: np.ndarray  # bool[token, 2] whether it reads its tile of the first and of the second operand
+    last: np.ndarray  # bool[token] whether it is the last of its output tile
+    reads: np.ndarray  # bool[token, 2] whether it reads its tile of the first and the second operand
 
 
 def tile_count(dim: int, tile: int) -> int:
-    """How many tiles a dimension takes, at least 1."""
+    """The number of tiles of a dimension, at least 1."""
     return max(1, -(-dim // tile))
 
 
@@ -58,7 +58,7 @@ def plan_gemm(m: int, k: int, n: int, tile_m: int, tile_k: int, tile_n: int, pla
 
 
 def grid_index(rows: Axis, columns: Axis) -> np.ndarray:
-    """int64[token] the tile of a matrix that each token takes, counting tiles row by row."""
+    """int64[token] the tile of a matrix that each token uses; tiles count row by row."""
     return rows.index * len(columns.size) + columns.index
 
 

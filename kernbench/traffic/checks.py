@@ -1,11 +1,11 @@
-"""What must hold of any machine's probe, whatever its figures.
+"""Invariants of a probe on any machine.
 
-A check looks at every size that was probed and answers with one sentence: the tightest case where it holds, the first that
-breaks it where it does not. A check without cases to compare (one cube has no other) says so and is no failure.
+A check covers every size that was probed. Its sentence names the tightest case if it holds, else the first case that breaks
+it. A check without cases to compare (a machine of one cube has no other cube) says so and does not fail.
 
-Reads and writes of one way are compared only where nothing can speed up the read: flits are whole, and no slow memory or
-mesh comes before the ports of the dies on the way home. Behind such a one the overhead of a port, which the first flit
-alone pays, passes while the others are still on their way; on the way out all of them wait for it.
+Reads and writes between the same parts are compared only if nothing can speed up the read: flits are whole, and no slow
+memory or mesh comes before the ports of the dies on the return route. After a slow station the overhead of a port, which
+only the first flit pays, passes while the other flits are still arriving; in the other direction all of them wait for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An invariant and what became of it. `passed` is None where nothing could be compared."""
+    """An invariant and its outcome. `passed` is None if nothing could be compared."""
 
     name: str
     passed: bool | None
@@ -36,10 +36,10 @@ _Pair = tuple["Measured", "Measured"]
 
 
 def check_all(measured: Sequence[Measured]) -> tuple[Check, ...]:
-    """All checks that the families of these measurements have; of a machine of SIPs or of a bare network."""
+    """All checks of the families that were measured, on a machine of SIPs or on a bare network."""
     families = {one.case.family for one in measured}
     rising = [_rising(measured, family) for family in (WRITES, READS, MESSAGES) if family in families]
-    used = _at_most_whole(measured)
+    used = _utilisation(measured)
     if DMA not in families:
         return (*rising, used)
     return (
@@ -81,11 +81,11 @@ def _rising(measured: Sequence[Measured], family: str) -> Check:
 
 
 def _same_way(measured: Sequence[Measured]) -> list[_Pair]:
-    """Writes and reads of the same bytes between the same parts, where the read does not catch up."""
+    """Writes and reads of the same bytes between the same parts, if the read does not catch up."""
     reads = {
         (one.case.dst, one.nbytes): one
         for one in measured
-        if one.case.family == READS and one.whole_flits and not one.formula.catches_up
+        if one.case.family == READS and one.whole_flits and not one.breakdown.catches_up
     }
     writes = [one for one in measured if one.case.family == WRITES]
     return [(one, reads[one.case.dst, one.nbytes]) for one in writes if (one.case.dst, one.nbytes) in reads]
@@ -99,12 +99,12 @@ def _dma_pairs(measured: Sequence[Measured], near: str, far: Collection[str]) ->
     return pairs
 
 
-def _at_most_whole(measured: Sequence[Measured]) -> Check:
+def _utilisation(measured: Sequence[Measured]) -> Check:
     most = max(measured, key=lambda one: one.utilisation)
     return Check(
         "no utilisation over 100 %",
         most.utilisation <= 1,
-        f"the most is {most.utilisation:.1%}: {_told(most)} against {most.formula.bottleneck_gbs:,.1f} GB/s",
+        f"the most is {most.utilisation:.1%}: {_measurement_text(most)} against {most.breakdown.bottleneck_gbs:,.1f} GB/s",
     )
 
 
@@ -119,11 +119,11 @@ def _compare(name: str, pairs: Sequence[_Pair], holds: Callable[[Measured, Measu
         return Check(name, None, f"nothing to compare: {nothing}")
     broken = next((pair for pair in pairs if not holds(*pair)), None)
     if broken is not None:
-        return Check(name, False, f"{_told(broken[0])}, but {_told(broken[1])}")
+        return Check(name, False, f"{_measurement_text(broken[0])}, but {_measurement_text(broken[1])}")
     near, far = min(pairs, key=lambda pair: pair[1].actual_fs - pair[0].actual_fs)
-    return Check(name, True, f"closest: {_told(near)}, {_told(far)}")
+    return Check(name, True, f"closest: {_measurement_text(near)}, {_measurement_text(far)}")
 
 
-def _told(one: Measured) -> str:
+def _measurement_text(one: Measured) -> str:
     case, size = one.case, format_bytes(one.nbytes)
     return f"{case.src} to {case.dst} ({case.kind}, {one.hops} links, {size}) takes {one.actual_ns:,.3f} ns"

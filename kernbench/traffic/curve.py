@@ -1,7 +1,7 @@
-"""The latency–load curve: what packets take, on average and at worst, as the load grows.
+"""The latency–load curve: mean and worst latency of packets as the load grows.
 
-Saturation is where the mean latency has come to three times that of an empty network, between two measured loads by a
-straight line. Beyond it latency only says how long was measured.
+Saturation is the load at which the mean latency reaches three times the zero-load latency, interpolated linearly between
+two measured loads. Beyond it the latency depends on the length of the window only.
 """
 
 from __future__ import annotations
@@ -13,45 +13,45 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.traffic.load_point import LoadPoint, measure_load
-from kernbench.traffic.zero_load_latency import slot_fs
+from kernbench.traffic.zero_load_latency import flit_time_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import polars
 
     from kernbench.machine.machine import Machine
-    from kernbench.traffic.injection_process import Offer
+    from kernbench.traffic.injection_process import InjectionProcess
 
-SATURATED = 3.0  # times the latency of an empty network
+SATURATED = 3.0  # times the zero-load latency
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The latency–load curve of an offer."""
+    """The latency–load curve of an injection process."""
 
     topology: str
     size: str  # columns x rows
     mode: str
-    offer: Offer
+    injection: InjectionProcess
     warm_up_ns: float
     window_ns: float
-    zero_load_ns: float  # mean latency of the packets of the heaviest load, had each been alone in the network
-    saturation_load: float | None  # None: not reached; the least load, if that is beyond it
-    points: tuple[LoadPoint, ...]  # by load
+    zero_load_ns: float  # mean zero-load latency of the packets of the heaviest load
+    saturation_load: float | None  # None if not reached; the least load if that is beyond saturation
+    points: tuple[LoadPoint, ...]  # in the order of their loads
 
     def table(self) -> polars.DataFrame:
-        """A row a load: the fields of `LoadPoint`."""
+        """One row for each load; the columns are the fields of `LoadPoint`."""
         import polars
 
         return polars.DataFrame([asdict(point) for point in self.points])
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values, with the sums over the points."""
+        """The whole curve as plain values, with sums over the points."""
         plain = asdict(self)
-        offer = plain.pop("offer")
+        injection = plain.pop("injection")
         return {
             **{name: plain.pop(name) for name in ("topology", "size", "mode")},
-            **offer,
+            **injection,
             **plain,
             "makespan_ns": max(point.makespan_ns for point in self.points),
             "flit_hops": sum(point.flit_hops for point in self.points),
@@ -61,28 +61,28 @@ class Curve:
 
 def run_curve(
     machine: Machine,
-    offer: Offer,
+    injection: InjectionProcess,
     loads: Sequence[float],
     mode: str = "hybrid",
     on_point: Callable[[LoadPoint], None] = lambda _: None,
 ) -> Curve:
-    """Measure loads one after the other, in rising order; `on_point` sees each as it is done.
+    """Measure loads one after the other, in rising order; `on_point` is called with each point when it is measured.
 
     Errors: InputError as `measure_load`.
     """
     points = []
     for load in sorted(loads):
-        points.append(measure_load(machine, offer, load, mode))
+        points.append(measure_load(machine, injection, load, mode))
         on_point(points[-1])
-    slot_ns, places = slot_fs(machine) / FS_PER_NS, machine.places
+    flit_ns, places = flit_time_fs(machine) / FS_PER_NS, machine.places
     assert isinstance(places, MeshPlaces)
     return Curve(
         topology=machine.name,
         size=f"{places.w} x {places.h}",
         mode=mode,
-        offer=offer,
-        warm_up_ns=offer.warm_up * slot_ns,
-        window_ns=offer.window * slot_ns,
+        injection=injection,
+        warm_up_ns=injection.warm_up * flit_ns,
+        window_ns=injection.window * flit_ns,
         zero_load_ns=points[-1].alone_ns,
         saturation_load=find_saturation(points, points[-1].alone_ns),
         points=tuple(points),
@@ -90,7 +90,7 @@ def run_curve(
 
 
 def find_saturation(points: Sequence[LoadPoint], zero_load_ns: float) -> float | None:
-    """The load at which the mean latency is `SATURATED` times that of an empty network; None if no point is there."""
+    """The load at which the mean latency is `SATURATED` times the zero-load latency; None if no point reaches it."""
     limit = SATURATED * zero_load_ns
     if points[0].latency_ns >= limit:
         return points[0].load

@@ -1,6 +1,6 @@
-"""Flows from a CSV file: columns src, dst, bytes, start_ns and, if there is one, kind; other columns do not matter.
+"""Read flows from a CSV file: columns src, dst, bytes, start_ns and, optionally, kind; other columns are ignored.
 
-All rows are converted at once; only what is no plain number is looked at by itself, each distinct text once.
+Plain numbers are converted as whole columns; any other text is parsed alone, each distinct text once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read_flows(path: Path) -> Flows:
 
 
 def _read(path: Path) -> polars.DataFrame:
-    """The rows that are not blank, as texts, none missing, with the line of each."""
+    """The rows that are not blank, as texts, with the line of each. Errors: InputError for a missing column or value."""
     import polars
 
     table = _texts(path)
@@ -76,7 +76,7 @@ def _read(path: Path) -> polars.DataFrame:
 
 
 def _texts(path: Path) -> polars.DataFrame:
-    """All lines below the header as texts without space around them, null where empty."""
+    """All lines below the header as stripped texts; empty fields are null."""
     import polars
 
     try:
@@ -86,7 +86,7 @@ def _texts(path: Path) -> polars.DataFrame:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except polars.exceptions.PolarsError as error:
         raise InputError(_ragged(path, content) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
-    names = [name.strip() for name in next(_lines(content))]  # polars gives the second of a name another
+    names = [name.strip() for name in next(_lines(content))]  # polars renames the second of two equal names
     if any(names.count(name) > 1 for name in names if name):
         raise InputError(f"{path}:1: a column is named twice: {','.join(names)}")
     table = table.rename({name: name.strip() for name in table.columns})
@@ -94,7 +94,7 @@ def _texts(path: Path) -> polars.DataFrame:
 
 
 def _ragged(path: Path, content: bytes) -> str | None:
-    """A sentence about the first line with more fields than the header, if there is one."""
+    """The error text for the first line with more fields than the header; None if there is none."""
     rows = _lines(content)
     header = next(rows, [])
     for row in rows:
@@ -115,7 +115,7 @@ def _converted(
     parse: Callable[[str, str], int],
     where: Callable[[int], str],
 ) -> np.ndarray:
-    """int64[flow] of a column: the numbers of what is plain, the rest parsed."""
+    """int64[flow] values of a column: plain numbers as they are, other texts parsed."""
     simple = plain.fill_null(False).to_numpy()
     found = np.zeros(len(simple), np.int64)
     found[simple] = numbers.filter(plain.fill_null(False)).to_numpy()

@@ -1,10 +1,10 @@
-"""How flows go: from the names of two parts to a route, and to who issues the transfer.
+"""Flow routing: from the names of two parts to a route and to the agent that issues the transfer.
 
 A *PE* issues as for a `tl.load` or `tl.store`: its CPU, scheduler and address translation first, then its DMA, which holds one
 channel for the whole round trip. As a destination it is its slice of HBM. A *CPU* (`pcie_ep`, for which `host` is another name,
-`io_cpu`, `m_cpu`) acts once and then lets the transfer go. Whatever else sends just sends.
+`io_cpu`, `m_cpu`) acts once and then lets the transfer go. Any other *node* sends without an act.
 
-What is no memory receives a message. Read from, it gets a request, which pays the wires only, and sends a message back.
+A destination that is no memory receives a message. A read of it is a request, which pays the wires only, and a message back.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _SIP = re.compile(r"sip(\d+)\.")
 
 
 class Agent(IntEnum):
-    """Who issues a flow."""
+    """The kind of part that issues a flow."""
 
-    NOBODY = 0
+    NODE = 0
     CPU = 1
     PE = 2
 
 
-class Way(NamedTuple):
-    """How the flows of one direction between two parts go."""
+class FlowRoute(NamedTuple):
+    """The route and the issuer of all flows from one part to another in one direction."""
 
     agent: int
     issuer: int  # node: the DMA, the CPU, or where the bytes come from
@@ -49,22 +49,24 @@ class Way(NamedTuple):
     request_fs: int  # before the bytes of a read from what is no memory begin to move
 
 
-def find_ways(machine: Machine, flows: Flows) -> tuple[np.ndarray, np.ndarray]:
-    """int64[way, 5] the columns of `Way`, and int64[flow] the way of each flow; each pair of parts is looked at once.
+def find_flow_routes(machine: Machine, flows: Flows) -> tuple[np.ndarray, np.ndarray]:
+    """int64[n, 5] the columns of `FlowRoute`, and int64[flow] the row of each flow; each pair of parts is routed once.
 
     Errors: InputError naming the first flow with an unknown part, or between parts that no route joins.
     """
     key = (flows.src * len(flows.names) + flows.dst) * 2 + flows.read
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     finder = _Finder(machine)
-    ways = np.zeros((len(first), len(Way._fields)), np.int64)
-    for way in np.argsort(first).tolist():
-        flow = int(first[way])
+    routes = np.zeros((len(first), len(FlowRoute._fields)), np.int64)
+    for row in np.argsort(first).tolist():
+        flow = int(first[row])
         try:
-            ways[way] = finder.find(flows.names[flows.src[flow]], flows.names[flows.dst[flow]], bool(flows.read[flow]))
+            routes[row] = finder.find(
+                flows.names[flows.src[flow]], flows.names[flows.dst[flow]], bool(flows.read[flow])
+            )
         except KernBenchError as error:
             raise InputError(f"{flows.where(flow)}: {error}") from None
-    return ways, which
+    return routes, which
 
 
 def count_hops(machine: Machine, route: np.ndarray) -> np.ndarray:
@@ -79,35 +81,35 @@ class _Finder:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
-    def find(self, src: str, dst: str, read: bool) -> Way:
-        """The way of the flows of two parts. Errors: InputError, UnreachableError."""
+    def find(self, src: str, dst: str, read: bool) -> FlowRoute:
+        """The route of flows from one part to another. Errors: InputError, UnreachableError."""
         machine = self._machine
         source, agent, hold = self._source(src, dst, read)
         target = self._target(dst, src)
         if source == target:
             raise InputError(f"{src} and {dst} are one part; a flow needs two")
         memory = target in machine.terminals
-        of_cpu = Intent.M_CPU_DMA if memory and machine.node_kind[source] in CPUS else Intent.ALL
-        intent = Intent.PE_DMA if agent == Agent.PE else of_cpu
+        of_node = Intent.M_CPU_DMA if memory and machine.node_kind[source] in CPUS else Intent.ALL
+        intent = Intent.PE_DMA if agent == Agent.PE else of_node
         route = machine.routing.route
         if memory:
-            way = route(source, target, intent, RouteKind.READ if read else RouteKind.WRITE)
-            return Way(agent, source, hold, way, 0)
+            kind = RouteKind.READ if read else RouteKind.WRITE
+            return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0)
         if not read:
-            return Way(agent, source, hold, route(source, target, intent, RouteKind.MESSAGE), 0)
+            return FlowRoute(agent, source, hold, route(source, target, intent, RouteKind.MESSAGE), 0)
         request = machine.routing.edges_between(source, target, intent)
         request_fs = int(machine.stations.propagation_fs[request].sum())
         issuer = source if agent else target
-        return Way(agent, issuer, hold, route(target, source, intent, RouteKind.MESSAGE), request_fs)
+        return FlowRoute(agent, issuer, hold, route(target, source, intent, RouteKind.MESSAGE), request_fs)
 
     def _source(self, name: str, peer: str, read: bool) -> tuple[int, int, int]:
-        """The node a flow's request comes from, who issues it, and the server that it holds."""
+        """The node where a flow's request starts, its agent, and the server that it holds."""
         machine = self._machine
         if not isinstance(machine.places, MeshPlaces) and _PE.fullmatch(name):
             place = machine.places.pe(*machine.places.find_pe(name))
             return place.dma, Agent.PE, place.dma_read if read else place.dma_write
         node = self._node(name, peer)
-        return node, Agent.CPU if machine.node_kind[node] in CPUS else Agent.NOBODY, NONE
+        return node, Agent.CPU if machine.node_kind[node] in CPUS else Agent.NODE, NONE
 
     def _target(self, name: str, peer: str) -> int:
         places = self._machine.places
@@ -127,7 +129,7 @@ class _Finder:
         return found
 
     def _host(self, peer: str) -> int:
-        """The host meets the SIP of the other part."""
+        """The PCIe endpoint of the other part's SIP."""
         matched = _SIP.match(peer)
         if matched is None:
             raise InputError(f"{HOST} is one end of a flow, so the other must be in a SIP, and {peer!r} is not")

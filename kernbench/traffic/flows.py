@@ -1,4 +1,4 @@
-"""Flows: so many bytes from one part to another, starting at a time. As columns, because there may be a million."""
+"""Flows: a number of bytes from one part to another at a start time; held as columns, since there may be a million."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """One entry a flow, in the order in which they were given. `src` and `dst` are indices into `names`."""
+    """One entry for each flow, in the order given. `src` and `dst` are indices into `names`."""
 
     names: tuple[str, ...]
     src: np.ndarray  # int64[flow]
@@ -27,7 +27,7 @@ class Flows:
     nbytes: np.ndarray  # int64[flow]
     start_fs: np.ndarray  # int64[flow]
     read: np.ndarray  # bool[flow] the bytes go from dst to src
-    where: Callable[[int], str]  # what to call flow i in a message
+    where: Callable[[int], str]  # the name of flow i in a message
 
     def __len__(self) -> int:
         return len(self.src)

@@ -1,4 +1,4 @@
-"""What is offered to a network: Bernoulli traffic of a pattern.
+"""The injection process of a pattern: Bernoulli traffic.
 
 In each flit time each node begins a packet with a fixed probability, whatever the network does.
 """
@@ -14,7 +14,7 @@ from kernbench.errors import InputError
 from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.traffic.flows import Flows
 from kernbench.traffic.patterns import find_pattern, node_names
-from kernbench.traffic.zero_load_latency import slot_fs
+from kernbench.traffic.zero_load_latency import flit_time_fs
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -23,10 +23,10 @@ MOST_PACKETS = 5_000_000  # of one load: about 2 GB of flows and rows
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """Packets of a pattern for a warm-up of half a window, a window, and another half so that it does not end in silence.
+class InjectionProcess:
+    """Packets of a pattern over half a window of warm-up, the window, and half a window more that keeps the network loaded.
 
-    The window is in flit times, what the link from an endpoint needs for a flit. Errors: InputError for lengths below one.
+    The window is in flit times: the time of one flit on the link from an endpoint. Errors: InputError for lengths below one.
     """
 
     pattern: str
@@ -47,30 +47,30 @@ class Offer:
         return self.window // 2
 
     @property
-    def slots(self) -> int:
-        """Flit times in all."""
+    def flit_times(self) -> int:
+        """Flit times in all: warm-up, window and the rest."""
         return self.warm_up + self.window + self.warm_up
 
     def packets(self, machine: Machine, load: float) -> Flows:
         """The packets of a load, a fraction of what an endpoint can inject; one flow a packet.
 
-        The same for the same offer and load, on any mesh of the same size. Errors: InputError for a load outside (0, 1],
-        for more packets than fit, and as `find_pattern`.
+        The same process and load give the same packets on any mesh of the same size. Errors: InputError for a load outside
+        (0, 1], for more packets than fit, and as `find_pattern`.
         """
         if not 0 < load <= 1:
             raise InputError(
                 f"got load {load:g}, expected more than 0 and at most 1, the whole bandwidth of an endpoint"
             )
         partners, senders = find_pattern(self.pattern, machine)
-        expected = load / self.packet_flits * len(senders) * self.slots
+        expected = load / self.packet_flits * len(senders) * self.flit_times
         if expected > MOST_PACKETS:
             raise InputError(
                 f"load {load:g} on {machine.name} makes about {expected:,.0f} packets, more than {MOST_PACKETS:,} at once; "
                 f"give a window shorter than {self.window} flit times"
             )
         rng = np.random.default_rng([self.seed, round(load * 1e9), self.packet_flits])
-        chosen = _bernoulli(rng, load / self.packet_flits, len(senders) * self.slots)
-        src, start = senders[chosen // self.slots], chosen % self.slots
+        chosen = _bernoulli(rng, load / self.packet_flits, len(senders) * self.flit_times)
+        src, start = senders[chosen // self.flit_times], chosen % self.flit_times
         places = machine.places
         assert isinstance(places, MeshPlaces)
         return Flows(
@@ -78,14 +78,14 @@ class Offer:
             src=src,
             dst=partners(src, places.w, places.h, rng),
             nbytes=np.full(len(src), self.packet_flits * machine.flit_bytes),
-            start_fs=start * slot_fs(machine),
+            start_fs=start * flit_time_fs(machine),
             read=np.zeros(len(src), bool),
             where=lambda packet: f"packet {packet} of pattern {self.pattern}",
         )
 
 
 def _bernoulli(rng: np.random.Generator, probability: float, trials: int) -> np.ndarray:
-    """int64[n] the trials that succeed, ascending: found by the gaps between them."""
+    """int64[n] the trials that succeed, ascending; the gaps between them are drawn."""
     found = [np.zeros(0, np.int64)]
     at = -1
     while at < trials:

@@ -1,7 +1,7 @@
-"""One load of a latency–load curve: a run from an empty network, of whose packets those begun in the window are measured.
+"""One point of a latency–load curve: run one load from an empty network and measure the packets begun in the window.
 
-Every packet is carried to its end. Queues never fill, so all packets arrive in the end, at any load: what the network
-accepts while the window lasts is counted beside.
+Every packet is simulated to its end: queues are unbounded, so at any load all packets arrive. The flits that the network
+delivers during the window are counted separately, as the accepted load.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import numpy as np
 from kernbench.errors import InputError
 from kernbench.traffic.patterns import find_pattern
 from kernbench.traffic.run import run_flows
-from kernbench.traffic.zero_load_latency import alone_fs, slot_fs
+from kernbench.traffic.zero_load_latency import flit_time_fs, zero_load_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.traffic.injection_process import Offer
+    from kernbench.traffic.injection_process import InjectionProcess
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """What was measured at one load. Loads are fractions of what the endpoints that send can inject."""
+    """The measurements at one load. Loads are fractions of what the sending endpoints can inject."""
 
     load: float
-    accepted: float  # flits of packets that came to their ends during the window
-    packets: int  # begun in the window: those that are measured
-    alone_ns: float  # mean latency of these packets, had each been alone in the network
-    latency_ns: float  # mean, from the wish to send to the last byte
+    accepted: float  # flits of packets delivered during the window
+    packets: int  # measured: begun in the window
+    alone_ns: float  # mean zero-load latency of these packets
+    latency_ns: float  # mean, from the start asked for to the last byte
     p50_ns: float
     p99_ns: float
     max_ns: float
@@ -39,25 +39,25 @@ class LoadPoint:
     wall_s: float
 
 
-def measure_load(machine: Machine, offer: Offer, load: float, mode: str) -> LoadPoint:
-    """Run one load. Errors: InputError as `Offer.packets`, and for a window in which no packet begins."""
-    packets, slot = offer.packets(machine, load), slot_fs(machine)
-    begin_fs, end_fs = offer.warm_up * slot, (offer.warm_up + offer.window) * slot
+def measure_load(machine: Machine, injection: InjectionProcess, load: float, mode: str) -> LoadPoint:
+    """Run one load. Errors: InputError as `InjectionProcess.packets`, and for a window in which no packet begins."""
+    packets, flit_fs = injection.packets(machine, load), flit_time_fs(machine)
+    begin_fs, end_fs = injection.warm_up * flit_fs, (injection.warm_up + injection.window) * flit_fs
     measured = (packets.start_fs >= begin_fs) & (packets.start_fs < end_fs)
     if not measured.any():
         raise InputError(
-            f"at load {load:g} no packet begins in a window of {offer.window} flit times; give a longer window"
+            f"at load {load:g} no packet begins in a window of {injection.window} flit times; give a longer window"
         )
     result = run_flows(machine, packets, mode)
-    landed = int(np.count_nonzero((result.end_fs >= begin_fs) & (result.end_fs < end_fs)))
-    _, senders = find_pattern(offer.pattern, machine)
+    delivered = int(np.count_nonzero((result.end_fs >= begin_fs) & (result.end_fs < end_fs)))
+    _, senders = find_pattern(injection.pattern, machine)
     latency_ns = result.latency_fs[measured] / FS_PER_NS
     p50, p99 = np.quantile(latency_ns, (0.5, 0.99), method="inverted_cdf")
     return LoadPoint(
         load=load,
-        accepted=landed * offer.packet_flits / (len(senders) * offer.window),
+        accepted=delivered * injection.packet_flits / (len(senders) * injection.window),
         packets=len(latency_ns),
-        alone_ns=float(alone_fs(machine, result.hops[measured], offer.packet_flits).mean()) / FS_PER_NS,
+        alone_ns=float(zero_load_fs(machine, result.hops[measured], injection.packet_flits).mean()) / FS_PER_NS,
         latency_ns=float(latency_ns.mean()),
         p50_ns=float(p50),
         p99_ns=float(p99),

@@ -1,4 +1,4 @@
-"""The loads of a latency–load curve, as typed: one number, several with commas, or first:last:step."""
+"""Parse the loads of a latency–load curve: one number, several with commas, or first:last:step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_LOADS = 1_000
 
 
 def parse_loads(text: str) -> list[float]:
-    """The loads of a text like `0.05:0.6:0.05`, whose end counts if a step lands there. Errors: InputError."""
+    """The loads of a text like `0.05:0.6:0.05`; the last counts if a step lands on it. Errors: InputError."""
     try:
         loads = _range(text) if ":" in text else [_number(part) for part in text.split(",")]
     except (ValueError, InvalidOperation):

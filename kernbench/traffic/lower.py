@@ -1,12 +1,12 @@
 """Flows as a device program: a thread for each issuer, a transfer for each flow.
 
-Nobody waits for the flows of a mesh. They are issued ahead, with what is left to their start as the lead before the first
-byte, so that hardly an event interrupts the sweeps of the network; but only a stretch ahead, so that memory follows what is
-in flight (stretches of 512 to all 300,000 flows on 8 x 8 took the same time). Flows of PEs hold a DMA channel and those of
-CPUs follow an act of the CPU, so their threads wait for each start.
+No thread waits for the flows of a mesh. They are issued ahead: the time left to their start is the lead before the first
+byte, so hardly an event interrupts the passes over the network. They are issued one stretch at a time, which bounds memory
+by what is in flight (stretches of 512 to all 300,000 flows on 8 x 8 took the same time). Flows of PEs hold a DMA channel and
+those of CPUs follow an act of the CPU, so their threads wait for each start.
 
-Threads are in the order of their nodes, and flows of a thread in that of their starts and then of the file: what comes
-first at one instant never depends on anything else.
+Threads are in the order of their nodes, and flows of a thread in that of their starts and then of the file: the order at one
+instant never depends on anything else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernbench.errors import InputError
 from kernbench.program.ops import FLITS_MOST, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_rows
-from kernbench.traffic.flow_routing import Agent, Way, count_hops, find_ways
+from kernbench.traffic.flow_routing import Agent, FlowRoute, count_hops, find_flow_routes
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
 
 AHEAD = 1 << 12  # flows issued together, unless more start at one instant
-ROUTE = Way._fields.index("route")
+ROUTE = FlowRoute._fields.index("route")
 
-# What a PE does before the first byte of a command: as for a `tl.load`, with the start of the kernel.
+# Overheads of a PE before the first byte of a command: those of a `tl.load`, with the start of the kernel.
 PE_LEAD = (("pe_cpu.overhead", 1), ("pe_scheduler.overhead", 1), ("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
 
 
 class Traffic:
-    """The program of some flows. `hops` is int64[flow], the links on the way of each.
+    """The program of some flows. `hops` is int64[flow], the links on the route of each.
 
-    Errors: InputError naming the flow, for what is not on the machine, cannot be reached or is too large for one transfer.
+    Errors: InputError naming the flow, for a part that is not on the machine, no route, or too many bytes for one transfer.
     """
 
     def __init__(self, machine: Machine, flows: Flows) -> None:
@@ -49,9 +49,9 @@ class Traffic:
             )
         self.program = Program(machine)
         self._machine, self.flows = machine, flows
-        ways, which = find_ways(machine, flows)
-        self._way = ways[which]
-        self.hops = count_hops(machine, ways[:, ROUTE])[which]
+        routes, which = find_flow_routes(machine, flows)
+        self._routes = routes[which]
+        self.hops = count_hops(machine, routes[:, ROUTE])[which]
         self._thread = np.zeros(len(flows), np.int64)
         self._row = np.zeros(len(flows), np.int64)  # in its thread
         self._write()
@@ -62,28 +62,28 @@ class Traffic:
         return first[self._thread] + self._row
 
     def _write(self) -> None:
-        agent, issuer, _, _, request_fs = self._way.T  # see `Way`
-        begins = self.flows.start_fs + np.where(agent == Agent.NOBODY, request_fs, 0)
-        self._stretches = np.unique(np.append(np.sort(begins[agent == Agent.NOBODY])[AHEAD::AHEAD], 0))
+        agent, issuer, _, _, request_fs = self._routes.T  # see `FlowRoute`
+        begins = self.flows.start_fs + np.where(agent == Agent.NODE, request_fs, 0)
+        self._stretches = np.unique(np.append(np.sort(begins[agent == Agent.NODE])[AHEAD::AHEAD], 0))
         order = np.lexsort((begins, agent, issuer))
         owner = issuer[order] * len(Agent) + agent[order]
         ends = np.flatnonzero(np.diff(owner, append=-1)) + 1
         for flows in np.split(order, ends[:-1]):
-            agent, node = self._way[flows[0], :2].tolist()
+            agent, node = self._routes[flows[0], :2].tolist()
             thread = self.program.thread(f"{self._machine.node_name[node]}/flows")
             self._thread[flows] = thread.id
-            if agent == Agent.NOBODY:
+            if agent == Agent.NODE:
                 self._write_open(thread, flows, begins[flows])
             else:
                 self._write_waiting(thread, flows, agent, node)
 
     def _write_open(self, thread: Thread, flows: np.ndarray, begins: np.ndarray) -> None:
-        """A stretch at a time, each flow with the rest of the time to its start as the lead."""
+        """Write flows a stretch at a time; the lead of each is the time left to its start."""
         stretch = np.searchsorted(self._stretches, begins, "right") - 1
         instants, which = np.unique(begins - self._stretches[stretch], return_inverse=True)
         leads = np.array([self.program.duration(*_wait(fs)) for fs in instants.tolist()], np.int64)
         moves = np.full((len(flows), ROW_WIDTH), NONE, np.int64)
-        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._way[flows, ROUTE], self.flows.nbytes[flows]
+        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._routes[flows, ROUTE], self.flows.nbytes[flows]
         moves[:, 3], moves[:, 7] = 0, leads[which]
         at = np.flatnonzero(np.diff(stretch, prepend=0))  # the first flow of each stretch but that at time 0
         untils = np.zeros((len(at), ROW_WIDTH), np.int64)
@@ -93,7 +93,7 @@ class Traffic:
         thread.extend(pack_rows(rows))
 
     def _write_waiting(self, thread: Thread, flows: np.ndarray, agent: int, node: int) -> None:
-        """One after the other: wait for the start, act, let go."""
+        """Write flows one after the other: wait for the start, act, start the transfer."""
         program, machine = self.program, self._machine
         act = server = acted = NONE
         if agent == Agent.CPU:
@@ -108,7 +108,7 @@ class Traffic:
             if agent == Agent.CPU:
                 thread.exec(server, act, acted)
                 thread.wait(acted, 1, take=1)
-            _, _, hold, route, request_fs = self._way[flow].tolist()
+            _, _, hold, route, request_fs = self._routes[flow].tolist()
             lead = program.duration(*before, *_wait(request_fs))
             self._row[flow] = thread.move(route, int(self.flows.nbytes[flow]), hold=hold, lead=lead)
 

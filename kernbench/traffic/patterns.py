@@ -1,7 +1,7 @@
-"""Who sends to whom: the patterns that networks are compared by.
+"""Traffic patterns: the standard destination functions of networks.
 
-Definitions follow Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2; those that move
-along a dimension do so in both. A node whose partner is itself sends nothing.
+Definitions follow Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2; a pattern that
+moves along a dimension does so in both. A node whose partner is itself sends nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Partners = Callable[[np.ndarray, int, int, np.random.Generator], np.ndarray]
 
 
 def _uniform(src: np.ndarray, w: int, h: int, rng: np.random.Generator) -> np.ndarray:
-    """Any other node, each as likely."""
+    """Any other node, with equal probability."""
     return (src + rng.integers(1, w * h, len(src))) % (w * h)
 
 
@@ -41,7 +41,7 @@ def _transpose(src: np.ndarray, w: int, _h: int, _: np.random.Generator) -> np.n
 
 
 def _bitcomp(src: np.ndarray, w: int, h: int, _: np.random.Generator) -> np.ndarray:
-    """Every bit of the index turned."""
+    """Every bit of the index inverted."""
     return w * h - 1 - src
 
 
@@ -50,12 +50,12 @@ def _shifted(src: np.ndarray, w: int, h: int, right: int, down: int) -> np.ndarr
 
 
 def _neighbor(src: np.ndarray, w: int, h: int, _: np.random.Generator) -> np.ndarray:
-    """One further in each dimension, round the end."""
+    """The next node in each dimension, with wrap-around."""
     return _shifted(src, w, h, 1, 1)
 
 
 def _tornado(src: np.ndarray, w: int, h: int, _: np.random.Generator) -> np.ndarray:
-    """Just short of half way round in each dimension."""
+    """Just less than half the ring in each dimension."""
     return _shifted(src, w, h, (w + 1) // 2 - 1, (h + 1) // 2 - 1)
 
 
@@ -72,7 +72,7 @@ PATTERNS: dict[str, Partners] = {
 def find_pattern(name: str, machine: Machine) -> tuple[Partners, np.ndarray]:
     """The partners of a pattern, and int64[n] the indices of the nodes that send.
 
-    Errors: InputError for an unknown pattern, a machine that is no mesh, or one of a size that the pattern has no sense on.
+    Errors: InputError for an unknown pattern, a machine that is no mesh, or a mesh size for which the pattern is not defined.
     """
     if name not in PATTERNS:
         raise InputError(f"unknown pattern {name!r}{suggest(name, PATTERNS)}")

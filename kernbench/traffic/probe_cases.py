@@ -1,9 +1,10 @@
-"""The cases of a probe: what any machine should show of itself, without being told what to send.
+"""The cases of a probe: a standard set of flows for any machine.
 
 On a machine of SIPs there are three families: the host writes, the host reads, and one PE moves data by DMA. The host's
-targets are ever farther away, the same for both ways. The PE's are its own slice of HBM, and the nearest and the farthest
-of its cube, of the other cubes of its SIP, and its counterpart in another SIP. A bare network has one family, messages from
-one corner. A case is a flow, so `--flow` sends any of them alone; what a machine lacks is left out.
+targets lie at growing distances, the same for writes and reads. The PE's targets are its own slice of HBM, the nearest and
+the farthest slice of its cube and of the other cubes of its SIP, and its counterpart in another SIP. A bare network has one
+family, messages from one corner. A case is a flow, so `--flow` runs any of them alone. Targets that a machine lacks are left
+out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kernbench.errors import InputError
 from kernbench.machine.intents import Intent
 from kernbench.machine.mesh_places import MeshPlaces, node_name
 from kernbench.machine.part_index import pe_path
+from kernbench.text import plural
 from kernbench.traffic.flow_routing import HOST
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ TITLES = {
     DMA: "PE DMA, writes",
     MESSAGES: "endpoint to endpoint, messages",
 }
-OWN, SLICE, CUBE, SIP = "own slice", "other slice", "other cube", "other SIP"  # how far the PE reaches
+OWN, SLICE, CUBE, SIP = "own slice", "other slice", "other cube", "other SIP"  # distances of DMA targets
 NEAR, FAR = "near", "far"
 
 _Place = tuple[int, int, int]  # SIP, cube, PE
@@ -37,7 +39,7 @@ _Place = tuple[int, int, int]  # SIP, cube, PE
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One way through a machine. `name` says what is particular about it in its family."""
+    """A flow between two parts. `name` tells it from the other cases of its family."""
 
     family: str
     name: str
@@ -64,7 +66,7 @@ def list_cases(machine: Machine) -> tuple[Case, ...]:
 
 
 def _host_targets(machine: Machine) -> Iterable[tuple[str, _Place]]:
-    """The first PE of a cube for each number of links on the way to one; then the farthest PE of all, if it is farther."""
+    """The first PE of a cube for each number of links to it; then the farthest PE of all, if it is farther."""
     places, host = machine.places, machine.places.pcie_ep(0)
 
     def hops(place: _Place) -> int:
@@ -81,7 +83,7 @@ def _host_targets(machine: Machine) -> Iterable[tuple[str, _Place]]:
 
 
 def _reach(machine: Machine, source: _Place) -> Iterable[tuple[str, _Place]]:
-    """Where a PE's DMA is sent, nearest first."""
+    """The targets of a PE's DMA, nearest first."""
     places, dma = machine.places, machine.places.pe(*source).dma
 
     def distance(place: _Place) -> int:
@@ -97,7 +99,7 @@ def _reach(machine: Machine, source: _Place) -> Iterable[tuple[str, _Place]]:
 
 
 def _ends(name: str, places: list[_Place], distance: Callable[[_Place], int]) -> Iterable[tuple[str, _Place]]:
-    """The nearest and the farthest of some places, the first of equals; one of them if there is no other."""
+    """The nearest and the farthest of some places, the first of equals; one case if both are the same."""
     if not places:
         return
     near, far = min(places, key=distance), max(places, key=distance)
@@ -122,8 +124,4 @@ def _messages(machine: Machine, places: MeshPlaces) -> Iterable[Case]:
     hops = [1 << power for power in range(farthest.bit_length()) if 1 << power < farthest]
     for count in (*hops, farthest):
         col = min(count, across)
-        yield Case(MESSAGES, _hops(count), node_name(0, 0), node_name(count - col, col), "write")
-
-
-def _hops(count: int) -> str:
-    return "1 hop" if count == 1 else f"{count} hops"
+        yield Case(MESSAGES, plural(count, "hop"), node_name(0, 0), node_name(count - col, col), "write")

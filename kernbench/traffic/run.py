@@ -1,4 +1,4 @@
-"""Running flows: when each began, when its last byte was there, and how fast that was."""
+"""Run flows: start, completion, latency and bandwidth of each."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FlowResult:
-    """What became of some flows."""
+    """The result of a run of flows."""
 
     topology: str
     mode: str
     flows: Flows
     end_fs: np.ndarray  # int64[flow] completion; of a write to memory its acknowledgement
-    hops: np.ndarray  # int64[flow] links on the way; in a mesh those between routers
+    hops: np.ndarray  # int64[flow] links on the route; in a mesh those between routers
     makespan_ns: float
     flit_hops: int  # crossings of a link by a flit, those at endpoints too
     wall_s: float  # in the loop alone
@@ -39,7 +39,7 @@ class FlowResult:
         return self.end_fs - self.flows.start_fs
 
     def table(self) -> polars.DataFrame:
-        """A row a flow: id, src, dst, bytes, start_ns, end_ns, latency_ns, effective_gbs, hops."""
+        """One row for each flow: id, src, dst, bytes, start_ns, end_ns, latency_ns, effective_gbs, hops."""
         import polars
 
         flows, latency_ns = self.flows, self.latency_fs / FS_PER_NS
@@ -59,7 +59,7 @@ class FlowResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the flows, as plain values."""
+        """The totals as plain values, without the flows."""
         return {
             "topology": self.topology,
             "mode": self.mode,
@@ -72,7 +72,7 @@ class FlowResult:
 def run_flows(
     machine: Machine, flows: Flows, mode: str = "hybrid", on_progress: Callable[[int, int, int], None] | None = None
 ) -> FlowResult:
-    """Run flows together on an idle machine; `on_progress` is told of long runs, as by `Session.run`.
+    """Run flows together on an idle machine; `on_progress` is called during long runs, as by `Session.run`.
 
     Errors: InputError as `Traffic`, or for an unknown mode.
     """
@@ -87,7 +87,7 @@ def run_alone(machine: Machine, flows: Flows, mode: str = "hybrid") -> FlowResul
 
 
 def load_loop(machine: Machine, mode: str) -> None:
-    """Bring the compiled loop in, which is no part of the time of what runs then. Errors: InputError for an unknown mode."""
+    """Load the compiled loop, so that its time is not part of the next run. Errors: InputError for an unknown mode."""
     Session(Program(machine), mode).run()
 
 

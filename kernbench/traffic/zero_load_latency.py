@@ -1,4 +1,4 @@
-"""What a packet takes in a mesh that is otherwise empty, in closed form: linear in its hops and in its flits."""
+"""Zero-load latency of a packet in a mesh, in closed form: linear in its hops and in its flits."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-def slot_fs(machine: Machine) -> int:
-    """The flit time of a mesh: what the link from an endpoint to its router needs for a flit."""
+def flit_time_fs(machine: Machine) -> int:
+    """The flit time of a mesh: the time of one flit on the link from an endpoint to its router."""
     return int(machine.stations.fs_per_flit[_ends(machine)[0]])
 
 
-def alone_fs(machine: Machine, hops: np.ndarray, flits: int) -> np.ndarray:
-    """int64[n] from the start of a packet of full flits to its last byte, over so many links between routers.
+def zero_load_fs(machine: Machine, hops: np.ndarray, flits: int) -> np.ndarray:
+    """int64[n] time from the start of a packet of whole flits to its last byte, over `hops` links between routers.
 
-    The first flit pays each link and the way along it; the others follow it at the pace of the slowest link.
+    The first flit takes service and propagation of each link; the others follow at the rate of the slowest link.
     """
     stations = machine.stations
     injection, ejection = _ends(machine)
-    link = 0  # laid before those to endpoints
+    link = 0  # links between routers come before those to endpoints
     ends = stations.fs_per_flit[[injection, ejection]] + stations.propagation_fs[[injection, ejection]]
     hop = stations.fs_per_flit[link] + stations.propagation_fs[link]
     pace = stations.fs_per_flit[[injection, link, ejection]].max()

@@ -1,4 +1,4 @@
-"""Longest paths through what must come before what, for bounds of a program's time."""
+"""Longest paths through a precedence graph, for bounds of a program's time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEW, _OPEN, _PLACED = 0, 1, 2
 
 @jit
 def group_edges(count, before, after, gain):
-    """Edges by what comes after, those of one node in their order.
+    """Edges by their target node, those of one node in their order.
 
     Arguments: number of nodes, int64[edge] three times. Answers int64[node + 1] offsets, and int64[edge] nodes before and
     gains, sorted. Counting is several times faster than sorting.
@@ -33,7 +33,7 @@ def group_edges(count, before, after, gain):
 
 @jit
 def sort_topologically(before_start, before):
-    """Nodes in an order in which each comes after all that must come before it.
+    """Nodes in topological order: each comes after all its predecessors.
 
     Arguments: int64[node + 1] offsets into int64[edge] nodes that come before. Answers int64[node] and how many of it
     are filled: fewer than there are nodes where some wait for each other, and then the last one is among them.
@@ -70,9 +70,9 @@ def sort_topologically(before_start, before):
 
 @jit
 def find_longest(order, before_start, before, gain, floor, cost):
-    """When each node ends at the soonest: `cost` after its `floor` and after all before it, each with its edge's `gain`.
+    """The earliest end of each node: `cost` after its `floor` and after all predecessors, each with its edge's `gain`.
 
-    No end is beyond NEVER; costs are less than that. Answers int64[node] ends, and int64[node] the edge that decides it,
+    No end is beyond NEVER; costs are less than that. Returns int64[node] ends, and int64[node] the edge that decides it,
     or NONE where the floor does.
     """
     end = np.zeros(order.size, np.int64)
@@ -91,7 +91,7 @@ def find_longest(order, before_start, before, gain, floor, cost):
 def trace(node, before, decided):
     """The path that decides a node, from its end to its start.
 
-    Answers int64[] nodes and int64[] the edge before each, NONE before the last of them.
+    Returns int64[] nodes and int64[] the edge before each, NONE before the last of them.
     """
     count, at = 1, node
     while decided[at] != codes.NONE:

@@ -1,6 +1,7 @@
-"""Nodes of a graph that have the same time wherever figures vary, made one: 256 PEs that do the same do it once.
+"""Merge equivalent nodes of the task graph: 256 PEs with identical work become one node.
 
-Graphs here are what `cut_out` answers: nodes are numbered so that each comes after all before it.
+Nodes are equivalent if their times are equal whatever the times that vary. Graphs are those that `cut_out` returns: nodes are
+numbered in topological order.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from kernels_jit.layout.codes import NONE
 
 @jit
 def cut_out(order, before_start, before, gain, starts, targets):
-    """The part of a graph by which some targets come after some starts, these included.
+    """The subgraph of all paths from some starts to some targets, both included.
 
     Arguments: int64[node] each after all before it, int64[node + 1] offsets into int64[edge] nodes before and gains, int64[]
     nodes twice. Answers int64[] the nodes of the part; int64[node of it + 1] offsets into int64[] nodes before, by their
@@ -57,7 +58,7 @@ def cut_out(order, before_start, before, gain, starts, targets):
 
 @jit
 def find_gates(start, before, gate):
-    """int64[node] the first of the gates that each node leads to, NONE where there is none.
+    """int64[node] the first of the gates that each node leads to, NONE if there is none.
 
     `gate`: int64[node] which gate a node is, in the order in which they come, or NONE.
     """
@@ -73,7 +74,7 @@ def find_gates(start, before, gate):
 
 @jit
 def turn(start, before, gain, gate):
-    """The way back from gates: a graph whose last node is the first. Edges to a further gate are left out."""
+    """The reversed graph from gates: its last node is the first. Edges to a further gate are left out."""
     count = gate.size
     turned = np.zeros(count + 1, np.int64)
     for node in range(count):
@@ -94,9 +95,9 @@ def turn(start, before, gain, gate):
 
 @jit
 def merge_alike(before_start, before, gain, work, mark):
-    """The classes of nodes that have the same work, the same mark, and in the same way the same classes before them.
+    """Classes of equivalent nodes: the same work, the same mark, and predecessors of the same classes with the same edges.
 
-    An edge that says no more than a way over one or two other nodes is left out: so threads that meet at a barrier stay alike.
+    An edge implied by a path over one or two other nodes is left out: so threads at a common barrier stay equivalent.
 
     Arguments: a graph, int64[node] twice. Answers int64[node] classes, numbered so that each comes after all before it;
     int64[class] works and marks; int64[class + 1] offsets into int64[] classes before and gains.
@@ -106,7 +107,10 @@ def merge_alike(before_start, before, gain, work, mark):
     near, far = np.empty(before.size, np.int64), np.empty(before.size, np.int64)
     start = np.zeros(nodes + 1, np.int64)
     class_work, class_mark = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    seen, place = np.full(nodes, NONE), np.empty(nodes, np.int64)  # of a class: which node it is before, and where
+    seen, place = (
+        np.full(nodes, NONE),
+        np.empty(nodes, np.int64),
+    )  # of a class: the node that it precedes, and its place
     size = 16
     while size < 2 * nodes:
         size *= 2
@@ -150,7 +154,7 @@ def merge_alike(before_start, before, gain, work, mark):
 
 @inner
 def _cut(near, far, first, end, start, seen, place, node):
-    """Leave out edges, from `first` to `end`, that say no more than a way over others; answers where they end."""
+    """Leave out edges, from `first` to `end`, that are implied by a path over others; returns their new end."""
     for at in range(first, end):
         one = near[at]
         for edge in range(start[one], start[one + 1]):
@@ -172,7 +176,7 @@ def _cut(near, far, first, end, start, seen, place, node):
 
 @inner
 def _hash(near, far, first, end, work, mark):
-    """A number that sets of edges have in common which are the same, in whatever order."""
+    """A hash of a set of edges that does not depend on their order."""
     found = work * 1_000_003 + mark * 7_919 + (end - first)
     for at in range(first, end):
         found += (near[at] + 1) * 73_856_093 ^ (far[at] & 0xFFFFF) * 19_349_663
@@ -181,7 +185,7 @@ def _hash(near, far, first, end, work, mark):
 
 @inner
 def _are_before(near, far, first, end, count, seen, place, node):
-    """Whether the edges of a class, from `first` to `end`, are those of a node, of which there are so many."""
+    """Whether the edges of a class, from `first` to `end`, are the `count` edges of a node."""
     if end - first != count:
         return False
     for edge in range(first, end):

@@ -1,9 +1,9 @@
-"""How long after some rows others end at the least: longest paths, and queues at servers and stations on the way.
+"""Lower bounds of the time between rows: longest paths, and queues at the servers and stations of the paths.
 
-A queue is a set of *loads* of one server. Each load comes no sooner than its head, takes its time, and what follows it takes
-its tail. The server does one at a time, so the last of them is done no sooner than if each were put aside whenever one with
-a longer tail comes: Jackson's preemptive schedule, the best there is (J. Carlier, "The one-machine sequencing problem",
-*European Journal of Operational Research* 11, 1982).
+A queue is a set of *loads* of one server. Each load arrives no earlier than its head, needs its service time, and is followed
+by its tail. The server does one load at a time, so the last tail ends no earlier than if each load were preempted by any
+arriving load with a longer tail: Jackson's preemptive schedule, which is optimal (J. Carlier, "The one-machine sequencing
+problem", *European Journal of Operational Research* 11, 1982).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kernels_jit.compile.jit import inner, jit
 from kernels_jit.layout.codes import NONE
 
 NEVER = 1 << 60
-_LONGEST = 1 << 62  # that the clock counts: what ends later ends then at the least
+_LONGEST = 1 << 62  # the end of the clock; later ends are set to it, which keeps bounds valid
 _MOST = 1 << 61  # of a head, a service or a tail
 
 
 class Classes(NamedTuple):
-    """Classes of nodes in an order in which each comes after all before it."""
+    """Classes of nodes in topological order."""
 
     start: np.ndarray  # int64[class + 1] into `before`
     before: np.ndarray  # int64[edge]
@@ -31,26 +31,26 @@ class Classes(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """The queues at which something waits on the way to each of some gates."""
+    """The queues on the paths to each of some gates."""
 
-    gate_class: np.ndarray  # int64[gate] sorted: at which class ahead it is
+    gate_class: np.ndarray  # int64[gate] sorted: the class of each in the graph ahead
     queue_start: np.ndarray  # int64[gate + 1]
-    load_start: np.ndarray  # int64[queue + 1]; best in the order in which they come
+    load_start: np.ndarray  # int64[queue + 1]; fastest in the order of arrival
     slots: np.ndarray  # int64[queue]
-    ahead: np.ndarray  # int64[load] the class that it is part of, on the way from the start
-    behind: np.ndarray  # int64[load] and on the way back from the gate
-    leg: np.ndarray  # int64[load] which columns of the legs' times
-    full: np.ndarray  # int64[load] how many flits
-    last: np.ndarray  # int64[load] and how many that end a message
+    ahead: np.ndarray  # int64[load] its class in the graph from the start
+    behind: np.ndarray  # int64[load] its class in the reversed graph from the gate
+    leg: np.ndarray  # int64[load] column of the legs' times
+    full: np.ndarray  # int64[load] number of full flits
+    last: np.ndarray  # int64[load] number of flits that end a message
 
 
 class Ways(NamedTuple):
-    """The ways of transfers, and what passes each step: amounts of atoms."""
+    """The routes of transfers, and the times of their steps as amounts of atoms."""
 
-    start: np.ndarray  # int64[way + 1] into the steps
+    start: np.ndarray  # int64[way + 1] into the steps; a way is a route with sizes
     lead_fs: np.ndarray  # int64[way]
     tail_fs: np.ndarray  # int64[way]
-    transfer: np.ndarray  # int64[way] which transfers take so long as a whole
+    transfer: np.ndarray  # int64[way] column of the transfers' total times
     full: np.ndarray  # int64[2, step] atom and amount
     last: np.ndarray
     least: np.ndarray
@@ -59,12 +59,12 @@ class Ways(NamedTuple):
 
 
 class Legs(NamedTuple):
-    """What a load takes at a server, and before and after it, int64[point, leg] each: fs.
+    """Service time of a load, and the times before and after it, int64[point, leg] each: fs.
 
-    There is a leg for each step of each way, then one for each work, which a job is as a whole.
+    There is a leg for each step of each way, then one for each work, for jobs.
     """
 
-    head: np.ndarray  # from the end of the row back to the coming of the first flit: at most 0
+    head: np.ndarray  # from the end of the row back to the arrival of the first flit: at most 0
     tail: np.ndarray  # from the end of the service to the end of the row: at least 0
     full: np.ndarray
     last: np.ndarray
@@ -107,7 +107,7 @@ def _amount(terms, step, atoms):
 
 @jit
 def find_spans(ahead, behind, queues, legs, work_fs):
-    """int64[point, gate] when each gate is reached, at the least.
+    """int64[point, gate] lower bound of the time of each gate.
 
     `ahead`, `behind`: Classes from the start and back from the gates; `work_fs`: int64[point, work].
     """
@@ -130,7 +130,7 @@ def find_spans(ahead, behind, queues, legs, work_fs):
             done = at + 1
             first, last = queues.queue_start[gate], queues.queue_start[gate + 1]
             time, longest = end[at], bound[gate]
-            for i in range(first - 1, last):  # first the one that was the longest at the point before
+            for i in range(first - 1, last):  # first the queue that was longest at the point before
                 queue = longest if i < first else i
                 if queue == NONE or _list_loads(queues, queue, legs, point, end, back, loads) <= time:
                     continue
@@ -143,7 +143,7 @@ def find_spans(ahead, behind, queues, legs, work_fs):
 
 @jit
 def find_ends(ahead, wanted, work_fs):
-    """int64[point, wanted] when some classes end if nobody waits. `work_fs`: int64[point, work]; `wanted`: int64[] classes."""
+    """int64[point, wanted] ends of some classes without queueing. `work_fs`: int64[point, work]; `wanted`: int64[] classes."""
     found, end = np.empty((work_fs.shape[0], wanted.size), np.int64), np.empty(ahead.work.size, np.int64)
     for point in range(work_fs.shape[0]):
         _walk(ahead, 0, end.size, work_fs[point], end)
@@ -164,9 +164,10 @@ def _walk(ways, first, last, work_fs, end):
 
 @inner
 def _list_loads(queues, queue, legs, point, end, back, loads):
-    """Put down the loads of a queue; answers when the last has reached its gate, at the most.
+    """Write the loads of a queue; returns an upper bound of the time when the last has reached its gate.
 
-    That is as if each came no sooner than those listed before it: close where they stand in the order in which they come.
+    The bound assumes that each load arrives no earlier than those before it in the list: it is close if they are in the order
+    of arrival.
     """
     first, count = queues.load_start[queue], queues.load_start[queue + 1] - queues.load_start[queue]
     slots, soon, time, tail = queues.slots[queue], loads[0], loads[1], loads[2]
@@ -183,7 +184,7 @@ def _list_loads(queues, queue, legs, point, end, back, loads):
             service //= slots
         after = min(back[queues.behind[load]] + legs.tail[point, leg], _MOST)
         soon[i], time[i], tail[i] = -head, service, after
-        if head > now:  # it was idle: what came up to here is over
+        if head > now:  # the server was idle: all earlier loads are done
             worst = max(worst, now + behind)
             now, behind = head, -NEVER
         now, behind = min(now + service, _MOST), max(behind, after)
@@ -192,7 +193,7 @@ def _list_loads(queues, queue, legs, point, end, back, loads):
 
 @inner
 def _schedule(loads, count, heaps):
-    """The end of Jackson's preemptive schedule of loads that come at -`soon`."""
+    """The end of Jackson's preemptive schedule of loads that arrive at -`soon`."""
     soon, time, tail, coming, waiting = loads[0], loads[1], loads[2], heaps[0], heaps[1]
     for i in range(count):
         _push(coming, i, soon, i)
@@ -219,7 +220,7 @@ def _schedule(loads, count, heaps):
 
 @inner
 def _push(heap, count, key, one):
-    """Add to a heap of so many, the largest key first."""
+    """Push to a heap of `count` entries, the largest key first."""
     at = count
     while at > 0:
         up = (at - 1) >> 1
@@ -232,7 +233,7 @@ def _push(heap, count, key, one):
 
 @inner
 def _drop(heap, count, key):
-    """Remove the first, so that as many are left."""
+    """Pop the first entry, so that `count` are left."""
     one, at = heap[count], 0
     while True:
         child = 2 * at + 1

@@ -1,1 +1,1 @@
-"""How loops are compiled, where machine code is kept, and how compiled code reaches memory."""
+"""Compilation of loops, the cache of machine code, and memory access of compiled code."""

@@ -1,4 +1,4 @@
-"""Bits of a word."""
+"""Bit operations on words."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Where compiled loops are kept between processes.
+"""The directory of numba's cache: one for each version of the sources, with sealed files.
 
-numba's own cache looks only at the file that holds a function: it does not see that a callee in another has changed,
+numba's own cache checks only the file of a function: it does not see that a callee in another file has changed,
 and then runs old code. So the directory is named after a hash of every source of this package, of numba, of Python and of
 the processor; an edit anywhere begins an empty directory. A read-only install falls back to the user's cache, and that to
-a temporary directory: a loop compiles again sooner than an import fails. A directory that another user owns is passed
-over, because to load compiled code is to run it.
+a temporary directory: compiling a loop again is better than a failed import. A directory of another user is skipped,
+because loading compiled code means running it.
 
-numba also trusts what it finds: a truncated file ends in a traceback, a damaged one in a crash. So each file has a seal beside
-it, a digest of its name and content. A process drops files without a sound seal before numba looks, and seals what it has
-compiled. What is dropped is compiled again.
+numba also trusts the files of its cache: a truncated file ends in a traceback, a damaged one in a crash. So each file has a
+seal beside it, a digest of its name and content. A process removes files without a valid seal before numba looks, and seals
+the files that it has compiled. Removed functions are compiled again.
 
 Numba numbers the code files of a function by signature, and processes that compile different ones at once may give both the
 same number: one is then run for the other. So functions are written to have one signature each, and one that has more is
@@ -34,12 +34,12 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 KEEP_DAYS = 30  # directories of older sources are removed after this long without use
-_ROOM_BYTES = 64 << 20  # free space without which a home is passed over
+_ROOM_BYTES = 64 << 20  # free space required of a home
 _SEAL = ".seal"
 
 
 def key(package: Path = PACKAGE) -> str:
-    """The hash that names the cache directory: of all sources, of numba, numpy, Python, the processor and what is checked."""
+    """The hash that names the cache directory: of all sources, of numba, numpy, Python, the processor and CHECKED."""
     facts = sys.version, version("numba"), version("numpy"), _processor(), os.environ.get("KERNBENCH_CHECKED", "0")
     digest = hashlib.sha256(" ".join(facts).encode())
     for path in sorted(package.rglob("*.py")):
@@ -50,7 +50,7 @@ def key(package: Path = PACKAGE) -> str:
 
 
 def homes() -> Iterator[Path]:
-    """Where the cache may live, best first: the user's choice, beside the sources, the user's cache, temporary."""
+    """The possible homes of the cache, in order: the user's choice, beside the sources, the user's cache, temporary."""
     if chosen := os.environ.get("KERNBENCH_CACHE"):
         yield Path(chosen) / "jit"
     yield PACKAGE / "__pycache__" / "jit"
@@ -60,7 +60,7 @@ def homes() -> Iterator[Path]:
 
 @cache
 def directory() -> Path:
-    """The directory of this version of the loops, made if missing; the first home that can be written wins."""
+    """The directory of this version of the loops, made if missing; the first writable home is used."""
     name = key()
     for home in homes():
         path = home / name
@@ -91,7 +91,7 @@ def is_warm(function: str = "loop.run") -> bool:
 
 
 def drop_unsound(folder: Path) -> None:
-    """Remove the files of a cache directory that have no sound seal."""
+    """Remove the files of a cache directory that have no valid seal."""
     for path in _files(folder):
         if not is_sound(path):
             _seal_of(path).unlink(missing_ok=True)
@@ -99,7 +99,7 @@ def drop_unsound(folder: Path) -> None:
 
 
 def seal_files(folder: Path) -> None:
-    """Seal the files that have been written to a cache directory. What cannot be sealed is compiled again next time."""
+    """Seal the files that have been written to a cache directory. Files that cannot be sealed are compiled again next time."""
     with suppress(OSError):
         ambiguous = find_ambiguous(folder)
         for path in _files(folder):
@@ -112,7 +112,7 @@ def seal_files(folder: Path) -> None:
 
 @cache
 def seal_compiled() -> None:
-    """Seal what this process has compiled by its first finished run; the rest is sealed when the process ends."""
+    """Seal the files of this process at its first finished run; later files are sealed when the process ends."""
     seal_files(directory())
 
 
@@ -123,7 +123,7 @@ def find_ambiguous(folder: Path) -> set[Path]:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether a file is the one that was sealed in this place."""
+    """Whether a file matches its seal."""
     try:
         return _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
     except OSError:
@@ -161,7 +161,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _processor() -> str:
-    """What compiled code depends on of the processor, as far as the system tells."""
+    """The properties of the processor on which compiled code depends, as far as the system gives them."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
             told = next((line for line in lines if line.startswith(("flags", "Features"))), "")

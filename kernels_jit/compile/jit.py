@@ -1,4 +1,4 @@
-"""The house decorators: the one place that says how loops are compiled, and why so.
+"""The decorators of compiled functions, with all compile options and their reasons.
 
 * lazily: signatures written out would cost a second of import for every twenty functions;
 * entry points are cached, in a directory that follows all sources (see `compile.cache`);
@@ -27,9 +27,9 @@ _NO_WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")
 
 
 def inner_options() -> dict[str, Any]:
-    """Options of functions that compiled code alone calls: without the wrappers by which Python would call them.
+    """Options of functions that only compiled code calls: without the wrappers for calls from Python.
 
-    That is a fifth less to compile. numba has these options and does not document them, so without them there is a warning.
+    That saves a fifth of compile time. numba does not document these options; if they are missing there is a warning.
     """
     try:
         from numba.core.options import DefaultOptions
@@ -46,7 +46,7 @@ def inner_options() -> dict[str, Any]:
 _INNER = inner_options()
 
 CHECKED = os.environ.get("KERNBENCH_CHECKED", "0") not in ("", "0")
-"""Whether loops assert what their order rests on (docs/engine.md). Tests switch it on; it is read when loops are imported."""
+"""Whether loops assert their invariants (docs/engine.md). Tests switch it on; it is read when loops are imported."""
 
 
 def jit(function: F) -> F:
@@ -58,12 +58,12 @@ def jit(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """Compile a function that compiled code calls. It becomes part of the entry points, which are what is kept."""
+    """Compile a function that compiled code calls. It becomes part of the entry points, which are cached."""
     return numba.njit(**_INNER)(function)  # type: ignore[return-value]
 
 
 def inlined(function: F) -> F:
-    """Compile as `inner` does, a function that becomes part of each caller whatever its size: it is a name for some lines."""
+    """Compile as `inner` does, and inline the function into each caller whatever its size."""
     return numba.njit(forceinline=True, **_INNER)(function)  # type: ignore[return-value]
 
 

@@ -1,8 +1,8 @@
-"""Pointers and records: how compiled code reaches memory without counting references or looking for negative indices.
+"""Pointers and records: memory access of compiled code without reference counts and negative indices.
 
-A numba array is seven words, is counted at every call, and gives `a[i]` Python's meaning of a negative index. A pointer is one
-word and `p[i]` is one load. A record is a pointer too, whose fields have names: numba reads and writes `record.field` where it
-stands. Entry points take arrays and make pointers of them once; everything inside passes pointers and records.
+A numba array is seven words, is reference-counted at every call, and checks `a[i]` for a negative index. A pointer is one
+word and `p[i]` is one load. A record is a pointer with named fields: numba reads and writes `record.field` in place. Entry
+points take arrays and make pointers of them once; everything inside passes pointers and records.
 
 Under `NUMBA_DISABLE_JIT=1` a pointer is a flat view of its array and a record is a view of some words.
 """
@@ -93,19 +93,19 @@ pointer_to: Callable[[Any], Any] = _flat_view if _INTERPRETED else intrinsic(_po
 """The pointer to the first word of a contiguous array of int64 or of records, which must outlive it."""
 
 offset: Callable[[Any, Any], Any] = _view_from if _INTERPRETED else intrinsic(_offset)  # type: ignore[assignment]
-"""The pointer so many words further on."""
+"""A pointer a number of words after another."""
 
 place_of: Callable[[Any, Any], Any] = _word_of if _INTERPRETED else intrinsic(_place)  # type: ignore[assignment]
-"""How many words after a pointer a record stands."""
+"""The number of words from a pointer to a record."""
 
 
 def record_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
-    """A function of (pointer, word) that returns the record of this kind that stands at that word."""
+    """A function of (pointer, word) that returns the record of this kind at that word."""
     return _accessor(kind, 1, None)
 
 
 def row_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
-    """A function of (pointer, number) that returns the record of that number in a table that begins at the pointer."""
+    """A function of (pointer, number) that returns the record of that number in a table that starts at the pointer."""
     return _accessor(kind, kind.itemsize // WORD, None)
 
 

@@ -1,7 +1,7 @@
-"""Hints to the processor which row of a table will be wanted soon.
+"""Prefetch hints for rows of a table that are needed soon.
 
-Hundreds of threads walk rows of their own, one at a time in turn, in a table that is larger than the caches; no processor
-guesses that. A hint changes nothing but the time that the row takes to come.
+Hundreds of threads read rows of their own, one at a time in turn, in a table that is larger than the caches; processors do
+not predict this pattern. A hint changes nothing but the time to load the row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _hint(_typing: Any, pointer: Any, word: Any) -> Any:
 
 
 def _no_hint(_pointer: Any, _word: Any) -> None:
-    """Without a compiler there is no processor to hint at."""
+    """Do nothing: interpreted code has no prefetch."""
 
 
 prefetch: Callable[[Any, Any], None] = _no_hint if numba.config.DISABLE_JIT else intrinsic(_hint)  # type: ignore[attr-defined]

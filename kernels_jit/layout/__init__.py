@@ -1,1 +1,1 @@
-"""What the memory of a run holds: records and the numbers that Python and the loop agree on."""
+"""The memory of a run: its records, and the codes shared by Python and the loop."""

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Stations(NamedTuple):
-    """What serves flits one at a time, first come first served: every directed link, then every memory channel."""
+    """Stations, which serve flits one at a time in the order of arrival: every directed link, then every memory channel."""
 
     fs_per_flit: np.ndarray  # int64[station] service of a full flit
     quantum_bytes: np.ndarray  # int64[station] a partial flit is served as if rounded up to this many bytes

@@ -34,7 +34,7 @@ def record(*fields: str, words: int = 0) -> np.dtype:
 
 
 def words_of(kind: np.dtype) -> int:
-    """How many words a record takes."""
+    """The number of words of a record."""
     return kind.itemsize // WORD
 
 

@@ -1,7 +1,7 @@
-"""Shortest ways from one node to all, over CSR rows or over a dense matrix, with the same answer.
+"""Shortest paths from one node to all, over CSR rows or over a dense matrix, with the same result.
 
-The answer is defined without an order of visits: the distances are unique, and the last edge of the way to a node is the
-one with the lowest id among those whose source is as near as it can be. Weights are above zero, so these edges form a tree.
+The result does not depend on an order of visits: the distances are unique, and the last edge of the path to a node is the one
+with the lowest id among those on a shortest path. Weights are above zero, so these edges form a tree.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels_jit.compile.jit import inner, jit
 
-FAR = 2**62  # the distance of what cannot be reached, and the weight of no edge
+FAR = 2**62  # the distance of unreachable nodes, and the weight of a missing edge
 
 
 @jit
@@ -21,7 +21,7 @@ def sparse_distances(start, neighbour, weight, source, target):
     """
     nodes = len(start) - 1
     distance = np.full(nodes, FAR, np.int64)
-    # A binary heap of (distance, node); a node may stand in it once for each edge that reaches it.
+    # A binary heap of (distance, node); a node may be in it once for each edge that reaches it.
     heap_distance = np.empty(len(neighbour) + 1, np.int64)
     heap_node = np.empty(len(neighbour) + 1, np.int64)
     distance[source] = 0
@@ -93,7 +93,7 @@ def dense_distances(weights, source):
 
 @jit
 def tree(distance, edge, edge_src, edge_dst, edge_weight):
-    """int64[node] the last edge of the way to each node, -1 for the source and what cannot be reached.
+    """int64[node] the last edge of the path to each node, -1 for the source and unreachable nodes.
 
     `edge` int64[m] are the ids that may be used, ascending; the other arrays are over all edges.
     """
@@ -107,9 +107,9 @@ def tree(distance, edge, edge_src, edge_dst, edge_weight):
 
 @jit
 def walk(last, edge_src, source, target):
-    """int64[hop] the edges of the way from source to target along a tree, in order.
+    """int64[hop] the edges of the path from source to target along a tree, in order.
 
-    If the target is not in the tree, the way is just -1.
+    If the target is not in the tree, the path is just -1.
     """
     hops, node = 0, target
     while node != source:
@@ -127,7 +127,7 @@ def walk(last, edge_src, source, target):
 
 @jit
 def trace(distance, start, neighbour, edge, edge_weight, source, target):
-    """int64[hop] the edges of the way from source to target, in order, where there are distances but no tree.
+    """int64[hop] the edges of the path from source to target, in order, from distances without a tree.
 
     The rows are of a graph whose links have two directions with the ids 2 i and 2 i + 1. If the target cannot be reached,
     the way is just -1.

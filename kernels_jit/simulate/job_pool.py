@@ -18,6 +18,7 @@ def new_job(m, row, end, owner, plan):
     job = job_at(m, place)
     state.job_free = job.next
     state.job_free_n -= 1
+    # The stamp is kept, so that events of earlier jobs in this place stay stale.
     job.row, job.end, job.owner, job.plan = row, end, owner, plan
     job.token = codes.NONE
     job.next = codes.NONE

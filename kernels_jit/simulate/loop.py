@@ -51,7 +51,7 @@ def run(words, op, times, pool, most_events):
             return codes.MORE
         event_fs = event_at(m, state.heap).fs if state.heap_n > 0 else NEVER
         bound_fs = bound_at(m, state.bounds).fs if state.bound_n > 0 else NEVER
-        if bound_fs <= event_fs:
+        if bound_fs <= event_fs:  # no event is earlier: serve what is due before the bound (docs/engine.md, 3)
             if bound_fs == NEVER and next_service_fs(m, NEVER) == NEVER:
                 flush_counters(m)
                 return codes.IDLE
@@ -74,6 +74,7 @@ def do_event(m, op, times):
     now, key, index, data = event.fs, event.key, event.index, event.what
     drop_event(m)
     kind = key >> codes.KIND_SHIFT
+    # An event with an old stamp is stale: its transfer was reopened, or its job requeued, in the meantime.
     if kind <= codes.DONE and transfer_at(m, data).stamp != index:
         return codes.IDLE
     job = data & (1 << JOB_SHIFT) - 1

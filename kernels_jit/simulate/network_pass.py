@@ -85,6 +85,7 @@ def serve_until(m, op, times, horizon, pool, stop):
                 return SERVED_ALL
             if state.events >= stop:
                 return STOPPED
+            # Edges against the order take at least the window, so their flits arrive after the pass (docs/engine.md, 1).
             state.pass_fs = min(horizon, begin + state.window_fs)
             state.at_word, state.at_bit, state.landed_n = 0, 0, 0
             state.passes += 1
@@ -105,6 +106,7 @@ def network_pass(m, op, times, horizon, pool):
             break
         transfer, step = transfer_at(m, state.stop_transfer), state.stop_step
         inject(m, transfer, step, transfer.latest_fs + step_at(m, step).overhead_fs)
+    # Deliver after the pass: what follows enters the network at the horizon or later (docs/engine.md, 2).
     for k in range(state.landed_n):
         place = m[state.landed + k]
         transfer = transfer_at(m, place)
@@ -153,6 +155,7 @@ def visit_stations(m, pool, horizon):
                 return why
             if visit.head_fs == NEVER:
                 m[pending + word] &= ~(np.int64(1) << bit)
+            # Read the bits again: the station may have sent flits to later stations of this word.
             todo = m[pending + word] & np.int64(-2) << bit
     return SERVED_ALL
 

@@ -36,6 +36,7 @@ def try_reserve(m, op, times, place):
     other = reservation.transfer
     held = reservation.held == 1 and (other == _NONE or transfer_at(m, other).latest_fs <= state.now_fs)
     known = reservation.flits == flits and reservation.last_bytes == last_bytes
+    # The transfer before has landed, so all stations of the route are free again (docs/engine.md, 6).
     if held and (known or has_closed_form(m, first, flits, last_bytes)):
         reservation.transfer = place
         return True
@@ -149,7 +150,7 @@ def revoke_reservation(m, op, times, number):
     """
     reservation, state = reservation_at(m, number), state_at(m, 0)
     place = reservation.transfer
-    if place != _NONE:
+    if place != _NONE:  # first of all, since a split changes which transfer is under way
         split_batch(m, op, times, place)
     under_way = place != _NONE and transfer_at(m, place).latest_fs > state.now_fs
     reservation.held, reservation.transfer = 0, _NONE
@@ -169,7 +170,7 @@ def revoke_reservation(m, op, times, number):
             uncontended_end(m, first, end, flits, last_bytes, stripe, transfer.start_fs, REMOVE)
         transfer.closed = 0
         transfer.claims = 1
-        transfer.stamp += 1
+        transfer.stamp += 1  # its scheduled delivery and completion become stale
         state.reopened += 1
         enter(m, op, place)
 

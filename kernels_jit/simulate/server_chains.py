@@ -237,7 +237,7 @@ def return_to_server(m, op, times, plan, place, end):
     else:
         plan.left += 1
     job.token = _NONE
-    job.stamp = (job.stamp + 1) & JOB_STAMPS
+    job.stamp = (job.stamp + 1) & JOB_STAMPS  # the event of its exit becomes stale
     take_back(m, op, times, row + 1, end)
     end_fs = time.end_fs
     time.end_fs = _NONE

@@ -54,6 +54,7 @@ def next_token(m, op, times, server, queued_place):
     plan = plan_at(m, number)
     rows = token_at(m, token)
     time_at(times, rows.start).issue_fs = time_at(times, plan.row).start_fs
+    # Owners count rows of the plan, so ties do not depend on when a token is handed out.
     place = new_job(m, rows.start, rows.end, queued.owner + rows.start - first_row(m, plan), number)
     if token + 1 < plan.end:
         queued.token = token + 1

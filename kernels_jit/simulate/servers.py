@@ -66,7 +66,7 @@ def join(m, op, times, server, place, now):
     """Come to the end of a server's queue, which is in no chain any longer."""
     if server.chain != _NONE:
         transfer = plan_at(m, server.chain).transfer
-        if transfer != _NONE:
+        if transfer != _NONE:  # a batch rests on its chain, so it is split first
             split_batch(m, op, times, transfer)
         break_chain(m, op, times, server.chain)
     enqueue(m, server, place)
@@ -85,7 +85,7 @@ def admit(m, op, times, server, now):
         else:
             place = next_token(m, op, times, server, place)
         server.used += 1
-        server.busy_fs -= now
+        server.busy_fs -= now  # `release` adds the end
         begin(m, op, times, place, now)
 
 

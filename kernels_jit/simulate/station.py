@@ -47,6 +47,7 @@ def serve_station(m, pool, visit, horizon):
     while why == SERVED_ALL:
         now, at, entry = first_flit(m, first_port, end_port, source_fs, source_entry, source_owner)
         begun = max(now, free_fs)
+        # Earlier flits may still come (docs/engine.md, 1), or the slack is used up.
         if now >= known_fs or begun >= late_fs:
             visit.head_fs = max(now, begun - state.slack_fs // 2)
             break
@@ -220,7 +221,7 @@ def enter_port(m, pool, port, place, onward, entry, arrival):
         return SERVED_ALL
     if slot & (BLOCK - 1) == 0:
         slot = take_block(m, pool, port)
-    queued = slot_at(pool, slot)
+    queued = slot_at(pool, slot)  # at the end: a feeder's flits depart in order (docs/engine.md, 5)
     queued.fs, queued.entry = arrival, entry
     port.tail = slot + 1
     return SERVED_ALL

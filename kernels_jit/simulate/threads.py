@@ -25,6 +25,7 @@ from kernels_jit.simulate.servers import add, is_met, request, start_plan
 def pool_to_grow(m):
     """The pool that may not last for one more event or op, as a status; IDLE if there is room in all."""
     state = state_at(m, 0)
+    # Each thread may need a wake-up, each transfer a delivery and a completion.
     if state.heap_size - state.heap_n < state.margin + state.thread_n + 2 * state.in_flight:
         return codes.GROW_HEAP
     if state.job_free_n < state.margin:
@@ -39,7 +40,7 @@ def run_thread(m, op, times, number, now):
     """Do a thread's rows until it waits, asks or ends. Returns IDLE, ASKED, or what has to grow before it goes on."""
     thread, state = thread_at(m, number), state_at(m, 0)
     while thread.cursor < thread.end:
-        status = pool_to_grow(m)
+        status = pool_to_grow(m)  # before each row, so that no row stops half done
         if status != codes.IDLE:
             state.resume = number
             return status

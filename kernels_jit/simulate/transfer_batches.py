@@ -154,7 +154,7 @@ def split_batch(m, op, times, place):
         assert done_fs == transfer.latest_fs + route_at(m, transfer.route).tail_fs, "a batch is split at a wrong time"
         assert is_over(m, time.start_fs, 0), "a transfer that a batch is split at has not begun"
         assert not is_over(m, done_fs, _DONE | owner), "a transfer that a batch is split at is complete"
-    transfer.stamp += 1
+    transfer.stamp += 1  # the completion of the last of the batch becomes stale
     schedule(m, done_fs, _DONE | owner, transfer.stamp, place)
 
 

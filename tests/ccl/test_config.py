@@ -1,4 +1,4 @@
-"""`ccl.yaml`: where it is found, what goes before what, and what is refused."""
+"""`ccl.yaml`: where it is found, the precedence of its settings, and its errors."""
 
 from __future__ import annotations
 

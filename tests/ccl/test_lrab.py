@@ -1,4 +1,4 @@
-"""The default all-reduce: where its root is, and by which ways everything goes there."""
+"""The default all-reduce: its root, and the routes of its messages."""
 
 from __future__ import annotations
 

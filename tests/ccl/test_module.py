@@ -1,4 +1,4 @@
-"""Algorithm modules are files that are dropped in, and keep a contract."""
+"""Algorithm modules: how they are found, and their contract."""
 
 from __future__ import annotations
 

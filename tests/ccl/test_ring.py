@@ -1,4 +1,4 @@
-"""Messages that travel around a ring: order, windows, what is taken."""
+"""Circulation of messages around a ring: order, windows, deliveries."""
 
 from __future__ import annotations
 

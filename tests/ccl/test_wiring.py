@@ -1,4 +1,4 @@
-"""Who is whose neighbour."""
+"""Neighbours of PEs by direction."""
 
 from __future__ import annotations
 

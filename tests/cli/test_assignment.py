@@ -1,4 +1,4 @@
-"""Reading `--set`."""
+"""Parsing of `--set`."""
 
 from __future__ import annotations
 

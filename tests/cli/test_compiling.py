@@ -1,4 +1,4 @@
-"""The first run says that it compiles; no other does."""
+"""The first run announces that it compiles; no other does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kernbench evaluate`: data, then figures, each without the other."""
+"""`kernbench evaluate`: data, then plots, each without the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kernbench list` shows of a directory of one's own."""
+"""`kernbench list` with files of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line's frame: what it loads, how it fails."""
+"""The command line: lazy imports and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands take are spelled alike in all of them."""
+"""Options shared by several commands are spelled alike in all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a command may leave files: said before it runs."""
+"""The output directory is checked before a run."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The bar of long runs: only on a terminal, and only once a run tells of itself."""
+"""Progress of long runs: only on a terminal, and only after the first report of a run."""
 
 import os
 import pty
 import subprocess
 import sys
 
-from kernbench.cli.progress import progress, saying
+from kernbench.cli.progress import progress, status_line
 
 SAYING = """
-from kernbench.cli.progress import saying
-with saying() as say:
+from kernbench.cli.progress import status_line
+with status_line() as say:
     say("the third case")
 print(True)
 """
@@ -68,6 +68,6 @@ def test_a_terminal_sees_what_is_being_done():
 
 def test_elsewhere_nothing_is_said(monkeypatch, capfd):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    with saying() as say:
+    with status_line() as say:
         say("the third case")
     assert capfd.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""`kernbench run` on a small machine: what it prints, what it writes, how it fails."""
+"""`kernbench run` on a small machine: its output, its files, its errors."""
 
 from __future__ import annotations
 

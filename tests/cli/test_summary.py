@@ -1,4 +1,4 @@
-"""The summary that people read."""
+"""The summary of a run."""
 
 from __future__ import annotations
 

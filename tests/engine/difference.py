@@ -1,4 +1,4 @@
-"""Whether the compiled loop and the interpreter say the same of a program, and where not."""
+"""Compare the compiled loop with the interpreter on a program, and list the differences."""
 
 from __future__ import annotations
 

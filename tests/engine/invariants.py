@@ -1,4 +1,4 @@
-"""What holds in the memory of a run between two events, whatever the program: see `kernels_jit.layout.records`."""
+"""Invariants of the memory of a run between two events, for any program: see `kernels_jit.layout.records`."""
 
 from __future__ import annotations
 

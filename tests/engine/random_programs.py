@@ -1,4 +1,4 @@
-"""Random machines and programs, each drawn from a `random.Random` and so known by its kind and its seed.
+"""Random machines and programs, each drawn from a `random.Random` and reproducible from its kind and its seed.
 
 Small machines are made of numbers (`bare`), large ones are those that we ship (`random_traffic`). Waits may never be met.
 """

@@ -1,4 +1,4 @@
-"""Random programs on the machines that we ship: transfers among PEs, tile plans as kernels have them, and who disturbs them."""
+"""Random programs on the shipped machines: transfers among PEs, tile plans as of kernels, and contending transfers."""
 
 from __future__ import annotations
 

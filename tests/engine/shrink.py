@@ -1,4 +1,4 @@
-"""The smallest program that still differs: threads, rows and tokens are left out one by one, transfers made smaller."""
+"""Shrink a program that differs: threads, rows and tokens are removed one by one, transfers made smaller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs, hour after hour: the compiled loop in both modes against the interpreter.
+"""A soak test: random programs for hours, the compiled loop in both modes against the interpreter.
 
     python -m tests.engine.soak --seconds 3600                      # every kind, about equally long
     python -m tests.engine.soak --kind partial --programs 200000    # of each kind given

@@ -1,4 +1,4 @@
-"""Random machines and programs for tests that draw with hypothesis."""
+"""Hypothesis strategies for random machines and programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that begin where a cache line does."""
+"""Arrays aligned to cache lines."""
 
 import pytest
 

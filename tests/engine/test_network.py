@@ -1,4 +1,4 @@
-"""The order of visits, the ports and the window, on networks small enough to see through."""
+"""The visit order, the ports and the window, on small networks."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The compiled loop against the reference interpreter, bit for bit, on programs that are drawn afresh in every run."""
+"""The compiled loop against the reference interpreter, bit for bit, on new random programs in every run."""
 
 import numpy as np
 import pytest

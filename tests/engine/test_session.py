@@ -1,4 +1,4 @@
-"""Times by hand: done at t, from rows that can be checked by eye. Links take 10 fs a flit and 1 fs to the next node."""
+"""Times of runs against times by hand. Links take 10 fs for a flit and 1 fs to the next node."""
 
 import numpy as np
 import pytest
@@ -310,13 +310,13 @@ def test_routes_that_many_threads_bring_at_once_are_laid_together(mode, seed, mo
         return session.op_end_fs[[row for row in rows if program.op[row, 0] != Op.ASK]].tolist()
 
     ahead = run(write_ahead=True)
-    laid = []
-    lay = memory.Memory.lay_network
+    written = []
+    write = memory.Memory.write_network
     monkeypatch.setattr(
-        memory.Memory, "lay_network", lambda self, *given, **named: laid.append(lay(self, *given, **named))
+        memory.Memory, "write_network", lambda self, *given, **named: written.append(write(self, *given, **named))
     )
     assert run(write_ahead=False) == ahead
-    assert len(laid) < len(ways)
+    assert len(written) < len(ways)
 
 
 @BOTH

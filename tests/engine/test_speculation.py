@@ -1,4 +1,4 @@
-"""What the loop speculates and rolls back: that it happens, changes no time, and leaves the memory as it should be."""
+"""Speculation and roll-back of the loop: they happen, change no time, and leave the memory valid."""
 
 from collections import Counter
 

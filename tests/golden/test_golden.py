@@ -1,4 +1,4 @@
-"""Nothing changes unseen: op logs against their digests."""
+"""Op logs against their digests."""
 
 from __future__ import annotations
 

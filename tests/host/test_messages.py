@@ -105,7 +105,7 @@ def test_an_answer_carries_the_word_of_what_went_wrong_first() -> None:
 def test_an_error_that_is_raised_again_keeps_its_answer() -> None:
     first = KernelError("kernel k failed")
     assert first.response is None
-    first.came_back_with(Response.of(first))
+    first.attach_response(Response.of(first))
     again = KernelError("rank 1: kernel k failed")
     again.__cause__ = first
     assert again.response == Response(False, "kernel_failed", "kernel k failed")

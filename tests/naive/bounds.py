@@ -1,4 +1,4 @@
-"""Longest paths by asking every node for its predecessors, with a memory."""
+"""Longest paths by recursion over predecessors, with memoisation."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Tile plans one token at a time: what the array-built ones must equal."""
+"""Tile plans one token at a time, as a reference for the array-built ones."""
 
 from math import ceil
 

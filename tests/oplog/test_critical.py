@@ -1,4 +1,4 @@
-"""The critical path: worked out by hand, gapless, complete."""
+"""The critical path: by hand, without gaps, complete."""
 
 from __future__ import annotations
 

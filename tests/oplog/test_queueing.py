@@ -1,4 +1,4 @@
-"""How long operations waited beside how long they were served."""
+"""Queueing and service times of operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seven fields."""
+"""Typed records of the op log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was busy."""
+"""Utilisation and the bottleneck."""
 
 from __future__ import annotations
 

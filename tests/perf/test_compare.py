@@ -1,4 +1,4 @@
-"""Ratios against the reference: what is flagged, what is only shown."""
+"""Ratios against the reference: flagged and shown ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages keep what was sent, until they are received."""
+"""Messages keep their numbers until they are received."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What notes compute."""
+"""Numbers of notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operation sees is what was there when it took it, whatever becomes of the place afterwards."""
+"""An operation reads the contents at its time, whatever is written later."""
 
 from __future__ import annotations
 

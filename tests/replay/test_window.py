@@ -1,4 +1,4 @@
-"""Memory behind a page map."""
+"""The memory view of one PE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of sweeps that never ran."""
+"""Tables of sweeps, without runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the all-reduce evaluation."""
+"""Plots of the all-reduce evaluation."""
 
 from __future__ import annotations
 

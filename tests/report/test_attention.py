@@ -1,4 +1,4 @@
-"""Figures of the attention evaluation, from tables that no run made."""
+"""Plots of the attention evaluation, from tables without runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page on diagrams shows is what is printed."""
+"""The examples of the page on diagrams print what it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of the GEMM evaluation, from tables that no run made."""
+"""Plots of the GEMM evaluation, from tables without runs."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from kernbench.report.load_curve import TOP, _draw, plot_load_curve
 from kernbench.traffic.curve import Curve
-from kernbench.traffic.injection_process import Offer
+from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.load_point import LoadPoint
 
 
@@ -17,7 +17,9 @@ def curve(*latencies: float, saturation: float | None = None, flits: int = 4) ->
         LoadPoint((i + 1) / 10, 0.1, 9, 10.0, latency, latency, 2 * latency, 3 * latency, 99.0, 9, 0.1)
         for i, latency in enumerate(latencies)
     )
-    return Curve("mesh_8x8", "8 x 8", "hybrid", Offer("uniform", flits), 50.0, 100.0, 10.0, saturation, points)
+    return Curve(
+        "mesh_8x8", "8 x 8", "hybrid", InjectionProcess("uniform", flits), 50.0, 100.0, 10.0, saturation, points
+    )
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Rectangles: what a line touches, where there is room."""
+"""Rectangles: lines that touch them, and free places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The course of a wire."""
+"""Routes of wires in a diagram."""
 
 from __future__ import annotations
 

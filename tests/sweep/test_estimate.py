@@ -37,6 +37,6 @@ def test_points_are_tried_and_nothing_is_kept(tmp_path: Path) -> None:
 
 def test_points_that_take_too_long_give_no_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimate_module, "PATIENCE_S", 0.001)
-    monkeypatch.setattr(estimate_module, "must_compile", lambda: False)
+    monkeypatch.setattr(estimate_module, "needs_compile", lambda: False)
     guess = estimate(plan_sweep(fakes.toy_grid(tmp_path, M=[1]), tmp_path / "out"))
     assert (guess.trial, guess.took_too_long) == (None, True)

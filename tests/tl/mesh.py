@@ -1,4 +1,4 @@
-"""PEs of a machine that are neighbours and run a kernel each, without a host."""
+"""Neighbouring PEs of a machine, each with a kernel, without a host."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -90,7 +90,7 @@ class Mesh:
             num_programs=2,
             num_cubes=2,
             memory=memory if self.live else None,
-            ports=self.ipcq.ports(place),
+            queues=self.ipcq.pe_queues(place),
         )
 
     def run(self, kernels):

@@ -1,4 +1,4 @@
-"""What a credit takes: overheads and bytes of every part on its way, as amounts of figures."""
+"""The cost of a credit: overheads and bytes of every part of its route, as terms."""
 
 from copy import copy
 

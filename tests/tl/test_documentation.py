@@ -1,4 +1,4 @@
-"""What docs/kernel-language.md shows is what happens."""
+"""The examples of docs/kernel-language.md do what it shows."""
 
 import re
 from pathlib import Path

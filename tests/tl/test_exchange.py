@@ -1,4 +1,4 @@
-"""Messages between PEs: what they carry and when, by hand, recorded and live alike.
+"""Messages between PEs: contents and times by hand, recorded and live alike.
 
 On "tiny" the DMA of PE A is five links from that of PE B, 9.5 mm in all: a flit takes 1 ns a link and 0.095 ns on the way,
 those behind it follow every ns. A credit of 16 bytes takes 0.0625 ns a link.
@@ -391,9 +391,9 @@ def test_with_one_neighbour_anywhere_is_there():
 
 def test_turns_go_on_from_launch_to_launch():
     mesh = Mesh(line(A, B, C))
-    ports = mesh.ipcq.ports(mesh.machine.places.pe(*B))
+    queues = mesh.ipcq.pe_queues(mesh.machine.places.pe(*B))
     mesh.run({A: sender(1, 0, "E", 1), C: sender(2, 0, "W", 1), B: collector(1, wait=99)})
-    assert (ports.directions, ports.turn) == (("W", "E"), 1)
+    assert (queues.directions, queues.turn) == (("W", "E"), 1)
 
 
 # What goes wrong

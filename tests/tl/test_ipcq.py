@@ -1,4 +1,4 @@
-"""Neighbour tables: what they must hold, and where slots lie."""
+"""Neighbour tables: their checks, and the addresses of slots."""
 
 import pytest
 

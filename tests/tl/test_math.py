@@ -9,7 +9,7 @@ from kernbench.replay.numerics import ALONG_AXIS, ELEMENTWISE
 from kernbench.tl.math import BINARY, UNARY, find_job
 from kernbench.tl.promotion import promote, scalar_dtype
 from kernbench.tl.shapes import find_broadcast
-from kernbench.tl.tensor_type import kind_of
+from kernbench.tl.tensor_type import type_of
 from tests.tl.rig import BASE, Rig, commands
 
 
@@ -152,8 +152,8 @@ def test_shapes_broadcast_as_numpy_s_do(a, b):
 def test_shapes_of_results_are_those_of_their_numbers(shape, function, axis):
     axis %= len(shape)
     result = ALONG_AXIS[function](np.zeros(shape, np.float32), axis)
-    kind, work = find_job(function, axis, kind_of(shape, "f16"))
-    assert (kind.shape, kind.dtype) == (result.shape, "f16")
+    found, work = find_job(function, axis, type_of(shape, "f16"))
+    assert (found.shape, found.dtype) == (result.shape, "f16")
     assert (work.asked[1], work.read_bytes) == (np.prod(shape), 2 * np.prod(shape))
 
 

@@ -1,4 +1,4 @@
-"""When each call is done on the tiny machine, worked out by hand: its figures are those of `models/`.
+"""The end of each call on the tiny machine, by hand; the times are those of `models/`.
 
 A transfer of 256 B from a PE's own slice: request 0.01 ns, commit 8 ns, two links of 1.005 ns each.
 """

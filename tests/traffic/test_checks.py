@@ -1,4 +1,4 @@
-"""The invariants: each holds, breaks and has nothing to compare."""
+"""The invariants of a probe: each holds, fails, and has nothing to compare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from kernbench.traffic.checks import Check, check_all
-from kernbench.traffic.latency_breakdown import Formula
+from kernbench.traffic.latency_breakdown import LatencyBreakdown
 from kernbench.traffic.probe_cases import Case
 from kernbench.traffic.probe_suite import Measured
 
@@ -22,8 +22,8 @@ def measured(
     family: str, name: str, hops: int, ns: float, nbytes: int = 4096, catches_up: bool = False, gbs: float = 256
 ) -> Measured:
     kind = "read" if family == "d2h" else "write"
-    formula = Formula(0, 0, 0, 0, "link", gbs, catches_up)
-    return Measured(Case(family, name, "host", f"end {name}", kind), nbytes, hops, int(ns * 1e6), formula, True)
+    breakdown = LatencyBreakdown(0, 0, 0, 0, "link", gbs, catches_up)
+    return Measured(Case(family, name, "host", f"end {name}", kind), nbytes, hops, int(ns * 1e6), breakdown, True)
 
 
 def find(found: Sequence[Check], name: str) -> Check:

@@ -9,12 +9,14 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic.curve import Curve, find_saturation, run_curve
-from kernbench.traffic.injection_process import Offer
+from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.load_point import LoadPoint
 
 
 def curve(pattern: str, *loads: float, topology: str = "mesh_8x8", **options: int) -> Curve:
-    return run_curve(load_machine(topology), Offer(pattern, **{"window": 600, "packet_flits": 2, **options}), loads)
+    return run_curve(
+        load_machine(topology), InjectionProcess(pattern, **{"window": 600, "packet_flits": 2, **options}), loads
+    )
 
 
 def point(load: float, latency_ns: float) -> LoadPoint:
@@ -64,9 +66,9 @@ def test_networks_saturate_below_the_load_of_their_busiest_link(topology: str, p
 
 def test_modes_agree_and_loads_are_put_in_order() -> None:
     seen: list[LoadPoint] = []
-    machine, offer = load_machine("torus_8x8"), Offer("uniform", window=200)
-    hybrid = run_curve(machine, offer, [0.5, 0.1], on_point=seen.append)
-    flit = run_curve(machine, offer, [0.1, 0.5], "flit")
+    machine, injection = load_machine("torus_8x8"), InjectionProcess("uniform", window=200)
+    hybrid = run_curve(machine, injection, [0.5, 0.1], on_point=seen.append)
+    flit = run_curve(machine, injection, [0.1, 0.5], "flit")
     assert [p.load for p in hybrid.points] == [0.1, 0.5]
     assert tuple(seen) == hybrid.points
     assert [replace(p, wall_s=0) for p in hybrid.points] == [replace(p, wall_s=0) for p in flit.points]

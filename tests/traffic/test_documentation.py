@@ -1,4 +1,4 @@
-"""What the pages on traffic show is what is printed."""
+"""The examples of the pages on traffic print what they show."""
 
 from __future__ import annotations
 

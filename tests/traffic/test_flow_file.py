@@ -1,4 +1,4 @@
-"""Flows from files, the good and the bad."""
+"""Flows from files, valid and invalid."""
 
 from __future__ import annotations
 

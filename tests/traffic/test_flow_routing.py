@@ -1,4 +1,4 @@
-"""Names of parts as routes."""
+"""Routes from names of parts."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.traffic.flow_routing import Agent, Way, count_hops, find_ways
+from kernbench.traffic.flow_routing import Agent, FlowRoute, count_hops, find_flow_routes
 from kernbench.traffic.flows import parse_flows
 
 EXTENT = "it has no SIPs, only the endpoints node[0][0] to node[7][7], by index 0 to 63"
 
 
-def ways(topology: str, *texts: str) -> list[Way]:
-    found, which = find_ways(load_machine(topology), parse_flows(texts))
-    return [Way(*row) for row in found[which].tolist()]
+def ways(topology: str, *texts: str) -> list[FlowRoute]:
+    found, which = find_flow_routes(load_machine(topology), parse_flows(texts))
+    return [FlowRoute(*row) for row in found[which].tolist()]
 
 
 def test_each_pair_is_looked_at_once() -> None:
     machine = load_machine("mesh_8x8")
-    found, which = find_ways(machine, parse_flows(["0:1:1", "1:0:1", "0:1:9@5", "0:1:1:read"]))
+    found, which = find_flow_routes(machine, parse_flows(["0:1:1", "1:0:1", "0:1:9@5", "0:1:1:read"]))
     assert len(found) == 3
     assert which[0] == which[2]
 
 
 def test_hops_of_a_mesh_are_links_between_routers() -> None:
     machine = load_machine("mesh_8x8")
-    found, which = find_ways(machine, parse_flows(["node[0][0]:node[3][4]:1", "0:1:1", "63:0:1:read"]))
+    found, which = find_flow_routes(machine, parse_flows(["node[0][0]:node[3][4]:1", "0:1:1", "63:0:1:read"]))
     assert count_hops(machine, found[:, 3])[which].tolist() == [7, 1, 14]
 
 
 def test_hops_elsewhere_are_all_links() -> None:
     machine = load_machine("tiny")
-    found, which = find_ways(machine, parse_flows(["sip0.cube0.pe0:sip0.cube0.pe0:1"]))
+    found, which = find_flow_routes(machine, parse_flows(["sip0.cube0.pe0:sip0.cube0.pe0:1"]))
     assert count_hops(machine, found[:, 3])[which].tolist() == [2]
 
 
@@ -100,11 +100,11 @@ def test_a_read_from_what_is_no_memory_waits_for_its_request() -> None:
 def test_what_cannot_be_sent(topology: str, text: str, sentence: str) -> None:
     machine = load_machine(topology)
     with pytest.raises(InputError) as error:
-        find_ways(machine, parse_flows([text]))
+        find_flow_routes(machine, parse_flows([text]))
     more = machine.node_count + 4 + 1 - 3  # the parts, the PEs, the host
     assert str(error.value) == f"--flow {text!r}: {sentence.format(more=more)}"
 
 
 def test_of_several_bad_flows_the_first_is_named() -> None:
     with pytest.raises(InputError, match=r"^--flow '70:1:1': "):
-        find_ways(load_machine("mesh_8x8"), parse_flows(["5:1:1", "70:1:1", "1:71:1"]))
+        find_flow_routes(load_machine("mesh_8x8"), parse_flows(["5:1:1", "70:1:1", "1:71:1"]))

@@ -1,4 +1,4 @@
-"""Flows as they are typed."""
+"""Flows from texts."""
 
 from __future__ import annotations
 

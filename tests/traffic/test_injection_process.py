@@ -1,4 +1,4 @@
-"""Packets at random, the same each time."""
+"""Random packets, reproducible."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.traffic.flows import Flows
-from kernbench.traffic.injection_process import Offer
+from kernbench.traffic.injection_process import InjectionProcess
 
 
 def packets(load: float = 0.3, flits: int = 4, slots: int = 4000, seed: int = 0, pattern: str = "uniform") -> Flows:
-    return Offer(pattern, flits, seed, slots // 2).packets(load_machine("mesh_8x8", {"link_gbs": 128}), load)
+    return InjectionProcess(pattern, flits, seed, slots // 2).packets(load_machine("mesh_8x8", {"link_gbs": 128}), load)
 
 
 def test_as_many_packets_as_the_load_says() -> None:

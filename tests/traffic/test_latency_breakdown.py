@@ -1,4 +1,4 @@
-"""The closed form of a flow: worked out by hand, and held against the engine."""
+"""The zero-load latency of a flow: by hand, and against the engine."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.machine.machine import Machine
-from kernbench.traffic.flow_routing import Way, find_ways
+from kernbench.traffic.flow_routing import FlowRoute, find_flow_routes
 from kernbench.traffic.flows import parse_flows
-from kernbench.traffic.latency_breakdown import Formula, predict_flow
+from kernbench.traffic.latency_breakdown import LatencyBreakdown, predict_flow
 from kernbench.traffic.run import run_flows
 
 
-def predict(machine: Machine, text: str) -> Formula:
+def predict(machine: Machine, text: str) -> LatencyBreakdown:
     flows = parse_flows([text])
-    return predict_flow(machine, Way(*find_ways(machine, flows)[0][0].tolist()), int(flows.nbytes[0]))
+    return predict_flow(machine, FlowRoute(*find_flow_routes(machine, flows)[0][0].tolist()), int(flows.nbytes[0]))
 
 
 def actual_fs(machine: Machine, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Loads as they are typed."""
+"""Loads from texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sends to whom."""
+"""Destinations of the traffic patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases a machine has."""
+"""The cases of machines."""
 
 from __future__ import annotations
 

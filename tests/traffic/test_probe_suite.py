@@ -63,7 +63,7 @@ def test_the_default_machine() -> None:
     told = {(one.case.name, one.nbytes): one.actual_ns for one in survey.measured if one.case.kind == "write"}
     assert told["own slice", 16384] == 76.52
     assert told["other SIP", 16384] == 408.99
-    assert all(one.actual_fs == one.formula.total_fs for one in survey.measured)
+    assert all(one.actual_fs == one.breakdown.total_fs for one in survey.measured)
 
 
 def test_an_unknown_mode() -> None:

@@ -1,4 +1,4 @@
-"""Flows run: known figures, closed forms, order, and both modes to the tick."""
+"""Runs of flows: known times, closed forms, order, and both modes to the tick."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernbench.machine import load_machine
 from kernbench.traffic import lower
 from kernbench.traffic.flows import Flows, parse_flows
 from kernbench.traffic.run import run_flows
-from kernbench.traffic.zero_load_latency import alone_fs, slot_fs
+from kernbench.traffic.zero_load_latency import flit_time_fs, zero_load_fs
 
 FIGURES = {"link_gbs": 100, "hop_ns": 1.7, "injection_ns": 0.3, "ejection_ns": 2.1, "flit_bytes": 96, "k": 6}
 
@@ -116,14 +116,14 @@ def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits:
         service = 960_000
         want = 2 * service + 300_000 + 2_100_000 + hops * (service + 1_700_000) + (flits - 1) * service
         assert (result.hops[0], result.end_fs[0]) == (hops, want)
-        assert alone_fs(machine, result.hops, flits).tolist() == [want]
+        assert zero_load_fs(machine, result.hops, flits).tolist() == [want]
 
 
 def test_the_slowest_link_sets_the_pace() -> None:
     machine = load_machine("mesh_8x8", {**FIGURES, "endpoint_gbs": 25})
     result = run_flows(machine, parse_flows(["0:9:960"]))
-    assert slot_fs(machine) == 3_840_000
-    assert result.end_fs.tolist() == alone_fs(machine, result.hops, 10).tolist()
+    assert flit_time_fs(machine) == 3_840_000
+    assert result.end_fs.tolist() == zero_load_fs(machine, result.hops, 10).tolist()
 
 
 @pytest.mark.parametrize(("topology", "overrides"), [("mesh_8x8", {}), ("torus_8x8", {}), ("mesh_8x8", FIGURES)])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program, Thread
     from kernbench.tl.ipcq import Ipcq
-    from kernbench.tl.plan_outline import Outline
+    from kernbench.tl.plan_outline import PlanOutline
 
 
 class Kernels:
@@ -30,7 +30,7 @@ class Kernels:
     def __init__(self, program: Program, memory: DeviceMemory, live: bool) -> None:
         self.program, self.memory, self.live = program, memory, live
         self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: goes on
-        self.outlines: dict[Any, Outline] = {}  # of composites, which PEs share
+        self.outlines: dict[Any, PlanOutline] = {}  # of composites, which PEs share
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
         """What runs a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
@@ -61,7 +61,7 @@ class PeRun:
         kernels, name = self._kernels, self._message.kernel_ref
         args = [self._resolve(arg, place) for arg in self._message.args]
         pe = self._context(thread, place, self._addresses.map_of(place.cube, place.pe, self.carried))
-        if not kernels.live and pe.ports is None:
+        if not kernels.live and pe.queues is None:
             launch.attempt(lambda: record_kernel(pe, self._kernel, args, name=name), complete)
             return
         running = SteppedKernel(pe, self._kernel, args, name=name, live=kernels.live)
@@ -97,6 +97,6 @@ class PeRun:
             num_programs=len(self._message.target_pe),
             num_cubes=len(self._message.target_cubes),
             memory=window if kernels.live else None,
-            ports=self._queues.ports(place),
+            queues=self._queues.pe_queues(place),
             outlines=kernels.outlines,
         )

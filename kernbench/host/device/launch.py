@@ -63,7 +63,7 @@ class Launch:
         except KernBenchError as error:
             if self.failure is None:
                 self.failure, self.response = error, Response.of(error)
-                error.came_back_with(self.response)
+                error.attach_response(self.response)
         complete()
         return False
 

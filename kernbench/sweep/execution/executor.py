@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernbench.engine.jit_status import must_compile
+from kernbench.engine.jit_status import needs_compile
 from kernbench.errors import InputError
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
@@ -130,7 +130,7 @@ def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
 def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
     first = batches[0]
     group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
-    if must_compile(group=group):  # one process compiles the loops for all
+    if needs_compile(group=group):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         batches[0] = Batch(first.points[1:], first.alike)
     yield from run_in_workers([batch for batch in batches if len(batch)], run, count)
