@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.analytic.rows import find_kinds
-from kernbench.machine.origins import Origin, Origins
+from kernbench.components.derived import Origin
+from kernbench.machine.field_provenance import Origins
 from kernels_jit.simulate.closed_form import part_fs
 
 if TYPE_CHECKING:

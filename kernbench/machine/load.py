@@ -130,7 +130,7 @@ def _sources() -> str:
     """A hash of all that turns a topology into a machine."""
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for folder in ("components", "machine", "spec"):
+    for folder in ("components", "machine", "schema"):
         for source in sorted((package / folder).glob("*.py")):
             digest.update(source.read_bytes())
     digest.update((package / "units.py").read_bytes())

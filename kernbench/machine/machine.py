@@ -18,10 +18,10 @@ from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.machine.costs import Costs
+    from kernbench.machine.field_provenance import Origins, Provenance
     from kernbench.machine.graph import Csr
     from kernbench.machine.intents import Intent
     from kernbench.machine.mesh_places import MeshShape
-    from kernbench.machine.origins import Origins
     from kernbench.machine.part_index import Places, Shape
     from kernbench.machine.routes import Routing
 
@@ -71,6 +71,7 @@ class Machine:
     station_name: tuple[str, ...]  # edges "a -> b", then memory channels
     stations: Stations
     terminals: Mapping[int, Terminal]  # by node
+    provenance: Provenance = field(repr=False)  # the port of a part that each time comes from
 
     server_name: tuple[str, ...]
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...: what utilisation is summed over
@@ -110,10 +111,10 @@ class Machine:
 
     def origins(self) -> Origins:
         """From which field of the topology each time comes; kept, and the same for machines that differ in such fields."""
-        from kernbench.machine.origins import find_origins
+        from kernbench.machine.field_provenance import find_origins
 
         if self._origins is None:
-            self._origins = find_origins(self)
+            self._origins = find_origins(self.provenance, self.figures.keys(), self.dropins.keys())
         return self._origins
 
     def csr(self, intent: Intent) -> Csr:

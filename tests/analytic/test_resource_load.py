@@ -11,7 +11,7 @@ from kernbench.analytic.resource_load import weigh_servers, weigh_stations
 from kernbench.analytic.transfers import write_moves
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
-from kernbench.machine.origins import no_origins
+from kernbench.machine.field_provenance import no_origins
 from tests.engine.strategies import programs
 
 
@@ -27,7 +27,7 @@ def test_all_that_was_served_is_counted(program):
         session.check_finished()
     except DeadlockError:
         assume(False)
-    frame = build_frame(program, no_origins(machine))
+    frame = build_frame(program, no_origins(len(machine.stations.fs_per_flit)))
     busy = np.zeros(len(machine.stations.fs_per_flit))
     stations = weigh_stations(frame)
     busy[stations.at] = stations.forms[:, 0]

@@ -12,7 +12,6 @@ from kernbench.analytic.model import build_frame
 from kernbench.analytic.node_times import list_works
 from kernbench.analytic.start_to_end_paths import Span
 from kernbench.analytic.transfers import write_moves
-from kernbench.machine.origins import find_origins
 from tests.analytic.recording import BENCHES, record
 
 pytestmark = pytest.mark.slow
@@ -26,7 +25,7 @@ def work_fs(works, atoms_fs):
 @pytest.fixture(scope="module", params=BENCHES)
 def frame(request):
     device = record(request.param)
-    return build_frame(device.program, find_origins(device.machine))
+    return build_frame(device.program, device.machine.origins())
 
 
 def draw(frame, count, seed):
@@ -67,7 +66,7 @@ def test_works_are_what_nodes_take(frame):
 def test_pes_that_do_the_same_do_it_once():
     """After the barrier, both PEs of a cube."""
     device = record("matmul-composite")
-    frame = build_frame(device.program, find_origins(device.machine))
+    frame = build_frame(device.program, device.machine.origins())
     tags = device.program.tags
     barriers = [row for row in frame.rows.row.tolist() if tags[device.program.op_tag[row]][0] == "barrier"]
     assert len(barriers) == 4

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernbench.machine.origins import may_vary
+from kernbench.machine.families import may_vary
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.point import TOPOLOGY, Point
 
