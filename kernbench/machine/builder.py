@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.field_provenance import NO_TIME, Provenance, Rate, Source, Time
+from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine, Terminal
+from kernbench.machine.quantities import NO_TIME, Rate, Time
 from kernbench.units import FS_PER_NS
 from kernels_jit.layout.machine_tables import Stations
 

@@ -1,23 +1,20 @@
 """The provenance of a machine's times: the field of the topology that each follows from.
 
-Families read the ports of parts as `Rate` and `Time`, which carry the port's name beside the number, and the builder keeps
-both. So bounds are formulas in the fields, and a machine that differs in such fields needs no compiling. A time without an
-origin is a constant: bounds hold but do not follow its field, and each machine that differs in the field is compiled. Times of
-drop-ins are constants too, since only their own code knows which fields decide them.
+Families read the ports of parts as quantities, which carry the port's name beside the number (see `quantities`), and the
+builder keeps both. So bounds are formulas in the fields, and a machine that differs in such fields needs no compiling. A time
+without an origin is a constant: bounds hold but do not follow its field, and each machine that differs in the field is
+compiled. Times of drop-ins are constants too, since only their own code knows which fields decide them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.components.derived import Origin, list_derived
-from kernbench.components.part import Part
-from kernbench.schema.model import Model
+from kernbench.components.derived import Origin
 
 
 class Source(NamedTuple):
@@ -33,23 +30,6 @@ class Source(NamedTuple):
         if self.port.endswith("_fs"):
             return self.port.removesuffix("_fs"), 1
         return self.port.removesuffix("gbs") + "byte", 1 / self.lanes
-
-
-class Rate(NamedTuple):
-    """A bandwidth with its source; none if it is of no part."""
-
-    gbs: float
-    source: Source | None = None
-
-
-class Time(NamedTuple):
-    """A time with its source; none if it is of no part."""
-
-    fs: int
-    source: Source | None = None
-
-
-NO_TIME = Time(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,31 +79,3 @@ def find_origins(provenance: Provenance, fields: Collection[str], dropins: Colle
     arrays = (provenance.node, provenance.service, provenance.overhead, provenance.turn)
     figures = {name: origin for name, origin in provenance.figures.items() if varies(origin)}
     return Origins(tuple(known), figures, *(of[array] for array in arrays))
-
-
-def rate(spec: Model, port: str, lanes: int = 1) -> Rate:
-    """A bandwidth of a checked topology, times so many lanes side by side."""
-    part, name = _find(spec, port)
-    origin = Origin(port, lanes) if name in type(part).model_fields else None
-    return Rate(lanes * getattr(part, name), Source(port, origin, lanes))
-
-
-def time(spec: Model, port: str) -> Time:
-    """A time of a checked topology; 0 if the part has no such port."""
-    part, name = _find(spec, port)
-    derived = list_derived(type(part)).get(name)
-    origin = derived.inside(port.rpartition(".")[0]) if derived and derived.factor is None else None
-    return Time(round(getattr(part, name, 0)), Source(port, origin))
-
-
-def list_figure_origins(spec: Model) -> dict[str, Origin]:
-    """The origins of the times among the figures of a checked topology's parts, by "<part>.<figure>"."""
-    parts = [(name, part) for name, part in spec if isinstance(part, Part)]
-    return {
-        f"{name}.{figure}": origin.inside(name) for name, part in parts for figure, origin in part.origins().items()
-    }
-
-
-def _find(spec: Model, port: str) -> tuple[Any, str]:
-    owner, _, name = port.rpartition(".")
-    return reduce(getattr, owner.split(".") if owner else (), spec), name

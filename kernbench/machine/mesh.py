@@ -14,10 +14,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kernbench.machine.builder import Builder
-from kernbench.machine.field_provenance import rate
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name
+from kernbench.machine.quantities import rate
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS

@@ -10,10 +10,10 @@ from kernbench.components.part import Section, plain
 from kernbench.machine import sip_cube
 from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
-from kernbench.machine.field_provenance import list_figure_origins, rate
 from kernbench.machine.intents import IO_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import Shape
+from kernbench.machine.quantities import list_figure_origins, rate
 from kernbench.machine.sip_cube import passing
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.units import FS_PER_NS

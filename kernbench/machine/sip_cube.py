@@ -9,9 +9,10 @@ import math
 
 from kernbench.components.derived import Origin
 from kernbench.machine.builder import Builder
-from kernbench.machine.field_provenance import Rate, Source, Time, rate, time
+from kernbench.machine.field_provenance import Source
 from kernbench.machine.intents import PORT_PENALTY, EdgeKind
 from kernbench.machine.part_index import ONE_SERVER, PE_PARTS, READ_WRITE
+from kernbench.machine.quantities import Rate, Time, rate, time
 from kernbench.machine.sip_spec import SipSpec, parse_router
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing

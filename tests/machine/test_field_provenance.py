@@ -12,9 +12,10 @@ import pytest
 from kernbench import library
 from kernbench.components.derived import Origin
 from kernbench.errors import InputError
-from kernbench.machine import field_provenance, load_machine
+from kernbench.machine import load_machine, quantities
 from kernbench.machine.builder import Builder
 from kernbench.machine.families import may_vary
+from kernbench.machine.field_provenance import Source
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.load import compile_machine, field_names, load_spec
 from kernbench.machine.machine import Machine
@@ -107,12 +108,12 @@ def test_a_number_without_its_source_is_an_error():
             shape=SimpleNamespace(),
         )
     with pytest.raises(AttributeError, match="speed"):
-        field_provenance.rate(load_spec("tiny"), "noc.speed")
+        quantities.rate(load_spec("tiny"), "noc.speed")
 
 
 def test_a_time_of_two_fields_has_no_origin():
     """A port written as a plain property is a constant."""
     spec = load_spec("tiny", {"parts.noc": "pipelined_router"})
-    found = field_provenance.time(spec, "noc.overhead_fs")
+    found = quantities.time(spec, "noc.overhead_fs")
     assert found.fs > 0
-    assert found.source == field_provenance.Source("noc.overhead_fs", None)
+    assert found.source == Source("noc.overhead_fs", None)
