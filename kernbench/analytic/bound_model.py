@@ -21,7 +21,7 @@ from kernbench.analytic.points import read_points
 from kernbench.analytic.resource_load import serial_time, server_load, station_load
 from kernbench.analytic.transfers import write_moves
 from kernbench.errors import RunError
-from kernbench.machine.origins import find_origins, no_origins
+from kernbench.machine.field_provenance import no_origins
 from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
 from kernbench.units import FS_PER_NS, format_ns
 
@@ -53,7 +53,7 @@ class BoundModel:
 
     def __init__(self, program: Program, *, vary: bool = True) -> None:
         machine = self._machine = program.machine
-        origins = find_origins(machine) if vary else no_origins(machine)
+        origins = machine.origins() if vary else no_origins(len(machine.stations.fs_per_flit))
         self._known = origins.fields
         model = self._model = build_model(program, origins)
         self.figures = {field: float(machine.figures[field]) for field in model.basis.fields}

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.arrays import unique_rows
-from kernbench.machine.origins import Origin, Origins
-from kernels_jit.simulate.closed_form import part_fs
+from kernbench.components.derived import Origin
+from kernbench.machine.field_provenance import Origins
+from kernbench.machine.flit_service import pad, service_fs
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -95,8 +96,8 @@ class Basis:
         full, quantum = int(stations.fs_per_flit[station]), int(stations.quantum_bytes[station])
         origin = int(self._origins.service[station])
         if origin < 0:
-            return 0, int(part_fs(nbytes, quantum, full, flit_bytes))
-        padded = flit_bytes if nbytes == flit_bytes else -(-nbytes // quantum) * quantum
+            return 0, int(service_fs(nbytes, quantum, full, flit_bytes))
+        padded = int(pad(nbytes, quantum, flit_bytes))
         return self._atom(_Service(self._origins.known[origin], padded, flit_bytes))
 
     def overhead(self, station: int, fs: int) -> Term:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kernbench.components.costs import GemmCosts, MathCosts
-from kernbench.components.part import Part, fs_per_unit
+from kernbench.components.derived import unit_of
+from kernbench.components.part import Part
 from kernbench.schema.fields import ElementsPerNs, Tflops
 
 FLOP_PER_NS = 1000  # of one TFLOPS
@@ -19,11 +20,9 @@ class PeGemm(GemmCosts, Part):
     tflops_f8: Tflops
     tflops_f16: Tflops
     tflops_f32: Tflops
-
-    def figures(self) -> dict[str, float]:
-        """Its parameters, with `flop_8`, `flop_16` and `flop_32` in fs."""
-        rates = {8: self.tflops_f8, 16: self.tflops_f16, 32: self.tflops_f32}
-        return {**super().figures(), **{f"flop_{bits}": fs_per_unit(r * FLOP_PER_NS) for bits, r in rates.items()}}
+    flop_8_fs = unit_of("tflops_f8", FLOP_PER_NS)
+    flop_16_fs = unit_of("tflops_f16", FLOP_PER_NS)
+    flop_32_fs = unit_of("tflops_f32", FLOP_PER_NS)
 
 
 class PeMath(MathCosts, Part):
@@ -34,8 +33,6 @@ class PeMath(MathCosts, Part):
     elements_f8: ElementsPerNs
     elements_f16: ElementsPerNs
     elements_f32: ElementsPerNs
-
-    def figures(self) -> dict[str, float]:
-        """Its parameters, with `element_8`, `element_16` and `element_32` in fs."""
-        rates = {8: self.elements_f8, 16: self.elements_f16, 32: self.elements_f32}
-        return {**super().figures(), **{f"element_{bits}": fs_per_unit(rate) for bits, rate in rates.items()}}
+    element_8_fs = unit_of("elements_f8")
+    element_16_fs = unit_of("elements_f16")
+    element_32_fs = unit_of("elements_f32")

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from kernbench.components.costs import TcmCosts
-from kernbench.components.part import Delaying, Part, fs_per_unit
+from kernbench.components.derived import time_of, unit_of
+from kernbench.components.part import Delaying, Part
 from kernbench.schema.fields import Bytes, Count, Gbs, Ns
-from kernbench.units import FS_PER_NS
 
 
 class Hbm(Delaying):
@@ -27,17 +27,13 @@ class Hbm(Delaying):
     burst_bytes: Bytes
     slice_bytes: Bytes
     turn_ns: Ns
+    turn_fs = time_of("turn_ns")
 
     @model_validator(mode="after")
     def _slices_hold_bursts(self) -> Hbm:
         if self.slice_bytes % self.burst_bytes:
             raise ValueError(f"slice_bytes {self.slice_bytes} is not a multiple of burst_bytes {self.burst_bytes}")
         return self
-
-    @property
-    def turn_fs(self) -> int:
-        """The turn in femtoseconds."""
-        return round(self.turn_ns * FS_PER_NS)
 
 
 class Sram(Delaying):
@@ -57,15 +53,12 @@ class PeTcm(TcmCosts, Part):
     read_gbs: Gbs
     write_gbs: Gbs
     bytes: Bytes
+    read_byte_fs = unit_of("read_gbs")
+    write_byte_fs = unit_of("write_gbs")
 
     def chain_gbs(self) -> float:
         """What the links between the parts of a PE are drawn with."""
         return self.read_gbs
-
-    def figures(self) -> dict[str, float]:
-        """Its parameters, with `read_byte` and `write_byte` in fs."""
-        per_byte = {"read_byte": fs_per_unit(self.read_gbs), "write_byte": fs_per_unit(self.write_gbs)}
-        return {**super().figures(), **per_byte}
 
 
 class PeMmu(Part):
@@ -74,8 +67,4 @@ class PeMmu(Part):
     kind: ClassVar[str] = "pe_mmu"
     ports: ClassVar[tuple[str, ...]] = ("tlb_fs",)
     tlb_ns: Ns
-
-    @property
-    def tlb_fs(self) -> int:
-        """A translation in femtoseconds."""
-        return round(self.tlb_ns * FS_PER_NS)
+    tlb_fs = time_of("tlb_ns")

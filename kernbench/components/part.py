@@ -14,6 +14,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+from kernbench.components.derived import Origin, list_derived, time_of
 from kernbench.schema.fields import Ns
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
@@ -42,15 +43,23 @@ class Part(Section):
         """How many jobs are served at once; `way` is "read" or "write" where both are served side by side."""
         return 1
 
-    def passing(self) -> tuple[int, bool]:
-        """What it does to a message that passes it: its overhead (fs), and whether it waits for the whole of it."""
-        return round(getattr(self, "overhead_fs", 0)), self.whole
-
     def figures(self) -> dict[str, float]:
-        """Its parameters and its ports that are numbers, `x_fs` as `x`; where `gbs` is one, with `byte` in fs."""
-        ports = {name.removesuffix("_fs"): getattr(self, name) for name in type(self).ports}
-        found = super().figures() | {name: plain(value) for name, value in ports.items() if is_number(value)}
+        """Its parameters, and its ports and derived times that are numbers, `x_fs` as `x`; with `gbs`, `byte` in fs."""
+        names = (*type(self).ports, *list_derived(type(self)))
+        times = {name.removesuffix("_fs"): getattr(self, name) for name in names}
+        found = super().figures() | {name: plain(value) for name, value in times.items() if is_number(value)}
         return found | {"byte": fs_per_unit(found["gbs"])} if "gbs" in found else found
+
+    @classmethod
+    def origins(cls) -> dict[str, Origin]:
+        """The parameter that each time among the figures follows from, by figure; none for a time of several parameters."""
+        found = {name.removesuffix("_fs"): origin for name, origin in list_derived(cls).items()}
+        return found | {"byte": Origin("gbs", 1)} if "gbs" in cls.model_fields else found
+
+    @classmethod
+    def rates(cls) -> list[str]:
+        """The parameters that are bandwidths of links or channels."""
+        return [port for port in cls.ports if port.endswith("gbs") and port in cls.model_fields]
 
 
 class Delaying(Part):
@@ -58,11 +67,7 @@ class Delaying(Part):
 
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs",)
     overhead_ns: Ns
-
-    @property
-    def overhead_fs(self) -> int:
-        """The overhead in femtoseconds."""
-        return round(self.overhead_ns * FS_PER_NS)
+    overhead_fs = time_of("overhead_ns")
 
 
 def is_number(value: object) -> bool:

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from kernbench.components.part import Delaying, fs_per_unit
+from kernbench.components.derived import time_of, unit_of
+from kernbench.components.part import Delaying
 from kernbench.schema.fields import Count, CountOrZero, Gbs, Ghz, Ns
-from kernbench.units import FS_PER_NS
 
 
 class IoCpu(Delaying):
@@ -31,12 +31,8 @@ class PeCpu(Delaying):
     kind: ClassVar[str] = "pe_cpu"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "cycle_fs", "dispatch_cycles")
     clock_ghz: Ghz
+    cycle_fs = unit_of("clock_ghz")
     dispatch_cycles: Annotated[CountOrZero, Field(le=10**6)]
-
-    @property
-    def cycle_fs(self) -> float:
-        """A cycle in femtoseconds."""
-        return fs_per_unit(self.clock_ghz)
 
 
 class PeScheduler(Delaying):
@@ -82,15 +78,9 @@ class PeIpcq(Delaying):
     hbm_gbs: Gbs
     hbm_hop_gbs: Gbs
     hbm_ns: Ns
-
-    def figures(self) -> dict[str, float]:
-        """Its parameters; for sram and hbm with `<tier>_byte`, `<tier>_hop_byte` and `<tier>_access` in fs."""
-        return {
-            **super().figures(),
-            "sram_byte": fs_per_unit(self.sram_gbs),
-            "sram_hop_byte": fs_per_unit(self.sram_hop_gbs),
-            "sram_access": round(self.sram_ns * FS_PER_NS),
-            "hbm_byte": fs_per_unit(self.hbm_gbs),
-            "hbm_hop_byte": fs_per_unit(self.hbm_hop_gbs),
-            "hbm_access": round(self.hbm_ns * FS_PER_NS),
-        }
+    sram_byte_fs = unit_of("sram_gbs")
+    sram_hop_byte_fs = unit_of("sram_hop_gbs")
+    sram_access_fs = time_of("sram_ns")
+    hbm_byte_fs = unit_of("hbm_gbs")
+    hbm_hop_byte_fs = unit_of("hbm_hop_gbs")
+    hbm_access_fs = time_of("hbm_ns")

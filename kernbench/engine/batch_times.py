@@ -14,7 +14,7 @@ from kernbench.program.ops import NONE
 from kernbench.program.program import sum_up
 
 if TYPE_CHECKING:
-    from kernbench.machine.origins import Origins
+    from kernbench.machine.field_provenance import Origins
     from kernbench.program.program import Program
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import expand_ranges, unique_rows
+from kernbench.machine.flit_service import service_fs
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import NONE
 from kernels_jit.layout import records as r
@@ -205,6 +206,4 @@ def _edges(routes: Routes, steps: np.ndarray, least: np.ndarray) -> _Edges:
 def _latency_fs(stations: Stations, edges: _Edges, flit: int) -> np.ndarray:
     """int64[edge] time of the smallest flit at the earlier station and from there to the later."""
     full, quantum = stations.fs_per_flit[edges.src], stations.quantum_bytes[edges.src]
-    padded = -(-edges.nbytes // quantum) * quantum
-    service = np.where(edges.nbytes < flit, -(-padded * full // flit), full)
-    return service + stations.propagation_fs[edges.src]
+    return service_fs(edges.nbytes, quantum, full, flit) + stations.propagation_fs[edges.src]

@@ -7,17 +7,20 @@ the way back. Of ways that are equally long routing takes the last link with the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine, Terminal
+from kernbench.machine.quantities import NO_TIME, Rate, Time
 from kernbench.units import FS_PER_NS
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
+    from kernbench.components.derived import Origin
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Shape
 
@@ -31,10 +34,10 @@ BY_LENGTH = -1  # no delay of its own
 class _Memory(NamedTuple):
     node: int
     stripes: int
-    gbs: float  # of one stripe
+    rate: Rate  # of one stripe
     quantum_bytes: int
-    turn_fs: int
-    overhead_fs: int
+    turn: Time
+    overhead: Time
 
 
 class Builder:
@@ -43,20 +46,22 @@ class Builder:
     def __init__(self) -> None:
         self.names: list[str] = []
         self.kinds: list[str] = []
-        self.overhead_fs: list[int] = []
+        self.overheads: dict[Time, int] = {}  # those of nodes, numbered
+        self.overhead: list[int] = []  # of each node, into `overheads`
         self.whole: list[bool] = []
         self.position: list[tuple[float, float]] = []  # mm
         self.ends: list[tuple[int, int, int, int, int]] = []  # src, dst, kind, um, weight
-        self.gbs: list[float] = []
+        self.rates: dict[Rate, int] = {}  # those of links, numbered
+        self.rate: list[int] = []  # of each edge, into `rates`
         self.delay_fs: list[int] = []  # of each edge, where it is not what its length says; else BY_LENGTH
         self.memories: list[_Memory] = []
         self.servers: list[tuple[str, str, int]] = []  # name, kind, slots
 
-    def node(self, name: str, kind: str, at: tuple[float, float], overhead_fs: int = 0, whole: bool = False) -> int:
+    def node(self, name: str, kind: str, at: tuple[float, float], overhead: Time = NO_TIME, whole: bool = False) -> int:
         """A new node at a position in mm; its id."""
         self.names.append(name)
         self.kinds.append(kind)
-        self.overhead_fs.append(overhead_fs)
+        self.overhead.append(self.overheads.setdefault(overhead, len(self.overheads)))
         self.whole.append(whole)
         self.position.append(at)
         return len(self.names) - 1
@@ -66,7 +71,7 @@ class Builder:
         a: int,
         b: int,
         kind: EdgeKind,
-        gbs: float,
+        rate: Rate,
         *,
         um: int | None = None,
         least_mm: float = 0.0,
@@ -82,14 +87,14 @@ class Builder:
             um = round(1000 * max(abs(ax - bx) + abs(ay - by), least_mm))
         weight = um + HOP_UM + penalty
         self.ends += [(a, b, kind, um, weight), (b, a, kind, um, weight)]
-        self.gbs += [gbs, gbs]
+        self.rate += [self.rates.setdefault(rate, len(self.rates))] * 2
         self.delay_fs += delays_fs
 
     def memory(
-        self, node: int, *, stripes: int, gbs: float, quantum_bytes: int, turn_fs: int, overhead_fs: int
+        self, node: int, *, stripes: int, rate: Rate, quantum_bytes: int, overhead: Time, turn: Time = NO_TIME
     ) -> None:
-        """A memory behind a node: `stripes` channels of `gbs` each."""
-        self.memories.append(_Memory(node, stripes, gbs, quantum_bytes, turn_fs, overhead_fs))
+        """A memory behind a node: `stripes` channels of one rate each."""
+        self.memories.append(_Memory(node, stripes, rate, quantum_bytes, turn, overhead))
 
     def server(self, name: str, kind: str, slots: int = 1) -> None:
         """Something that serves whole jobs, `slots` at a time."""
@@ -100,11 +105,11 @@ class Builder:
         shift = len(self.names)
         self.names += [prefix + name for name in cell.names]
         self.kinds += cell.kinds
-        self.overhead_fs += cell.overhead_fs
+        self.overhead += _renumber(self.overheads, cell.overheads, cell.overhead)
         self.whole += cell.whole
         self.position += [(x + at[0], y + at[1]) for x, y in cell.position]
         self.ends += [(a + shift, b + shift, kind, um, weight) for a, b, kind, um, weight in cell.ends]
-        self.gbs += cell.gbs
+        self.rate += _renumber(self.rates, cell.rates, cell.rate)
         self.delay_fs += cell.delay_fs
         self.memories += [memory._replace(node=memory.node + shift) for memory in cell.memories]
         self.servers += [(prefix + name, kind, slots) for name, kind, slots in cell.servers]
@@ -119,15 +124,17 @@ class Builder:
         flit_bytes: int,
         ns_per_mm: float,
         figures: Mapping[str, float],
+        origins: Mapping[str, Origin],
         shape: Shape | MeshShape,
     ) -> Machine:
-        """The machine of what was built."""
+        """The machine of what was built; `origins` are those of figures."""
         position = np.array(self.position, np.float64).reshape(-1, 2)
         ends = np.array(self.ends, np.int64).reshape(-1, 5)
         src, dst, kind, um, weight = ends.T
         edge_names = [f"{self.names[a]} -> {self.names[b]}" for a, b, *_ in self.ends]
         channel_names = [f"{self.names[m.node]}.ch{i}" for m in self.memories for i in range(m.stripes)]
-        gbs = np.array(self.gbs, np.float64)
+        gbs = np.array([rate.gbs for rate in self.rates], np.float64)[np.array(self.rate, np.intp)]
+        overhead_fs = np.array([time.fs for time in self.overheads], np.int64)[np.array(self.overhead, np.intp)]
         return Machine(
             name=name,
             family=family,
@@ -138,7 +145,7 @@ class Builder:
             node_kind=tuple(self.kinds),
             node_x_mm=np.ascontiguousarray(position[:, 0]),
             node_y_mm=np.ascontiguousarray(position[:, 1]),
-            node_overhead_fs=np.array(self.overhead_fs, np.int64),
+            node_overhead_fs=overhead_fs,
             node_whole=np.array(self.whole, np.bool_),
             edge_src=src.astype(np.int32),
             edge_dst=dst.astype(np.int32),
@@ -149,6 +156,7 @@ class Builder:
             station_name=(*edge_names, *channel_names),
             stations=self._stations(gbs, um, flit_bytes, ns_per_mm),
             terminals=self._terminals(len(gbs)),
+            provenance=self._provenance(src, origins),
             server_name=tuple(name for name, _, _ in self.servers),
             server_kind=tuple(kind for _, kind, _ in self.servers),
             server_slots=np.array([slots for _, _, slots in self.servers], np.int64),
@@ -158,9 +166,9 @@ class Builder:
     def _stations(self, edge_gbs: np.ndarray, um: np.ndarray, flit_bytes: int, ns_per_mm: float) -> Stations:
         memories, edges = self.memories, len(edge_gbs)
         stripes = np.array([m.stripes for m in memories], np.int64)
-        channel_gbs = np.repeat(np.array([m.gbs for m in memories], np.float64), stripes)
+        channel_gbs = np.repeat(np.array([m.rate.gbs for m in memories], np.float64), stripes)
         quantum = np.repeat(np.array([m.quantum_bytes for m in memories], np.int64), stripes)
-        turn = np.repeat(np.array([m.turn_fs for m in memories], np.int64), stripes)
+        turn = np.repeat(np.array([m.turn.fs for m in memories], np.int64), stripes)
         delay = np.array(self.delay_fs, np.int64)
         by_length = np.rint(um * (ns_per_mm * FS_PER_NS / 1000)).astype(np.int64)
         propagation = np.where(delay == BY_LENGTH, by_length, delay)
@@ -171,9 +179,33 @@ class Builder:
             propagation_fs=np.concatenate([propagation, np.zeros(len(channel_gbs), np.int64)]),
         )
 
+    def _provenance(self, src: np.ndarray, figures: Mapping[str, Origin]) -> Provenance:
+        memories, sources = self.memories, dict[Source, int]()
+
+        def number(quantities: Iterable[Rate | Time]) -> np.ndarray:
+            found = [q.source for q in quantities]
+            return np.array([-1 if s is None else sources.setdefault(s, len(sources)) for s in found], np.int16)
+
+        node = number(self.overheads)[np.array(self.overhead, np.intp)]
+        stripes = np.array([m.stripes for m in memories], np.int64)
+        service = [
+            number(self.rates)[np.array(self.rate, np.intp)],
+            np.repeat(number(m.rate for m in memories), stripes),
+        ]
+        overhead = [node[src], np.repeat(number(m.overhead for m in memories), stripes)]
+        turn = [np.full(len(src), -1, np.int16), np.repeat(number(m.turn for m in memories), stripes)]
+        stations = (np.concatenate(arrays) for arrays in (service, overhead, turn))
+        return Provenance(tuple(sources), figures, node, *stations)
+
     def _terminals(self, first: int) -> dict[int, Terminal]:
         found = {}
         for memory in self.memories:
-            found[memory.node] = Terminal(first, memory.stripes, memory.overhead_fs)
+            found[memory.node] = Terminal(first, memory.stripes, memory.overhead.fs)
             first += memory.stripes
         return found
+
+
+def _renumber(known: dict[Any, int], own: Mapping[Any, int], numbers: list[int]) -> list[int]:
+    """A cell's own numbers of quantities as those under which they are known, or become known."""
+    new = [known.setdefault(quantity, len(known)) for quantity in own]
+    return numbers if new == list(range(len(new))) else [new[number] for number in numbers]

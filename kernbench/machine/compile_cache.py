@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from kernbench.components.derived import Origin
+from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.part_index import Shape
@@ -37,6 +39,8 @@ _JSON = (
 _ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
 _SHAPES = {"mesh": MeshShape, "sip": Shape}  # by family
 _STATIONS = "stations_"
+_PROVENANCE = "provenance_"
+_PROVENANCE_ARRAYS = tuple(f.name for f in fields(Provenance) if f.type == "np.ndarray")
 _TERMINALS = "terminals"
 
 
@@ -88,9 +92,13 @@ def _prune(folder: Path) -> None:
 def _pack(machine: Machine) -> dict[str, Any]:
     meta = {name: getattr(machine, name) for name in _JSON} | {"shape": asdict(machine.shape)}
     meta["dropins"] = {part: asdict(dropin) for part, dropin in machine.dropins.items()}
+    found = machine.provenance
+    meta["times"] = found.sources
+    meta["origins"] = dict(found.figures)
     packed: dict[str, Any] = {"meta": np.frombuffer(json.dumps(meta).encode(), np.uint8)}
     packed |= {name: getattr(machine, name) for name in _ARRAYS}
     packed |= {_STATIONS + name: array for name, array in machine.stations._asdict().items()}
+    packed |= {_PROVENANCE + name: getattr(found, name) for name in _PROVENANCE_ARRAYS}
     rows = [(node, t.first_station, t.stripes, t.overhead_fs) for node, t in machine.terminals.items()]
     packed[_TERMINALS] = np.array(rows, np.int64).reshape(-1, 4)
     return packed
@@ -100,12 +108,15 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     meta = json.loads(kept["meta"].tobytes())
     shape = _SHAPES[meta["family"]](**_frozen(meta.pop("shape")))
     dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
+    times = tuple(Source(port, Origin(*origin) if origin else None, lanes) for port, origin, lanes in meta.pop("times"))
+    origins = {name: Origin(*origin) for name, origin in meta.pop("origins").items()}
     held = _frozen(meta)
     held |= {name: kept[name] for name in _ARRAYS}
     return Machine(
         **held,
         stations=Stations(**{name: kept[_STATIONS + name] for name in Stations._fields}),
         terminals={int(row[0]): Terminal(*(int(x) for x in row[1:])) for row in kept[_TERMINALS].tolist()},
+        provenance=Provenance(times, origins, *(kept[_PROVENANCE + name] for name in _PROVENANCE_ARRAYS)),
         shape=shape,
         dropins=dropins,
     )

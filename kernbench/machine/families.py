@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import create_model
@@ -44,3 +44,16 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
 
 
 FAMILIES: dict[str, Family] = {"mesh": Family(mesh.MeshSpec, mesh.expand), "sip": Family(SipSpec, sip.expand)}
+
+
+def may_vary(field: str) -> bool:
+    """Whether machines that differ in a field of a topology may be variants of one: in some family, with standard parts."""
+    return field in _varying()
+
+
+@cache
+def _varying() -> frozenset[str]:
+    """The fields of standard parts that are rates, or that a time follows from alone."""
+    parts = [(name, part) for family in FAMILIES.values() for name, part in family.parts().items()]
+    derived = {f"{name}.{origin.field}" for name, part in parts for origin in part.origins().values()}
+    return frozenset(derived | {f"{name}.{rate}" for name, part in parts for rate in part.rates()})

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError, suggest
+from kernbench.machine import graph
+from kernbench.machine.costs import Costs
+from kernbench.machine.field_provenance import Origins, Provenance, find_origins
+from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
-    from kernbench.machine.costs import Costs
-    from kernbench.machine.graph import Csr
     from kernbench.machine.intents import Intent
     from kernbench.machine.mesh_places import MeshShape
-    from kernbench.machine.origins import Origins
     from kernbench.machine.part_index import Places, Shape
-    from kernbench.machine.routes import Routing
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,7 @@ class Machine:
     station_name: tuple[str, ...]  # edges "a -> b", then memory channels
     stations: Stations
     terminals: Mapping[int, Terminal]  # by node
+    provenance: Provenance = field(repr=False)  # the port of a part that each time comes from
 
     server_name: tuple[str, ...]
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...: what utilisation is summed over
@@ -85,13 +86,10 @@ class Machine:
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
     _origins: Origins | None = field(init=False, repr=False, default=None)
-    _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict)
+    _csr: dict[Intent, graph.Csr] = field(init=False, repr=False, default_factory=dict)
     _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        from kernbench.machine.costs import Costs
-        from kernbench.machine.routes import Routing
-
         self.node_id = {name: i for i, name in enumerate(self.node_name)}
         self.server_id = {name: i for i, name in enumerate(self.server_name)}
         self.places = self.shape.locate(self.node_id, self.server_id)
@@ -110,18 +108,14 @@ class Machine:
 
     def origins(self) -> Origins:
         """From which field of the topology each time comes; kept, and the same for machines that differ in such fields."""
-        from kernbench.machine.origins import find_origins
-
         if self._origins is None:
-            self._origins = find_origins(self)
+            self._origins = find_origins(self.provenance, self.figures.keys(), self.dropins.keys())
         return self._origins
 
-    def csr(self, intent: Intent) -> Csr:
+    def csr(self, intent: Intent) -> graph.Csr:
         """The adjacency graph of an intent as rows of outgoing edges; kept."""
-        from kernbench.machine.graph import csr
-
         if intent not in self._csr:
-            self._csr[intent] = csr(self, intent)
+            self._csr[intent] = graph.csr(self, intent)
         return self._csr[intent]
 
     def weights(self, intent: Intent) -> np.ndarray:
@@ -129,17 +123,13 @@ class Machine:
 
         Errors: InputError for a machine of too many nodes.
         """
-        from kernbench.machine.graph import dense
-
         if intent not in self._weights:
-            self._weights[intent] = dense(self, intent)
+            self._weights[intent] = graph.dense(self, intent)
         return self._weights[intent]
 
     def to_networkx(self, intent: Intent) -> Any:
         """A networkx.DiGraph of an intent over part names."""
-        from kernbench.machine.graph import to_networkx
-
-        return to_networkx(self, intent)
+        return graph.to_networkx(self, intent)
 
     def find_node(self, name: str) -> int:
         """The id of a part by its path. Errors: InputError with the nearest known path."""

@@ -17,6 +17,7 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name
+from kernbench.machine.quantities import rate
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
@@ -51,6 +52,7 @@ def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
         (row, col): builder.node(f"{node_name(row, col)}.router", "router", (col * PITCH_MM, row * PITCH_MM))
         for row, col in places
     }
+    link_rate = rate(spec, "link_gbs")
     hop_fs = round(spec.hop_ns * FS_PER_NS)
     for down, right in ((1, 0), (0, 1)):
         for row, col in places:
@@ -60,15 +62,16 @@ def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
                     routers[row, col],
                     routers[there],
                     EdgeKind.NOC,
-                    spec.link_gbs,
+                    link_rate,
                     um=round(1000 * PITCH_MM),
                     delays_fs=(hop_fs, hop_fs),
                 )
+    end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
     for (row, col), router in routers.items():
         endpoint = builder.node(node_name(row, col), "endpoint", builder.position[router])
         builder.server(node_name(row, col), "cpu")
-        builder.link(router, endpoint, EdgeKind.NOC, spec.endpoint_gbs or spec.link_gbs, delays_fs=ends_fs)
+        builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -76,6 +79,7 @@ def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
         flit_bytes=spec.flit_bytes,
         ns_per_mm=0.0,
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
+        origins={},
         shape=MeshShape(w, h, spec.torus),
     )
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 
+from kernbench.components.derived import Origin
 from kernbench.machine.builder import Builder
+from kernbench.machine.field_provenance import Source
 from kernbench.machine.intents import PORT_PENALTY, EdgeKind
 from kernbench.machine.part_index import ONE_SERVER, PE_PARTS, READ_WRITE
+from kernbench.machine.quantities import Rate, Time, rate, time
 from kernbench.machine.sip_spec import SipSpec, parse_router
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing
@@ -43,21 +46,23 @@ def router_at(spec: SipSpec, name: str) -> tuple[float, float]:
     return spec.cube.grid.x_mm[col], spec.cube.grid.y_mm[row]
 
 
+def passing(spec: SipSpec, part: str) -> tuple[Time, bool]:
+    """What a part does to a message that passes it: its overhead, and whether it waits for the whole of it."""
+    return time(spec, f"{part}.overhead_fs"), getattr(spec, part).whole
+
+
 def build(spec: SipSpec) -> Builder:
     """The cube at the origin; names are within the cube."""
     cube = Builder()
-    routers = {
-        name: cube.node(name, "router", router_at(spec, name), *spec.noc.passing()) for name in spec.cube.grid.routers()
-    }
+    noc = passing(spec, "noc")
+    routers = {name: cube.node(name, "router", router_at(spec, name), *noc) for name in spec.cube.grid.routers()}
     _mesh(cube, spec, routers)
-    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *spec.m_cpu.passing())
+    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *passing(spec, "m_cpu"))
     cube.server("m_cpu", "cpu", spec.m_cpu.slots())
-    _attach(cube, spec, _nearest(cube, routers, m_cpu), m_cpu, spec.noc.gbs)
+    _attach(cube, spec, _nearest(cube, routers, m_cpu), m_cpu, "noc.gbs")
     sram = cube.node("sram", "sram", spec.cube.sram_mm)
-    _attach(cube, spec, _nearest(cube, routers, sram), sram, spec.sram.gbs)
-    cube.memory(
-        sram, stripes=1, gbs=spec.sram.gbs, quantum_bytes=1, turn_fs=0, overhead_fs=round(spec.sram.overhead_fs)
-    )
+    _attach(cube, spec, _nearest(cube, routers, sram), sram, "sram.gbs")
+    cube.memory(sram, stripes=1, rate=rate(spec, "sram.gbs"), quantum_bytes=1, overhead=time(spec, "sram.overhead_fs"))
     for side, names in spec.cube.grid.sides.items():
         _port(cube, spec, side, [routers[name] for name in names])
     for pe, name in enumerate(spec.cube.grid.pe_routers[: spec.cube.pes]):
@@ -67,12 +72,13 @@ def build(spec: SipSpec) -> Builder:
 
 
 def _mesh(cube: Builder, spec: SipSpec, routers: dict[str, int]) -> None:
+    noc = rate(spec, "noc.gbs")
     for down, right in ((1, 0), (0, 1)):
         for name, router in routers.items():
             row, col = parse_router(name)
             neighbour = routers.get(f"r{row + down}c{col + right}")
             if neighbour is not None:
-                cube.link(router, neighbour, EdgeKind.NOC, spec.noc.gbs)
+                cube.link(router, neighbour, EdgeKind.NOC, noc)
 
 
 def _nearest(cube: Builder, routers: dict[str, int], node: int) -> int:
@@ -80,20 +86,20 @@ def _nearest(cube: Builder, routers: dict[str, int], node: int) -> int:
     return min(routers.values(), key=lambda r: ((cube.position[r][0] - x) ** 2 + (cube.position[r][1] - y) ** 2, r))
 
 
-def _attach(cube: Builder, spec: SipSpec, router: int, node: int, gbs: float) -> None:
-    cube.link(router, node, EdgeKind.NOC, gbs, least_mm=spec.noc.attach_mm)
+def _attach(cube: Builder, spec: SipSpec, router: int, node: int, port: str) -> None:
+    cube.link(router, node, EdgeKind.NOC, rate(spec, port), least_mm=spec.noc.attach_mm)
 
 
 def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
     width, height = spec.cube.width_mm, spec.cube.height_mm
     at = {"N": (width / 2, 0.0), "S": (width / 2, height), "W": (0.0, height / 2), "E": (width, height / 2)}[side]
-    port = cube.node(f"ucie_{side}", "ucie", at, *spec.ucie.passing())
+    port = cube.node(f"ucie_{side}", "ucie", at, *passing(spec, "ucie"))
     for i, router in enumerate(routers):
         x, y = cube.position[router]
         conn_at = (_towards(x, at[0]), (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, _towards(y, at[1]))
         conn = cube.node(f"ucie_{side}.conn{i}", "conn", conn_at)
-        cube.link(router, conn, EdgeKind.UCIE, spec.ucie.gbs)
-        cube.link(conn, port, EdgeKind.UCIE, spec.ucie.gbs, penalty=PORT_PENALTY)
+        cube.link(router, conn, EdgeKind.UCIE, rate(spec, "ucie.gbs"))
+        cube.link(conn, port, EdgeKind.UCIE, rate(spec, "ucie.gbs"), penalty=PORT_PENALTY)
 
 
 def _towards(start: float, end: float) -> float:
@@ -109,14 +115,14 @@ def _slice(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     x, y = cube.position[router]
     node = cube.node(f"hbm_ctrl.pe{pe}", "hbm_ctrl", (x, y - _outward(cube, spec, router)))
     hbm = spec.hbm
-    _attach(cube, spec, router, node, spec.noc.gbs)
+    _attach(cube, spec, router, node, "noc.gbs")
     cube.memory(
         node,
         stripes=hbm.channels,
-        gbs=hbm.channel_gbs,
+        rate=rate(spec, "hbm.channel_gbs"),
         quantum_bytes=hbm.burst_bytes,
-        turn_fs=round(hbm.turn_fs),
-        overhead_fs=round(hbm.overhead_fs),
+        turn=time(spec, "hbm.turn_fs"),
+        overhead=time(spec, "hbm.overhead_fs"),
     )
 
 
@@ -129,15 +135,16 @@ def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     for name in PE_PARTS:
         column, row = _AT[name]
         at = (x + PART_PITCH_MM * column, y + outward + away * row)
-        part[name] = cube.node(prefix + name, f"pe_{name}", at, *getattr(spec, f"pe_{name}").passing())
-    for name, kind, gbs in (
-        ("dma", EdgeKind.NOC, spec.pe_dma.gbs),
-        ("cpu", EdgeKind.COMMAND, spec.noc.gbs),
-        ("mmu", EdgeKind.COMMAND, spec.noc.gbs),
+        part[name] = cube.node(prefix + name, f"pe_{name}", at, *passing(spec, f"pe_{name}"))
+    for name, kind, port in (
+        ("dma", EdgeKind.NOC, "pe_dma.gbs"),
+        ("cpu", EdgeKind.COMMAND, "noc.gbs"),
+        ("mmu", EdgeKind.COMMAND, "noc.gbs"),
     ):  # of one length, so that no way from a router to one of them leads through another
-        cube.link(router, part[name], kind, gbs, um=round(1000 * spec.noc.attach_mm))
+        cube.link(router, part[name], kind, rate(spec, port), um=round(1000 * spec.noc.attach_mm))
+    chain = Rate(spec.pe_tcm.chain_gbs(), Source("pe_tcm.read_gbs", Origin("pe_tcm.read_gbs", 1)))
     for a, b in _CHAINING:
-        cube.link(part[a], part[b], EdgeKind.PE, spec.pe_tcm.chain_gbs(), um=0)
+        cube.link(part[a], part[b], EdgeKind.PE, chain, um=0)
     for name in ONE_SERVER:
         cube.server(prefix + name, name, getattr(spec, f"pe_{name}").slots())
     for name in READ_WRITE:

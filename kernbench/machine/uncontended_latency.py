@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.machine.flit_service import service_fs
+
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
@@ -55,9 +57,8 @@ def find_passage(machine: Machine, route: int, nbytes: int) -> Passage:
 
 def _service_fs(machine: Machine, station: np.ndarray, nbytes: int) -> np.ndarray:
     """int64[n] service of one flit of some bytes at each station."""
-    quantum = machine.stations.quantum_bytes[station]
-    padded = np.minimum(_shared(nbytes, quantum) * quantum, machine.flit_bytes)
-    return _shared(padded * machine.stations.fs_per_flit[station], machine.flit_bytes)
+    stations = machine.stations
+    return service_fs(nbytes, stations.quantum_bytes[station], stations.fs_per_flit[station], machine.flit_bytes)
 
 
 def _shared(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:

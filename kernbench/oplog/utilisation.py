@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import count_rows, expand_ranges, unique_rows
+from kernbench.machine.flit_service import pad, padded_service_fs
 from kernbench.machine.intents import EdgeKind
 from kernbench.program.ops import NONE, Op
 
@@ -121,7 +122,7 @@ class Services(NamedTuple):
 
         `fs_per_flit`: int64[..., service] time of a full flit at the station.
         """
-        return -(-self.nbytes * fs_per_flit // flit_bytes) * self.count
+        return padded_service_fs(self.nbytes, fs_per_flit, flit_bytes) * self.count
 
 
 def count_services(machine: Machine, moves: np.ndarray) -> Services:
@@ -139,7 +140,7 @@ def count_services(machine: Machine, moves: np.ndarray) -> Services:
         station = routes.station[step[here]] + stripe
         n = (flits[here] - 1 - first[here]) // stripes[here] + 1
         ends_here = (flits[here] - 1 - first[here]) % stripes[here] == 0  # with the last flit, which may be partial
-        padded = -(-last_bytes[here] // quantum[station]) * quantum[station]
+        padded = pad(last_bytes[here], quantum[station], flit_bytes)
         full = np.full(len(station), flit_bytes)
         found.append(np.stack([station, full, (n - ends_here) * count[of[here]]]))
         found.append(np.stack([station, padded, ends_here * count[of[here]]]))

@@ -10,7 +10,6 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from kernbench.machine.intents import Intent
-from kernbench.machine.origins import link_field, part_of_node
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -31,23 +30,17 @@ def credit_terms(machine: Machine, source: int, target: int, nbytes: int) -> tup
 
 
 def _byte(machine: Machine, edge: int) -> tuple[str, float]:
-    """The time of a byte on a link, as one term."""
-    origins = machine.origins()
-    at = int(origins.service[edge])
-    if at >= 0 and (field := origins.known[at].field) in machine.figures:
-        return f"{field.removesuffix('.gbs')}.byte", 1 / (origins.known[at].factor or 1)
-    kinds = machine.node_kind
-    field = link_field(kinds[machine.edge_src[edge]], kinds[machine.edge_dst[edge]])
-    if field is None or field not in machine.figures:
-        return "ns", 1 / float(machine.edge_gbs[edge])
-    return f"{field.removesuffix('.gbs')}.byte", machine.figures[field] / float(machine.edge_gbs[edge])
+    """The time of a byte on a link, as an amount of a figure."""
+    found = machine.provenance.sources[machine.provenance.service[edge]].cost
+    return found if found[0] in machine.figures else ("ns", 1 / float(machine.edge_gbs[edge]))
 
 
 def _overhead(machine: Machine, node: int) -> tuple[str, float]:
-    """The overhead of a node, as one term."""
-    origins = machine.origins()
-    at = int(origins.node[node])
-    if at >= 0 and (figure := origins.known[at].field.removesuffix("_ns")) in machine.figures:
-        return figure, 1
-    figure, overhead_fs = f"{part_of_node(machine.node_kind[node])}.overhead", int(machine.node_overhead_fs[node])
-    return (figure, 1) if machine.figures.get(figure) == overhead_fs else ("ns", overhead_fs / FS_PER_NS)
+    """The overhead of a node, as an amount of a figure."""
+    at, overhead_fs = int(machine.provenance.node[node]), int(machine.node_overhead_fs[node])
+    if at >= 0:
+        source = machine.provenance.sources[at]
+        figure, amount = source.cost
+        if figure in machine.figures and (source.origin or machine.figures[figure] == overhead_fs):
+            return figure, amount
+    return "ns", overhead_fs / FS_PER_NS

@@ -1,4 +1,8 @@
-"""Zero-load latency of a packet in a mesh, in closed form: linear in its hops and in its flits."""
+"""Zero-load latency of a packet in a mesh, in closed form: linear in its hops and in its flits.
+
+The probe checks the engine with it. So it is made from the mesh's geometry alone, and shares neither routes nor formulas with
+the engine or with `machine.uncontended_latency`.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from kernbench.analytic.stage_times import list_stage_times
 from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
-from kernbench.machine.origins import no_origins
+from kernbench.machine.field_provenance import no_origins
 from kernbench.program.program import Program
 from tests.engine.bare import BareMachine
 from tests.engine.strategies import programs
@@ -39,7 +39,7 @@ def test_no_row_is_sooner_than_its_bound(program, data):
         session.check_finished()
     except DeadlockError:
         assume(False)
-    model = build_model(program, no_origins(program.machine))
+    model = build_model(program, no_origins(len(program.machine.stations.fs_per_flit)))
     rows = sorted(set(model.rows.row.tolist()) | set(model.rows.stage.tolist()))
     assume(rows)
     some = st.lists(st.sampled_from(rows), unique=True, min_size=1, max_size=4)
@@ -75,7 +75,7 @@ def test_a_queue_at_a_memory(crowd):
     waiting = program.thread("waiting")
     waiting.wait(done, 4)
     waiting.delay(program.duration(("fs", 5)))
-    model = build_model(program, no_origins(crowd))
+    model = build_model(program, no_origins(len(crowd.stations.fs_per_flit)))
     session = Session(program, "flit")
     session.run()
     (found,), _ = times(model, list(range(4)), [[4], [5]], np.ones((1, 1)))
@@ -89,7 +89,7 @@ def test_a_queue_at_a_server_with_two_slots(crowd):
         program.thread(name).exec(1, program.duration(("fs", 50)), done)
     waiting = program.thread("waiting")
     waiting.wait(done, 4)
-    model = build_model(program, no_origins(crowd))
+    model = build_model(program, no_origins(len(crowd.stations.fs_per_flit)))
     (found,), _ = times(model, list(range(4)), [[4]], np.ones((1, 1)))
     assert found.tolist() == [100]
 
@@ -103,7 +103,7 @@ def test_the_queue_before_a_gate_is_not_that_after_it(crowd):
         for counter in counters:
             thread.move(route, 64, done=counter)
             thread.wait(counter, 4)
-    model = build_model(program, no_origins(crowd))
+    model = build_model(program, no_origins(len(crowd.stations.fs_per_flit)))
     met = [[len(program.op) + counter] for counter in counters]
     (found,), _ = times(model, [0, 4, 8, 12], met, np.ones((1, 1)))
     assert found.tolist() == [12 + 400 + 7, 2 * (12 + 400 + 7)]

@@ -11,7 +11,7 @@ from kernbench.analytic.resource_load import server_load, station_load
 from kernbench.analytic.transfers import write_moves
 from kernbench.engine import Session
 from kernbench.errors import DeadlockError
-from kernbench.machine.origins import no_origins
+from kernbench.machine.field_provenance import no_origins
 from tests.engine.strategies import programs
 
 
@@ -27,7 +27,7 @@ def test_all_that_was_served_is_counted(program):
         session.check_finished()
     except DeadlockError:
         assume(False)
-    model = build_model(program, no_origins(machine))
+    model = build_model(program, no_origins(len(machine.stations.fs_per_flit)))
     busy = np.zeros(len(machine.stations.fs_per_flit))
     stations = station_load(model)
     busy[stations.at] = stations.forms[:, 0]

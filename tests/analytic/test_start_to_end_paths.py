@@ -12,7 +12,6 @@ from kernbench.analytic.model import build_model
 from kernbench.analytic.node_times import list_node_times
 from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.analytic.transfers import write_moves
-from kernbench.machine.origins import find_origins
 from tests.analytic.recording import BENCHES, record
 
 pytestmark = pytest.mark.slow
@@ -26,7 +25,7 @@ def work_fs(node_times, atoms_fs):
 @pytest.fixture(scope="module", params=BENCHES)
 def model(request):
     device = record(request.param)
-    return build_model(device.program, find_origins(device.machine))
+    return build_model(device.program, device.machine.origins())
 
 
 def draw(model, count, seed):
@@ -67,7 +66,7 @@ def test_works_are_what_nodes_take(model):
 def test_pes_that_do_the_same_do_it_once():
     """After the barrier, both PEs of a cube."""
     device = record("matmul-composite")
-    model = build_model(device.program, find_origins(device.machine))
+    model = build_model(device.program, device.machine.origins())
     tags = device.program.tags
     barriers = [row for row in model.rows.row.tolist() if tags[device.program.op_tag[row]][0] == "barrier"]
     assert len(barriers) == 4

@@ -59,7 +59,6 @@ def test_a_part_as_it_should_be():
     assert Router(attach_mm=0.5, cost=3).figures() == {
         "attach_mm": 0.5, "gbs": 256.0, "cost": 3, "overhead": 3, "byte": 3906.25
     }  # fmt: skip
-    assert Router(attach_mm=0.5, cost=3).passing() == (3, False)
     ports.check(Engine(), PeGemm)
     assert ports.ask(Engine(answer={"cycle": 3.5}), "product", (1, 2, 3, 16)) == {"cycle": 3.5}
 

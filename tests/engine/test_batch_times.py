@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernbench.engine.batch_times import batch_times
-from kernbench.machine.origins import find_origins
 from kernbench.machine.variants import Variants
 from kernbench.program.ops import NONE
 from tests.analytic.recording import record
@@ -29,7 +28,7 @@ def test_times_are_those_of_the_machines(figures):
     program = record("matmul-composite").program
     base = program.machine
     columns = {field: np.array(values) for field, values in figures.items()}
-    times = batch_times(program, find_origins(base), columns)
+    times = batch_times(program, base.origins(), columns)
     for point in range(3):
         machine = VARIANTS.machine({field: float(values[point]) for field, values in columns.items()})
         steps = base.routing.on(machine).tables().overhead_fs
@@ -46,4 +45,4 @@ def test_times_are_those_of_the_machines(figures):
 def test_a_time_beyond_counting_is_refused(gbs):
     program = record("vector-add").program
     with pytest.raises(OverflowError, match="9007199254740992 fs"):
-        batch_times(program, find_origins(program.machine), {"noc.gbs": np.array([100.0, gbs])})
+        batch_times(program, program.machine.origins(), {"noc.gbs": np.array([100.0, gbs])})

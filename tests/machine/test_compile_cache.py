@@ -22,6 +22,8 @@ def _tiny():
 
 
 def _same(a, b):
+    if dataclasses.is_dataclass(a):
+        return all(_same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b)
     if isinstance(a, tuple) and a and isinstance(a[0], np.ndarray):

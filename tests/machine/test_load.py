@@ -168,3 +168,10 @@ def test_an_unknown_topology_suggests():
 def test_addresses_are_virtual_unless_a_topology_says_otherwise(topology):
     assert load_machine(topology).places.shape.address_model == "va"
     assert load_machine(topology, {"mmu.model": "la"}).places.shape.address_model == "la"
+
+
+def test_the_key_of_the_cache_follows_every_package_that_makes_machines(monkeypatch):
+    read = []
+    monkeypatch.setattr(load.Path, "read_bytes", lambda path: read.append(path) or b"")
+    load._sources.__wrapped__()
+    assert {path.parent.name for path in read} == {"components", "machine", "schema", "kernbench"}

@@ -14,7 +14,7 @@ from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.part_index import cube_path, pe_path, sip_path
 
 PACKAGE = Path(kernbench.__file__).parent
-MAKERS = ("places", "sip", "sip_cube", "mesh", "mesh_places")  # of names
+MAKERS = ("part_index", "sip", "sip_cube", "mesh", "mesh_places")  # of names
 PART = re.compile(
     r"\bsip\{|\.cube\{|\.pe\{|hbm_ctrl\.|\bio0\b|\.pe_\w|\.(m_cpu|sram|io_cpu|io_noc|pcie_ep)\b|ucie_|\.conn|node\[\{"
 )

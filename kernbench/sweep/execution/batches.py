@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernbench.arrays import unique_rows
-from kernbench.machine.origins import may_vary
+from kernbench.machine.families import may_vary
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.point import TOPOLOGY, Point
 

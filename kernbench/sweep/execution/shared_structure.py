@@ -19,7 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from kernbench.errors import KernBenchError
-from kernbench.machine.origins import may_vary
+from kernbench.machine.families import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.modes import Mode
 from kernbench.program.digest import digest
@@ -138,10 +138,9 @@ class SharedStructure:
         alone |= not columns
         for values in columns.values():
             alone |= np.isnan(values)
-        for field, values in columns.items():
-            other = values != base[field]
-            if not self._is_time(field, columns, np.flatnonzero(other & ~alone)):
-                alone |= other
+        if self.recording is not None:
+            for field in self.recording.looked_at & columns.keys():
+                alone |= columns[field] != base[field]
         return columns, alone
 
     def bound(
@@ -160,23 +159,12 @@ class SharedStructure:
         return self._bound_model.evaluate(columns, count, queues=queues)
 
     def _follows(self, columns: Mapping[str, np.ndarray]) -> bool:
-        """Whether all that differs is known to be no more than figures of times, each held against a compiled machine."""
-        base = self.variants.base.figures
-        return all(
-            field in self.variants.fields and self._is_time(field, columns, np.flatnonzero(values != base[field]))
-            for field, values in columns.items()
+        """Whether only times follow from the fields that differ: none of them decided what the bench issued."""
+        assert self.recording is not None
+        base, looked_at = self.variants.base.figures, self.recording.looked_at
+        return columns.keys() <= self.variants.fields and all(
+            (columns[field] == base[field]).all() for field in looked_at & columns.keys()
         )
-
-    def _is_time(self, field: str, columns: Mapping[str, np.ndarray], other: np.ndarray) -> bool:
-        """Whether a field decides no more than times at these points, int64[], where it is not as the base has it."""
-        if not len(other):
-            return True
-        if self.recording is not None and field in self.recording.looked_at:
-            return False
-        if field not in self.variants.proved:
-            at = int(other[0])
-            self.variants.machine({name: float(column[at]) for name, column in columns.items()})
-        return field in self.variants.fields
 
 
 def _read_value(variants: Variants, field: str, value: object) -> float:

@@ -13,7 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import KernBenchError
-from kernbench.machine.origins import may_vary
+from kernbench.machine.families import may_vary
 from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points

@@ -1,0 +1,56 @@
+"""Rates and times as families read them from a checked topology: the number, with the port of a part that it comes from."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, NamedTuple
+
+from kernbench.components.derived import Origin, list_derived
+from kernbench.components.part import Part
+from kernbench.machine.field_provenance import Source
+from kernbench.schema.model import Model
+
+
+class Rate(NamedTuple):
+    """A bandwidth with its source; none if it is of no part."""
+
+    gbs: float
+    source: Source | None = None
+
+
+class Time(NamedTuple):
+    """A time with its source; none if it is of no part."""
+
+    fs: int
+    source: Source | None = None
+
+
+NO_TIME = Time(0)
+
+
+def rate(spec: Model, port: str, lanes: int = 1) -> Rate:
+    """A bandwidth of a checked topology, times so many lanes side by side."""
+    part, name = _find(spec, port)
+    origin = Origin(port, lanes) if name in type(part).model_fields else None
+    return Rate(lanes * getattr(part, name), Source(port, origin, lanes))
+
+
+def time(spec: Model, port: str) -> Time:
+    """A time of a checked topology; 0 if the part has no such port."""
+    part, name = _find(spec, port)
+    derived = list_derived(type(part)).get(name)
+    origin = derived.inside(port.rpartition(".")[0]) if derived and derived.factor is None else None
+    return Time(round(getattr(part, name, 0)), Source(port, origin))
+
+
+def list_figure_origins(spec: Model) -> dict[str, Origin]:
+    """The origins of the times among the figures of a checked topology's parts, by "<part>.<figure>"."""
+    parts = [(name, part) for name, part in spec if isinstance(part, Part)]
+    return {
+        f"{name}.{figure}": origin.inside(name) for name, part in parts for figure, origin in part.origins().items()
+    }
+
+
+def _find(spec: Model, port: str) -> tuple[Any, str]:
+    owner, _, name = port.rpartition(".")
+    return reduce(getattr, owner.split(".") if owner else (), spec), name

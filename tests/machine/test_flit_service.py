@@ -1,0 +1,28 @@
+"""The service of a flit in Python against that of the compiled loop."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernbench.machine.flit_service import service_fs
+from kernels_jit.simulate.closed_form import part_fs
+
+SIZES = st.integers(1, 1 << 16)
+FLITS = st.tuples(SIZES, SIZES, st.integers(1, 1 << 40))  # bytes, quantum, fs of a full one
+
+
+@given(st.lists(FLITS, min_size=1), SIZES)
+def test_python_and_the_compiled_loop_agree(flits, flit_bytes):
+    nbytes, quantum, full_fs = np.array(flits, np.int64).T
+    expected = [part_fs(b, q, full, flit_bytes) for b, q, full in flits]
+    assert service_fs(nbytes, quantum, full_fs, flit_bytes).tolist() == expected
+    assert [int(service_fs(*flit, flit_bytes)) for flit in flits] == expected
+
+
+def test_by_hand():
+    assert service_fs(64, 1, 1000, 256) == 250
+    assert service_fs(65, 64, 1000, 256) == 500
+    assert service_fs(1, 1, 1000, 256) == 4
+    assert service_fs(256, 64, 1000, 256) == 1000
