@@ -132,7 +132,8 @@ TESTS = (
     (QUEUED, "test_speculation", "test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back", (32,)),
     (QUEUED, "test_speculation", "test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back", (45,)),
     (FORMED, "test_speculation", "test_a_turn_may_take_the_shortest_time", ("flit",)),
-    (GROWN, "test_speculation", "test_the_heap_has_room_for_all_that_one_event_may_bring", ("flit",)),
+    (GROWN, "test_speculation", "test_the_heap_has_room_for_all_threads_that_wake_at_once", ()),
+    (GROWN, "test_speculation", "test_the_heap_has_room_for_all_transfers_that_land_at_once", ("flit",)),
     (GROWN, "test_session", "test_routes_that_many_threads_bring_at_once_are_laid_together", ("flit", 0)),
     (GROWN, "test_session", "test_a_thread_that_asks_gets_more_rows_and_new_routes_join_what_is_in_flight", ("flit",)),
 )

@@ -282,22 +282,29 @@ def test_a_chain_is_not_longer_than_one_event_may_bring():
     assert session.speculation.chained > 0
 
 
-@pytest.mark.parametrize("mode", ["flit", "hybrid"])
-def test_the_heap_has_room_for_all_that_one_event_may_bring(mode, monkeypatch):
-    """Sixty threads wake while servers are busy; sixty transfers land together, each with two events."""
+def test_the_heap_has_room_for_all_threads_that_wake_at_once(monkeypatch):
+    """While a hundred jobs are pending."""
     shrink_pools(monkeypatch)
-    machine = BareMachine([LINK] * 60, 60, [10] * 10)
-    for link in range(60):
-        machine.route("message", [link])
-    program = Program(machine)
-    jobs, go, landed = program.thread("jobs"), program.counter("go"), program.counter("landed")
+    program = Program(BareMachine([LINK], 1, [10] * 10))
+    jobs, go = program.thread("jobs"), program.counter("go")
     for server in range(10):
         for _ in range(10):
             jobs.exec(server, program.duration(("fs", 100)))
     jobs.add(go, 1)
+    for number in range(60):
+        program.thread(f"waits {number}").wait(go, 1)
+    run_both(program)
+
+
+@pytest.mark.parametrize("mode", ["flit", "hybrid"])
+def test_the_heap_has_room_for_all_transfers_that_land_at_once(mode, monkeypatch):
+    """Each with two events."""
+    shrink_pools(monkeypatch)
+    machine = BareMachine([LINK] * 60, 60, [1], flit_bytes=64)
+    program = Program(machine)
+    thread, landed = program.thread("t"), program.counter("landed")
     for link in range(60):
-        program.thread(f"waits {link}").wait(go, 1)
-        jobs.move(link, 64, done=landed, arrive=landed)
+        thread.move(machine.route("message", [link]), 64, done=landed, arrive=landed)
     run_both(program, mode)
 
 
