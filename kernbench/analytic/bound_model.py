@@ -74,7 +74,7 @@ class BoundModel:
         return Bounds(int(lower[at]), int(self.upper @ atoms_fs), self.name(at))
 
     def after(self, starts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """int64[row] twice: how long (fs) after rows that begin together each row is issued, and ends, at the least.
+        """int64[row] twice: the least time (fs) from rows that begin together to the issue, and to the end, of each row.
 
         On the machine as it is. Rows are those of the op table; less than nothing where a row may come before.
         """
@@ -106,7 +106,7 @@ class BoundModel:
         )
 
     def name(self, form: int) -> str:
-        """What binds where this row of `lower` is the largest."""
+        """The resource or path that binds if this row of `lower` is the largest."""
         kind, at = self._names[form]
         if kind == "path" and at == NONE:
             return "critical path"
@@ -131,7 +131,7 @@ def _write_forms(model: ProgramModel, probes: Mapping[str, np.ndarray], count: i
 
 
 def _list_probes(figures: Mapping[str, float]) -> tuple[dict[str, np.ndarray], int]:
-    """Where paths are looked for: the machine as it is, each field far from there, and all of them anywhere."""
+    """The points at which paths are looked for: the machine as it is, each field far from there, and all fields at random."""
     rng = np.random.default_rng(0)
     base = np.array([value or 1.0 for value in figures.values()])  # an overhead of 0 is tried at up to 16 ns
     single = 1 + 2 * len(base)
@@ -145,7 +145,7 @@ def _list_probes(figures: Mapping[str, float]) -> tuple[dict[str, np.ndarray], i
 
 
 def _outermost(forms: np.ndarray) -> list[int]:
-    """Which forms are not less than another in everything, and not as much as one before."""
+    """The forms that no other dominates, the first of equal ones."""
     kept: list[int] = []
     for i in np.argsort(-forms.sum(axis=1), kind="stable").tolist():
         if not (forms[kept] >= forms[i]).all(axis=1).any():
@@ -154,7 +154,7 @@ def _outermost(forms: np.ndarray) -> list[int]:
 
 
 def check_clock(least_fs: float) -> None:
-    """Errors: RunError for a run that takes too long to be counted, at the least."""
+    """Errors: RunError for a run whose least time is beyond the clock."""
     if least_fs >= LONGEST_FS:
         raise RunError(f"the run takes {format_ns(least_fs)} or more, beyond {CLOCK}; make it shorter")
 

@@ -1,4 +1,4 @@
-"""The longest path through a program where nobody waits for a busy part, as a form."""
+"""Critical path: the longest path through a program without waits for busy parts, as a form."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kernbench.analytic.transfers import Moves
 
 _NEVER = 1 << 60
-_MOST_FS = float(np.nextafter(LONGEST_FS, 0))  # of a node: what takes longer is beyond the clock by itself
+_MOST_FS = float(np.nextafter(LONGEST_FS, 0))  # of a node: a longer time alone is beyond the clock
 
 
 class Costs(NamedTuple):
-    """What each node takes by itself: a duration, a transfer, both or neither."""
+    """Cost of each node: a duration, a transfer, both or neither."""
 
     duration: np.ndarray  # int64[node]; 0 is that of nothing
     kind: np.ndarray  # int64[node] of transfer; that of an injection after all kinds; NONE: no transfer
@@ -61,7 +61,7 @@ def write_path(model: ProgramModel, move_forms: np.ndarray, atoms_fs: np.ndarray
 
 
 def find_after(model: ProgramModel, starts: np.ndarray, atoms_fs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int64[row] twice: how long after rows that begin together each row is issued, and ends, at the least.
+    """int64[row] twice: the least time from rows that begin together to the issue, and to the end, of each row.
 
     Less than nothing where it may be before them. `starts`: int64[] rows; `atoms_fs`: float64[atom].
     """
@@ -75,7 +75,7 @@ def find_after(model: ProgramModel, starts: np.ndarray, atoms_fs: np.ndarray) ->
 
 
 def _list_times(model: ProgramModel, forms: np.ndarray, atoms_fs: np.ndarray) -> np.ndarray:
-    """int64[node] what each takes by itself."""
+    """int64[node] the time of each node alone."""
     move_fs = np.append(np.rint(forms @ atoms_fs), 0)  # kind NONE is the last
     duration_fs = model.durations.amount * atoms_fs[model.durations.atom]
     times = duration_fs[model.costs.duration] + move_fs[model.costs.kind]

@@ -1,4 +1,4 @@
-"""What bounds are written in: how many of each atom of a `Basis`, one form a row."""
+"""Linear forms: how many of each atom of a `Basis` a bound adds up, one form a row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Forms(NamedTuple):
 
 
 class Durations(NamedTuple):
-    """The durations of a program: each so many of one atom."""
+    """The durations of a program: each a multiple of one atom."""
 
     atom: np.ndarray  # int64[duration]
     amount: np.ndarray  # int64[duration]

@@ -1,4 +1,4 @@
-"""All that bounds are made of: a program's rows, their order, and what they take as forms over one basis."""
+"""Model of a program on a machine: its rows, their precedence graph, and their times as forms over one basis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes of a model's order take by themselves, each once, at many points at once."""
+"""Time of each distinct node of the precedence graph, evaluated for all points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must come before what in a program, whatever the figures of its machine.
+"""Precedence graph of a program: the order of rows that holds for every machine.
 
 * A row of a thread comes after the row for which the thread last waited; a stage of a token after the stage before it; a PIPE
   is complete after all its tokens.
@@ -60,7 +60,7 @@ class _Edges:
         self._parts.append((before[found], after[found], np.broadcast_to(gain, len(before))[found]))
 
     def gathered(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """All edges among so many nodes, as `longest_path.group_edges`."""
+        """All edges among `nodes` nodes, as `longest_path.group_edges`."""
         return longest_path.group_edges(count, *(np.concatenate(part) for part in zip(*self._parts, strict=True)))
 
 
@@ -191,7 +191,7 @@ def _wait_for_own(
 
 
 class _Addends(NamedTuple):
-    """What is added to counters, by counter and place; only what is more than nothing."""
+    """The positive additions to counters, by counter and place."""
 
     counter: np.ndarray
     place: np.ndarray
@@ -235,7 +235,7 @@ def _sum_up(addends: _Addends, rows: Rows, counters: int) -> tuple[np.ndarray, n
 
 
 def _taken_before(counter: np.ndarray, thread: np.ndarray, take: np.ndarray) -> np.ndarray:
-    """What the thread of each wait has taken from its counter before; waits are in the order of threads and rows."""
+    """The amount that the thread of each wait took from its counter before; waits are in the order of threads and rows."""
     order = np.lexsort((thread, counter))
     summed = np.cumsum(take[order]) - take[order]
     new = np.ones(len(order), bool)

@@ -1,6 +1,6 @@
-"""How long after some rows others end, with the queues at stations and servers on the way.
+"""Queueing bounds: longest paths with the queues at stations and servers on the way.
 
-The longest path says when each row is reached if nobody waits. Where many transfers and jobs need one station or server
+The longest path says when each row is reached without waiting. Where many transfers and jobs need one station or server
 between the start and a gate, they queue there: none comes before its own path allows, it serves one at a time, and what
 follows each on its way to the gate follows the last of them too (`kernels_jit.bounds.queueing_bounds`). So a gate is no
 sooner than by any of these queues. What comes after a gate starts from there; each load is part of the queue before the first
@@ -62,7 +62,7 @@ class QueueingBounds:
         return len(self._span) + len(self._behind.work) + len(self._queues.leg)
 
     def times(self, legs: queueing_bounds.Legs, work_fs: np.ndarray) -> np.ndarray:
-        """int64[point, gate] when each gate that is reached is, at the least; the arguments are those of `StageTimes.times`."""
+        """int64[point, gate] the earliest time of each gate that is reached; the arguments are those of `StageTimes.times`."""
         found = queueing_bounds.find_spans(self._span.classes, self._behind, self._queues, legs, work_fs)
         return found[:, self._span.gate]
 

@@ -1,4 +1,4 @@
-"""How much a program makes each server and each station do, as forms, and all of it together.
+"""Load of each server and each station, and the serial time of a program, as forms.
 
 Nothing ends before each of its resources has done its work. And it ends no later than if everything were done one after
 the other: while anything is still to happen, some row's duration, some flit's service, some wire, node overhead, request or
@@ -68,7 +68,7 @@ class Servers(NamedTuple):
 
 
 def server_load(model: ProgramModel) -> Servers:
-    """What servers do."""
+    """The load of servers."""
     rows, durations, moves, slots = model.rows, model.durations, model.moves, np.asarray(model.machine.server_slots)
     holder = rows.op[rows.moves, 5]
     held = holder != NONE

@@ -1,4 +1,4 @@
-"""What a transfer does before, at and after each station of its route, and what a job does at its server.
+"""Times of stages: of a transfer before, at and after each station of its route, and of a job at its server.
 
 Nothing of a transfer reaches a station before its first flit has passed all before it, each at its own service and wire, and
 paid the nodes on the way. The last to leave the station has the wires and services after it still before it.

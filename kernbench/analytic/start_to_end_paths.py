@@ -1,4 +1,4 @@
-"""How long after rows that begin together others end, at many points at once.
+"""Longest paths from start rows to end rows, for all points.
 
 It is the longest path of `find_after`, and says the same to the femtosecond; what differs is what it is good at. One point is
 best served by one pass over all rows. For many points the graph is first cut down to what lies between the two ends, and all
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """What lies between in a model's order; its nodes are numbered so that each comes after all before it."""
+    """The subgraph between starts and ends; its nodes are in topological order."""
 
     node: np.ndarray  # int64[node] of the order, or NONE: it comes after the last gates, and takes no time
     start: np.ndarray  # int64[node + 1]

@@ -105,7 +105,7 @@ class Basis:
         return self._time(int(self._origins.overhead[station]), fs)
 
     def turn(self, station: int) -> Term:
-        """What a change of direction costs a station."""
+        """The cost of a change of direction at a station."""
         return self._time(int(self._origins.turn[station]), int(self._machine.stations.turn_fs[station]))
 
     def duration(self, terms: Iterable[tuple[str, float]], fs: int) -> Term:

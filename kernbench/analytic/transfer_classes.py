@@ -1,4 +1,4 @@
-"""What transfers pass: steps with a service, an overhead and a turn each, as times of a basis.
+"""Classes of transfers that take the same time: sequences of steps, each with a service, an overhead and a turn.
 
 A program has thousands of kinds of transfers and few *ways*: transfers of as many bytes are of one way if their routes have
 steps that take the same times, wherever in the machine these are.
@@ -92,7 +92,7 @@ class _Steps:
         self._steps: dict[Step, int] = {}
 
     def of(self, route: int, nbytes: int) -> list[int]:
-        """Which steps a transfer passes."""
+        """The steps that a transfer passes."""
         if not nbytes:
             return []
         first, end = int(self._routes.start[route]), int(self._routes.start[route + 1])

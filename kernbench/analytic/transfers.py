@@ -1,4 +1,4 @@
-"""Transfers that meet nobody, as forms.
+"""Uncontended transfer times as linear forms.
 
 A route is cut into *segments*, before each of which all flits stand together: at its source, and at each node that waits for
 the whole message. The last flit leaves a segment no sooner than by any one of its stations j: the first flit to come gets

@@ -1,6 +1,6 @@
-"""Many runs of one program, on machines that differ in times alone: laid once, run in few calls of the compiled code.
+"""Batch of runs of one program on machines that differ in times alone: memory is built once, few calls run all points.
 
-What is found out about each is bit for bit what a `Session` on that machine finds out.
+The results of each run are bit for bit those of a `Session` on that machine.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Batch:
         self._pool = empty_pool(machine)
 
     def run(self, times: BatchTimes) -> Iterator[Runs]:
-        """Run the points of some times; after each call of the compiled code, those that it has finished.
+        """Run the points of batch times; yields, after each call of the compiled code, those that it has finished.
 
         Errors: OverflowError at a point with more transfers in flight than can be named.
         """

@@ -1,4 +1,4 @@
-"""The times of many machines of one structure, for one program: what `Batch` puts into the memory of each run.
+"""The times of many machines of one structure, for one program: written by `Batch` into the memory of each run.
 
 A time that varies is a column of values, one a machine; stations, steps of routes and durations say which column is theirs.
 """

@@ -54,7 +54,7 @@ _SLACK = 1e-12  # of a rate worked out in another order
 
 @dataclass(frozen=True, slots=True)
 class AutoSummary:
-    """How a sweep in mode auto went. `tightness`: lower bound over simulated latency of the control sample, sorted."""
+    """Summary of a sweep in mode auto. `tightness`: lower bound over simulated latency of the control sample, sorted."""
 
     points: int
     ran: int  # with events, the control sample included
@@ -70,7 +70,7 @@ class AutoSummary:
 
 
 class RefinedPoints(NamedTuple):
-    """The points of a plan again, under the keys of what is known of some of them besides their bounds."""
+    """The points of a plan under the keys of their refined rows: bounds with queues, runs with events."""
 
     queues: Points  # bounded with queues
     runs: Points  # run with events
@@ -89,7 +89,7 @@ class AutoRows:
 
     @property
     def failed(self) -> int:
-        """How many rows are of points without a result."""
+        """The number of rows without a result."""
         rank = np.where(self._runs.found, self._runs.rank, self._bounds.rank)
         return int((self.found & (rank != RANK[OK])).sum())
 
@@ -100,7 +100,7 @@ class AutoRows:
 
 
 def _overlay(rows: polars.DataFrame, finer: StoredRows, which: np.ndarray, but: list[str]) -> polars.DataFrame:
-    """The rows of some points, or the finer ones that there are in their place: all columns but some."""
+    """The rows of some points, replaced by refined rows where there are any, but for the columns `but`."""
     import polars
 
     there = finer.found[which]
@@ -153,7 +153,7 @@ def _run_auto(plan: Plan, store: Store, config: ExecutorConfig, on_point: OnPoin
 
 
 class _QueueBoundRefiner:
-    """The structures of points, each bounded with queues once."""
+    """Bounds the points of each structure with queues, once."""
 
     def __init__(self, points: Points, store: Store) -> None:
         self._points, self._store = points, store
@@ -184,7 +184,7 @@ class _QueueBoundRefiner:
 
 
 class _AutoState:
-    """What is known of every point. bool[point]: `ran`, whether with events; `closely`, whether bounded with queues."""
+    """The known bounds and results of all points. bool[point]: `ran`, with events; `closely`, bounded with queues."""
 
     def __init__(self, plan: Plan, bounds: StoredRows, queues: StoredRows, runs: StoredRows) -> None:
         self._grid, self._count = plan.grid, len(plan.points)
@@ -230,7 +230,7 @@ class _AutoState:
                 low[place], high[place] = (unknown_low, np.inf) if value is None else (value, value)
 
     def choose(self) -> np.ndarray:
-        """Which points to run next: those of which none is at its best better than another; none when all are settled.
+        """The points to run next: those that no other unsettled point dominates at its best; none when all are settled.
 
         All of them have to run. What could settle one would be better at its worst, so all the more at its best.
         """

@@ -1,7 +1,7 @@
-"""How long a sweep will take and how much memory, from a few of its points, run for the purpose.
+"""Estimate of the time and memory of a sweep, from trial runs of a few of its points.
 
-A few structures are tried in a process of their own, whose memory is then theirs alone: for each, one point, then some more
-that share what the first one made. Nothing of it is kept.
+A few structures are tried, each in a process of its own, so that the peak of memory is known: first one point, then some more
+that share its structure. No row is kept.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ ALONE = "import sys; from kernbench.sweep.estimate import run_trial; run_trial(s
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was measured: seconds for the first point of a structure, for each further one, and the process's peak, of which
-    all workers share what is mapped from files: libraries, the cache.
+    """A trial of one structure: seconds for its first point, seconds for each further one, and the peak memory of the process.
+
+    `shared_bytes` of the peak are mapped from files (libraries, the cache), and all workers share them.
     """
 
     first_s: float
@@ -50,7 +51,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a sweep will take. Without a trial (nothing is missing, or `PATIENCE_S` was too short) figures are None.
+    """Time and memory of a sweep. Without a trial (nothing is missing, or `PATIENCE_S` was too short) figures are None.
 
     programs: structures among the points that are missing, each compiled and recorded once, whatever figures differ.
     """
@@ -77,7 +78,7 @@ class Estimate:
 
 
 def count_programs(points: Points) -> int:
-    """How many structures points have: those that differ in figures of the topology alone share one."""
+    """The number of structures of points: those that differ in figures of the topology alone share one."""
     return len(group_points(points))
 
 
@@ -121,7 +122,7 @@ def run_trial(path: str) -> None:
 
 
 def _shared_bytes() -> int:
-    """What this process has in memory of files; 0 where the system does not say."""
+    """The resident memory of this process that is mapped from files; 0 if the system does not report it."""
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("RssFile:"):

@@ -1,7 +1,8 @@
-"""What a sweep's results depend on besides the point: the bench's source, the topology's files, KernBench itself.
+"""Inputs of a sweep and their digests: the bench's source, the topology's files, KernBench itself.
 
-Each is boiled down to a digest. A point's key is a hash of those, of its parameters and of the mode: change any and the
-point is another point, change none and its result is found again, wherever and whenever it was made.
+Results depend on these besides the point. Each is reduced to a digest. A point's key is a hash of those, of its parameters and
+of the mode: change any and the point is another point, change none and its result is found again, wherever and whenever it was
+made.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def _telling(firsts: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
 
 
 def _blame(topology: TopologyLoader, overrides: Mapping[str, Value]) -> dict[str, str]:
-    """What is wrong with each override alone."""
+    """The problem of each override that does not fit alone."""
     alone = {path: _field_problem(topology, {path: value}) for path, value in overrides.items()}
     return {path: problem for path, problem in alone.items() if problem}
 
@@ -222,7 +223,7 @@ def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
 
 
 def _question_problems(grid: Grid, parameters: Mapping[str, Value]) -> Iterator[str]:
-    """What is wrong with what the grid wants least or most of, and compares with."""
+    """Problems of the objectives and of the baseline."""
     axes = {axis.name: axis for axis in grid.axes}
     figures = {name for name, kind in COLUMNS.items() if kind in (int, float)}
     figures -= {"wall_s"}  # on which no two runs agree

@@ -1,4 +1,4 @@
-"""What a sweep has to do: its points, those that are on the disk already, and what has changed since they were made.
+"""Plan of a sweep: its points, the points without a row on the disk, and the inputs that have changed.
 
 A point that failed is not missing (it would fail again) unless asked for; one whose worker process died is, since the
 cause was not the point's alone.
@@ -52,7 +52,7 @@ class Plan:
 
     @property
     def most_points(self) -> int:
-        """How many points there will be, at most."""
+        """The number of points, at most."""
         return self.grid.samples if self.grid.method == "optimise" else len(self.points)
 
 

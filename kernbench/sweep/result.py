@@ -1,4 +1,4 @@
-"""What a sweep returns."""
+"""The result of a sweep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one point leaves: a row of figures, or the sentence that says why there are none.
+"""The row of a point: its results, or the error sentence.
 
 A row is kept under its point's key and does not repeat the point's parameters, so all rows ever made in a directory
 have one shape, whatever grids they came from.

@@ -126,7 +126,7 @@ def collect(space: ParameterSpace, points: Iterable[Mapping[str, Value]]) -> Des
 
 
 def build_whole(space: ParameterSpace, value_index: ValueIndex, choices: np.ndarray) -> Design:
-    """The design of different points of a space without conditional parameters, all at once: as `DesignBuilder.build`."""
+    """The design of distinct points of a space without conditional parameters, in one call. As `DesignBuilder.build`."""
     import numpy as np
 
     if not space.grid.baseline:

@@ -1,4 +1,4 @@
-"""Points that a search asks for: `method: optimise`, by Optuna's tree-structured Parzen estimator.
+"""Optimiser for `method: optimise`: Optuna's tree-structured Parzen estimator.
 
 The search keeps nothing of its own. What it asks for follows from its seed and from the rows of the points before, and
 those are kept; so a search that was stopped asks for the same points again, finds their rows and goes on. It asks for
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import optuna
 
 MOST_REFUSED = 256  # asked for in a row without one that is new and allowed: the space is searched
-STARTING_SHARE = 4  # one in so many samples is drawn at random, before there is something to go by
+STARTING_SHARE = 4  # one in this many samples is drawn at random, before the estimator has rows to learn from
 FEWEST_STARTING = 8
 
 Resolved = dict[str, Value]
@@ -41,7 +41,7 @@ def first_batch(space: ParameterSpace) -> Design:
 
 
 class Optimiser:
-    """Asks for points and is told what came of them."""
+    """Asks for points and learns from their rows."""
 
     def __init__(self, space: ParameterSpace) -> None:
         import optuna
@@ -64,7 +64,7 @@ class Optimiser:
             self._study = optuna.create_study(directions=directions, sampler=sampler)
 
     def ask(self, count: int) -> list[Resolved]:
-        """New points, at most so many; fewer or none once hardly any are left."""
+        """At most `count` new points; fewer, or none, once hardly any are left."""
         batch: list[Resolved] = []
         refused = 0
         with _quiet():
@@ -82,7 +82,7 @@ class Optimiser:
         return batch
 
     def tell(self, batch: Sequence[Resolved], rows: Sequence[Mapping[str, Any]]) -> None:
-        """What came of the points last asked for: a row of the table for each, in their order."""
+        """Learn from the points last asked for: a row of the table for each, in their order."""
         columns = [objective.column for objective in self._space.grid.objectives]
         with _quiet():
             for resolved, row in zip(batch, rows, strict=True):

@@ -1,4 +1,4 @@
-"""What the names in a grid's conditions and formulas mean at a point, and which points that leaves.
+"""Parameter space: the values of names in conditions and formulas, and the points that the conditions allow.
 
 A condition may read the parameters of the grid, those of the bench, the topology's fields, derived columns, and results.
 One that reads no result decides before anything runs; one that does says of a finished row whether it is feasible.
@@ -62,7 +62,7 @@ class ParameterSpace:
         return bool(self._conditional)
 
     def find_allowed(self, columns: Mapping[str, Sequence[Value]], count: int) -> np.ndarray:
-        """bool[point], which of so many points stay, by the values of `read_axes`; where no parameter is conditional.
+        """bool[point] whether each of `count` points is allowed, by the values of `read_axes`; if no parameter is conditional.
 
         Errors: as `is_allowed`.
         """

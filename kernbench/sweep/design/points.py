@@ -29,7 +29,7 @@ BLOCK = 1 << 14  # points whose keys are made together
 
 @dataclass(frozen=True, slots=True)
 class SweepContext:
-    """What all points of a sweep have in common, and the values that their parameters have unless an axis sets them."""
+    """The context that all points of a sweep share: bench, topology, mode, and the default of each parameter."""
 
     bench: str
     topology: str
@@ -93,7 +93,7 @@ class Points(Sequence[Point]):
         return Points(self.context, self.design, self.design_keys, self._index[which])
 
     def finder(self) -> Callable[[np.ndarray], np.ndarray]:
-        """What finds points by their keys: array of texts → int64 positions, -1 where there is no such point."""
+        """A function that finds points by their keys: array of texts → int64 positions, -1 if there is no such point."""
         keys = self.keys
         order = np.argsort(keys)
         ordered = keys[order]
@@ -108,7 +108,7 @@ class Points(Sequence[Point]):
         return find
 
     def count_machines(self) -> int:
-        """How many different machines they run on."""
+        """The number of distinct machines of the points."""
         columns = [i for i, name in enumerate(self.design.names) if name.startswith(TOPOLOGY)]
         return len(unique_rows(self.choices[:, columns]).first)
 
@@ -193,7 +193,7 @@ def _keys(context: SweepContext, design: Design) -> np.ndarray:
 
 
 def _pieces(texts: Mapping[str, list[str]], names: Sequence[str], rows: np.ndarray) -> list[Iterable[str]]:
-    """What the texts of rows are joined of, each for all rows; parameters by name, what is the same in all of them as one."""
+    """The pieces of which the text of each row is joined, by parameter name; a piece that all rows share stands once."""
     found: list[Iterable[str]] = []
     same = ""
     for name in sorted(texts):

@@ -1,7 +1,7 @@
-"""The points of a sweep in batches of one structure: what a worker is given at a time.
+"""Batches of points of one structure, the unit of work of a worker.
 
-All axes but figures of the topology make a structure. Batches follow each other structure by structure, so that whoever works
-on them keeps one at a time; those of one structure are small enough that all workers get some.
+All axes but figures of the topology make a structure. Batches follow each other structure by structure, so that a worker
+keeps one structure at a time; the batches of a structure are small enough that all workers get some.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def group_places(points: Points) -> list[np.ndarray]:
 
 
 def make_batches(groups: list[Points], most: int) -> Iterator[Batch]:
-    """Batches of at most so many points."""
+    """Batches of at most `most` points."""
     for group in groups:
         for first in range(0, len(group), most):
             yield Batch(tuple(group[first : first + most]), len(group) > 1)

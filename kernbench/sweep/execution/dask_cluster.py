@@ -1,9 +1,9 @@
 """Points on a Dask cluster: one that stands, or one of processes on this computer.
 
-A task is a batch of points. Dask gives the tasks of a worker that died to others; one that kills worker after worker comes
-back, is cut into its points, and a point that still does so is given up. Only so many tasks are out that no worker idles, so
-that neither this process nor the scheduler holds a sweep of a hundred thousand points at once. A row is taken from each
-task once, and rows are kept here: workers write nothing.
+A task is a batch of points. Dask gives the tasks of a worker that died to others. A task that kills worker after worker comes
+back and is cut into its points, and a point that still does so is given up. Only as many tasks are out as keep all workers
+busy, so that neither this process nor the scheduler holds a sweep of a hundred thousand points at once. A row is taken from
+each task once, and rows are kept here: workers write nothing.
 
 Workers need KernBench, and the bench and topology files under the paths that they have here.
 """
@@ -105,7 +105,7 @@ def _take(future: Any) -> tuple[list[dict[str, Any]] | None, str]:
 
 
 def run_batch(run: RunPoint, batch: Batch, directory: str) -> list[dict[str, Any]]:
-    """What a worker does: the rows of a batch, from where the sweep was started if that is there too."""
+    """The rows of a batch, made by a worker: in the directory of the sweep, if the worker has it."""
     with suppress(OSError):
         os.chdir(directory)
     return list(attempt_all(run, batch))
@@ -120,7 +120,7 @@ def _open_client(scheduler: str, workers: int, run: RunPoint) -> Iterator[Client
     with ExitStack() as stack:
         address: Any = scheduler
         if scheduler == PROCESSES:
-            stack.enter_context(script_hidden(unless=run.__module__ == "__main__"))  # also where one is started anew
+            stack.enter_context(script_hidden(unless=run.__module__ == "__main__"))  # also where one is restarted
             # any free port for what it tells over HTTP: another sweep may be running
             quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
             options: dict[str, Any] = {"scheduler_kwargs": quiet, "silence_logs": logging.CRITICAL}

@@ -42,7 +42,7 @@ OnPoint = Callable[[Point, Row], object]
 
 @dataclass(frozen=True, slots=True)
 class ExecutorConfig:
-    """Who runs points. `scheduler`: LOCAL (this process, or `workers` of its own), "processes" (a Dask cluster of as many
+    """Where points run. `scheduler`: LOCAL (this process, or `workers` of its own), "processes" (a Dask cluster of as many
     here), or the address of a Dask scheduler. `workers` None: one a core, or those that the scheduler has.
     """
 
@@ -59,7 +59,7 @@ class ExecutorConfig:
             )
 
     def count(self, points: int) -> int:
-        """How many workers, for so many points."""
+        """The number of workers for `points` points."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(1, min(self.workers or cores, points))
 
@@ -113,7 +113,7 @@ def _start(groups: list[Points], config: ExecutorConfig) -> Outcomes:
 
 
 def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
-    """Structures that are there, or so few that workers would make each of them many times: let threads share them."""
+    """Run on threads if structures are cached, or too few to be rebuilt in every process."""
     left: list[Batch] = []
     for group in groups:
         alone = len(group) == 1 and not is_kept(group[0])

@@ -1,4 +1,4 @@
-"""What a worker needs, imported once by the process from which workers are forked; nothing here may start a thread."""
+"""Imports of a worker, done once by the process from which workers are forked; nothing here may start a thread."""
 
 from __future__ import annotations
 

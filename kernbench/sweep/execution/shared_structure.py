@@ -1,9 +1,9 @@
 """Points that share a structure: machine compiled once, bench recorded once, then only figures change.
 
-A structure is what points have in common that differ in figures of the topology alone. What it answers is bit for bit what
-each point gives by itself, or nothing: then the point has to be run by itself (a bench that reads what it computed, a part
-whose figures do more than usual). One structure is kept at a time, since points come in groups; mode auto, which comes back,
-keeps several.
+Points that differ in figures of the topology alone share a structure. It returns bit for bit the results that each point has
+when it runs alone, or None: then the point has to run alone (a bench that reads its own results, a part whose figures decide
+more than times). One structure is kept at a time, since points come in groups; mode auto returns to structures and keeps
+several.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SharedStructure:
         self.recording = record(bench, base, parameters, choose_sips(base, "all"))
         self.digest = digest(self.recording.program) if self.recording else ""
         self._bound_model: LaunchBoundModel | None = None
-        self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, those that nobody uses
+        self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, the idle ones
         self._lock = threading.Lock()
         self._read = lru_cache(MOST_VALUES, typed=True)(partial(_read_value, self.variants))
 
@@ -67,11 +67,11 @@ class SharedStructure:
 
     @staticmethod
     def figures(point: Point) -> dict[str, object]:
-        """What a point sets of the figures that may differ, by field."""
+        """The figures that may vary and that the point sets, by field."""
         return {path: value for path, value in point.overrides.items() if may_vary(path)}
 
     def run(self, point: Point) -> object | None:
-        """What has the figures of a RunResult; None if the point has to be run by itself. Errors: KernBenchError."""
+        """An object with the figures of a RunResult; None if the point has to run alone. Errors: KernBenchError."""
         started = time.perf_counter()
         machine = self.variants.machine(self.figures(point)) if self.recording else None
         if self.recording is None or machine is None:
@@ -83,10 +83,10 @@ class SharedStructure:
         return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
-        """What `run` answers for each of some points of one mode, as they come to their ends; many run in one call.
+        """The results of `run` for points of one mode, in order, as they finish; many run in one call.
 
-        None stands also for a point that fails: run by itself it says how. Several threads may do this at once, since the
-        call is without the GIL. Errors: KernBenchError.
+        None stands also for a point that fails: when it runs alone, it reports the error. Several threads may do this at
+        once, since the call is without the GIL. Errors: KernBenchError.
         """
         with self._lock:
             columns, alone = self._read_all(points)
@@ -108,7 +108,7 @@ class SharedStructure:
                 for figures in found:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
                 started = time.perf_counter()
-        except OverflowError:  # at a point that will say so when it is run by itself
+        except OverflowError:  # at a point that reports it when it runs alone
             pass
         idle.append(group)  # after anything else it may be in any state, and another is made
 
@@ -123,7 +123,7 @@ class SharedStructure:
             yield SimpleNamespace(**figures, **same, wall_s=wall_s)
 
     def _read_all(self, points: Sequence[Point]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """float64[point] of each figure that any point sets, and bool[point] which have to be run by themselves."""
+        """float64[point] of each figure that any point sets, and bool[point] which have to run alone."""
         base, fields = self.variants.base.figures, self.variants.fields
         columns: dict[str, np.ndarray] = {}
         alone = np.full(len(points), not self.groups)
@@ -146,7 +146,7 @@ class SharedStructure:
     def bound(
         self, columns: Mapping[str, np.ndarray], count: int, *, queues: bool = False
     ) -> dict[str, np.ndarray] | None:
-        """The bounds of many points, float64[point] of each time; None if they have to be bounded by themselves.
+        """The bounds of many points, float64[point] of each time; None if each has to be bounded alone.
 
         `columns`: float64[point] of each field that may differ, in its own unit; `queues`: as of `LaunchBoundModel.evaluate`.
         Errors: KernBenchError.
@@ -197,7 +197,7 @@ def is_kept(point: Point) -> bool:
 
 @contextmanager
 def keep_structures(most: int) -> Iterator[None]:
-    """Keep so many in this thread, for who comes back to them; in the end the latest is left."""
+    """Keep up to `most` structures in this thread; after the block the latest is left."""
     _kept.most = most
     try:
         yield
@@ -207,6 +207,6 @@ def keep_structures(most: int) -> Iterator[None]:
 
 
 def identify(point: Point) -> tuple[str, ...]:
-    """What points of one structure have in common."""
+    """The identity of a structure: equal for points that share it."""
     fixed = sorted((path, repr(value)) for path, value in point.overrides.items() if not may_vary(path))
     return point.bench, point.topology, repr(sorted(point.parameters.items())), repr(fixed)

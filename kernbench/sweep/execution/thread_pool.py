@@ -1,7 +1,7 @@
 """Points of one structure on threads of this process, which share it: the calls that run many points are without the GIL.
 
-Nothing has to be started and made anew, so that a thousand points are done before worker processes have begun. But a thread
-runs no bench: what has to run by itself is left to others.
+No process has to start and build the structure again: a thousand points are done before worker processes have begun. But a
+thread runs no bench: points that have to run alone are returned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AHEAD = 2  # batches out for each thread
 def run_in_threads(
     batches: Iterable[Batch], structure: SharedStructure, count: int
 ) -> Generator[Outcome, None, list[Batch]]:
-    """Run points of a structure; yields each as it finishes, in no fixed order, and returns those that must run by themselves.
+    """Run points of a structure; yields each as it finishes, in no fixed order, and returns those that must run alone.
 
     When it is closed, the calls under way come to their ends first.
     """

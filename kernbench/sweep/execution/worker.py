@@ -67,13 +67,13 @@ def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
 
 
 def is_shared(run: RunPoint, batch: Batch) -> bool:
-    """Whether the points of a batch run with what they have in common."""
+    """Whether the points of a batch run on a shared structure."""
     first = batch.points[0]
     return run is run_point and (batch.alike or is_kept(first))
 
 
 def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[object | None]:
-    """The results of points of a structure, in order, as they come; None for each that has to be tried by itself."""
+    """The results of points of a structure, in order, as they come; None for each that has to run alone."""
     left = len(points)
     try:
         for result in structure.run_all(points):
@@ -90,7 +90,7 @@ def _run_alike(point: Point) -> object:
 
 
 def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | None:
-    """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run by itself.
+    """The rows of all points of one structure in mode analytic, but for their stamp; None if each has to run alone.
 
     `queues`: as of `LaunchBoundModel.evaluate`.
     """
@@ -117,7 +117,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
 
 
 def find_structure(point: Point) -> SharedStructure | None:
-    """Its structure, unless the point has none: then it fails by itself, with what is wrong."""
+    """The structure of a point, or None if it cannot be built (the point then reports the error when it runs)."""
     from kernbench.sweep.execution import shared_structure
 
     try:
@@ -128,7 +128,7 @@ def find_structure(point: Point) -> SharedStructure | None:
 
 
 def is_kept(point: Point) -> bool:
-    """Whether its structure is there already, in this process."""
+    """Whether the structure of a point is cached in this process."""
     from kernbench.sweep.execution import shared_structure
 
     return shared_structure.is_kept(point)

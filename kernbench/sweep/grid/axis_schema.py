@@ -1,4 +1,4 @@
-"""How one parameter of a grid is written: its values, or a span to draw from, with the condition it depends on."""
+"""Schema of one parameter of a grid: its values, or a span to draw from, and the condition on which it depends."""
 
 from __future__ import annotations
 

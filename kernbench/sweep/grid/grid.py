@@ -143,7 +143,7 @@ def _read(tree: Marked, stem: str) -> Grid:
 
 
 def _check(tree: Marked) -> GridSpec:
-    """What is written. Errors: InputError, of the parameters too, which have shapes of their own."""
+    """The checked grid file. Errors: InputError, of the parameters too, which have schemas of their own."""
     try:
         return check(GridSpec, tree)
     except InputError as error:

@@ -1,6 +1,6 @@
-"""Expressions over columns of which only bounds are known: between what the values lie.
+"""Interval arithmetic: expressions over columns of which only bounds are known.
 
-The value of every operation lies between the ends that this gives, for each point by itself. Where nothing can be said (a text,
+The value of each operation lies between the ends of its interval, at each point. Where nothing can be said (a text,
 a division by what may be 0, a remainder) the ends are infinite: unknown is never taken for known. Truths are 0 and 1.
 """
 
@@ -30,7 +30,7 @@ def unknown(count: int) -> Interval:
 
 
 def find_interval(expression: Expression, columns: Mapping[str, Interval], count: int) -> Interval:
-    """Between what an expression lies at each of `count` points; names without a column are unknown."""
+    """The interval of an expression at each of `count` points; names without a column are unknown."""
     with np.errstate(all="ignore"):
         found = _Evaluator(columns, count).value(ast.parse(expression.text, mode="eval").body)
     lost = np.isnan(found.low) | np.isnan(found.high)

@@ -1,4 +1,4 @@
-"""What moved between two sweeps, or two runs.
+"""Comparison of two sweeps, or of two runs.
 
 Points are paired by their parameters, not by the key of their rows, which also depends on the bench, the topology and
 KernBench itself: what is compared is mostly the same points of two versions of those. Simulated times are exact, so any

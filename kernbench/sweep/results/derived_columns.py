@@ -1,7 +1,7 @@
-"""The columns that a grid asks for after the results.
+"""Columns after the results: derived columns, feasibility, shares of the baseline.
 
-These are derived columns, whether a point keeps the conditions on its results (`feasible`), and each objective as a share
-of the baseline's. They are worked out whenever the table is built: a new formula runs no point anew.
+A grid asks for derived columns, for whether a point keeps the conditions on its results (`feasible`), and for each objective
+as a share of the baseline's. They are computed when the table is built, so a new formula runs no point again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ LATENCY = Objective("latency_ns")
 
 
 def objectives_of(grid: Grid) -> tuple[Objective, ...]:
-    """What the grid asks for; the least latency where it says nothing."""
+    """The objectives of the grid; the least latency if it has none."""
     return grid.objectives or (LATENCY,)
 
 
 def add_derived(grid: Grid, context: SweepContext, table: polars.DataFrame) -> polars.DataFrame:
-    """The table with what the grid asks for of each row by itself."""
+    """The table with the columns that depend on one row alone: derived columns and feasibility."""
     for derived in grid.derived:
         table = table.with_columns(_derive(derived, context, table))
     late = [rule for rule in grid.rules if rule.condition.names & late_names(grid)]
@@ -72,7 +72,7 @@ def _judge(rules: list[Rule], context: SweepContext, table: polars.DataFrame) ->
 
 
 def _names(wanted: Iterable[str], context: SweepContext, table: polars.DataFrame) -> Iterator[Mapping[str, Any]]:
-    """What the names mean in each row; a field of the topology that no axis sets means the same in all."""
+    """The values of names in each row; a field of the topology that no axis sets has one value in all rows."""
     held = [name for name in sorted(wanted) if name in table.columns]
     rest = {name: context.fields.get(name) for name in wanted if name not in held}
     if not held:

@@ -1,4 +1,4 @@
-"""Which points nothing beats."""
+"""Pareto front: the points that no other point dominates."""
 
 from __future__ import annotations
 

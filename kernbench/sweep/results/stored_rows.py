@@ -40,7 +40,7 @@ class StoredRows:
 
     @property
     def failed(self) -> int:
-        """How many rows are of points without a result."""
+        """The number of rows without a result."""
         return int((self.found & (self.rank != RANK[OK])).sum())
 
     def take(self, which: np.ndarray) -> polars.DataFrame:

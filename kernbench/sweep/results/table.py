@@ -63,7 +63,7 @@ def _make(grid: Grid, points: Points, rows: Rows, which: np.ndarray) -> polars.D
 
 
 def _list_bases(grid: Grid, points: Points, rows: Rows, keys: np.ndarray) -> polars.DataFrame:
-    """What points are compared with: `of`, one of the keys, and the objectives of that point, if it has a result."""
+    """The baseline points: `of`, one of the keys, and the objectives of that point, if it has a result."""
     import polars
 
     at = points.finder()(keys)
