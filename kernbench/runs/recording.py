@@ -1,4 +1,4 @@
-"""A bench recorded once, to be run on many machines that differ in figures alone.
+"""Recordings of benches: one program, run on many machines that differ in figures alone.
 
 Durations are amounts of figures and routes are numbered, so the program that a bench is lowered to is the same on all of
 them; writing it takes most of the time of a small run. A bench keeps to this unless it asks the machine first: reads
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a bench issues. `looked_at`: fields of the topology that decided it; it holds where these are the same."""
+    """The program of a bench. `looked_at`: fields of the topology that decided it; it holds where these are the same."""
 
     program: Program
     launches: Sequence[Launch]
@@ -78,14 +78,14 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
     """Record a bench; None if what it issues may depend on what it finds, or if it fails."""
     if bench.live:
         return None
-    machine.origins()  # known before anything is watched: who asks for it looks at no figure
+    machine.origins()  # known before figures are tracked, so asking for it counts as no look
     watched = copy(machine)
     figures = watched.figures = _TrackedFigures(machine.figures)
     device = RecordingDevice(watched)
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.run(torch, **parameters)
-    except (Exception, SystemExit):  # the run by itself, which follows, says what is wrong
+    except (Exception, SystemExit):  # a bench may raise anything; the run of the point itself reports it
         return None
     if device.depends_on_run or not torch.runtime.submitted:
         return None
@@ -140,7 +140,7 @@ class _NotRunYet:
 
 
 class _TrackedFigures(Mapping[str, float]):
-    """Figures that remember which of them were looked at; to know that there is one does not count."""
+    """Figures that record which of them were read; a test for membership does not count."""
 
     def __init__(self, figures: Mapping[str, float]) -> None:
         self._figures = figures
