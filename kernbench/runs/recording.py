@@ -2,7 +2,7 @@
 
 Durations are amounts of figures and routes are numbered, so the program that a bench is lowered to is the same on all of
 them; writing it takes most of the time of a small run. A bench keeps to this unless it asks the machine first: reads
-numbers or times before it issues more, runs its kernels live, or looks at figures by itself. The first three cannot be
+numbers or times before it issues more, runs its kernels live, or looks at figures of the machine. The first three cannot be
 recorded for others, and `record` says None; of the last a recording knows which figures were looked at.
 """
 
@@ -66,7 +66,7 @@ class RecordedGroup:
     def list_metrics(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
         """What `Recording.list_metrics` has for the machine of each point, as the points come to their ends, in order.
 
-        `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
+        `values`: float64[point] of each field that differs. None stands for a point that has to be run alone: it does
         not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
         """
         weights = weigh(self._program, self._origins, values)

@@ -35,7 +35,7 @@ class Command:
     def carrying(
         cls, name: str, header_bytes: int, entry_bytes: int, targets: Mapping[int, Mapping[int, Sized]]
     ) -> Command:
-        """One that brings entries to PEs; what several are told alike is sent once as far as they share a way."""
+        """A command that carries entries to PEs; entries that several share are sent once as far as their routes are one."""
 
         def size(told: Iterable[Sized]) -> int:
             return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in told}.values()))
