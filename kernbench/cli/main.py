@@ -130,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KernBenchError as error:
         _report(str(error), settings)
         return error.exit_code
-    except Exception as error:
+    except Exception as error:  # the last handler: a user gets a sentence, not a traceback
         if isinstance(error, OSError) and error.errno in FULL:
             _report(f"{error.filename or 'the output'} cannot be written: {error.strerror}", settings)
             return 1

@@ -60,8 +60,8 @@ def evaluate_allreduce(
 ) -> polars.DataFrame:
     """Run all points; a row each, with the columns of `COLUMNS`. The settings are those of the bench.
 
-    `sips_w` and `sips_h` are for the two-dimensional topologies. `on_row` hears of each row. Errors: InputError for what the
-    machine cannot do; RunError when a check of the numbers fails.
+    `sips_w` and `sips_h` are for the two-dimensional topologies. `on_row` is called with each row.
+    Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
     """
     import polars
 

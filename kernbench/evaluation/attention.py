@@ -67,8 +67,8 @@ def evaluate_attention(
 ) -> polars.DataFrame:
     """Run both phases at all users and lengths, with `kv_heads` and with `heads` heads of keys; a row each (`COLUMNS`).
 
-    `overrides` are fields of the topology. `on_row` hears of each row. Errors: InputError for sizes that cannot be; RunError
-    when a check of the numbers fails.
+    `overrides` are fields of the topology. `on_row` is called with each row.
+    Errors: InputError for sizes that cannot be; RunError when a check of the numbers fails.
     """
     import polars
 

@@ -72,7 +72,8 @@ def evaluate_gemm(
     """Run all shapes in all variants; a row each, with the columns of `COLUMNS`. Times are simulated ns.
 
     At most `sips` SIPs, `cubes` of each and `pes` of each cube take part, 0 for all. `overrides` are fields of the topology.
-    `on_row` hears of each row. Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
+    `on_row` is called with each row.
+    Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
     """
     import polars
 

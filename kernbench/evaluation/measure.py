@@ -11,7 +11,7 @@ from kernbench.errors import RunError
 if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
 
-OnRow = Callable[[Mapping[str, Any]], object]  # hears of each row of a table when it is known
+OnRow = Callable[[Mapping[str, Any]], object]  # called with each row of a table when it is known
 
 
 def measure(

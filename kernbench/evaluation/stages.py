@@ -1,4 +1,4 @@
-"""Where a tiled GEMM spends its time: how much of each stage of its pipeline the op log holds.
+"""Stages of a tiled GEMM in the op log: operations and busy time of each.
 
 Stages overlap, so their times do not add up to the kernel's. The one whose busiest server is busy all the time is what the
 kernel waits for.

@@ -1,7 +1,7 @@
-"""What the host says to the device, what it refuses to say, and what comes back.
+"""Messages from the host to the device, and the response.
 
-Addresses are physical and every piece of a tensor names its place: nothing on the device decodes an address to find out
-where a command must go. A message that could not be carried out that way is refused when it is made, before anything is sent.
+Addresses are physical and every shard of a tensor names its PE, so nothing on the device decodes an address to route a
+command. A message that cannot be carried out that way is refused when it is made, before anything is sent.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernbench.machine.part_index import pe_path, sip_path
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One copy of one part of a tensor: who holds it, its physical address, its bytes."""
+    """One copy of one part of a tensor: the PE that holds it, its physical address, its bytes."""
 
     sip: int | None
     cube: int | None
@@ -35,7 +35,7 @@ class MapEntry(NamedTuple):
 Entries = tuple[MapEntry, ...]
 Targets = Mapping[
     int, Mapping[int, Entries]
-]  # by cube, by PE: what each is told; who is told the same shares one object
+]  # by cube, by PE: the entries of each; PEs with the same entries share one object
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class PeDma:
 
 @dataclass(frozen=True, slots=True)
 class MmuMap:
-    """Let MMUs of one SIP lead to the shards of a tensor; of mappings that overlap the later one wins."""
+    """Map the MMUs of one SIP to the shards of a tensor; of mappings that overlap the later one wins."""
 
     tensor: str
     sip: int
@@ -133,7 +133,7 @@ class MmuMap:
 
 @dataclass(frozen=True, slots=True)
 class MmuUnmap(MmuMap):
-    """Let MMUs of one SIP forget a tensor."""
+    """Unmap a tensor in the MMUs of one SIP."""
 
 
 Message = KernelLaunch | MemoryWrite | MemoryRead | PeDma | MmuMap | MmuUnmap
@@ -141,7 +141,7 @@ Message = KernelLaunch | MemoryWrite | MemoryRead | PeDma | MmuMap | MmuUnmap
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the device answers. `error_code` is a word for programs, `error_message` a sentence for people."""
+    """The response of the device. `error_code` is a word for programs, `error_message` a sentence for people."""
 
     ok: bool
     error_code: str | None = None
@@ -149,7 +149,7 @@ class Response:
 
     @classmethod
     def of(cls, error: KernBenchError) -> Response:
-        """What carries an error back to the host; its code is that of what went wrong first."""
+        """The response that carries an error to the host; its code is that of the first cause."""
         first: BaseException = error
         while isinstance(first.__cause__, KernBenchError):
             first = first.__cause__
@@ -165,7 +165,7 @@ def _tensors_in(args: tuple[Any, ...]) -> Iterable[TensorArg]:
 
 
 def distinct(targets: Targets) -> Iterable[Entries]:
-    """What PEs are told, once each."""
+    """The different entries that PEs get, each once."""
     return {id(entries): entries for pes in targets.values() for entries in pes.values()}.values()
 
 

@@ -28,7 +28,7 @@ _loaded: dict[tuple[Path, int, int], tuple[Bench, ...]] = {}  # by file, mtime a
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One bench: what it is called, what it may be given, where it is."""
+    """One bench: its name, parameters and file."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""A bench that is bounded instead of run: its program is recorded, then only looked at."""
+"""Bounds of the times of a recorded program: for one run, and for many points at once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunBounds:
     dma_bytes: int  # moved by PEs
 
     def list_metrics(self) -> dict[str, Any]:
-        """What can be said without events, by the names that `RunResult` has for it; rates are bounds from above."""
+        """The metrics without events, by the names of `RunResult`; rates are bounds from above."""
         return {
             "latency_ns": self.latency_fs / FS_PER_NS,
             "pe_exec_ns": self.pe_exec_fs / FS_PER_NS,
@@ -84,7 +84,7 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> RunBounds:
 
 
 def _most(amount: int, least_fs: int, unit: float) -> float | None:
-    """A rate that nothing can exceed which takes at least so long; None if that says nothing."""
+    """The upper bound of a rate, given the least time; None for no time."""
     return rate(amount, least_fs) / unit if least_fs else None
 
 
@@ -112,8 +112,8 @@ class LaunchBoundModel:
     def evaluate(self, values: Mapping[str, np.ndarray], count: int, *, queues: bool = False) -> dict[str, np.ndarray]:
         """float64[point] times in ns and rates as of `RunBounds` where fields have these values, `count` of each.
 
-        Fields that `values` leaves out are as the machine has them. With `queues` those who meet at a part wait for each other:
-        then no time is less than without and no rate more, and a point takes some ten times as long.
+        Fields that `values` leaves out are as the machine has them. With `queues` transfers and jobs queue at each part: then
+        no time is less than without and no rate more, and a point takes some ten times as long.
         """
         names = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns")
         found = {name: np.empty(count) for name in (*names, *self._amounts)}
@@ -141,7 +141,7 @@ class LaunchBoundModel:
         return self._queued
 
     def _cut(self, values: Mapping[str, np.ndarray], count: int) -> Iterator[tuple[slice, dict[str, np.ndarray]]]:
-        """Some points after the other, with the values of all fields."""
+        """Slices of the points, each with the values of all fields."""
         most = max(len(self._works.atom), len(self._model.moves.choices), 1)
         size = max(1, min(_MOST_POINTS, _CELLS // most))
         for first in range(0, count, size):
@@ -162,7 +162,7 @@ class LaunchBoundModel:
 
 
 class _Queued:
-    """The queues on the ways of some spans."""
+    """The queues on the paths of some spans."""
 
     def __init__(self, model: ProgramModel, works: NodeTimes, spans: Sequence[StartToEndPaths]) -> None:
         self._legs = list_stage_times(model, works)
@@ -175,7 +175,7 @@ class _Queued:
 
 
 def _span_pes(model: ProgramModel, works: NodeTimes, launch: Launch) -> StartToEndPaths:
-    """What the PEs of a launch take, from the opening of its barrier to the end of the last."""
+    """The time of the PEs of a launch, from the opening of its barrier to the end of the last."""
     finished = _blockers(model, [_row(place) for place in launch.finished])
     return StartToEndPaths(model, works, [_row(place) for place in launch.started], [finished] if finished else [])
 

@@ -1,4 +1,4 @@
-"""What a run reports of each collective: how long it took on the PEs, and what it cannot take less than."""
+"""Metrics of each collective of a run: its latency on the PEs and its lower bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a run took as long as it did: its critical path, what was busy, who waited, how far from the roofline.
+"""Explanation of a run's time: critical path, utilisation, queueing and roofline.
 
 The path is that of the latency: from the first launch leaving the host to the last completion back at it; of a run without
 launches, of all of it. Utilisation counts what kernels did, over the time of the kernels, as the bottleneck of a run does;

@@ -1,4 +1,4 @@
-"""The files of a run: its op log, its figures."""
+"""Files of a run: its op log and its metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one operation of a run was done with: for whoever asks which operation made a number wrong."""
+"""Operands of one operation of a run, to find the operation that made a number wrong."""
 
 from __future__ import annotations
 

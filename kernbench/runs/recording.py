@@ -1,8 +1,8 @@
-"""A bench recorded once, to be run on many machines that differ in figures alone.
+"""Recordings of benches: one program, run on many machines that differ in figures alone.
 
 Durations are amounts of figures and routes are numbered, so the program that a bench is lowered to is the same on all of
 them; writing it takes most of the time of a small run. A bench keeps to this unless it asks the machine first: reads
-numbers or times before it issues more, runs its kernels live, or looks at figures by itself. The first three cannot be
+numbers or times before it issues more, runs its kernels live, or looks at figures of the machine. The first three cannot be
 recorded for others, and `record` says None; of the last a recording knows which figures were looked at.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a bench issues. `looked_at`: fields of the topology that decided it; it holds where these are the same."""
+    """The program of a bench. `looked_at`: fields of the topology that decided it; it holds where these are the same."""
 
     program: Program
     launches: Sequence[Launch]
@@ -66,7 +66,7 @@ class RecordedGroup:
     def list_metrics(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
         """What `Recording.list_metrics` has for the machine of each point, as the points come to their ends, in order.
 
-        `values`: float64[point] of each field that differs. None stands for a point that has to be run by itself: it does
+        `values`: float64[point] of each field that differs. None stands for a point that has to be run alone: it does
         not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
         """
         times = batch_times(self._program, self._origins, values)
@@ -78,14 +78,14 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
     """Record a bench; None if what it issues may depend on what it finds, or if it fails."""
     if bench.live:
         return None
-    machine.origins()  # known before anything is watched: who asks for it looks at no figure
+    machine.origins()  # known before figures are tracked, so asking for it counts as no look
     watched = copy(machine)
     figures = watched.figures = _TrackedFigures(machine.figures)
     device = RecordingDevice(watched)
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.run(torch, **parameters)
-    except (Exception, SystemExit):  # the run by itself, which follows, says what is wrong
+    except (Exception, SystemExit):  # a bench may raise anything; the run of the point itself reports it
         return None
     if device.depends_on_run or not torch.runtime.submitted:
         return None
@@ -140,7 +140,7 @@ class _NotRunYet:
 
 
 class _TrackedFigures(Mapping[str, float]):
-    """Figures that remember which of them were looked at; to know that there is one does not count."""
+    """Figures that record which of them were read; a test for membership does not count."""
 
     def __init__(self, figures: Mapping[str, float]) -> None:
         self._figures = figures

@@ -1,4 +1,4 @@
-"""What a run found out."""
+"""The result of a run: its metrics, op log, explanation and memory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RunResult:
     binding: str | None = None
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
-    collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_figures`
+    collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
 
     @property
     def program_digest(self) -> str:
@@ -108,7 +108,7 @@ class RunResult:
         return find_snapshots(self.device, row)
 
     def read_memory(self, address: int, nbytes: int) -> np.ndarray:
-        """uint8[nbytes] that a memory of the machine holds at a physical address after the run; zeros where nobody wrote.
+        """uint8[nbytes] that a memory of the machine holds at a physical address after the run; 0 where nothing was written.
 
         It may be a view of the simulator's own store: copy what must not change. Errors: InputError for a range that lies
         not in one memory, or in mode analytic.
@@ -120,7 +120,7 @@ class RunResult:
     def write(self, out: str | Path, explanation: Explanation | None = None) -> dict[str, str]:
         """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
 
-        With what `explain` answered also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
+        With the result of `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
         Errors: RunError if the disk refuses; InputError in mode analytic.
         """
         from kernbench.runs.files import write_files

@@ -1,4 +1,4 @@
-"""What a run achieved beside the least its work needs on the PEs that it used.
+"""Roofline of a run: its rates against the peak compute and bandwidth of the PEs that it used.
 
 The GEMM work of the run, spread evenly over the engines of these PEs, needs some time; so do the bytes that they read
 and wrote, over the bandwidth of their slices of HBM. The kernels can be no faster than the longer of the two.
@@ -87,7 +87,7 @@ def _gemm_fs(program: Program) -> int:
 
 
 def _engines(program: Program) -> int:
-    """How many products a PE makes at once."""
+    """The number of products that a PE makes at once."""
     machine = program.machine
     return int(machine.server_slots[machine.places.pe(0, 0, 0).gemm_server])
 

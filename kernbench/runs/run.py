@@ -1,4 +1,4 @@
-"""Running a bench on a machine: the one way in, for the command line, sweeps, tests and users."""
+"""Running a bench on a machine: the one entry point for the command line, sweeps, tests and users."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run_bench(
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
     as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
-    "analytic", which runs nothing and gives bounds. `on_progress` is told of long runs, as by `Session.run`.
+    "analytic", which runs nothing and gives bounds. `on_progress` is called during long runs, as by `Session.run`.
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
     they make `verified` False.
@@ -111,7 +111,7 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
 
 
 def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str, Any]:
-    """What a run has measured, or bounded, by the names of `RunResult`."""
+    """The metrics of a run, measured or bounded, by the names of `RunResult`."""
     if mode == Mode.ANALYTIC:
         collectives = list_collectives(torch.runtime.collectives)
         return {"collectives": tuple(collectives), **find_bounds(driven.program, torch.runtime.launches).list_metrics()}

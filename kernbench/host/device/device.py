@@ -10,10 +10,10 @@ from kernbench.errors import DeadlockError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device_memory import DeviceMemory
 from kernbench.host.device.dma import lower_dma
-from kernbench.host.device.gc_pause import paused
+from kernbench.host.device.gc_pause import pause_gc
 from kernbench.host.device.kernels import Kernels
 from kernbench.host.device.launch import Launch, RunPart, lower_launch
-from kernbench.host.device.mmu_updates import tell, tell_neighbours
+from kernbench.host.device.mmu_updates import send_mmu_update, send_neighbour_tables
 from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
@@ -42,11 +42,11 @@ class Device:
 
     def __init__(self, machine: Machine, mode: str = "hybrid", live: bool = False) -> None:
         self.machine = machine
-        self.on_progress: Progress | None = None  # told of long runs
+        self.on_progress: Progress | None = None  # called during long runs
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
-        self._tables_told = 0
+        self._installed = 0
         self._watchers: set[int] = set()  # threads of queues that may wait for ever
         self.ipcq = self._make_queues()  # how PEs reach their neighbours, unless a launch brings other queues
         self._kernels = Kernels(self.program, self.memory, live)
@@ -56,27 +56,27 @@ class Device:
         self._unanswered: list[Launch] = []
 
     def create(self, sip: int, name: str, contents: Contents, policy: DPPolicy) -> Layout:
-        """Place a tensor, tell the MMUs, and let its numbers appear. Errors: as `Sip.place`."""
+        """Place a tensor, update the MMUs, and let memory hold its numbers. Errors: as `Sip.place`."""
         self._unmap(sip)
         home, stream = self._sips[sip], self._streams[sip]
         placed = home.place(name, contents.shape, contents.dtype, policy)
-        if home.addresses.tells_mmus:
-            row = self._tell(MmuMap(name, sip, placed.targets))
+        if home.addresses.updates_mmus:
+            row = self._update_mmus(MmuMap(name, sip, placed.targets))
         else:
             row = stream.thread.mark(self.program.tag("tensor"))
         self.memory.deposit(stream.thread, row, name, placed.layout, contents)
         return placed.layout
 
     def release(self, sip: int, layout: Layout) -> None:
-        """Free a tensor's memory; its MMUs are told before the next thing is issued to the SIP."""
+        """Free a tensor's memory; MMUs unmap it before the next command to the SIP."""
         self._released[sip].append(self._sips[sip].release(layout))
 
     def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Shard:
-        """Take memory in "hbm", "tcm" or "sram" for something that is no tensor. Errors: as `Pools.allocate`."""
+        """Allocate memory in "hbm", "tcm" or "sram" that is no tensor. Errors: as `Pools.allocate`."""
         return self._sips[sip].pools.allocate(space, cube, pe, nbytes, "a buffer")
 
     def free(self, shard: Shard) -> None:
-        """Give back what was reserved."""
+        """Free a reserved shard."""
         assert shard.sip is not None
         self._sips[shard.sip].pools.free(shard)
 
@@ -100,28 +100,28 @@ class Device:
         """How a PE finds memory now, in a launch without tensors."""
         return self._sips[sip].addresses.map_of(cube, pe, {})
 
-    def tell_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
-        """Let PEs know their neighbours, by messages as to MMUs; answers the queues, whose slots are free with them.
+    def install_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
+        """Send PEs their neighbour tables; returns the queues, whose slots are freed with them.
 
         Errors: as `Ipcq.install`.
         """
-        self._tables_told += 1
-        queues = self._make_queues(f"{self._tables_told}/")
+        self._installed += 1
+        queues = self._make_queues(f"{self._installed}/")
         queues.install(tables)
-        told: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
+        by_sip: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
         for (sip, cube, pe), table in tables.items():
-            told.setdefault(sip, {}).setdefault(cube, {})[pe] = table
-        for sip, targets in told.items():
+            by_sip.setdefault(sip, {}).setdefault(cube, {})[pe] = table
+        for sip, targets in by_sip.items():
             self._unmap(sip)
-            tell_neighbours(self._streams[sip], sip, targets)
+            send_neighbour_tables(self._streams[sip], sip, targets)
         return queues
 
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
         """Lower a launch; a recorded kernel runs here, once for each PE, until one of them fails.
 
-        Its messages go through `queues`, else through those that PEs were told of last for all launches.
+        Its messages go through `queues`, else through those installed last for all launches.
 
-        Errors: InputError for PEs or tensors that are not there; KernelError, as the device's answer (`error.response`).
+        Errors: InputError for PEs or tensors that are not there; KernelError, as the device's response (`error.response`).
         A live kernel's comes from `run`.
         """
         home = self._sips[message.sip]
@@ -132,7 +132,7 @@ class Device:
     def pe_dma(self, message: PeDma) -> Launch:
         """Let a PE's DMA move a shard: the command travels as a launch does, and its end as a completion.
 
-        Errors: InputError for a PE that is not there; AddressError as the device's answer, for a shard in no memory.
+        Errors: InputError for a PE that is not there; AddressError as the device's response, for a shard in no memory.
         """
         where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
 
@@ -148,7 +148,7 @@ class Device:
                 places.pe(message.sip, cube, pe)
         self._unmap(message.sip)
         launch = Launch(message)
-        with paused():
+        with pause_gc():
             lower_launch(self._streams[message.sip], launch, carried, run)
         if launch.failure is not None:
             raise launch.failure
@@ -163,7 +163,7 @@ class Device:
     def run(self) -> None:
         """Run until all that was issued is done.
 
-        Errors: DeadlockError naming who waits for what; KernelError of a live kernel, as the device's answer, whatever
+        Errors: DeadlockError naming who waits for what; KernelError of a live kernel, as the device's response, whatever
         else could not end because of it.
         """
         self.session.run(self._kernels.answer, self.on_progress)
@@ -201,14 +201,14 @@ class Device:
     def _read_counter(self, counter: int) -> int:
         return int(self.session.counter_value[counter])
 
-    def _tell(self, message: MmuMap) -> int:
-        """Let MMUs know, and send the message; returns the row of completion."""
+    def _update_mmus(self, message: MmuMap) -> int:
+        """Install a mapping and send its message; returns the row of completion."""
         self._sips[message.sip].addresses.install(message)
-        return tell(self._streams[message.sip], message)
+        return send_mmu_update(self._streams[message.sip], message)
 
     def _unmap(self, sip: int) -> None:
-        """Tell MMUs of tensors that are gone."""
+        """Unmap the tensors that have been released."""
         gone, self._released[sip] = self._released[sip], []
-        if self._sips[sip].addresses.tells_mmus:
+        if self._sips[sip].addresses.updates_mmus:
             for placed in gone:
-                self._tell(MmuUnmap(placed.name, sip, placed.targets))
+                self._update_mmus(MmuUnmap(placed.name, sip, placed.targets))

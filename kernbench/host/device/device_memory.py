@@ -1,7 +1,7 @@
-"""What the device's memories hold, in a recorded run and in a live one.
+"""Contents of the device's memories, in a recorded run and in a live one.
 
-Recorded: numbers are computed from notes, when somebody looks. Live: kernels work on memory that changes as simulated time
-goes by, so what the host puts there arrives by an `ask` of the host's thread, at the row where replay would put it.
+Recorded: numbers are computed from notes when they are read. Live: kernels work on memory that changes with simulated time,
+so the data of the host arrives by an `ask` of the host's thread, at the row where replay would write it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class HostData(Note):
-    """From the completion of this row on, memory holds what the host put there."""
+    """From the completion of this row on, memory holds the data that the host wrote."""
 
     op: ClassVar[str] = "host_data"
     tensor: str
@@ -69,7 +69,7 @@ class DeviceMemory:
         self.make_deposit(self._pending[thread].popleft())
 
     def make_deposit(self, number: int) -> None:
-        """Put a deposit's contents in place."""
+        """Write a deposit's contents."""
         layout, contents = self._deposits[number]
         layout.scatter(self._store, contents.make(), self._locate)
 
@@ -97,7 +97,7 @@ class DeviceMemory:
         return self._store.read(node, offset, nbytes)
 
     def _catch_up(self) -> None:
-        """Compute what has run since anybody looked; live kernels have done so themselves."""
+        """Replay what has run since the last read; live kernels have done so themselves."""
         run = (self._session.program.row_count, self._session.events)
         if not self._live and run != self._computed:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)

@@ -1,4 +1,4 @@
-"""Python's collector of cyclic garbage, paused while kernels are recorded.
+"""A pause of the garbage collector while kernels are recorded.
 
 Each call of a kernel leaves a note, which stays and is part of no cycle. The collector goes through all of them again and
 again, for a quarter of the time that recording takes.
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """No collection within the block; afterwards the collector is as it was."""
     enabled = gc.isenabled()
     gc.disable()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kernels:
-    """Those of one device."""
+    """The kernels of one device."""
 
     def __init__(self, program: Program, memory: DeviceMemory, live: bool) -> None:
         self.program, self.memory, self.live = program, memory, live
@@ -33,11 +33,11 @@ class Kernels:
         self.outlines: dict[Any, PlanOutline] = {}  # of composites, which PEs share
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
-        """What runs a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
+        """The run of a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
         return PeRun(self, message, kernel, home, queues)
 
     def answer(self, thread: int) -> None:
-        """Let go on who asks: a kernel, or a host thread that has something for memory."""
+        """Resume the thread that asks: a kernel, or a host thread with data for memory."""
         step = self.steps.get(thread)
         if step is None:
             self.memory.answer(thread)
@@ -77,7 +77,7 @@ class PeRun:
         kernels.steps[thread.id] = step
 
     def _resolve(self, arg: Any, place: PePlace) -> Any:
-        """What the kernel on a PE gets for an argument."""
+        """The value that the kernel on a PE gets for an argument."""
         if isinstance(arg, TensorArg):
             return self._addresses.argument(self._tensors[arg.va_base], place.cube, place.pe)
         return tuple(self._resolve(item, place) for item in arg) if type(arg) is tuple else arg

@@ -3,7 +3,7 @@
 Each PE reports to a barrier when its CPU has decoded the launch; the barrier opens when the last has. That instant is the
 launch's start, from which `pe_exec` counts, to the last PE's end.
 
-A PE whose kernel fails answers at that point, and the answers of all PEs are gathered on the way to the host as always. So a
+A PE whose kernel fails responds at that point, and the responses of all PEs are gathered on the way to the host as always. So a
 failed launch leaves a device on which the next one runs.
 """
 
@@ -48,12 +48,12 @@ class Launch:
         return f"Launch({message.kernel_ref!r} on {targets}, at {self.place}, response={self.response})"
 
     def check(self) -> None:
-        """Raise what the device answered, if it was an error; with the host's line, because the host is elsewhere by now."""
+        """Raise the error of the device's response, if any, with the host's line, because the host is elsewhere by now."""
         if self.failure is not None:
             raise type(self.failure)(f"{self.failure}; launched at {self.place}") from self.failure
 
     def attempt(self, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
-        """Let a PE go on; whether there is more to come. At its end, or where it fails, it answers.
+        """Let a PE go on; whether there is more to come. At its end, or where it fails, it responds.
 
         The first error is the launch's.
         """

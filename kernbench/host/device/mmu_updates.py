@@ -1,5 +1,5 @@
-"""Telling PEs what they are to know: messages that travel host → io_cpu → m_cpu of each cube → pe_mmu (where memory is) or
-pe_ipcq (who its neighbours are) of each PE, and their acknowledgements back."""
+"""MMU updates and neighbour tables: messages host → io_cpu → m_cpu of each cube → pe_mmu or pe_ipcq of each PE, and
+acknowledgements back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from kernbench.tl.ipcq import NeighbourTable
 
 
-def tell(stream: Stream, message: MmuMap) -> int:
-    """Send every PE what its MMU is to change; returns the row of the host thread that waits for completion."""
+def send_mmu_update(stream: Stream, message: MmuMap) -> int:
+    """Send every PE the update of its MMU; returns the row of the host thread that waits for completion."""
     program, places, figures = stream.program, stream.machine.places, stream.machine.figures
     name = "mmu_unmap" if isinstance(message, MmuUnmap) else "mmu_map"
     sizes = int(figures["command.bytes"]), int(figures["mmu.entry_bytes"])
@@ -31,7 +31,7 @@ def tell(stream: Stream, message: MmuMap) -> int:
     return stream.command(command, leaf)[1]
 
 
-def tell_neighbours(stream: Stream, sip: int, targets: Mapping[int, Mapping[int, NeighbourTable]]) -> int:
+def send_neighbour_tables(stream: Stream, sip: int, targets: Mapping[int, Mapping[int, NeighbourTable]]) -> int:
     """Send every PE, by cube and number, its neighbours; returns the row of the host thread that waits for completion."""
     places, figures = stream.machine.places, stream.machine.figures
     entries = {cube: {pe: tuple(table.items()) for pe, table in pes.items()} for cube, pes in targets.items()}

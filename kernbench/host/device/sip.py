@@ -1,4 +1,4 @@
-"""What the host keeps of one SIP: free memory, tensors, and how its PEs find them."""
+"""Host-side state of one SIP: free memory, tensors, and the addresses of its PEs."""
 
 from __future__ import annotations
 

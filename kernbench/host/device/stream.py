@@ -1,7 +1,6 @@
 """The host's stream of one SIP, as threads of the program.
 
-Whatever is issued to a SIP begins when all that was issued to it before is complete. Streams of different SIPs know nothing
-of each other.
+Whatever is issued to a SIP begins when all that was issued to it before is complete. Streams of different SIPs are independent.
 
 A copy is one message a shard, all in flight together. A command travels host → io_cpu → m_cpu of each cube → each PE, and
 its completion back, gathered at each step. A CPU acts once for what it receives and once for what it gathers. An MMU's
@@ -36,7 +35,7 @@ class Command:
     def carrying(
         cls, name: str, header_bytes: int, entry_bytes: int, targets: Mapping[int, Mapping[int, Sized]]
     ) -> Command:
-        """One that brings entries to PEs; what several are told alike is sent once as far as they share a way."""
+        """A command that carries entries to PEs; entries that several share are sent once as far as their routes are one."""
 
         def size(told: Iterable[Sized]) -> int:
             return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in told}.values()))
@@ -104,11 +103,11 @@ class Stream:
         return first, self.thread.wait(completed, 1)
 
     def _relay(
-        self, node: int, label: str, tag: int, pass_on: Callable[[Thread, int], int], above: int, reported: int
+        self, node: int, label: str, tag: int, forward: Callable[[Thread, int], int], above: int, reported: int
     ) -> int:
-        """A CPU's thread: receive, pass on, gather as many completions, report above; returns the counter of receipt.
+        """A CPU's thread: receive, forward, gather as many completions, report above; returns the counter of receipt.
 
-        `pass_on(thread, counter of completions)` answers how many there will be.
+        `forward(thread, counter of completions)` returns how many there will be.
         """
         thread = self.program.thread(f"{self.machine.node_name[node]}/{label}")
         received = self.program.counter(f"{label} at {thread.name}")
@@ -116,7 +115,7 @@ class Stream:
         done = self.program.counter(f"completions of {label} at {thread.name}")
         thread.wait(received, 1)
         self.act(thread, node, acted, tag)
-        thread.wait(done, pass_on(thread, done))
+        thread.wait(done, forward(thread, done))
         self.act(thread, node, acted, tag)
         self.send(thread, node, above, self.reply_bytes, reported, tag)
         return received

@@ -1,9 +1,9 @@
 """The three models of addresses: how kernels of one SIP name memory (`mmu.model` of the topology).
 
-`va`, virtual: a tensor is one range of pages. The MMU of every PE is told of it when it is made, by messages, and looked up
-at every access. `pa`, physical: nobody is told and nothing is looked up; a kernel's pointers are physical addresses of its
-own copies. `la`, logical: a tensor is a segment, and an address is a segment with an offset in it. Nobody is told when
-it is made: a launch brings the table of its own tensors' segments, which is looked up at every access, so launches are
+`va`, virtual: a tensor is one range of pages. The MMU of every PE is updated by messages when it is made, and looked up
+at every access. `pa`, physical: no MMU is updated and nothing is looked up; a kernel's pointers are physical addresses of its
+own copies. `la`, logical: a tensor is a segment, and an address is a segment with an offset in it. No MMU is updated
+when it is made: a launch brings the table of its own tensors' segments, which is looked up at every access, so launches are
 longer and a kernel sees no other tensor. In all three an address that names no tensor is a physical one; where tensors are
 mapped, such look-ups are counted, because a kernel that runs past its tensor looks the same.
 """
@@ -45,8 +45,8 @@ class Map(Protocol):
     def translate_many(self, va: np.ndarray, nbytes: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
 
 
-class Noticing:
-    """Memories that count how many addresses they are asked for: those that no tensor maps."""
+class UnmappedLookups:
+    """Memories behind addresses that no tensor maps; it counts how many are looked up."""
 
     def __init__(self, locator: Locator) -> None:
         self._locator = locator
@@ -72,7 +72,7 @@ class Placed:
     targets: Targets
 
     def entries(self, cube: int, pe: int) -> Entries:
-        """What a PE is told; one that holds no part, what the first is told."""
+        """The entries of a PE; those of the first PE if it holds no part."""
         return self.targets.get(cube, self.targets[0]).get(pe, self.targets[0][0])
 
 
@@ -80,11 +80,11 @@ class AddressModel(ABC):
     """How kernels of one SIP name memory."""
 
     lookups: ClassVar[int]  # in the MMU, for each access of a DMA
-    tells_mmus: ClassVar[bool] = False  # of a tensor when it is made
+    updates_mmus: ClassVar[bool] = False  # of a tensor when it is made
 
     def __init__(self, machine: Machine, sip: int) -> None:
         self._locator = Locator(machine.places)
-        self.unmapped = Noticing(self._locator)
+        self.unmapped = UnmappedLookups(self._locator)
         self._sip = sip_path(sip)
 
     @abstractmethod
@@ -99,19 +99,19 @@ class AddressModel(ABC):
     def map_of(self, cube: int, pe: int, carried: Targets) -> Map:
         """How a PE finds memory in a launch that brings this, as things are now."""
 
-    def install(self, message: MmuMap) -> None:  # noqa: B027 - nobody is told, unless a model says otherwise
-        """Let PEs know what a message tells them."""
+    def install(self, message: MmuMap) -> None:  # noqa: B027 - most models keep no tables
+        """Install the entries of a message in the tables of PEs."""
 
     def quiet(self, seen: Map) -> Map:
-        """The same map for who looks at numbers, which is no access."""
+        """The same map for reading numbers, which counts as no look-up."""
         return seen.before(self._locator) if isinstance(seen, PageMap) else seen
 
     def carried(self, tensors: Sequence[Placed]) -> Targets:  # noqa: ARG002
-        """What a launch with these tensors has to bring to each PE."""
+        """The entries that a launch with these tensors brings to each PE."""
         return {}
 
     def argument(self, tensor: Placed, cube: int, pe: int) -> int:  # noqa: ARG002
-        """What a kernel on a PE gets for a tensor."""
+        """The address that a kernel on a PE gets for a tensor."""
         return tensor.layout.va
 
 
@@ -119,7 +119,7 @@ class VirtualAddresses(AddressModel):
     """One range of pages for each tensor, and a page map for each PE."""
 
     lookups = 1
-    tells_mmus = True
+    updates_mmus = True
 
     def __init__(self, machine: Machine, sip: int) -> None:
         super().__init__(machine, sip)
@@ -143,11 +143,11 @@ class VirtualAddresses(AddressModel):
         return self._maps.get((cube, pe), self._unmapped)
 
     def install(self, message: MmuMap) -> None:
-        """Write what PEs are told into their maps."""
+        """Write the entries of a message into the maps of its PEs."""
         regions = {id(e): Regions.leading_to(e, self._locator) for e in distinct(message.targets)}
         if isinstance(message, MmuUnmap):
             regions = {key: told.absent() for key, told in regions.items()}
-        done: dict[tuple[int, int], PageMap] = {}  # PEs with one map that are told one thing have one map again
+        done: dict[tuple[int, int], PageMap] = {}  # PEs with one map and the same entries share one map again
         merged: Merged = {}
         for cube, pes in message.targets.items():
             for pe, entries in pes.items():
@@ -167,7 +167,7 @@ class PhysicalAddresses(AddressModel):
         super().__init__(machine, sip)
         self._live: dict[int, np.ndarray] = {}  # by the address of the tensor: the ranges of its shards
         self._map: PhysicalMap | None = None
-        self._pointers: dict[int, Pointer] = {}  # by what PEs would be told
+        self._pointers: dict[int, Pointer] = {}  # by the entries of the PEs
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
         """The first shard's own."""
@@ -206,7 +206,7 @@ class LogicalAddresses(AddressModel):
         self._segments = Allocator(LOGICAL, 1 << _SEGMENT_BITS + _OFFSET_BITS, 1 << _OFFSET_BITS)
         self._unmapped = PageMap(self.unmapped)
         self._latest: Targets = {}
-        self._maps: dict[int, PageMap] = {}  # of the latest launch, by what PEs were told
+        self._maps: dict[int, PageMap] = {}  # of the latest launch, by the entries of PEs
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
         """The start of a free segment."""
@@ -217,7 +217,7 @@ class LogicalAddresses(AddressModel):
         self._segments.free(tensor.layout.va, tensor.layout.nbytes)
 
     def carried(self, tensors: Sequence[Placed]) -> Targets:
-        """The segments of the tensors; PEs told the same share one object."""
+        """The segments of the tensors; PEs with the same entries share one object."""
         tables = [tensor.targets for tensor in {tensor.layout.va: tensor for tensor in tensors}.values()]
         joined: dict[tuple[int, ...], Entries] = {}
         carried: dict[int, dict[int, Entries]] = {}

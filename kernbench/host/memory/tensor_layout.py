@@ -41,7 +41,7 @@ class Layout:
         return tuple(shard for _, copies in self.parts for shard in copies)
 
     def targets(self) -> dict[int, dict[int, Entries]]:
-        """Where each PE that holds it finds its parts; PEs told the same share one object."""
+        """Where each PE that holds it finds its parts; PEs with the same entries share one object."""
         told: dict[tuple[int | None, int | None], Entries] = {}
         targets: dict[int, dict[int, Entries]] = {}
         for cube in range(self.cubes):

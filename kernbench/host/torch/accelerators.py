@@ -1,4 +1,4 @@
-"""`torch.ahbm` and `torch.accelerator`: which SIP a worker is on; `torch.multiprocessing`: how workers come to be."""
+"""`torch.ahbm` and `torch.accelerator`: the SIP of a worker; `torch.multiprocessing`: the spawning of workers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class _Sips(Namespace):
-    """What both names of the device have."""
+    """The functions that both names of the device share."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
     def device_count(self) -> int:
-        """How many SIPs the bench may use."""
+        """The number of SIPs that the bench may use."""
         return len(self._runtime.sips)
 
     def is_available(self) -> bool:

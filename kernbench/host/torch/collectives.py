@@ -1,7 +1,7 @@
-"""Collectives of a process group: what ranks bring to one, and how it becomes launches.
+"""Collectives of a process group: the rendezvous of the ranks, and the launches that carry one out.
 
 A collective is one launch of its algorithm's kernel on every rank's SIP. Where a tensor has copies within a SIP, one of them
-works and one launch more spreads its result over the others.
+takes part, and one more launch copies its result to the others.
 """
 
 from __future__ import annotations

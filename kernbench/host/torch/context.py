@@ -1,4 +1,4 @@
-"""The `torch` of a bench: tensors on SIPs, launches, copies, and the wish to know.
+"""The `torch` of a bench: tensors on SIPs, launches, copies and synchronisation.
 
 Everything is lazy: calls append to the device program, and the machine runs only when the host needs a time or a value, or at
 the end of the bench. Numbers are lazier still: they are computed when `numpy()` or a check of the run asks for them.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RuntimeContext(Namespace):
-    """What a bench's function gets as `torch`. `sips` are the SIPs it may use; it knows them as 0, 1, ..."""
+    """The `torch` that a bench's function gets. `sips` are the SIPs it may use, numbered 0, 1, ... for it."""
 
     title = "torch"
     refused: ClassVar = {
@@ -97,7 +97,7 @@ class RuntimeContext(Namespace):
     def empty(
         self, shape: int | Sequence[int], dtype: str = "f16", dp: DPPolicy | None = None, name: str = ""
     ) -> Tensor:
-        """A tensor whose numbers nobody should read before they are written; they are zeros."""
+        """A tensor that the bench writes before it reads it; until then it is zeros."""
         return self.zeros(shape, dtype, dp, name)
 
     def zeros(
@@ -189,7 +189,7 @@ class RuntimeContext(Namespace):
 
         A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them.
         No PE starts before `start_ns` of simulated
-        time. The answer's `response` is None until the host has waited. Errors: InputError for tensors of another
+        time. The `response` of the launch is None until the host has waited. Errors: InputError for tensors of another
         SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
         """
         if not isinstance(name, str) or not callable(fn):

@@ -1,4 +1,4 @@
-"""The neighbour tables that PEs are told of: an algorithm's wiring on the PEs that work."""
+"""Neighbour tables of PEs: the wiring of an algorithm on the PEs that take part."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Where = tuple[int, int, int]  # sip, cube, pe
 Tables = dict[Where, dict[str, Ring]]
 
 
-def lay_grid(world: World, sips: Sequence[int], places: Places, queues: Queues) -> Tables:
+def grid_tables(world: World, sips: Sequence[int], places: Places, queues: Queues) -> Tables:
     """The table of every PE of every rank along the grid: the PEs of its cube, the mesh of cubes, the SIPs."""
-    tables = lay_tables(
+    tables = neighbour_tables(
         "the grid", grid_neighbours, world, sips, range(places.cubes_per_sip), range(places.pes_per_cube), queues
     )
     within = [intra_neighbours(pe, places.pes_per_cube) for pe in range(places.pes_per_cube)]
@@ -28,7 +28,7 @@ def lay_grid(world: World, sips: Sequence[int], places: Places, queues: Queues) 
     return tables
 
 
-def lay_tables(
+def neighbour_tables(
     name: str,
     neighbours: Neighbours,
     world: World,

@@ -1,8 +1,8 @@
-"""Who does a collective's work on a tensor: the PEs that hold its parts, of replicated parts one.
+"""The PEs that take part in a collective: one holder of each part of the tensor.
 
-A collective runs on each part by itself, together with the same part on other SIPs: what PE 3 of cube 2 holds meets what PE 3
-of cube 2 of the others holds. Where a tensor is replicated, the copy of cube 0 (of PE 0) works, and a second launch spreads its
-result over the other copies.
+A collective combines each part with the same part on the other SIPs: that of PE 3 of cube 2 with those of PE 3 of cube 2
+elsewhere. If a tensor is replicated, the copy of cube 0 (of PE 0) takes part, and a second launch copies its result to the
+other copies.
 """
 
 from __future__ import annotations

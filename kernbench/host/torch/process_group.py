@@ -1,8 +1,8 @@
 """The process group of a run: its ranks, how their SIPs are joined, and the queues between their PEs.
 
-The queues along the grid (of PEs, cubes and SIPs) are installed when the group is made: every PE of every rank is told its
-neighbours. They serve each algorithm that uses the grid, and any kernel that is launched afterwards. An algorithm with a
-wiring of its own has its own queues; the PEs that work for it are told of those when it is called first.
+The queues along the grid (of PEs, cubes and SIPs) are installed when the group is made: every PE of every rank gets its
+neighbour table. They serve each algorithm that uses the grid, and any kernel that is launched afterwards. An algorithm with a
+wiring of its own has its own queues; the PEs that take part in it get those when it is called first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernbench.ccl.topology import find_grid, find_kind
 from kernbench.ccl.wiring import World
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
-from kernbench.host.torch.neighbour_tables import lay_grid, lay_tables
+from kernbench.host.torch.neighbour_tables import grid_tables, neighbour_tables
 
 if TYPE_CHECKING:
     from kernbench.ccl.config import Config
@@ -41,8 +41,10 @@ class ProcessGroup:
         self.kind = self._find_kind(config.load())
         self.sip_w, self.sip_h = self._find_grid()
         self._own: dict[tuple[str, int, int, tuple[int, ...], tuple[int, ...]], Ipcq] = {}
-        tables = lay_grid(self.world(self.places.cube_w, self.places.cube_h), self.sips, self.places, config.queues())
-        device.ipcq = device.tell_neighbours(tables)
+        tables = grid_tables(
+            self.world(self.places.cube_w, self.places.cube_h), self.sips, self.places, config.queues()
+        )
+        device.ipcq = device.install_neighbours(tables)
 
     @property
     def mesh(self) -> tuple[int, int]:
@@ -50,24 +52,24 @@ class ProcessGroup:
         return self.places.cube_w, self.places.cube_h
 
     def world(self, cube_w: int = 1, cube_h: int = 1) -> World:
-        """All ranks, with so many cubes of each that take part together."""
+        """All ranks, with the mesh of cubes of each that take part together."""
         return World(self.world_size, self.kind, self.sip_w, self.sip_h, cube_w, cube_h)
 
     def queues(self, algorithm: Algorithm, world: World, cubes: Sequence[int], pes: Sequence[int]) -> Ipcq:
-        """The queues of an algorithm between the PEs that work for it."""
+        """The queues of an algorithm between the PEs that take part in it."""
         if not algorithm.own_wiring:
             return self.device.ipcq
         key = (algorithm.name, world.cube_w, world.cube_h, tuple(cubes), tuple(pes))
         if key not in self._own:
             queues = self.config.queues(algorithm.collective)
-            tables = lay_tables(algorithm.name, algorithm.neighbours, world, self.sips, cubes, pes, queues)
-            self._own[key] = self.device.tell_neighbours(tables)
+            tables = neighbour_tables(algorithm.name, algorithm.neighbours, world, self.sips, cubes, pes, queues)
+            self._own[key] = self.device.install_neighbours(tables)
         return self._own[key]
 
     def plan(
         self, collective: str, dtype: str, op: str = "sum", spans: Spans | None = None, root: int | None = None
     ) -> Plan:
-        """What a collective's kernel is told. Errors: InputError for slots that hold no element."""
+        """The plan that a collective's kernel gets. Errors: InputError for slots that hold no element."""
         queues = self.config.queues(collective)
         chunk = queues.slot_bytes // itemsize(dtype)
         if not chunk:

@@ -49,7 +49,7 @@ class _RendezvousMismatchError(InputError):
 
 
 class Launcher:
-    """Spawns ranks, and lets them meet."""
+    """Spawns ranks, and brings them together at a rendezvous."""
 
     def __init__(self) -> None:
         self._ranks: list[Rank] = []
@@ -90,7 +90,7 @@ class Launcher:
             self._release()
 
     def rendezvous(self, what: str, brought: Any, act: Callable[[dict[int, Any]], Any]) -> Any:
-        """Wait until every rank has come here, then let the last of them act on what all brought, by rank.
+        """Wait until every rank has come here; the last of them then acts on what all brought, by rank.
 
         Returns what `act` returned. Errors: InputError outside of ranks, or if the ranks come to different things.
         """
@@ -120,7 +120,7 @@ class Launcher:
         return result
 
     def let_others_run(self) -> None:
-        """Called before the machine runs: a rank first lets all others come to where they wait themselves."""
+        """Called before the machine runs: a rank first lets all others go on until they wait themselves."""
         rank = self.current
         if rank is not None and len(self._ranks) > 1:
             self._wait(rank, "a look at the machine", looks=True)
@@ -152,7 +152,7 @@ class Launcher:
         except (Exception, SystemExit) as error:
             first: BaseException = error
             if isinstance(error, _RendezvousMismatchError) and error.__context__ is not None:
-                first = error.__context__  # on its way out of an error the rank came to where nobody is
+                first = error.__context__  # after its own error the rank came to another collective
             if isinstance(first, KernBenchError):
                 kind = InputError if isinstance(first, _RendezvousMismatchError) else type(first)
                 raise kind(f"rank {rank.index}: {first}") from first
@@ -172,17 +172,17 @@ class Launcher:
             )
 
     def _release(self) -> None:
-        """End every rank that has not. Their `finally` blocks run but meet nobody, and what they raise is of no interest."""
+        """End every rank that has not. Their `finally` blocks run but reach no rendezvous, and their errors are dropped."""
         self._releasing, self._rendezvous = True, None
         for rank in self._ranks:
             if not rank.greenlet.dead and rank.greenlet:
-                with suppress(Exception):
+                with suppress(Exception):  # the run ends with the first error; a later one would hide it
                     rank.greenlet.throw(_exit())
         self._ranks, self._releasing = [], False
 
 
 def _exit() -> BaseException:
-    """What ends a greenlet."""
+    """The exception that ends a greenlet."""
     from greenlet import GreenletExit
 
     return GreenletExit()

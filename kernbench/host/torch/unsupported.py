@@ -1,4 +1,4 @@
-"""How a bench hears that it asked for something of PyTorch that is not modelled here."""
+"""Names of PyTorch that are not modelled: each is refused with an alternative."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kernbench.errors import InputError, suggest
 
 
 class UnsupportedError(InputError, AttributeError):
-    """A name of PyTorch that this runtime does not have; an AttributeError too, so that `hasattr` answers."""
+    """A name of PyTorch that this runtime does not have; an AttributeError too, so that `hasattr` works."""
 
 
 class Namespace:
-    """A part of `torch`. What it lacks is refused with what would do, or with the names it has."""
+    """A part of `torch`. A name that it lacks is refused with an alternative, or with the names it has."""
 
     title: ClassVar[str]  # as the user writes it
     refused: ClassVar[Mapping[str, str]] = {}  # name → why not, and what to do instead

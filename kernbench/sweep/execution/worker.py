@@ -123,7 +123,7 @@ def find_structure(point: Point) -> SharedStructure | None:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return shared_structure.find_structure(point)
-    except (Exception, SystemExit):
+    except (Exception, SystemExit):  # a bench file may raise anything; the run of the point itself reports it
         return None
 
 

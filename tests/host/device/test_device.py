@@ -238,7 +238,7 @@ def neighbours(**ring: Any) -> dict[tuple[int, int, int], dict[str, Ring]]:
 def test_slots_of_queues_take_memory_until_the_queues_are_gone(make: Make, tier: str) -> None:
     torch = make()
     before = torch.reserve(tier, 64)
-    queues = torch.driven.tell_neighbours(neighbours(tier=tier))
+    queues = torch.driven.install_neighbours(neighbours(tier=tier))
     beyond = torch.reserve(tier, 64)
     rings = 2 if tier == "sram" else 1  # a cube has one SRAM for all its PEs
     assert beyond.data_ptr() - before.data_ptr() >= rings * 4 * 4096
@@ -252,7 +252,7 @@ def test_slots_that_do_not_fit_leave_nothing_allocated(make: Make) -> None:
     torch = make()
     first = torch.reserve("tcm", 64).data_ptr()
     with pytest.raises(OutOfMemoryError) as error:
-        torch.driven.tell_neighbours(neighbours(tier="tcm", slot_bytes=4 << 20))
+        torch.driven.install_neighbours(neighbours(tier="tcm", slot_bytes=4 << 20))
     assert str(error.value) == (
         "a ring of 4 slots needs 16777216 bytes in the TCM of sip0.cube0.pe0, whose largest free block is 15728624 of "
         "15728624 bytes; spread it over more PEs or free another"
@@ -270,7 +270,7 @@ def test_who_waits_for_a_failed_pe_does_not_hide_its_error(make: Make) -> None:
             tl.recv("intra_W", 8)
 
     torch = make(live=True)
-    torch.driven.ipcq = torch.driven.tell_neighbours(neighbours())
+    torch.driven.ipcq = torch.driven.install_neighbours(neighbours())
     torch.launch("wait", fails_or_waits)
     with pytest.raises(
         KernelError, match=r"^kernel wait on sip0\.cube0\.pe0 raised ValueError: no message from me, at "

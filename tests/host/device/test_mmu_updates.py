@@ -63,21 +63,21 @@ def test_bytes_of_an_entry_are_a_field(make: Make) -> None:
     assert messages(torch, "mmu_map")["sip0.cube0.pe0.pe_mmu"] == [64 + 4 * 40]
 
 
-def tell(torch: RuntimeContext, kind: type[MmuMap], entries: Any) -> None:
-    torch.driven._tell(kind("x", 0, {0: {0: tuple(entries)}}))
+def update(torch: RuntimeContext, kind: type[MmuMap], entries: Any) -> None:
+    torch.driven._update_mmus(kind("x", 0, {0: {0: tuple(entries)}}))
 
 
 def test_of_two_mappings_in_one_page_the_later_wins_where_they_overlap(make: Make) -> None:
     torch = make()
     a, b = torch.zeros(256, "i8").shards[0], torch.zeros(256, "i8").shards[3]
-    tell(torch, MmuMap, [MapEntry(BEYOND, a)])
-    tell(torch, MmuMap, [MapEntry(BEYOND + 128, b)])
+    update(torch, MmuMap, [MapEntry(BEYOND, a)])
+    update(torch, MmuMap, [MapEntry(BEYOND + 128, b)])
     mapped, places = torch.driven.map_of(0, 0, 0), torch.driven.machine.places
     at_a, at_b = places.memory_of(a.pa), places.memory_of(b.pa)
     assert mapped.translate(BEYOND, 384) == [(*at_a[:2], 128), (*at_b[:2], 256)]
     node, offset = mapped.translate_many(np.array([BEYOND, BEYOND + 100, BEYOND + 200]), np.array([128, 28, 10]))
     assert (node.tolist(), offset.tolist()) == ([at_a[0], at_a[0], at_b[0]], [at_a[1], at_a[1] + 100, at_b[1] + 72])
-    tell(torch, MmuUnmap, [MapEntry(BEYOND + 128, b)])
+    update(torch, MmuUnmap, [MapEntry(BEYOND + 128, b)])
     assert torch.driven.map_of(0, 0, 0).translate(BEYOND, 128) == [(*at_a[:2], 128)]
     for pe in (0, 1):  # the other one was never told
         with pytest.raises(
