@@ -104,3 +104,12 @@ def test_after_a_row():
     assert known.any()
     assert (end_fs[known] <= session.op_end_fs[known] - session.op_issue_fs[row]).all()
     assert (issue_fs[known] <= session.op_issue_fs[known] - session.op_issue_fs[row]).all()
+
+
+def test_the_old_name_is_taken_with_a_hint():
+    from kernbench import analytic
+
+    with pytest.warns(DeprecationWarning, match=r"kernbench\.analytic\.Sheet is now BoundModel"):
+        assert analytic.Sheet is analytic.BoundModel
+    with pytest.raises(AttributeError, match="no attribute 'Sheets'"):
+        _ = analytic.Sheets
