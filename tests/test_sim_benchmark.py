@@ -51,6 +51,7 @@ class Project:
             *arguments,
         ]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+        environment.pop("PYTEST_XDIST_WORKER", None)  # in whose workers pytest-benchmark measures nothing
         done = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
