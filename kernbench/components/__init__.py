@@ -1,1 +1,1 @@
-"""What each kind of part is: its parameters, their units, and the figures that programs pay by."""
+"""Kinds of parts: their parameters with units, and the figures that programs pay by."""

@@ -1,4 +1,4 @@
-"""What computes: the matrix and the element-wise engine of a PE, at a rate for each width of operands."""
+"""Compute engines of a PE: matrix and element-wise, with a rate for each width of operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the work of a PE costs where the amount of it matters: products, elements, bytes in and out of TCM; and its order.
+"""Costs of the work of a PE: products, elements, bytes in and out of TCM; and the order of tiles.
 
 A cost is amounts of figures, so a machine with other figures runs the same program. These are the costs of the standard parts;
 they need no parameters, and hence no sheet when a machine comes out of the cache. A part dropped in gives its own: a method of

@@ -1,4 +1,4 @@
-"""What data passes through: routers, die-to-die ports, the IO chiplet's network, PCIe and the switch between packages."""
+"""Parts that data passes through: routers, die-to-die ports, the IO chiplet's network, PCIe and the switch between packages."""
 
 from __future__ import annotations
 

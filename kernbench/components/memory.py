@@ -1,4 +1,4 @@
-"""Where data rests: HBM slices, a cube's SRAM, a PE's TCM, and the MMU that finds them."""
+"""Memories: HBM slices, a cube's SRAM, a PE's TCM, and the MMU that translates addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all kinds of parts have in common.
+"""Part: the base of all kinds of parts.
 
 A part's parameters come from its model sheet in `models/`; a topology may set single ones over it. Timing is rows and not
 branches: what programs pay by are *figures*, numbers under "<part>.<figure>". Every numeric parameter is a figure under its

@@ -1,4 +1,4 @@
-"""What acts on commands: the control CPUs, the scheduler of a PE, its DMA, queue and fetch engines."""
+"""Parts that act on commands: control CPUs, and the scheduler, DMA, queue and fetch engines of a PE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies behind physical addresses: one at a time, or whole arrays of them.
+"""Decoder of physical addresses to memories: one at a time, or whole arrays.
 
 A program is written with hundreds of thousands of addresses, those of all tiles of a pipeline at once, and few memories.
 So many addresses are first cut to the beginnings of their memories, and only these few are decoded.

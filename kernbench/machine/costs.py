@@ -1,4 +1,4 @@
-"""What the work of a PE costs on one machine, as terms of durations, and in which order its tiles go.
+"""Costs of the work of a PE on one machine, as terms of durations, and the order of its tiles.
 
 Standard parts answer by their rows, others by their drop-ins.
 """

@@ -1,4 +1,4 @@
-"""What links are, and which of them a kind of traffic may use.
+"""Kinds of links, and intents: the links that a kind of traffic may use.
 
 Routing minimises length; crossing between dies is made dearer than any way inside one, so that no path through a cube
 takes a port as a shortcut, and entering an IO chiplet dearer than any way across the cubes of a package.

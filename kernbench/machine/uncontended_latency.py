@@ -1,4 +1,4 @@
-"""What a payload takes along a route that it has to itself, station by station.
+"""Uncontended latency of a payload on a route, station by station.
 
 The first flit pays every station, overhead and wire on the way; the rest of the bytes follows at the pace of the slowest
 station. A part that needs the whole message before it forwards any begins that anew, so a route is cut there into

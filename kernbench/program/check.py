@@ -1,4 +1,4 @@
-"""What a legal device program is. One table (`ops.OPERANDS`) says what each operand names; here it is held.
+"""Checks of a device program. One table (`ops.OPERANDS`) says what each operand names; here it is held.
 
 Front-ends are trusted to mean what they say, not to say it right: an id out of range would corrupt a run silently.
 A program is checked as it grows, each row and each plan once.

@@ -1,4 +1,4 @@
-"""What a program is, in sixteen digits: two programs with one digest do the same, on whatever machine.
+"""Digest of a program in sixteen digits: two programs with one digest do the same, on whatever machine.
 
 Labels and notes say what rows are called and what they compute, not what they do in time, and are left out; so are
 durations in femtoseconds, which are the machine's.

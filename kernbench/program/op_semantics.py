@@ -1,4 +1,4 @@
-"""What a row of a program computes: the notes that the op log shows, from which live kernels and replay compute numbers.
+"""Notes: the computation of each row of a program, for the op log, for live kernels and for replay.
 
 A note hangs on the row that completes its operation (`Thread.note`). Everything a note names is complete in itself: an
 operand is the id of a value that an earlier note of the same thread put out, or a constant, a view or a reference to

@@ -1,4 +1,4 @@
-"""Many runs of one program in one call: on machines of one structure, which differ in times alone.
+"""Batches of runs: one program on machines of one structure, which differ in times alone, in one call.
 
 What the runs have in common is laid out once, as a template of the memory. For each point it is copied, the words that differ
 are put into it, and what follows from them is found again: the visit order, how far a pass may go and how far stations look

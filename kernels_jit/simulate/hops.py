@@ -1,4 +1,4 @@
-"""Hops: what a flit finds at each station of its transfer's route, which port it enters next."""
+"""Hops: for each station of a transfer's route, the port that its flits enter next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be known of the new rows of an op table: whether their operands are in range, which routes they use.
+"""Checks of new rows of an op table: whether operands are in range, and which routes they use.
 
 Compiled, because a live kernel brings a few rows at a time, a million times, and a dozen numpy calls for each would cost
 more than running them.

@@ -1,4 +1,4 @@
-"""Flits that wait: sources (all flits of a transfer standing before a station together) and port queues.
+"""Queues of flits: sources (the flits of a transfer before their first station) and port queues.
 
 A source stands for many flits and is advanced in place; a port queue holds single flits, in blocks that are allocated and
 freed. So memory follows the flits in flight, not those still to come.

@@ -1,4 +1,4 @@
-"""Through which port the flits of a route enter each of its stations."""
+"""Ports: the port through which the flits of each route enter each of its stations."""
 
 from __future__ import annotations
 

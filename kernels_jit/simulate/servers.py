@@ -1,4 +1,4 @@
-"""Jobs on servers: asking for a slot, being served, walking a tile plan's stages, giving the slot back.
+"""Servers: requests for a slot, service, the stages of a tile plan, release of the slot.
 
 A job is one row being done on behalf of a thread, or one token of a plan walking its rows. A plan whose tokens still
 queue is a single entry of its first server's queue that hands out one token after the other.

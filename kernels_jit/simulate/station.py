@@ -1,4 +1,4 @@
-"""One station: which flit it serves next, for how long, and where that goes on to."""
+"""Service of one station: the next flit, its service time, and the station or source behind it."""
 
 from __future__ import annotations
 

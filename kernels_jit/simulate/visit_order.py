@@ -1,4 +1,4 @@
-"""The order in which a network pass visits stations: channel order where the graph of channels has one."""
+"""Visit order of a network pass: channel order where the graph of channels has one."""
 
 from __future__ import annotations
 

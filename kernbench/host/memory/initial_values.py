@@ -1,4 +1,4 @@
-"""What a tensor is made with: a recipe, followed only when somebody looks.
+"""Initial values of a tensor: a recipe, followed on the first read.
 
 A timing run of a large model never needs the numbers, so nothing is drawn or copied before a check or a live kernel asks.
 Random numbers depend on the bench's seed and on how many tensors were made before, and on nothing else.

@@ -1,4 +1,4 @@
-"""What a kernel gets for a tensor where addresses are physical, and what such addresses are checked against.
+"""Pointers of kernels under physical addressing, and the check of such addresses.
 
 Parts of a tensor lie apart in physical memory. Kernels are written for one range of addresses, so here the arithmetic
 itself follows the parts: a pointer plus bytes is the address of that byte of the tensor, on this PE's own copies. It is

@@ -1,4 +1,4 @@
-"""How a tensor is laid over the cubes and PEs of one SIP.
+"""Placement of a tensor over the cubes and PEs of one SIP.
 
 Each of the two axes is replicated, split by rows, split by columns, or split into tiles: a grid of parts, as square as their
 number allows, which its places take row by row or column by column. Splits may be uneven: every part but the last ones

@@ -1,4 +1,4 @@
-"""Where the parts of a tensor lie in memory, and its numbers to and from there."""
+"""Layout of a tensor in memory: the place of each shard, and reads and writes of its elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How activations and weights of parallel layers lie on a SIP, for the host and for kernels.
+"""Blocks: the layout of activations and weights of parallel layers on a SIP, for the host and for kernels.
 
 An activation (tokens, features) has its rows over the cubes and its columns over the PEs of each. A weight (in, out) has its
 columns over the PEs; every cube has a copy, for its own rows.
