@@ -44,7 +44,7 @@ ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "div": _div,
     "fma": lambda a, b, c: a * b + c,
     "clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
-    "where": lambda condition, a, b: np.where(condition != 0, a, b),
+    "where": np.where,
 }
 ALONG_AXIS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "sum": lambda x, axis: x.sum(axis=axis, keepdims=True),

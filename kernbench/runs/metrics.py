@@ -46,8 +46,9 @@ class BatchMetrics:
 
         `times`: the times of these runs' machines; without them it is one run, on the machine of the program.
         """
-        latency, pe_exec = self._latency_fs(runs), self.pe_exec_fs(runs)
-        bottlenecks = find_bottlenecks(self._parts, *self.find_busy(runs, times))
+        part, busy_fs, window_fs = self.find_busy(runs, times)
+        bottlenecks = find_bottlenecks(self._parts, part, busy_fs, window_fs)
+        latency, pe_exec = self._latency_fs(runs), window_fs if self._execs else np.zeros_like(window_fs)
         complete = (runs.left == 0) & (runs.op_end_fs[:, self._busy.rows] >= 0).all(axis=1)
         found: list[dict[str, Any] | None] = []
         for run, (exec_fs, bottleneck) in enumerate(zip(pe_exec.tolist(), bottlenecks, strict=True)):
@@ -76,7 +77,7 @@ class BatchMetrics:
             return np.arange(runs.busy_fs.shape[1]), runs.busy_fs, runs.now_fs
         fixed, station = self._machine.stations.fs_per_flit, self._busy.station
         fs_per_flit = fixed[station][None] if times is None else times.fs_per_flit(fixed, station)
-        return self._busy.part, self._busy.fs(runs.op_start_fs, runs.op_end_fs, fs_per_flit), self.pe_exec_fs(runs)
+        return self._busy.part, self._busy.fs(runs.op_start_fs, runs.op_end_fs, fs_per_flit), self._pe_exec_fs(runs)
 
     def _latency_fs(self, runs: Runs) -> np.ndarray:
         """int64[run] from the first launch leaving the host to the last completion back at it; else the makespan."""
@@ -84,13 +85,13 @@ class BatchMetrics:
             return runs.now_fs
         return runs.op_end_fs[:, self._completed].max(axis=1) - runs.op_issue_fs[:, self._issued].min(axis=1)
 
-    def pe_exec_fs(self, runs: Runs) -> np.ndarray:
+    def _pe_exec_fs(self, runs: Runs) -> np.ndarray:
         """int64[run] from barrier to last PE, summed over the launches of a SIP; the largest of all SIPs."""
         by_sip: dict[int, np.ndarray] = {}
         for sip, started, finished in self._execs:
             took = runs.op_issue_fs[:, finished].max(axis=1) - runs.op_end_fs[:, started].min(axis=1)
             by_sip[sip] = by_sip.get(sip, 0) + took
-        return np.max(list(by_sip.values()), axis=0) if by_sip else np.zeros(len(runs.found), np.int64)
+        return np.max(list(by_sip.values()), axis=0)
 
 
 def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
