@@ -44,6 +44,9 @@ def enter_chain(m, op, times, place, now):
             return False
     elif not form_chain(m, op, number, row, job.end, now):
         return False
+    if CHECKED and plan.chain_first != _NONE:
+        last_fs = time_at(times, job_at(m, plan.chain_last).row).issue_fs
+        assert last_fs <= now, "a token enters a chain before one that is in it"
     free_finished(m, times, plan)
     end = row + plan.chain_rows
     write_times(m, op, times, row, end, now)
@@ -284,6 +287,12 @@ def remove_future_tokens(m, op, times, plan):
         plan.left += 1
         ahead = job.next
     return place
+
+
+@inner
+def awaits_token(m, times, plan):
+    """Whether a plan's chain has a token that has not really come to it yet."""
+    return plan.chain_first != _NONE and not has_come(m, times, job_at(m, plan.chain_last))
 
 
 @inner

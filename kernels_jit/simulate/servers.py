@@ -26,7 +26,7 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import AWAITED
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.job_pool import free_job, name_job, new_job
-from kernels_jit.simulate.server_chains import await_last, break_chain, enter_chain, exit_chain
+from kernels_jit.simulate.server_chains import await_last, awaits_token, break_chain, enter_chain, exit_chain
 from kernels_jit.simulate.server_queues import enqueue, first_row, next_token, server_of
 from kernels_jit.simulate.transfer_batches import split_batch
 from kernels_jit.simulate.transfers import start_transfer
@@ -56,8 +56,12 @@ def request(m, op, times, place, now):
     if server == _NONE:
         begin(m, op, times, place, now)
         return
-    if job.plan != _NONE and enter_chain(m, op, times, place, now):
-        return
+    if job.plan != _NONE:
+        plan = plan_at(m, job.plan)
+        if awaits_token(m, times, plan):  # tokens enter a chain in the order in which they ask (docs/engine.md, 9)
+            split_batch(m, op, times, plan.transfer)
+        if enter_chain(m, op, times, place, now):
+            return
     join(m, op, times, server_at(m, server), place, now)
 
 

@@ -255,6 +255,20 @@ def test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_o
         run_both(program)
 
 
+@pytest.mark.parametrize("reads", [1, 2])
+def test_tokens_enter_a_chain_in_the_order_in_which_they_ask(reads):
+    """One is on another server before the chain, while those behind it are batched and foreseen to come to the chain later."""
+    split = 0
+    for work in range(20, 8 * READ_FS, 17):
+        program = Program(pipeline(1).machine)
+        read = (2, 0, 256, 0, NONE, 0, NONE, program.duration(("fs", 0)))
+        stage, detour = exec_row(2, program.duration(("fs", 50))), exec_row(1, program.duration(("fs", work)))
+        tokens = [[read] * reads + ([detour, stage] if k == 1 else [stage]) for k in range(12)]
+        program.thread("plan").pipe(add_plan(program, tokens), NONE)
+        split += run_both(program).speculation.split
+    assert split > 0
+
+
 def servers_in_turn(program, *tokens):
     """A plan of tokens that are served for 10 fs by each of these servers."""
     return add_plan(program, [[exec_row(server, program.duration(("fs", 10))) for server in token] for token in tokens])
