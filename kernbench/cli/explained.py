@@ -1,4 +1,4 @@
-"""The output of `kernbench run --explain`: critical path, utilisation, queueing and roofline of a run."""
+"""The output of `kernbench run --explain`: critical path, what-if table, utilisation, queueing and roofline of a run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kernbench.cli.screen import figures_table, show
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
 PATH = {"kind": ("spent on", ""), "ns": ("ns", ",.3f"), "share": ("share", ".1%")}
+WHAT_IF = {"fields": ("field", ""), "latency_ns": ("latency ns", ",.3f"), "change": ("change", "+.1%")}
+LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
 USAGE = {
     "kind": ("class", ""),
     "parts": ("parts", ",d"),
@@ -36,6 +38,8 @@ def show_explanation(found: Mapping[str, Any]) -> None:
     _title(f"critical path: {whole:,.3f} ns, the latency")
     rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
     _show(rows, PATH)
+    _title(f"what if a field of the topology were {_times(found['what_if'])}, simulated")
+    _show_what_if(found["what_if"])
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     _show(found["utilisation"], USAGE)
     _title("queueing against service, summed over operations")
@@ -52,6 +56,31 @@ def _show(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str]]) ->
     show(figures_table(rows[:MOST_SHOWN], columns))
     if len(rows) > MOST_SHOWN:
         click.echo(f"and {len(rows) - MOST_SHOWN} more, in --json")
+
+
+def _times(found: Mapping[str, Any] | None) -> str:
+    return (
+        "faster" if found is None else "twice as fast" if found["factor"] == 2 else f"{found['factor']:g} times as fast"
+    )
+
+
+def _show_what_if(found: Mapping[str, Any] | None) -> None:
+    if found is None:
+        click.echo("not known: the host waited for results in between, so the run cannot be repeated without it")
+        return
+    rows = [
+        {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}
+        for one in found["alternatives"]
+        if abs(one["change"]) >= LEAST_CHANGE
+    ]
+    if not rows:
+        click.echo(f"no field changes the latency by {LEAST_CHANGE:.1%} or more")
+        return
+    _show(rows, WHAT_IF)
+
+
+def _change(name: str, **values: float) -> str:
+    return f"{name} {values['from']:g} → {values['to']:g}"
 
 
 def _roofline(found: Mapping[str, Any] | None) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
+AS_SLOW = 0.99  # of the pace of the slowest: to speed up one of two such stations saves next to nothing
+
+
 class Passage(NamedTuple):
     """The parts of the time, by step of the route where they have one. All int64 femtoseconds."""
 
@@ -25,7 +28,13 @@ class Passage(NamedTuple):
     rest_fs: np.ndarray  # int64[step] of the rest of the bytes, at the slowest station of each stretch; 0 at the others
     overhead_fs: np.ndarray  # int64[step] at the node before the station
     pace_fs: np.ndarray  # float64[step] for a flit, over all stripes
+    stretch: np.ndarray  # int64[step] the stretch of the route that it is in
     wire_fs: int  # out, and home for an acknowledgement or a request
+
+    def equals_of(self, step: int) -> np.ndarray:
+        """int64[] the steps of the stretch of a step that are as slow as it is, itself among them."""
+        as_slow = self.pace_fs >= AS_SLOW * self.pace_fs[step]
+        return np.flatnonzero((self.stretch == self.stretch[step]) & as_slow)
 
     @property
     def total_fs(self) -> int:
@@ -42,15 +51,16 @@ def find_passage(machine: Machine, route: int, nbytes: int) -> Passage:
     rest_fs = _shared(stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
     slowest = np.zeros(len(station), bool)
     start = 0
-    for stretch in np.split(rest_fs, np.flatnonzero(tables.whole[steps])):
-        slowest[start + int(np.argmax(stretch))] = True
-        start += len(stretch)
+    for part in np.split(rest_fs, np.flatnonzero(tables.whole[steps])):
+        slowest[start + int(np.argmax(part))] = True
+        start += len(part)
     return Passage(
         station=station,
         first_fs=_service_fs(machine, station, first_bytes),
         rest_fs=np.where(slowest, rest_fs, 0),
         overhead_fs=tables.overhead_fs[steps],
         pace_fs=stations.fs_per_flit[station] / stripes,
+        stretch=np.cumsum(tables.whole[steps]),
         wire_fs=int(tables.lead_fs[route] + tables.tail_fs[route] + tables.propagation_fs[route]),
     )
 

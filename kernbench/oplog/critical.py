@@ -4,8 +4,10 @@ The path starts at a row, such as the last to end, and goes from cause to cause 
 follow each other without gaps. A piece of work belongs to the class of part that did it: "gemm", "math", "io_cpu". A transfer
 is split by its uncontended latency (`machine.uncontended_latency`): the classes of links and memory channels that it passed,
 the overheads of the parts between, the wires, and the work of the issuer before. The time beyond that is contention with other
-transfers for links and memories; it is assigned to the class of the busiest station on the route. Queueing for an engine or a
-DMA channel is never on the path: there the row that was served counts.
+transfers for links and memories; it is assigned to the class of the busiest station on the route. If stations of several
+classes are equally slow or equally busy, the time is assigned to all of them together ("hbm_ctrl channels and noc links"): it
+gets shorter only if all get faster. Queueing for an engine or a DMA channel is never on the path: there the row that was
+served counts.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import find_passage
+from kernbench.machine.uncontended_latency import AS_SLOW, find_passage
 from kernbench.oplog.causes import Causes, Times
 from kernbench.oplog.utilisation import list_parts
 from kernbench.program.ops import NONE, Op
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 CONTENTION = "contention at "  # a class of stations
+JOINED = " and "  # classes that are equally slow
 WIRES, OVERHEADS = "wires", "overheads on the way"
 CLOCK, UNKNOWN = "waiting for a time", "unknown"
 
@@ -140,18 +143,26 @@ class _Path:
         return _fitted(spent, length, WIRES)
 
     def _uncontended(self, route: int, nbytes: int) -> tuple[dict[str, int], str]:
-        """The uncontended time of a transfer by class, and the class of the busiest station on its route; cached."""
+        """The uncontended time of a transfer by class, and the class of the busiest stations on its route; cached."""
         found = self._alone.get((route, nbytes))
         if found is None:
             passage = find_passage(self._program.machine, route, nbytes)
             spent = {OVERHEADS: int(passage.overhead_fs.sum()), WIRES: passage.wire_fs}
-            served_fs = passage.first_fs + passage.rest_fs
-            for station, fs in zip(passage.station.tolist(), served_fs.tolist(), strict=True):
-                kind = self._station_kind[station]
-                spent[kind] = spent.get(kind, 0) + fs
-            busiest = int(passage.station[np.argmax(self._station_busy_fs[passage.station])])
-            found = self._alone[route, nbytes] = spent, self._station_kind[busiest]
+            for step in range(len(passage.station)):
+                own, together = (
+                    self._classes(passage.station[[step]]),
+                    self._classes(passage.station[passage.equals_of(step)]),
+                )
+                spent[own] = spent.get(own, 0) + int(passage.first_fs[step])
+                spent[together] = spent.get(together, 0) + int(passage.rest_fs[step])
+            busy_fs = self._station_busy_fs[passage.station]
+            busiest = passage.station[busy_fs >= AS_SLOW * busy_fs.max()]
+            found = self._alone[route, nbytes] = spent, self._classes(busiest)
         return found
+
+    def _classes(self, stations: np.ndarray) -> str:
+        """The classes of some stations as one."""
+        return JOINED.join(sorted({self._station_kind[station] for station in stations.tolist()}))
 
 
 def _cut(piece: Piece, since_fs: int) -> Piece:

@@ -4,6 +4,9 @@ Parts are grouped into classes (GEMM engines, router links, HBM channels, ...). 
 busiest member: with one GEMM on one PE of 256, that PE's engine is the limit. Busy time is summed over rows rather than taken
 from the run's totals, so that it covers the kernels alone: mapping messages and copies of the host come before them and would
 make a link busier than the kernels' own time.
+
+A DMA channel is occupied for the whole round trip of a transfer, while the links and memories on the way do the work. So it has
+a utilisation but is never the bottleneck: one at 100 % says how the kernel asks for its data, not what serves it slowly.
 """
 
 from __future__ import annotations
@@ -22,8 +25,11 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 
+OCCUPIED = ("dma_read", "dma_write")  # classes that wait for the work of others
+
+
 class Bottleneck(NamedTuple):
-    """The most utilised class, its busiest part, and the utilisation of that part."""
+    """The most utilised class that does work, its busiest part, and the utilisation of that part."""
 
     kind: str
     part: str
@@ -57,16 +63,18 @@ def list_parts(machine: Machine) -> Parts:
 def find_bottlenecks(
     parts: Parts, part: np.ndarray, busy_fs: np.ndarray, window_fs: np.ndarray
 ) -> list[Bottleneck | None]:
-    """The most utilised part of each run, the first of equals; None where nothing was busy.
+    """The most utilised part of each run that does work, the first of equals; None where nothing was busy.
 
     `part`: int64[busy part], rising; `busy_fs`: int64[run, busy part]; `window_fs`: int64[run] that they are of.
     """
+    working = np.array([parts.kind[at] not in OCCUPIED for at in part.tolist()], bool)
+    part, busy_fs = part[working], busy_fs[:, working]
     works = (window_fs > 0) & busy_fs.any(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):  # of runs whose window is empty
         utilisation = busy_fs / (parts.slots[part] * window_fs[:, None])
     found: list[Bottleneck | None] = []
-    for run, working in enumerate(works.tolist()):
-        if not working:
+    for run, works_at_all in enumerate(works.tolist()):
+        if not works_at_all:
             found.append(None)
             continue
         at = int(np.argmax(utilisation[run]))

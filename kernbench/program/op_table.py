@@ -52,6 +52,13 @@ class OpTable:
         self.op[first:], self.tags[first:], self.owners[first:] = rows, tags, owner
         return first
 
+    def take(self, rows: np.ndarray) -> OpTable:
+        """A table of copies of some rows, int64[], in this order."""
+        other = OpTable()
+        other._op, other._tags, other._owners = self.op[rows], self.tags[rows], self.owners[rows]
+        other.op = other._op[:]
+        return other
+
     def _extend(self, count: int) -> int:
         """Room for more rows; returns the index of the first."""
         first = len(self.op)

@@ -128,6 +128,13 @@ class Thread:
         """Attach to a row what the op log shows and replay needs."""
         self.notes[row] = params
 
+    def at(self, row: int) -> Thread:
+        """A finished thread of the same rows, which stand together from a row of the op table on."""
+        other = Thread(self.id, self.name, [])
+        other.row_count, other.notes = self.row_count, self.notes
+        other.chunks = [(0, row, self.row_count)] * (self.row_count > 0)
+        return other
+
     def find_row(self, row: int) -> int:
         """The op-table row of a row index of this thread; it must have been flushed."""
         chunk = bisect_right(self.chunks, row, key=itemgetter(0)) - 1
@@ -175,6 +182,31 @@ class Program:
         other = copy(self)
         other.machine = machine
         other._duration_fs = Column()
+        return other
+
+    def settled(self) -> Program:
+        """A finished program as one that was known from the start: each thread's rows together, rows that ask are marks.
+
+        A program grows where the host waits in between, and where kernels run live. All rows keep their index within their
+        thread (`Thread.find_row`); the stages of plans come first. It is this program itself if nothing is to do.
+        """
+        self.flush()
+        asks = self.op[:, 0] == codes.ASK
+        if not asks.any() and all(len(thread.chunks) <= 1 for thread in self.threads):
+            return self
+        order = np.argsort(self.op_thread, kind="stable")  # NONE, of stages, is less than any thread
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        other = copy(self)
+        other._table = self._table.take(order)
+        other.op[asks[order], 0] = codes.MARK
+        other._token_start, other._token_end = Column(), Column()
+        other._token_start.append(place[self.token_start])
+        other._token_end.append(other.token_start + self.token_end - self.token_start)
+        other.plan_rows = place[np.array(self.plan_rows, np.int64)].tolist()
+        other.checked_rows, other.checked_sizes = 0, ()
+        first = np.searchsorted(self.op_thread[order], np.arange(len(self.threads)))
+        other.threads = [thread.at(at) for thread, at in zip(self.threads, first.tolist(), strict=True)]
         return other
 
     # What a front-end writes

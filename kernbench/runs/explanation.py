@@ -1,4 +1,4 @@
-"""Explanation of a run's time: critical path, utilisation, queueing and roofline.
+"""Explanation of a run's time: critical path, what-if table, utilisation, queueing and roofline.
 
 The path is that of the latency: from the first launch leaving the host to the last completion back at it; of a run without
 launches, of all of it. Utilisation counts what kernels did, over the time of the kernels, as the bottleneck of a run does;
@@ -19,6 +19,7 @@ from kernbench.oplog.queueing import Queueing, find_queueing
 from kernbench.oplog.utilisation import Parts, list_parts
 from kernbench.runs.metrics import busy_of_run
 from kernbench.runs.roofline import Roofline, find_roofline
+from kernbench.runs.what_if import WhatIf, find_what_if
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Explanation:
     path: tuple[Piece, ...]  # in order of time
     queueing: tuple[Queueing, ...]
     roofline: Roofline | None
+    what_if: WhatIf | None  # None: the run cannot be repeated without its host
     parts: Parts
     busy_fs: np.ndarray  # int64[part]
     window_fs: int  # of `busy_fs`
@@ -111,6 +113,7 @@ class Explanation:
             "makespan_ns": self.makespan_ns,
             "critical_path_ns": self.path_ns,
             "critical_path": self.spent_ns,
+            "what_if": None if self.what_if is None else self.what_if.to_dict(),
             "window_ns": self.window_fs / FS_PER_NS,
             "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
@@ -136,6 +139,7 @@ def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
         path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
+        what_if=find_what_if(session, launches),
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

@@ -31,8 +31,7 @@ class BatchMetrics:
     def __init__(self, program: Program, launches: Sequence[Launch], ended: np.ndarray | None = None) -> None:
         self._machine = program.machine
         self._flops, self._bytes = gemm_flops(program), dma_bytes(program)
-        self._issued = [_row(launch.issued) for launch in launches]
-        self._completed = [_row(launch.completed) for launch in launches]
+        self._launches = launches
         self._execs = [
             (launch.message.sip, *([_row(place) for place in places] for places in (launch.started, launch.finished)))
             for launch in launches
@@ -48,7 +47,7 @@ class BatchMetrics:
         """
         part, busy_fs, window_fs = self.find_busy(runs, times)
         bottlenecks = find_bottlenecks(self._parts, part, busy_fs, window_fs)
-        latency, pe_exec = self._latency_fs(runs), window_fs if self._execs else np.zeros_like(window_fs)
+        latency, pe_exec = latency_fs(runs, self._launches), window_fs if self._execs else np.zeros_like(window_fs)
         complete = (runs.left == 0) & (runs.op_end_fs[:, self._busy.rows] >= 0).all(axis=1)
         found: list[dict[str, Any] | None] = []
         for run, (exec_fs, bottleneck) in enumerate(zip(pe_exec.tolist(), bottlenecks, strict=True)):
@@ -79,12 +78,6 @@ class BatchMetrics:
         fs_per_flit = fixed[station][None] if times is None else times.fs_per_flit(fixed, station)
         return self._busy.part, self._busy.fs(runs.op_start_fs, runs.op_end_fs, fs_per_flit), self._pe_exec_fs(runs)
 
-    def _latency_fs(self, runs: Runs) -> np.ndarray:
-        """int64[run] from the first launch leaving the host to the last completion back at it; else the makespan."""
-        if not self._execs:
-            return runs.now_fs
-        return runs.op_end_fs[:, self._completed].max(axis=1) - runs.op_issue_fs[:, self._issued].min(axis=1)
-
     def _pe_exec_fs(self, runs: Runs) -> np.ndarray:
         """int64[run] from barrier to last PE, summed over the launches of a SIP; the largest of all SIPs."""
         by_sip: dict[int, np.ndarray] = {}
@@ -92,6 +85,15 @@ class BatchMetrics:
             took = runs.op_issue_fs[:, finished].max(axis=1) - runs.op_end_fs[:, started].min(axis=1)
             by_sip[sip] = by_sip.get(sip, 0) + took
         return np.max(list(by_sip.values()), axis=0)
+
+
+def latency_fs(runs: Runs, launches: Sequence[Launch]) -> np.ndarray:
+    """int64[run] from the first launch leaving the host to the last completion back at it; else the makespan."""
+    if not launches:
+        return runs.now_fs
+    issued = [_row(launch.issued) for launch in launches]
+    completed = [_row(launch.completed) for launch in launches]
+    return runs.op_end_fs[:, completed].max(axis=1) - runs.op_issue_fs[:, issued].min(axis=1)
 
 
 def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
     from kernbench.oplog.record import OpRecord
     from kernbench.runs.explanation import Explanation
+    from kernbench.runs.what_if import WhatIf
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class RunResult:
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
     def explain(self) -> Explanation:
-        """Why the run took as long as it did: critical path, utilisation, queueing, roofline.
+        """Why the run took as long as it did: critical path, what-if table, utilisation, queueing, roofline.
 
         Errors: InputError in mode analytic.
         """
@@ -89,6 +90,18 @@ class RunResult:
         if self.binding is not None:
             raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
         return explain_run(self.device.session, self.launches)
+
+    def what_if(self, factor: float = 2, fields: Sequence[str] | None = None) -> WhatIf | None:
+        """The latency of the run if fields of the topology were faster by a factor, simulated: see `runs.what_if`.
+
+        `fields` are dotted paths such as "noc.gbs"; without them, all that a time of the run follows from. None if the run
+        cannot be repeated without its host. Errors: InputError for a field or a factor that cannot be, or in mode analytic.
+        """
+        from kernbench.runs.what_if import find_what_if
+
+        if self.binding is not None:
+            raise InputError("analytic mode runs nothing, so there is nothing to repeat; use mode hybrid")
+        return find_what_if(self.device.session, self.launches, factor, fields)
 
     def records(self) -> list[OpRecord]:
         """The op log as typed records of seven fields, in its order. Errors: InputError in mode analytic."""

@@ -101,6 +101,20 @@ def test_over_threads_and_times(rig: Rig) -> None:
     assert told(rig.path()) == [(0, 5, "a", ["waiting for a time"]), (5, 7, "b", ["pe_cpu"])]
 
 
+def test_classes_that_are_equally_slow_are_charged_together() -> None:
+    """Eight channels of 32 GB/s pass as many bytes as a link of 256: more of one alone gains nothing."""
+    for fields, kind in (({}, "hbm_ctrl channels and noc links"), ({"hbm.channel_gbs": 40}, "noc links"),
+                         ({"hbm.channel_gbs": 30}, "hbm_ctrl channels"),
+                         ({"hbm.channel_gbs": 32.1}, "hbm_ctrl channels and noc links")):  # fmt: skip
+        rig = Rig(fields)
+        thread, done = rig.thread("a"), rig.program.counter("done")
+        thread.move(rig.write(0), 1 << 20, done=done, hold=rig.place.dma_write)
+        thread.wait(done, 1)
+        (piece,) = rig.path()
+        assert max(piece.spent_fs, key=lambda name: piece.spent_fs[name]) == kind
+        assert sum(piece.spent_fs.values()) == piece.end_fs - piece.start_fs
+
+
 def test_a_transfer_is_split_by_what_it_passes(rig: Rig) -> None:
     thread, done = rig.thread("a"), rig.program.counter("done")
     lead = rig.program.duration(("pe_mmu.tlb", 1))

@@ -21,6 +21,14 @@ def test_the_busiest_part_names_its_class() -> None:
     assert found == [Bottleneck("x", "b", 0.5), Bottleneck("x", "a", 0.5)]
 
 
+def test_a_channel_that_waits_for_the_work_of_others_is_no_bottleneck() -> None:
+    """A DMA channel is taken from the request to the last byte, however little the links and memories have to do."""
+    parts = PARTS._replace(kind=("dma_read", "dma_read", "y"))
+    found = find_bottlenecks(parts, np.arange(3), np.array([[100, 200, 40]]), np.array([100]))
+    assert found == [Bottleneck("y", "c", 0.4)]
+    assert find_bottlenecks(parts, np.arange(2), np.array([[100, 200]]), np.array([100])) == [None]
+
+
 def test_only_some_parts_are_busy() -> None:
     found = find_bottlenecks(PARTS, np.array([0, 2]), np.array([[30, 40]]), np.array([100]))
     assert found == [Bottleneck("y", "c", 0.4)]

@@ -86,3 +86,34 @@ def test_code_is_of_what_has_been_flushed(program: Program):
     assert code.token_start.tolist() == [0, 1]
     assert code.token_end.tolist() == [1, 3]
     assert program.plan_rows == [0]
+
+
+def test_a_settled_program_has_the_same_rows_by_thread(program: Program):
+    """A program that grew in turns, with plans and rows that ask."""
+    first, second, _idle = (program.thread(name) for name in ("a", "b", "idle"))
+    work = program.duration(("ns", 3))
+    stages = np.array([[Op.EXEC, 0, work, NONE, 0, 0, 0, 0]] * 3)
+    for turn in range(3):
+        plan = program.plan(stages, np.array([0, 1, 3]), np.zeros(3, np.int32), {})
+        first.pipe(plan, program.counter("done"))
+        first.ask()
+        second.delay(work)
+        if turn == 1:
+            second.add(0, 5)
+        program.flush()
+    settled = program.settled()
+    assert [len(thread.chunks) for thread in settled.threads] == [1, 1, 0]
+    for old, new in zip(program.threads, settled.threads, strict=True):
+        rows = [program.op[old.find_row(row)].tolist() for row in range(old.row_count)]
+        expected = [[Op.MARK, *row[1:]] if row[0] == Op.ASK else row for row in rows]
+        assert [settled.op[new.find_row(row)].tolist() for row in range(new.row_count)] == expected
+    for start, end in zip(settled.token_start, settled.token_end, strict=True):
+        assert (settled.op[start:end] == stages[0]).all()
+        assert (settled.op_thread[start:end] == NONE).all()
+    assert settled.plan_rows == settled.token_start[settled.plan_start[:-1]].tolist()
+    assert settled.settled() is settled
+
+
+def test_a_program_that_never_grew_is_settled(program: Program):
+    program.thread("a").delay(program.duration(("ns", 1)))
+    assert program.settled() is program

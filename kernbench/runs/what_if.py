@@ -1,0 +1,201 @@
+"""What-if table of a run: its latency if a field of the topology were twice as fast, simulated.
+
+The program of the run is kept and run on machines that differ in times alone, all with one structure. So what a bench, a kernel
+or an algorithm chose by the machine's rates stays chosen. Where several fields bind together, none gains alone what they gain
+together: such groups of fields are simulated too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.arrays import expand_ranges
+from kernbench.engine.batch import Batch, Runs
+from kernbench.engine.batch_times import batch_times
+from kernbench.errors import InputError
+from kernbench.program.ops import NONE, Op
+from kernbench.runs.metrics import latency_fs
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.components.derived import Origin
+    from kernbench.engine import Session
+    from kernbench.host.device.launch import Launch
+    from kernbench.machine.field_provenance import Origins
+    from kernbench.machine.machine import Machine
+    from kernbench.program.program import Program, Thread
+
+GROUPED = 4  # fields of which all groups are tried: those that gain most or whose parts are busiest
+GAIN = 0.005  # of the latency: what a group gains beyond its members, if it is listed
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """The run on a machine with other values of some fields of its topology."""
+
+    fields: Mapping[str, tuple[float, float]]  # as it is, as it would be
+    latency_ns: float
+    change: float  # of the latency, as a fraction: -0.15 is 15 % less
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        fields = {name: {"from": old, "to": new} for name, (old, new) in self.fields.items()}
+        return {"fields": fields, "latency_ns": self.latency_ns, "change": self.change}
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The alternatives of a run: each field alone, and groups of fields that gain more than their members do."""
+
+    factor: float  # by which rates are multiplied and times divided
+    latency_ns: float
+    alternatives: tuple[Alternative, ...]  # the fastest first
+
+    @property
+    def best(self) -> Alternative | None:
+        """The alternative with the lowest latency; None if nothing makes the run shorter."""
+        first = next(iter(self.alternatives), None)
+        return first if first is not None and first.change < 0 else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"factor": self.factor, "alternatives": [one.to_dict() for one in self.alternatives]}
+
+
+def find_what_if(
+    session: Session, launches: Sequence[Launch], factor: float = 2, fields: Sequence[str] | None = None
+) -> WhatIf | None:
+    """The what-if table of a finished run.
+
+    Without `fields`, of every field that a time of the run follows from. None if the program does not repeat the run without
+    the host, which waited for results in between.
+
+    Errors: InputError for a factor that is not positive, or a field that no time follows from.
+    """
+    if not factor > 0:
+        raise InputError(f"a what-if got factor {factor:g}; give a number greater than 0, such as 2 for twice as fast")
+    machine, program = session.machine, session.program.settled()
+    origins = _origin_of_fields(machine.origins())
+    used = used_fields(program)
+    if fields is None:
+        fields = sorted(field for field in used if machine.figures[field] > 0)
+    elif unknown := [field for field in fields if field not in origins]:
+        known = ", ".join(sorted(origins))
+        raise InputError(f"no time of machine {machine.name} follows from {unknown[0]!r}; known: {known}")
+    faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
+    table = _Table(program, _launches_of(program, launches), faster)
+    base_fs = int(latency_fs(Runs.of(session), launches)[0])
+    if table.run([()]) != [base_fs]:
+        return None
+    found = table.run([(field,) for field in fields])
+    gain = {(field,): base_fs - fs for field, fs in zip(fields, found, strict=True)}
+    busy = busy_shares(session, used)
+    ranked = sorted(fields, key=lambda field: (-max(gain[field,] / base_fs, busy.get(field, 0)), field))[:GROUPED]
+    groups = [group for size in range(2, len(ranked) + 1) for group in combinations(ranked, size)]
+    gain |= {group: base_fs - fs for group, fs in zip(groups, table.run(groups), strict=True)}
+    alternatives = [
+        Alternative(
+            {field: (machine.figures[field], faster[field]) for field in group},
+            (base_fs - gained) / FS_PER_NS,
+            -gained / base_fs,
+        )
+        for group, gained in gain.items()
+        if len(group) == 1 or gained - _gain_apart(group, gain) > GAIN * base_fs
+    ]
+    alternatives.sort(key=lambda one: (one.latency_ns, tuple(one.fields)))
+    return WhatIf(factor, base_fs / FS_PER_NS, tuple(alternatives))
+
+
+def _gain_apart(group: tuple[str, ...], gain: Mapping[tuple[str, ...], int]) -> int:
+    """The most that two parts of a group gain, each without the other."""
+    parts = [part for size in range(1, len(group)) for part in combinations(group, size)]
+    return max(gain[part] + gain[tuple(field for field in group if field not in part)] for part in parts)
+
+
+class _Table:
+    """Runs of one program, in each of which some fields have other values."""
+
+    def __init__(self, program: Program, launches: Sequence[Launch], faster: Mapping[str, float]) -> None:
+        self._program, self._launches, self._faster = program, launches, faster
+        self._batch = Batch(program)
+
+    def run(self, changed: Sequence[tuple[str, ...]]) -> list[int]:
+        """The latency (fs) of each run, with the fields that are changed in it."""
+        figures, rows = self._program.machine.figures, range(len(changed))
+        values = {
+            field: np.array([self._faster[field] if field in changed[row] else figures[field] for row in rows])
+            for field in {field for fields in changed for field in fields} or self._faster
+        }
+        if not changed or not values:
+            return []
+        times = batch_times(self._program, self._program.machine.origins(), values)
+        return [int(fs) for runs in self._batch.run(times) for fs in latency_fs(runs, self._launches)]
+
+
+def _origin_of_fields(origins: Origins) -> dict[str, Origin]:
+    """An origin of each field that a time follows from."""
+    return {origin.field: origin for origin in (*origins.known, *origins.figures.values())}
+
+
+def _faster(origin: Origin, value: float, factor: float) -> float:
+    """The value of a field where its part is faster: a higher rate, or a shorter time."""
+    return value / factor if origin.factor is None else value * factor
+
+
+def _launches_of(program: Program, launches: Sequence[Launch]) -> list[Launch]:
+    """Launches whose rows are found in the threads of another program with the same threads."""
+
+    def moved(place: tuple[Thread, int]) -> tuple[Thread, int]:
+        return program.threads[place[0].id], place[1]
+
+    found = []
+    for launch in launches:
+        own = copy(launch)
+        own.issued, own.completed = moved(launch.issued), moved(launch.completed)
+        found.append(own)
+    return found
+
+
+def used_fields(program: Program) -> frozenset[str]:
+    """The fields of the topology that any time of a program follows from."""
+    machine = program.machine
+    origins, tables = machine.origins(), machine.routing.tables()
+    named = {name for terms in program.durations for name, _ in terms}
+    found = {origin.field for name, origin in origins.figures.items() if name in named}
+    routes = np.unique(program.op[program.op[:, 0] == Op.MOVE, 1])
+    steps, _ = expand_ranges(tables.start[routes], tables.start[routes + 1])
+    charged = machine.routing.charged()[steps]
+    stations = tables.station[steps]
+    of_charged = origins.overhead[charged[charged != NONE]]
+    numbers = np.unique(np.concatenate([origins.service[stations], origins.turn[stations], of_charged]))
+    return frozenset(found | {origins.known[at].field for at in numbers[numbers != NONE].tolist()})
+
+
+def busy_shares(session: Session, fields: frozenset[str]) -> dict[str, float]:
+    """The utilisation of the busiest part by field, of links, memory channels and engines whose rate it is."""
+    machine, program, window_fs = session.machine, session.program, max(session.now_fs, 1)
+    origins = machine.origins()
+    shares = dict.fromkeys(fields, 0.0)
+    for at, origin in enumerate(origins.known):
+        if origin.field in shares:
+            busy_fs = session.station_busy_fs[origins.service == at].max(initial=0)
+            shares[origin.field] = max(shares[origin.field], int(busy_fs) / window_fs)
+    jobs = program.op[program.op[:, 0] == Op.EXEC]
+    for field in fields:
+        of_duration = np.array([_time_from(field, machine, terms) for terms in program.durations])
+        if of_duration.any():
+            busy = np.bincount(jobs[:, 1], of_duration[jobs[:, 2]], len(machine.server_slots)) / machine.server_slots
+            shares[field] = max(shares[field], float(busy.max(initial=0)) / window_fs)
+    return shares
+
+
+def _time_from(field: str, machine: Machine, terms: Sequence[tuple[str, float]]) -> float:
+    """How much of a duration (fs) follows from a field."""
+    figures = machine.origins().figures
+    return sum(machine.figures[name] * n for name, n in terms if name in figures and figures[name].field == field)
