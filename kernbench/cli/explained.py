@@ -38,8 +38,7 @@ def show_explanation(found: Mapping[str, Any]) -> None:
     _title(f"critical path: {whole:,.3f} ns, the latency")
     rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
     _show(rows, PATH)
-    _title(f"what if a field of the topology were {_times(found['what_if'])}, simulated")
-    _show_what_if(found["what_if"])
+    show_what_if(found["what_if"])
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     _show(found["utilisation"], USAGE)
     _title("queueing against service, summed over operations")
@@ -64,9 +63,14 @@ def _times(found: Mapping[str, Any] | None) -> str:
     )
 
 
-def _show_what_if(found: Mapping[str, Any] | None) -> None:
+def show_what_if(found: Mapping[str, Any] | None) -> None:
+    """Print `WhatIf.to_dict()`."""
+    _title(f"what if a field of the topology were {_times(found)}, simulated")
     if found is None:
-        click.echo("not known: the host waited for results in between, so the run cannot be repeated without it")
+        click.echo(
+            "not simulated: the run is long (--what-if simulates it), or its host waited for results in between, "
+            "so that it cannot be repeated without the host"
+        )
         return
     rows = [
         {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}

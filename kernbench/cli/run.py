@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 @click.option("--device", default="all", show_default=True, help="Which SIPs the bench may use: all or sip:N.")
 @options.assignments("A bench parameter (M=256) or a topology field (topology.hbm.channel_gbs=64)")
 @click.option(
-    "--explain", is_flag=True, help="Say where the time went: critical path, utilisation, queueing, roofline."
+    "--explain",
+    is_flag=True,
+    help="Say where the time went: critical path, what-if table (of programs below a million rows), utilisation, queueing, "
+    "roofline.",
+)
+@click.option(
+    "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
 )
 @options.AS_JSON
 @options.out("Keep the op log and the result in this directory.")
@@ -42,6 +49,7 @@ def command(
     device: str,
     assignments: tuple[str, ...],
     explain: bool,
+    what_if: bool,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -58,8 +66,9 @@ def command(
     parameters, overrides = split_assignments(assignments)
     if out is not None:
         check_directory(out)
-    if explain and mode == Mode.ANALYTIC:
-        raise InputError("--explain needs events, and analytic mode has none; use mode hybrid")
+    if (explain or what_if) and mode == Mode.ANALYTIC:
+        option = "--explain" if explain else "--what-if"
+        raise InputError(f"{option} needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr):  # keep prints of the bench out of the output
         found = _prepare(bench, topology, parameters, overrides)
         with progress() as on_progress:
@@ -75,9 +84,16 @@ def command(
                 on_progress=on_progress,
             )
     explanation = result.explain() if explain else None
+    alternatives = explanation.what_if if explanation else None
+    if what_if and alternatives is None:
+        alternatives = result.what_if()
+    if explanation is not None:
+        explanation = replace(explanation, what_if=alternatives)
     summary = {**result.to_dict(), "files": {} if out is None else result.write(out, explanation)}
     if explanation is not None:
         summary["explain"] = explanation.to_dict()
+    elif what_if:
+        summary["what_if"] = alternatives and alternatives.to_dict()
     if as_json:
         click.echo(json.dumps(summary))
     else:
@@ -111,5 +127,9 @@ def _show(summary: dict[str, Any], where: str) -> None:
         from kernbench.cli.explained import show_explanation
 
         show_explanation(summary["explain"])
+    if "what_if" in summary:
+        from kernbench.cli.explained import show_what_if
+
+        show_what_if(summary["what_if"])
     for path in summary["files"].values():
         click.echo(f"wrote {path}")

@@ -140,6 +140,7 @@ class NetworkBuilder:
         self._laid = len(routes.start) - 1
         if end >= len(self._step):
             self._step = enlarged(self._step, first, end + 1)
+            self._step[first:] = 0
             self._step["port"][first:] = NONE
         for field, values in zip(_GIVEN, routes[1:5], strict=True):
             self._step[field][first:end] = values[first:]

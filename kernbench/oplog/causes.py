@@ -28,16 +28,22 @@ class Times(NamedTuple):
     end_fs: np.ndarray
 
 
-class _At:
-    """An index of rows by a number and a time: the first row of each pair."""
+class _ByNumber:
+    """Rows by a number that each has, such as its server; rows and numbers are int64[n], rows rising."""
 
-    def __init__(self, number: np.ndarray, time_fs: np.ndarray, row: np.ndarray) -> None:
-        order = np.lexsort((row, time_fs, number))
-        keys = zip(number[order][::-1].tolist(), time_fs[order][::-1].tolist(), strict=True)
-        self._row = dict(zip(keys, row[order][::-1].tolist(), strict=True))
+    def __init__(self, row: np.ndarray, number: np.ndarray, time_fs: np.ndarray) -> None:
+        few = len(number) == 0 or int(number.max()) < 1 << 15
+        order = np.argsort(number.astype(np.int16) if few else number, kind="stable")  # of 16 bits it is much faster
+        self._row, self._time_fs = row[order], time_fs[order]
+        self._start = np.concatenate([[0], np.cumsum(np.bincount(number))])
 
     def find(self, number: int, time_fs: int) -> int:
-        return self._row.get((number, time_fs), NONE)
+        """The first row with a number and a time, or NONE."""
+        if not 0 <= number < len(self._start) - 1:
+            return NONE
+        here = slice(self._start[number], self._start[number + 1])
+        found = np.flatnonzero(self._time_fs[here] == time_fs)
+        return int(self._row[here][found[0]]) if len(found) else NONE
 
 
 class Causes:
@@ -45,10 +51,15 @@ class Causes:
 
     def __init__(self, program: Program, times: Times) -> None:
         self._op, self._times = program.op, times
-        self._before = _rows_before(program)
-        self._stage_before, self._pipe_of = _stages(program)
+        self._own = np.flatnonzero(program.op_thread != NONE)  # rows of threads; all others are stages of tokens
+        self._own_before = _rows_before(program.op_thread[self._own], self._own)
+        self._token_start = program.token_start
+        self._plan_start_row = np.array(program.plan_rows, np.int64)
+        pipes = self._own[self._op[self._own, 0] == Op.PIPE]
+        self._pipe_of_plan = np.full(len(program.plan_rows), NONE, np.int64)
+        self._pipe_of_plan[self._op[pipes, 1]] = pipes
         self._adding = self._index_addends(program)
-        self._leaving = self._index_servers()
+        self._leaving = self._index_servers(program)
         self._last_stage = self._index_plans(program)
 
     def before_start(self, row: int) -> int:
@@ -60,12 +71,12 @@ class Causes:
 
     def before_issue(self, row: int) -> int:
         """The row at whose end this one was issued; NONE for the first of a thread."""
-        if self._pipe_of[row] != NONE:
-            before = int(self._stage_before[row])
-            return before if before != NONE else self.before_issue(int(self._pipe_of[row]))
-        at = int(self._before[row])
+        place = int(np.searchsorted(self._own, row))
+        if place == len(self._own) or self._own[place] != row:
+            return self._before_stage(row)
+        at = int(self._own_before[place])
         while at != NONE and self._op[at, 0] not in BLOCKING:
-            at = int(self._before[at])
+            at = int(self._own_before[np.searchsorted(self._own, at)])
         return at
 
     def before_end(self, row: int) -> int:
@@ -75,48 +86,45 @@ class Causes:
             return self._last_stage.find(int(self._op[row, 1]), end_fs)
         return self._adding.find(int(self._op[row, 1]), end_fs)
 
-    def _index_addends(self, program: Program) -> _At:
-        op, end_fs = self._op, self._times.end_fs
+    def _before_stage(self, row: int) -> int:
+        """The stage before one; before the first of a token, what its pipe was issued by."""
+        token = int(np.searchsorted(self._token_start, row, "right")) - 1
+        if row > self._token_start[token]:
+            return row - 1
+        plan = int(np.searchsorted(self._plan_start_row, row, "right")) - 1
+        return self.before_issue(int(self._pipe_of_plan[plan]))
+
+    def _index_addends(self, program: Program) -> _ByNumber:
+        own = self._own
+        op, end_fs = self._op[own], self._times.end_fs[own]
         tail_fs = program.machine.routing.tables().tail_fs
         found = []
         for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1)):
-            row = np.flatnonzero((op[:, 0] == code) & (op[:, column] != NONE) & (end_fs >= 0))
-            early = tail_fs[op[row, 1]] if column == 6 else 0  # arrival is before the acknowledgement
-            found.append((op[row, column], end_fs[row] - early, row))
-        return _At(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            at = np.flatnonzero((op[:, 0] == code) & (op[:, column] != NONE) & (end_fs >= 0))
+            early = tail_fs[op[at, 1]] if column == 6 else 0  # arrival is before the acknowledgement
+            found.append((own[at], op[at, column], end_fs[at] - early))
+        row, number, time_fs = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.argsort(row, kind="stable")
+        return _ByNumber(row[order], number[order], time_fs[order])
 
-    def _index_servers(self) -> _At:
-        op, end_fs = self._op, self._times.end_fs
-        server = np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
-        row = np.flatnonzero((server != NONE) & (end_fs > self._times.start_fs))
-        return _At(server[row], end_fs[row], row)
+    def _index_servers(self, program: Program) -> _ByNumber:
+        from kernels_jit.measure.held_servers import find_held_servers
 
-    def _index_plans(self, program: Program) -> _At:
-        first, end = program.token_start, program.token_end
+        held = np.empty(program.row_count, np.int32)
+        find_held_servers(self._op, self._times.end_fs > self._times.start_fs, held)
+        row = np.flatnonzero(held >= 0)
+        return _ByNumber(row, held[row], self._times.end_fs[row])
+
+    def _index_plans(self, program: Program) -> _ByNumber:
         plan = np.repeat(np.arange(len(program.plan_start) - 1), np.diff(program.plan_start))
-        last = end - 1
-        return _At(plan[: len(first)], self._times.end_fs[last], last)
+        last = program.token_end - 1
+        return _ByNumber(last, plan[: len(last)], self._times.end_fs[last])
 
 
-def _rows_before(program: Program) -> np.ndarray:
-    """int64[row] the row before in the same thread, NONE for the first and for stages."""
-    before = np.full(program.row_count, NONE, np.int64)
-    own = np.flatnonzero(program.op_thread != NONE)
-    by_thread = own[np.argsort(program.op_thread[own], kind="stable")]
-    same = program.op_thread[by_thread[1:]] == program.op_thread[by_thread[:-1]]
-    before[by_thread[1:][same]] = by_thread[:-1][same]
+def _rows_before(thread: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """int64[n] the row before each in the same thread, NONE for the first; rows are rising."""
+    before = np.full(len(row), NONE, np.int64)
+    order = np.argsort(thread, kind="stable")
+    same = thread[order][1:] == thread[order][:-1]
+    before[order[1:][same]] = row[order[:-1][same]]
     return before
-
-
-def _stages(program: Program) -> tuple[np.ndarray, np.ndarray]:
-    """int64[row] the stage before in the same token, and the pipe of a stage; NONE for others."""
-    before, pipe_of = (np.full(program.row_count, NONE, np.int64) for _ in range(2))
-    for pipe in np.flatnonzero(program.op[:, 0] == Op.PIPE).tolist():
-        plan = int(program.op[pipe, 1])
-        tokens = slice(int(program.plan_start[plan]), int(program.plan_start[plan + 1]))
-        first, end = program.token_start[tokens], program.token_end[tokens]
-        stages = np.arange(first[0], end[-1])
-        pipe_of[stages] = pipe
-        before[stages] = stages - 1
-        before[first] = NONE
-    return before, pipe_of

@@ -43,7 +43,7 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
     took = (times.end_fs - times.start_fs)[row]
     contention = np.maximum(took - _uncontended_fs(program, row, took), 0)
     found = []
-    for tag in np.unique(program.op_tag[row]).tolist():
+    for tag in np.flatnonzero(np.bincount(program.op_tag[row])).tolist():
         here = program.op_tag[row] == tag
         shared = int(contention[here].sum())
         found.append(

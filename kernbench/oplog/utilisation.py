@@ -18,7 +18,6 @@ import numpy as np
 from kernbench.arrays import count_rows, expand_ranges, unique_rows
 from kernbench.machine.flit_service import pad, padded_service_fs
 from kernbench.machine.intents import EdgeKind
-from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -83,39 +82,42 @@ def find_bottlenecks(
 
 
 class BusyParts:
-    """How long the jobs and transfers among some rows of a program keep each part busy, in many runs at once."""
+    """How long the jobs and transfers among some rows of a program keep each part busy, in many runs at once.
 
-    def __init__(self, program: Program, rows: np.ndarray) -> None:
+    `counted`: bool[row].
+    """
+
+    def __init__(self, program: Program, counted: np.ndarray) -> None:
+        from kernels_jit.measure.held_servers import find_held_servers, list_transfers
+
         machine = program.machine
-        server = _held_servers(program.op[rows])
-        order = np.argsort(server, kind="stable")[np.count_nonzero(server == NONE) :]
-        servers, self._servers_start = np.unique(server[order], return_index=True)
-        self._holding = rows[order]
-        moves = rows[program.op[rows, 0] == Op.MOVE]
-        self.rows = np.union1d(self._holding, moves)  # int64[], those that keep parts busy
-        self._services, self._flit_bytes = count_services(machine, program.op[moves]), machine.flit_bytes
+        self._held = np.empty(program.row_count, np.int32)
+        transfers = np.empty((find_held_servers(program.op, counted, self._held), 3), np.int64)
+        list_transfers(program.op, self._held, transfers)
+        self._servers = np.flatnonzero(np.bincount(self._held[self._held >= 0], minlength=len(machine.server_name)))
+        self._services, self._flit_bytes = count_services(machine, transfers), machine.flit_bytes
         self.station = self._services.station  # int64[service]
         stations, self._stations_start = np.unique(self.station, return_index=True)
-        self.part = np.concatenate([servers, len(machine.server_name) + stations])  # int64[busy part], rising
+        self.part = np.concatenate([self._servers, len(machine.server_name) + stations])  # int64[busy part], rising
+        self._server_count = len(machine.server_name)
 
-    def fs(self, start_fs: np.ndarray, end_fs: np.ndarray, fs_per_flit: np.ndarray) -> np.ndarray:
-        """int64[run, busy part], but for turns between reads and writes.
+    def fs(self, times: np.ndarray, fs_per_flit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """int64[run, busy part], but for turns between reads and writes; bool[run] whether all counted rows have ended.
 
-        Times are int64[run, row]; `fs_per_flit`: int64[run, service] what a full flit takes at `station`.
+        `times`: TIME[run, row]; `fs_per_flit`: int64[run, service] what a full flit takes at `station`.
         """
-        took = end_fs[:, self._holding] - start_fs[:, self._holding]
+        from kernels_jit.measure.held_servers import sum_held
+
+        took = np.zeros((len(times), self._server_count), np.int64)
+        missing = [sum_held(self._held, own, busy) for own, busy in zip(times, took, strict=True)]
         served = self._services.fs(fs_per_flit, self._flit_bytes)
-        return np.append(_sums(took, self._servers_start), _sums(served, self._stations_start), axis=1)
+        busy_fs = np.append(took[:, self._servers], _sums(served, self._stations_start), axis=1)
+        return busy_fs, np.array(missing, np.int64) == 0
 
 
 def _sums(values: np.ndarray, start: np.ndarray) -> np.ndarray:
     """int64[run, part] sums of int64[run, job] from each start, int64[part], to the next."""
     return np.add.reduceat(values, start, axis=1) if len(start) else values[:, :0]
-
-
-def _held_servers(op: np.ndarray) -> np.ndarray:
-    """int64[row] the server that each row of an op table holds, or NONE."""
-    return np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
 
 
 class Services(NamedTuple):
@@ -133,10 +135,10 @@ class Services(NamedTuple):
         return padded_service_fs(self.nbytes, fs_per_flit, flit_bytes) * self.count
 
 
-def count_services(machine: Machine, moves: np.ndarray) -> Services:
-    """The services of every flit of some moves, as the loop does them."""
+def count_services(machine: Machine, transfers: np.ndarray) -> Services:
+    """The services of every flit of some transfers, int64[transfer, 3] route, bytes and stripe, as the loop does them."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
-    kinds, count = count_rows(moves[:, 1:4])  # route, bytes, stripe
+    kinds, count = count_rows(transfers)
     step, of = expand_ranges(routes.start[kinds[:, 0]], routes.start[kinds[:, 0] + 1])
     flits = -(-kinds[of, 1] // flit_bytes)
     last_bytes = kinds[of, 1] - (flits - 1) * flit_bytes

@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.program.ops import FLITS_MOST, NONE, OPERANDS, ROW_WIDTH, STAGE_OPS, Op
-from kernels_jit.simulate.op_rows import find_illegal
+from kernbench.program.ops import FLITS_MOST, NONE, OPERANDS, ROW_WIDTH, Op
+from kernels_jit.simulate.op_rows import (
+    APART,
+    COUNTS,
+    NO_STAGE,
+    NO_STAGES,
+    NO_TOKENS,
+    find_illegal,
+    find_wrong_plan,
+)
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -33,6 +41,15 @@ _SERVER, _ANY_SERVER, _COUNTER, _ANY_COUNTER = (
 _KIND_AT = np.full((len(Op), ROW_WIDTH), len(_KINDS), np.int64)  # the last: no operand, anything goes
 for _op, _operands in OPERANDS.items():
     _KIND_AT[_op, 1 : 1 + len(_operands)] = [_KINDS.index(operand) for operand in _operands]
+
+
+_PROBLEMS = {
+    NO_TOKENS: "has no tokens; do not pipe nothing",
+    NO_STAGES: "has a token without stages",
+    NO_STAGE: "has a stage that is neither EXEC nor MOVE",
+    COUNTS: "has a stage with a counter; tokens count by their plan",
+    APART: "has tokens that do not all begin on one server",
+}
 
 
 class ProgramError(ValueError):
@@ -73,28 +90,6 @@ def _find_legal(program: Program) -> np.ndarray:
 
 def _check_plans(program: Program, first: int) -> None:
     """Check the plans from `first` on, all at once: collectives bring a plan a message."""
-    plan_start = program.plan_start[first:]
-    tokens = slice(plan_start[0], plan_start[-1])
-    start, end = program.token_start[tokens], program.token_end[tokens]
-    plan_of = np.repeat(np.arange(first, first + len(plan_start) - 1), np.diff(plan_start))  # by token
-    _refuse(
-        np.diff(plan_start) == 0, np.arange(first, first + len(plan_start) - 1), "has no tokens; do not pipe nothing"
-    )
-    _refuse(end <= start, plan_of, "has a token without stages")
-    stages = end - start
-    rows = program.op[np.repeat(start - np.cumsum(stages) + stages, stages) + np.arange(stages.sum())]
-    plan_of_row = np.repeat(plan_of, stages)
-    _refuse(~np.isin(rows[:, 0], STAGE_OPS), plan_of_row, "has a stage that is neither EXEC nor MOVE")
-    counters = np.where(rows[:, 0] == Op.EXEC, rows[:, 3], np.maximum(rows[:, 4], rows[:, 6]))
-    _refuse(counters != NONE, plan_of_row, "has a stage with a counter; tokens count by their plan")
-    heads = program.op[start]
-    servers = np.where(heads[:, 0] == Op.EXEC, heads[:, 1], heads[:, 5])
-    first_of_plan = np.repeat(plan_start[:-1] - plan_start[0], np.diff(plan_start))
-    apart = (servers != servers[first_of_plan]) | (servers == NONE)
-    _refuse(apart, plan_of, "has tokens that do not all begin on one server")
-
-
-def _refuse(wrong: np.ndarray, plan: np.ndarray, problem: str) -> None:
-    """Errors: ProgramError for the first that is wrong, bool[n], with its plan, int64[n]."""
-    if wrong.any():
-        raise ProgramError(f"plan {plan[np.argmax(wrong)]} {problem}")
+    plan, problem = find_wrong_plan(program.op, program.plan_start, program.token_start, program.token_end, first)
+    if plan != NONE:
+        raise ProgramError(f"plan {plan} {_PROBLEMS[problem]}")

@@ -36,7 +36,7 @@ class Column:
 
 
 def enlarged(storage: np.ndarray, used: int, needed: int) -> np.ndarray:
-    """Storage of twice as many rows, or of as many as are needed, that holds the used ones."""
-    bigger = np.zeros((max(needed, 2 * len(storage)), *storage.shape[1:]), storage.dtype)
+    """Storage of twice as many rows, or of as many as are needed, that holds the used ones; the others hold anything."""
+    bigger = np.empty((max(needed, 2 * len(storage)), *storage.shape[1:]), storage.dtype)
     bigger[:used] = storage[:used]
     return bigger

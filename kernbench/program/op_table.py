@@ -52,6 +52,11 @@ class OpTable:
         self.op[first:], self.tags[first:], self.owners[first:] = rows, tags, owner
         return first
 
+    def reserve(self, rows: int) -> None:
+        """Make room for so many more rows at once."""
+        if (needed := self.n + rows) > len(self._op):
+            self._make_room(needed)
+
     def take(self, rows: np.ndarray) -> OpTable:
         """A table of copies of some rows, int64[], in this order."""
         other = OpTable()
@@ -64,8 +69,13 @@ class OpTable:
         first = len(self.op)
         end = first + count
         if end > len(self._op):
-            self._op, self._tags, self._owners = (
-                enlarged(column, first, end) for column in (self._op, self._tags, self._owners)
-            )
+            self._make_room(end)
         self.op = self._op[:end]
         return first
+
+    def _make_room(self, rows: int) -> None:
+        used = self.n
+        self._op, self._tags, self._owners = (
+            enlarged(column, used, rows) for column in (self._op, self._tags, self._owners)
+        )
+        self.op = self._op[:used]

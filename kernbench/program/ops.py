@@ -45,4 +45,3 @@ OPERANDS: dict[Op, tuple[str, ...]] = {
 }
 
 # The ops that may be stages of a tile token.
-STAGE_OPS = (Op.EXEC, Op.MOVE)

@@ -11,7 +11,7 @@ rounding, so a machine with other figures runs the same program.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ZERO = 0  # the duration of nothing
 _ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
-_MOST_STAGES = 1 << 16  # of pending plans of patterns: what a cache holds
+_MOST_STAGES = 1 << 16  # of plans that are spelled out at once: what a cache holds
 
 
 def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
@@ -42,6 +42,17 @@ def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
     for figure, amount in terms:
         total = total + figures[figure] * amount
     return total
+
+
+def _portions(plans: list[tuple[Pattern, tuple[int, ...]]]) -> Iterator[list[tuple[Pattern, tuple[int, ...]]]]:
+    """Plans in turn, no more at once than are spelled out quickly."""
+    first = stages = 0
+    for at, (pattern, _) in enumerate(plans):
+        if stages >= _MOST_STAGES:
+            yield plans[first:at]
+            first, stages = at, 0
+        stages += len(pattern.rows)
+    yield plans[first:]
 
 
 class Thread:
@@ -127,6 +138,11 @@ class Thread:
     def note(self, row: int, params: Mapping[str, Any]) -> None:
         """Attach to a row what the op log shows and replay needs."""
         self.notes[row] = params
+
+    @property
+    def pending_rows(self) -> int:
+        """How many rows are not in the op table yet."""
+        return self.row_count - sum(count for _, _, count in self.chunks)
 
     def at(self, row: int) -> Thread:
         """A finished thread of the same rows, which stand together from a row of the op table on."""
@@ -272,12 +288,12 @@ class Program:
         self._alike.append((pattern, own))
         self._alike_stages += len(pattern.rows)
         self.plan_notes.append(note)
-        if self._alike_stages >= _MOST_STAGES:
-            self._flush_plans()
         return len(self.plan_notes) - 1
 
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
+        if self._alike:  # millions of stages, perhaps: room for all is made once
+            self._table.reserve(self._alike_stages + sum(thread.pending_rows for thread in self._dirty))
         self._flush_plans()
         chunks = []
         if len(self._dirty) > 1:
@@ -299,7 +315,9 @@ class Program:
             self._singles.clear()
             self._single_stages.clear()
         if self._alike:
-            self._append_plans(*spell_out(self._alike))
+            self._table.reserve(self._alike_stages)
+            for plans in _portions(self._alike):
+                self._append_plans(*spell_out(plans))
             self._alike.clear()
             self._alike_stages = 0
 

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
 
 
+MOST_ROWS = (
+    1 << 20
+)  # of a program whose what-if table is part of the explanation: some thirty runs, each a tenth of a second
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """How busy the parts of one class were, as fractions of a window."""
@@ -49,7 +54,7 @@ class Explanation:
     path: tuple[Piece, ...]  # in order of time
     queueing: tuple[Queueing, ...]
     roofline: Roofline | None
-    what_if: WhatIf | None  # None: the run cannot be repeated without its host
+    what_if: WhatIf | None  # None: the run is long, or cannot be repeated without its host
     parts: Parts
     busy_fs: np.ndarray  # int64[part]
     window_fs: int  # of `busy_fs`
@@ -139,7 +144,7 @@ def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
         path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches),
+        what_if=find_what_if(session, launches) if session.program.row_count <= MOST_ROWS else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

@@ -37,7 +37,7 @@ class BatchMetrics:
             for launch in launches
         ]
         own = _own_rows(program, launches)
-        self._busy = BusyParts(program, np.flatnonzero(own if ended is None else own & ended))
+        self._busy = BusyParts(program, own if ended is None else own & ended)
         self._parts = list_parts(self._machine)
 
     def list_metrics(self, runs: Runs, times: BatchTimes | None = None) -> list[dict[str, Any] | None]:
@@ -45,10 +45,10 @@ class BatchMetrics:
 
         `times`: the times of these runs' machines; without them it is one run, on the machine of the program.
         """
-        part, busy_fs, window_fs = self.find_busy(runs, times)
+        part, busy_fs, window_fs, ended = self.find_busy(runs, times)
         bottlenecks = find_bottlenecks(self._parts, part, busy_fs, window_fs)
         latency, pe_exec = latency_fs(runs, self._launches), window_fs if self._execs else np.zeros_like(window_fs)
-        complete = (runs.left == 0) & (runs.op_end_fs[:, self._busy.rows] >= 0).all(axis=1)
+        complete = (runs.left == 0) & ended
         found: list[dict[str, Any] | None] = []
         for run, (exec_fs, bottleneck) in enumerate(zip(pe_exec.tolist(), bottlenecks, strict=True)):
             metrics = {
@@ -66,17 +66,21 @@ class BatchMetrics:
             found.append(metrics if complete[run] else None)
         return found
 
-    def find_busy(self, runs: Runs, times: BatchTimes | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """int64[busy part], int64[run, busy part] how long each was busy, and int64[run] the window that this is of.
+    def find_busy(
+        self, runs: Runs, times: BatchTimes | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Busy times of parts in each run: of the work of kernels over their time; without a launch of all over the makespan.
 
-        It counts the work of kernels, over their time; without a launch all work, over the makespan.
+        int64[busy part], int64[run, busy part] how long each was busy, int64[run] the window that this is of, and bool[run]
+        whether all rows of kernels have ended.
         """
         if not self._execs:
             assert runs.busy_fs is not None
-            return np.arange(runs.busy_fs.shape[1]), runs.busy_fs, runs.now_fs
+            return np.arange(runs.busy_fs.shape[1]), runs.busy_fs, runs.now_fs, np.ones(len(runs.times), bool)
         fixed, station = self._machine.stations.fs_per_flit, self._busy.station
         fs_per_flit = fixed[station][None] if times is None else times.fs_per_flit(fixed, station)
-        return self._busy.part, self._busy.fs(runs.op_start_fs, runs.op_end_fs, fs_per_flit), self._pe_exec_fs(runs)
+        busy_fs, ended = self._busy.fs(runs.times, fs_per_flit)
+        return self._busy.part, busy_fs, self._pe_exec_fs(runs), ended
 
     def _pe_exec_fs(self, runs: Runs) -> np.ndarray:
         """int64[run] from barrier to last PE, summed over the launches of a SIP; the largest of all SIPs."""
@@ -105,7 +109,7 @@ def run_metrics(session: Session, launches: Sequence[Launch]) -> dict[str, Any]:
 
 def busy_of_run(session: Session, launches: Sequence[Launch]) -> tuple[np.ndarray, int]:
     """int64[part] how long each part of the machine was busy in one run, and of which window (fs)."""
-    part, busy_fs, window_fs = _metrics_of(session, launches).find_busy(Runs.of(session))
+    part, busy_fs, window_fs, _ = _metrics_of(session, launches).find_busy(Runs.of(session))
     by_part = np.zeros(len(session.server_busy_fs) + len(session.station_busy_fs), np.int64)
     by_part[part] = busy_fs[0]
     return by_part, int(window_fs[0])
@@ -118,15 +122,16 @@ def _metrics_of(session: Session, launches: Sequence[Launch]) -> BatchMetrics:
 
 def _own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
     """bool[row] the work of kernels, without that of launching them."""
-    threads = [NONE, *(thread.id for launch in launches for thread, _ in launch.started)]  # NONE: stages of tile plans
-    return np.isin(program.op_thread, threads) & (program.op_tag != program.tag("launch"))
+    own = np.zeros(len(program.threads) + 1, bool)  # by thread; the last, which NONE reads, is for stages of tile plans
+    own[[NONE, *(thread.id for launch in launches for thread, _ in launch.started)]] = True
+    return own[program.op_thread] & (program.op_tag != program.tag("launch"))
 
 
 def gemm_flops(program: Program) -> int:
     """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
     of_duration = np.array([_flops(dict(terms)) for terms in program.durations])
-    durations = program.op[program.op[:, 0] == Op.EXEC, 2]
-    return int(of_duration[durations].sum())
+    jobs = program.op[:, 0] == Op.EXEC
+    return int(np.bincount(program.op[jobs, 2], minlength=len(of_duration)) @ of_duration)
 
 
 def _flops(amounts: Mapping[str, float]) -> float:
@@ -136,9 +141,9 @@ def _flops(amounts: Mapping[str, float]) -> float:
 
 def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
     """The bytes that PEs moved by operations of these names: to and from memory, and to each other."""
-    tags = [program.tag(name, "memory") for name in names]
-    moves = np.flatnonzero(program.op[:, 0] == Op.MOVE)
-    return int(program.op[moves[np.isin(program.op_tag[moves], tags)], 2].sum())
+    moved = np.zeros(len(program.tags) + len(names), bool)  # by tag, with those that are new
+    moved[[program.tag(name, "memory") for name in names]] = True
+    return int(program.op[moved[program.op_tag] & (program.op[:, 0] == Op.MOVE), 2].sum())
 
 
 def per_s(amount: int, fs: int) -> float:

@@ -168,7 +168,7 @@ def used_fields(program: Program) -> frozenset[str]:
     origins, tables = machine.origins(), machine.routing.tables()
     named = {name for terms in program.durations for name, _ in terms}
     found = {origin.field for name, origin in origins.figures.items() if name in named}
-    routes = np.unique(program.op[program.op[:, 0] == Op.MOVE, 1])
+    routes = np.flatnonzero(np.bincount(program.op[program.op[:, 0] == Op.MOVE, 1]))
     steps, _ = expand_ranges(tables.start[routes], tables.start[routes + 1])
     charged = machine.routing.charged()[steps]
     stations = tables.station[steps]

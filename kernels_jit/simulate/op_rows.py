@@ -45,3 +45,36 @@ def note_rows(op, first, flit_bytes, least, laid):
                 changed |= last < least[route]
                 least[route] = min(least[route], last)
     return changed, asks
+
+
+NO_TOKENS, NO_STAGES, NO_STAGE, COUNTS, APART = 1, 2, 3, 4, 5  # what is wrong with a plan
+
+
+@jit
+def find_wrong_plan(op, plan_start, token_start, token_end, first):
+    """The first wrong plan from plan `first` on, as (plan, what is wrong with it), or (NONE, NONE).
+
+    Arguments: int64[row, ROW_WIDTH], int64[plan + 1] into the tokens, int64[token] first and end rows, int.
+    """
+    for plan in range(first, len(plan_start) - 1):
+        tokens, end = plan_start[plan], plan_start[plan + 1]
+        if tokens == end:
+            return plan, NO_TOKENS
+        server = codes.NONE
+        for token in range(tokens, end):
+            begin = token_start[token]
+            if token_end[token] <= begin:
+                return plan, NO_STAGES
+            for row in range(begin, token_end[token]):
+                code = op[row, 0]
+                if code != codes.EXEC and code != codes.MOVE:
+                    return plan, NO_STAGE
+                counters = op[row, 3] if code == codes.EXEC else max(op[row, 4], op[row, 6])
+                if counters != codes.NONE:
+                    return plan, COUNTS
+            own = op[begin, 1] if op[begin, 0] == codes.EXEC else op[begin, 5]
+            if token == tokens:
+                server = own
+            if own == codes.NONE or own != server:
+                return plan, APART
+    return codes.NONE, codes.NONE

@@ -126,9 +126,11 @@ def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert run("--explain", "--out", "out") == 0
     lines = capsys.readouterr().out.splitlines()
     titles = [
-        line for line in lines if line.startswith(("critical path: ", "utilisation over ", "queueing", "roofline"))
+        line
+        for line in lines
+        if line.startswith(("critical path: ", "what if ", "utilisation over ", "queueing", "roofline"))
     ]
-    assert len(titles) == 4
+    assert len(titles) == 5
     said = "bound by memory: 1 PE needs 4.000 ns for this at least, by slices of HBM; kernels took "
     assert lines[lines.index("roofline") + 1].startswith(said)
     assert lines[-2:] == ["wrote out/critical_path.parquet", "wrote out/utilisation.parquet"]
@@ -139,6 +141,28 @@ def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert found["explain"] == kept["explain"]
     assert sum(found["explain"]["critical_path"].values()) == pytest.approx(found["latency_ns"])
+
+
+def test_what_if_something_were_faster(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a long run it is not part of the explanation, unless it is asked for."""
+    assert run("--what-if") == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("what if a field of the topology were twice as fast, simulated")
+    assert lines[at + 1].split() == ["field", "latency", "ns", "change"]
+    assert "hbm.channel_gbs 32 → 64" in "".join(lines[at + 2 :])
+    assert run("--what-if", "--json") == 0
+    alone = json.loads(capsys.readouterr().out)["what_if"]
+    assert alone["factor"] == 2
+    assert list(alone["alternatives"][0]) == ["fields", "latency_ns", "change"]
+    assert run("--explain", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["explain"]["what_if"] == alone
+    monkeypatch.setattr("kernbench.runs.explanation.MOST_ROWS", 1)
+    assert run("--explain") == 0
+    assert "not simulated: the run is long (--what-if simulates it)" in capsys.readouterr().out
+    assert run("--explain", "--what-if", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["explain"]["what_if"] == alone
 
 
 def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,6 +179,7 @@ def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixtu
     [
         (["--mode", "magic"], 2, "unknown mode 'magic'"),
         (["--explain", "--mode", "analytic"], 2, "--explain needs events, and analytic mode has none; use mode hybrid"),
+        (["--what-if", "--mode", "analytic"], 2, "--what-if needs events, and analytic mode has none; use mode hybrid"),
         (["--device", "sip:7"], 2, "machine tiny has no device 'sip:7'; known: all, sip:0"),
         (["--topology", "tinny"], 2, "unknown topology 'tinny'; did you mean 'tiny'?"),
         (["--set", "n=many"], 2, "parameter 'n' of bench 'double' is int, as its default 256; got 'many'"),

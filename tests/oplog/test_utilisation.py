@@ -67,9 +67,10 @@ def test_of_all_rows_it_is_what_the_run_counted(moves: list[tuple[bool, int, int
     thread.exec(place.gemm_server, program.duration(("ns", 3)))
     session = Session(program)
     session.run()
-    busy = BusyParts(program, np.arange(program.row_count))
+    busy = BusyParts(program, np.ones(program.row_count, bool))
     fs_per_flit = machine.stations.fs_per_flit[busy.station]
-    found = busy.fs(session.op_start_fs[None], session.op_end_fs[None], fs_per_flit[None])
+    found, ended = busy.fs(session.op_times[None], fs_per_flit[None])
+    assert ended.tolist() == [True]
     counted = np.concatenate([session.server_busy_fs, session.station_busy_fs])
     assert busy.part.tolist() == np.flatnonzero(counted).tolist()
     assert found[0].tolist() == counted[busy.part].tolist()

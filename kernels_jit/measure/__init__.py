@@ -1,0 +1,1 @@
+"""Sums over the rows of a program and their times."""

@@ -1,0 +1,63 @@
+"""Servers that rows hold, and how long: the one pass over all rows that the metrics of a run need.
+
+Compiled, because a program of a large GEMM has millions of rows of 64 bytes, and numpy would read all of them for each step.
+"""
+
+from __future__ import annotations
+
+from kernels_jit.compile.jit import jit
+from kernels_jit.compile.pointers import pointer_to
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import time_at
+
+NO_SERVER = -1  # a transfer that holds none
+NOT_COUNTED = -2  # a row that holds nothing and moves nothing, or is not asked for
+
+
+@jit
+def find_held_servers(op, counted, held):
+    """Write the server that each row holds into `held`, int32[row], or NO_SERVER or NOT_COUNTED. Returns how many transfer.
+
+    Arguments: int64[row, ROW_WIDTH], bool[row], int32[row].
+    """
+    moves = 0
+    for row in range(op.shape[0]):
+        held[row] = NOT_COUNTED
+        if not counted[row]:
+            continue
+        code = op[row, 0]
+        if code == codes.MOVE:
+            held[row] = op[row, 5]
+            moves += 1
+        elif code == codes.EXEC:
+            held[row] = op[row, 1]
+    return moves
+
+
+@jit
+def list_transfers(op, held, transfers):
+    """Write route, bytes and stripe of each counted transfer into `transfers`, int64[transfer, 3]."""
+    found = 0
+    for row in range(op.shape[0]):
+        if held[row] != NOT_COUNTED and op[row, 0] == codes.MOVE:
+            for column in range(3):
+                transfers[found, column] = op[row, column + 1]
+            found += 1
+
+
+@jit
+def sum_held(held, times, busy_fs):
+    """Add the time from start to end of each row to its server; returns how many counted rows have no end.
+
+    Arguments: int32[row] of `find_held_servers`, TIME[row], int64[server].
+    """
+    own, missing = pointer_to(times), 0
+    for row in range(held.shape[0]):
+        if held[row] == NOT_COUNTED:
+            continue
+        time = time_at(own, row)
+        if time.end_fs == codes.NONE:
+            missing += 1
+        elif held[row] != NO_SERVER:
+            busy_fs[held[row]] += time.end_fs - time.start_fs
+    return missing
