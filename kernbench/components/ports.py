@@ -68,7 +68,7 @@ def figures(part: Part) -> dict[str, float]:
     return {name: plain(value) if is_number(value) else value for name, value in found.items()}
 
 
-def ask(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
+def find_cost(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
     """What a drop-in answers as a cost: amounts of its own figures, all of them finite and at least 0.
 
     Errors: InputError with file:line.
@@ -89,7 +89,7 @@ def ask(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
     return {name: plain(amount) for name, amount in found.items()}
 
 
-def plan(part: Part, tiles: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+def find_tile_order(part: Part, tiles: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
     """The order of (m, k, n) tiles that a drop-in gives, and what each token reads. Errors: InputError with file:line."""
     from kernbench.components.tiling import check_order, check_reads
 

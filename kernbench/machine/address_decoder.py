@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.address import HBM_BYTES, KIND_SHIFT, PE_BYTES, Kind
+from kernbench.machine.address import HBM_BYTES, PE_BYTES, SPACE_SHIFT, MemorySpace
 
 if TYPE_CHECKING:
     from kernbench.machine.part_index import Places
@@ -20,7 +20,7 @@ Segment = tuple[int, int, int]  # (memory node, offset in it, bytes)
 ABSENT = -1  # the node where there is no memory
 
 
-class Locator:
+class AddressDecoder:
     """The memories of one machine by physical address."""
 
     __slots__ = ("_places",)
@@ -46,6 +46,6 @@ class Locator:
 
     def _bases(self, pa: np.ndarray) -> np.ndarray:
         """int64[n] where the memory of each address begins."""
-        kind, local = pa >> KIND_SHIFT & 7, pa & HBM_BYTES - 1
-        into = np.where(kind == Kind.HBM, local % self._places.shape.slice_bytes, local)
-        return pa - np.where(kind == Kind.PE, local & PE_BYTES - 1, into)
+        space, local = pa >> SPACE_SHIFT & 7, pa & HBM_BYTES - 1
+        into = np.where(space == MemorySpace.HBM, local % self._places.shape.slice_bytes, local)
+        return pa - np.where(space == MemorySpace.PE, local & PE_BYTES - 1, into)

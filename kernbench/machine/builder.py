@@ -48,7 +48,7 @@ class Builder:
         self.kinds: list[str] = []
         self.overheads: dict[Time, int] = {}  # those of nodes, numbered
         self.overhead: list[int] = []  # of each node, into `overheads`
-        self.whole: list[bool] = []
+        self.store_and_forward: list[bool] = []
         self.position: list[tuple[float, float]] = []  # mm
         self.ends: list[tuple[int, int, int, int, int]] = []  # src, dst, kind, um, weight
         self.rates: dict[Rate, int] = {}  # those of links, numbered
@@ -57,12 +57,14 @@ class Builder:
         self.memories: list[_Memory] = []
         self.servers: list[tuple[str, str, int]] = []  # name, kind, slots
 
-    def node(self, name: str, kind: str, at: tuple[float, float], overhead: Time = NO_TIME, whole: bool = False) -> int:
+    def node(
+        self, name: str, kind: str, at: tuple[float, float], overhead: Time = NO_TIME, store_and_forward: bool = False
+    ) -> int:
         """A new node at a position in mm; its id."""
         self.names.append(name)
         self.kinds.append(kind)
         self.overhead.append(self.overheads.setdefault(overhead, len(self.overheads)))
-        self.whole.append(whole)
+        self.store_and_forward.append(store_and_forward)
         self.position.append(at)
         return len(self.names) - 1
 
@@ -80,7 +82,7 @@ class Builder:
     ) -> None:
         """Two directed edges between two nodes; as long as the way along the axes, but `least_mm` at least.
 
-        `delays_fs`: what a flit takes along it there and back, where that is a figure of its own.
+        `delays_fs`: the time of a flit along it there and back, where that does not follow from its length.
         """
         if um is None:
             (ax, ay), (bx, by) = self.position[a], self.position[b]
@@ -106,7 +108,7 @@ class Builder:
         self.names += [prefix + name for name in cell.names]
         self.kinds += cell.kinds
         self.overhead += _renumber(self.overheads, cell.overheads, cell.overhead)
-        self.whole += cell.whole
+        self.store_and_forward += cell.store_and_forward
         self.position += [(x + at[0], y + at[1]) for x, y in cell.position]
         self.ends += [(a + shift, b + shift, kind, um, weight) for a, b, kind, um, weight in cell.ends]
         self.rate += _renumber(self.rates, cell.rates, cell.rate)
@@ -146,7 +148,7 @@ class Builder:
             node_x_mm=np.ascontiguousarray(position[:, 0]),
             node_y_mm=np.ascontiguousarray(position[:, 1]),
             node_overhead_fs=overhead_fs,
-            node_whole=np.array(self.whole, np.bool_),
+            node_store_and_forward=np.array(self.store_and_forward, np.bool_),
             edge_src=src.astype(np.int32),
             edge_dst=dst.astype(np.int32),
             edge_kind=kind.astype(np.uint8),

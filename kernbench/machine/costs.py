@@ -69,7 +69,7 @@ class Costs:
             return plan_tiles(m, k, n)
         from kernbench.components import ports
 
-        return ports.plan(self._make("tiling"), (m, k, n))
+        return ports.find_tile_order(self._make("tiling"), (m, k, n))
 
     def read(self, nbytes: int) -> Terms:
         """Bytes out of TCM."""
@@ -100,7 +100,7 @@ class Costs:
             return getattr(_STANDARD[part], method)(*given)
         from kernbench.components import ports
 
-        return ports.ask(self._make(part), method, given)
+        return ports.find_cost(self._make(part), method, given)
 
     def _make(self, part: str) -> Any:
         """The drop-in of a part."""

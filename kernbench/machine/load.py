@@ -23,7 +23,7 @@ from kernbench.machine import compile_cache
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
-    from kernbench.machine.topology import Read, Topology
+    from kernbench.machine.topology import ParsedTopology, Topology
     from kernbench.schema.model import Model
 
 IN_PROCESS = 8  # machines kept, latest first
@@ -33,7 +33,7 @@ _recent: OrderedDict[str, Machine] = OrderedDict()
 def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = None) -> Machine:
     """The machine of a topology by name or path, with fields set over it: `{"hbm.channel_gbs": "64 GB/s"}`.
 
-    Errors: InputError for an unknown topology, sheet or field, or for figures that do not fit; one line for each.
+    Errors: InputError for an unknown topology, sheet or field, or for values that do not fit; one line for each.
     """
     path = library.find("topology", topology)
     overrides = dict(overrides or {})
@@ -62,7 +62,7 @@ class TopologyLoader:
 
     def __init__(self, topology: str | Path) -> None:
         self._path = library.find("topology", topology)
-        self._read: dict[str, Read] = {}  # by choice of sheets
+        self._read: dict[str, ParsedTopology] = {}  # by choice of sheets
         self._checked: dict[str, Topology | str] = {}  # by overrides; a text is that of the error
 
     def load(self, overrides: Mapping[str, object]) -> Topology:
@@ -79,12 +79,12 @@ class TopologyLoader:
         return found
 
     def _check(self, overrides: Mapping[str, object]) -> Topology:
-        from kernbench.machine.topology import check_read, read_topology
+        from kernbench.machine.topology import check_parsed, read_topology
 
         sheets = repr(sorted((path, value) for path, value in overrides.items() if path.startswith("parts.")))
         if sheets not in self._read:
             self._read[sheets] = read_topology(self._path, overrides)
-        return check_read(self._read[sheets], overrides)
+        return check_parsed(self._read[sheets], overrides)
 
 
 def field_names(topology: str | Path, overrides: Mapping[str, object] | None = None) -> list[str]:

@@ -59,7 +59,7 @@ class Machine:
     node_x_mm: np.ndarray  # float64[node] in the tray
     node_y_mm: np.ndarray
     node_overhead_fs: np.ndarray  # int64[node] paid by what passes through
-    node_whole: np.ndarray  # bool[node] forwards nothing until it has the whole message
+    node_store_and_forward: np.ndarray  # bool[node] forwards nothing until it has the whole message
 
     edge_src: np.ndarray  # int32[edge]
     edge_dst: np.ndarray

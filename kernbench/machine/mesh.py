@@ -1,6 +1,6 @@
 """The family `mesh`: a bare network of endpoints, each on a router of its own, for studies of traffic.
 
-Everything that takes time is a figure of the topology itself: a flit occupies a link for its bytes over `link_gbs` and is
+Everything that takes time is a field of the topology itself: a flit occupies a link for its bytes over `link_gbs` and is
 `hop_ns` later at the next router; between an endpoint and its router it takes `injection_ns` or `ejection_ns` instead.
 
 Vertical links are laid before horizontal ones, so routes go along the row first, then along the column (see `builder`). A

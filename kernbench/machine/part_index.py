@@ -10,7 +10,7 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.machine import address
-from kernbench.machine.address import Address, Kind
+from kernbench.machine.address import Address, MemorySpace
 
 _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
@@ -153,9 +153,9 @@ class Places:
         """The node of a PE's TCM."""
         return self.pe(sip, cube, pe).tcm
 
-    def address_of(self, sip: int, cube: int, kind: Kind, pe: int = 0, offset: int = 0) -> int:
+    def address_of(self, sip: int, cube: int, space: MemorySpace, pe: int = 0, offset: int = 0) -> int:
         """The physical address of a byte. Errors: InputError for one that does not fit."""
-        return Address(sip, cube, kind, pe, offset).encode(self.shape.slice_bytes, self.sip_count)
+        return Address(sip, cube, space, pe, offset).encode(self.shape.slice_bytes, self.sip_count)
 
     def memory_of(self, number: int) -> tuple[int, int, int]:
         """The memory behind a physical address: its node, the offset in it and the bytes from there to its end.
@@ -173,22 +173,22 @@ class Places:
         """The node and the bytes of the memory that begins at `base`, for an address behind which it is."""
         found = address.decode(number, self.shape.slice_bytes, self.sip_count)
         sip, cube, pe, shape = found.sip, found.die, found.pe, self.shape
-        if found.kind == Kind.HBM:
+        if found.space == MemorySpace.HBM:
             memory = self.hbm(sip, cube, pe), shape.slice_bytes
-        elif found.kind == Kind.PE:
+        elif found.space == MemorySpace.PE:
             memory = self.tcm(sip, cube, pe), shape.tcm_bytes
-        elif found.kind == Kind.SRAM:
+        elif found.space == MemorySpace.SRAM:
             memory = self.sram(sip, cube), shape.sram_bytes
         else:
-            raise InputError(f"address {number:#x} is in no memory: SIP {sip}, die {cube}, {found.kind.name}")
+            raise InputError(f"address {number:#x} is in no memory: SIP {sip}, die {cube}, {found.space.name}")
         self._memories[base] = memory
         return memory
 
     def hbm_of(self, number: int) -> tuple[int, int]:
         """The controller of a physical HBM address, with the offset in its slice."""
         found = address.decode(number, self.shape.slice_bytes, self.sip_count)
-        if found.kind != Kind.HBM:
-            raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.kind.name}")
+        if found.space != MemorySpace.HBM:
+            raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.space.name}")
         return self.hbm(found.sip, found.die, found.pe), found.offset
 
     def cpu_server(self, node: int) -> int:

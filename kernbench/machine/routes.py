@@ -24,7 +24,7 @@ _TREE_NODES = 5_000  # in machines beyond, a tree from every PE would take gigab
 
 
 class _Route(NamedTuple):
-    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, whole
+    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, store_and_forward
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
 
 
@@ -45,10 +45,10 @@ class Routing:
         self._lock = threading.RLock()
 
     def on(self, machine: Machine) -> Routing:
-        """These routes, under the same ids, on a machine that differs in figures alone."""
+        """These routes, under the same ids, on a machine that differs in times alone."""
         other = Routing(machine)
         with self._lock:
-            other._ids, tables, charged = dict(self._ids), self.tables(), self.charged()
+            other._ids, tables, charged = dict(self._ids), self.tables(), self.overhead_stations()
         other._trees, other._allowed = self._trees, self._allowed
         overhead = np.zeros(len(machine.stations.fs_per_flit) + 1, np.int64)
         overhead[: machine.edge_count] = machine.node_overhead_fs[machine.edge_src]
@@ -57,7 +57,7 @@ class Routing:
         other._tables = tables._replace(overhead_fs=overhead[charged])
         return other
 
-    def charged(self) -> np.ndarray:
+    def overhead_stations(self) -> np.ndarray:
         """int64[step] the station for the node before which a step charges; -1 where that is done elsewhere, if at all.
 
         So it is for links at the source of a payload.
@@ -90,11 +90,11 @@ class Routing:
     def path(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The nodes on the way from `src` to `dst`, both ends included."""
         ends = self._machine.edge_dst
-        return [src, *ends[self._way(src, dst, intent)].tolist()]
+        return [src, *ends[self._find_path(src, dst, intent)].tolist()]
 
     def distance(self, src: int, dst: int, intent: Intent) -> int:
         """The weight of the way in µm, with what crossing between dies adds to it."""
-        return int(self._machine.edge_weight[self._way(src, dst, intent)].sum())
+        return int(self._machine.edge_weight[self._find_path(src, dst, intent)].sum())
 
     def edges(self, route: int) -> list[int]:
         """The links whose stations the payload of a route passes, in order."""
@@ -104,7 +104,7 @@ class Routing:
 
     def edges_between(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The links from `src` to `dst`, in order. Errors: UnreachableError."""
-        return self._way(src, dst, intent).tolist()
+        return self._find_path(src, dst, intent).tolist()
 
     def tree(self, src: int, intent: Intent) -> np.ndarray:
         """int64[node] the last edge of the way from `src` to each node, -1 where there is none."""
@@ -127,7 +127,7 @@ class Routing:
                 self._new.clear()
             return self._tables
 
-    def _effective(self, src: int, dst: int, intent: Intent) -> Intent:
+    def _effective_intent(self, src: int, dst: int, intent: Intent) -> Intent:
         """Traffic of PEs inside one cube stays in it."""
         if intent == Intent.PE_DMA:
             cube = self._machine.places.cube_of()
@@ -135,12 +135,12 @@ class Routing:
                 return Intent.CUBE_LOCAL
         return intent
 
-    def _way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+    def _find_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         from kernels_jit.routing import dijkstra
 
-        intent = self._effective(src, dst, intent)
+        intent = self._effective_intent(src, dst, intent)
         if self._machine.node_count > _TREE_NODES:
-            way = self._near_way(src, dst, intent)
+            way = self._search_path(src, dst, intent)
         else:
             way = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
         if len(way) and way[0] < 0:
@@ -150,7 +150,7 @@ class Routing:
             )
         return way
 
-    def _near_way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+    def _search_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         """The way that the tree would give, found without going farther than it does."""
         from kernels_jit.routing import dijkstra
 
@@ -171,7 +171,7 @@ class Routing:
 
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         machine = self._machine
-        there = self._way(src, dst, intent)
+        there = self._find_path(src, dst, intent)
         back = there[::-1] ^ 1  # see `builder`: the two directions of a link are neighbours
         wires = machine.stations.propagation_fs
         out_fs, home_fs = int(wires[there].sum()), int(wires[back].sum())
@@ -195,7 +195,7 @@ class Routing:
         steps[:, 0], steps[:, 1] = edges, 1
         between = self._machine.edge_src[edges[1:]]
         steps[1:, 2] = self._machine.node_overhead_fs[between]
-        steps[1:, 3] = self._machine.node_whole[between]
+        steps[1:, 3] = self._machine.node_store_and_forward[between]
         return steps
 
     def _memory(self, node: int) -> tuple[int, int, int, int]:

@@ -14,7 +14,7 @@ from kernbench.machine.intents import IO_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import Shape
 from kernbench.machine.quantities import list_figure_origins, rate
-from kernbench.machine.sip_cube import passing
+from kernbench.machine.sip_cube import forwarding
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.units import FS_PER_NS
 
@@ -26,7 +26,7 @@ def expand(spec: SipSpec, name: str, digest: str) -> Machine:
     across, down = spec.sips.grid()
     gap = spec.sips.gap_mm
     switch_at = ((across * (width + gap) - gap) / 2, -gap)
-    switch = builder.node("switch", "switch", switch_at, *passing(spec, "switch"))
+    switch = builder.node("switch", "switch", switch_at, *forwarding(spec, "switch"))
     for sip in range(spec.sips.count):
         shift = builder.paste(cell, f"sip{sip}.", (sip % across * (width + gap), sip // across * (height + gap)))
         pcie_ep = shift + cell.names.index("io0.pcie_ep")
@@ -97,9 +97,9 @@ def _join(sip: Builder, spec: SipSpec, a: int, b: int, connections: int) -> None
 
 def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
     width, height = _sip_mm(spec)[0], spec.sip.io_chiplet_mm
-    noc = sip.node("io0.io_noc", "io_noc", (width / 2, height / 2), *passing(spec, "io_noc"))
-    pcie_ep = sip.node("io0.pcie_ep", "pcie_ep", (width / 2, 0.0), *passing(spec, "pcie_ep"))
-    io_cpu = sip.node("io0.io_cpu", "io_cpu", (width / 2 + height / 2, height / 2), *passing(spec, "io_cpu"))
+    noc = sip.node("io0.io_noc", "io_noc", (width / 2, height / 2), *forwarding(spec, "io_noc"))
+    pcie_ep = sip.node("io0.pcie_ep", "pcie_ep", (width / 2, 0.0), *forwarding(spec, "pcie_ep"))
+    io_cpu = sip.node("io0.io_cpu", "io_cpu", (width / 2 + height / 2, height / 2), *forwarding(spec, "io_cpu"))
     sip.server("io0.pcie_ep", "cpu", spec.pcie_ep.slots())
     sip.server("io0.io_cpu", "cpu", spec.io_cpu.slots())
     sip.link(noc, pcie_ep, EdgeKind.IO, rate(spec, "pcie_ep.gbs"))
@@ -107,7 +107,7 @@ def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
     for column, cube_port in enumerate(cube_ports):
         left = column * (spec.cube.width_mm + spec.sip.gap_mm)
         at = (left + spec.cube.width_mm / 2, height)
-        port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *passing(spec, "ucie"))
+        port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *forwarding(spec, "ucie"))
         for i, router in enumerate(spec.cube.grid.sides["N"]):
             conn_at = (left + sip_cube.router_at(spec, router)[0], height * 0.75)
             conn = sip.node(f"io0.io_ucie{column}.conn{i}", "conn", conn_at)

@@ -46,7 +46,7 @@ def router_at(spec: SipSpec, name: str) -> tuple[float, float]:
     return spec.cube.grid.x_mm[col], spec.cube.grid.y_mm[row]
 
 
-def passing(spec: SipSpec, part: str) -> tuple[Time, bool]:
+def forwarding(spec: SipSpec, part: str) -> tuple[Time, bool]:
     """What a part does to a message that passes it: its overhead, and whether it waits for the whole of it."""
     return time(spec, f"{part}.overhead_fs"), getattr(spec, part).whole
 
@@ -54,10 +54,10 @@ def passing(spec: SipSpec, part: str) -> tuple[Time, bool]:
 def build(spec: SipSpec) -> Builder:
     """The cube at the origin; names are within the cube."""
     cube = Builder()
-    noc = passing(spec, "noc")
+    noc = forwarding(spec, "noc")
     routers = {name: cube.node(name, "router", router_at(spec, name), *noc) for name in spec.cube.grid.routers()}
     _mesh(cube, spec, routers)
-    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *passing(spec, "m_cpu"))
+    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *forwarding(spec, "m_cpu"))
     cube.server("m_cpu", "cpu", spec.m_cpu.slots())
     _attach(cube, spec, _nearest(cube, routers, m_cpu), m_cpu, "noc.gbs")
     sram = cube.node("sram", "sram", spec.cube.sram_mm)
@@ -93,7 +93,7 @@ def _attach(cube: Builder, spec: SipSpec, router: int, node: int, port: str) -> 
 def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
     width, height = spec.cube.width_mm, spec.cube.height_mm
     at = {"N": (width / 2, 0.0), "S": (width / 2, height), "W": (0.0, height / 2), "E": (width, height / 2)}[side]
-    port = cube.node(f"ucie_{side}", "ucie", at, *passing(spec, "ucie"))
+    port = cube.node(f"ucie_{side}", "ucie", at, *forwarding(spec, "ucie"))
     for i, router in enumerate(routers):
         x, y = cube.position[router]
         conn_at = (_towards(x, at[0]), (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, _towards(y, at[1]))
@@ -135,7 +135,7 @@ def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     for name in PE_PARTS:
         column, row = _AT[name]
         at = (x + PART_PITCH_MM * column, y + outward + away * row)
-        part[name] = cube.node(prefix + name, f"pe_{name}", at, *passing(spec, f"pe_{name}"))
+        part[name] = cube.node(prefix + name, f"pe_{name}", at, *forwarding(spec, f"pe_{name}"))
     for name, kind, port in (
         ("dma", EdgeKind.NOC, "pe_dma.gbs"),
         ("cpu", EdgeKind.COMMAND, "noc.gbs"),

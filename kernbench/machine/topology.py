@@ -38,7 +38,7 @@ class Topology:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedTopology:
     """A topology file with the sheets of its parts, not yet checked."""
 
     family: Family
@@ -50,10 +50,10 @@ class Read:
 
 def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
     """What a topology file says. Errors: InputError for all that is wrong with it, one line for each."""
-    return check_read(read_topology(path, overrides), overrides)
+    return check_parsed(read_topology(path, overrides), overrides)
 
 
-def check_read(read: Read, overrides: Mapping[str, object]) -> Topology:
+def check_parsed(read: ParsedTopology, overrides: Mapping[str, object]) -> Topology:
     """What a topology says that was read with overrides that choose the same sheets. Errors: as `check_topology`."""
     tree, unknown = overlay(read.tree, overrides, leaf_paths(read.family.spec))
     problems = [*read.problems, *unknown]
@@ -71,7 +71,7 @@ def check_read(read: Read, overrides: Mapping[str, object]) -> Topology:
     return Topology(read.family, spec, own, tuple(read.sheets.values()))
 
 
-def _check_ports(read: Read, tree: Marked) -> None:
+def _check_ports(read: ParsedTopology, tree: Marked) -> None:
     """Ask the ports of all drop-ins whose parameters fit, before anything else does. Errors: as `ports.check`."""
     standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), read.family.parts()
     for part in read.dropins:
@@ -87,7 +87,7 @@ def list_fields(path: Path, overrides: Mapping[str, object]) -> list[str]:
     return list(leaf_paths(read_topology(path, overrides).family.spec))
 
 
-def read_topology(path: Path, overrides: Mapping[str, object]) -> Read:
+def read_topology(path: Path, overrides: Mapping[str, object]) -> ParsedTopology:
     """A topology file with the sheets of its parts, and the family with the classes beside them. Errors: InputError."""
     tree = load_tree(path, overrides)
     family = FAMILIES[family_of(tree, FAMILIES)]
@@ -95,4 +95,4 @@ def read_topology(path: Path, overrides: Mapping[str, object]) -> Read:
     dropins = {part: file for part, sheet in sheets.items() if (file := dropin.find_file(sheet))}
     standard = family.parts()
     classes = {part: dropin.load_class(file, standard[part]) for part, file in dropins.items()}
-    return Read(family.with_parts(classes), tree, sheets, dropins, problems)
+    return ParsedTopology(family.with_parts(classes), tree, sheets, dropins, problems)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-class Passage(NamedTuple):
+class UncontendedLatency(NamedTuple):
     """The parts of the time, by step of the route where they have one. All int64 femtoseconds."""
 
     station: np.ndarray  # int64[step]; of a striped step the first of its stations
@@ -33,7 +33,7 @@ class Passage(NamedTuple):
         return int(self.first_fs.sum() + self.rest_fs.sum() + self.overhead_fs.sum()) + self.wire_fs
 
 
-def find_passage(machine: Machine, route: int, nbytes: int) -> Passage:
+def find_uncontended_latency(machine: Machine, route: int, nbytes: int) -> UncontendedLatency:
     """The passage of a payload of at least one byte."""
     tables, stations = machine.routing.tables(), machine.stations
     steps = slice(int(tables.start[route]), int(tables.start[route + 1]))
@@ -42,10 +42,10 @@ def find_passage(machine: Machine, route: int, nbytes: int) -> Passage:
     rest_fs = _shared(stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
     slowest = np.zeros(len(station), bool)
     start = 0
-    for stretch in np.split(rest_fs, np.flatnonzero(tables.whole[steps])):
+    for stretch in np.split(rest_fs, np.flatnonzero(tables.store_and_forward[steps])):
         slowest[start + int(np.argmax(stretch))] = True
         start += len(stretch)
-    return Passage(
+    return UncontendedLatency(
         station=station,
         first_fs=_service_fs(machine, station, first_bytes),
         rest_fs=np.where(slowest, rest_fs, 0),

@@ -42,28 +42,28 @@ class Variants:
         section, _, name = path.partition(".")
         return float(getattr(self._sections({path: value})[section], name))
 
-    def machine(self, figures: Mapping[str, object]) -> Machine | None:
+    def machine(self, values: Mapping[str, object]) -> Machine | None:
         """The machine with these values of `fields`, as typed; None if one of them is another field.
 
         Errors: InputError for a value that the field cannot have, as `load_machine` words it.
         """
-        if not figures.keys() <= self.fields:
+        if not values.keys() <= self.fields:
             return None
-        sections = self._sections(figures)
-        values = {path: float(getattr(sections[path.partition(".")[0]], path.partition(".")[2])) for path in figures}
-        changed = {path for path, value in values.items() if value != self.base.figures[path]}
-        return self._make(sections, {path: values[path] for path in sorted(changed)})
+        sections = self._sections(values)
+        numbers = {path: float(getattr(sections[path.partition(".")[0]], path.partition(".")[2])) for path in values}
+        changed = {path for path, number in numbers.items() if number != self.base.figures[path]}
+        return self._make(sections, {path: numbers[path] for path in sorted(changed)})
 
-    def _sections(self, figures: Mapping[str, object]) -> dict[str, Model]:
+    def _sections(self, values: Mapping[str, object]) -> dict[str, Model]:
         """The groups of fields that change, checked."""
         given: dict[str, dict[str, Any]] = {}
-        for path, value in figures.items():
+        for path, value in values.items():
             section, _, name = path.partition(".")
             given.setdefault(section, {})[name] = override(path, value).plain() if isinstance(value, str) else value
         try:
-            return {name: _with(getattr(self._spec, name), values) for name, values in given.items()}
+            return {name: _with(getattr(self._spec, name), changed) for name, changed in given.items()}
         except ValidationError:
-            load_spec(self._path, {**self._structure, **figures})  # says what is wrong with them
+            load_spec(self._path, {**self._structure, **values})  # says what is wrong with them
             raise
 
     def _make(self, sections: Mapping[str, Any], values: Mapping[str, float]) -> Machine:

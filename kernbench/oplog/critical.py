@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import find_passage
+from kernbench.machine.uncontended_latency import find_uncontended_latency
 from kernbench.oplog.causes import Causes, Times
 from kernbench.oplog.utilisation import list_parts
 from kernbench.program.ops import NONE, Op
@@ -143,13 +143,13 @@ class _Path:
         """The uncontended time of a transfer by class, and the class of the busiest station on its route; cached."""
         found = self._alone.get((route, nbytes))
         if found is None:
-            passage = find_passage(self._program.machine, route, nbytes)
-            spent = {OVERHEADS: int(passage.overhead_fs.sum()), WIRES: passage.wire_fs}
-            served_fs = passage.first_fs + passage.rest_fs
-            for station, fs in zip(passage.station.tolist(), served_fs.tolist(), strict=True):
+            latency = find_uncontended_latency(self._program.machine, route, nbytes)
+            spent = {OVERHEADS: int(latency.overhead_fs.sum()), WIRES: latency.wire_fs}
+            served_fs = latency.first_fs + latency.rest_fs
+            for station, fs in zip(latency.station.tolist(), served_fs.tolist(), strict=True):
                 kind = self._station_kind[station]
                 spent[kind] = spent.get(kind, 0) + fs
-            busiest = int(passage.station[np.argmax(self._station_busy_fs[passage.station])])
+            busiest = int(latency.station[np.argmax(self._station_busy_fs[latency.station])])
             found = self._alone[route, nbytes] = spent, self._station_kind[busiest]
         return found
 

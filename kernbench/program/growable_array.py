@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-class Column:
+class GrowableArray:
     """Rows of one dtype; `n` is how many have been appended."""
 
     __slots__ = ("_storage", "n")

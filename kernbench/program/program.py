@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.program.growable_array import Column
+from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
-from kernbench.program.plan_template import Pattern, spell_out
-from kernbench.program.program_tables import Code
+from kernbench.program.plan_template import PlanTemplate, instantiate
+from kernbench.program.program_tables import ProgramTables
 from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
 from kernels_jit.layout import codes  # plain integers: an enum's members cost a lookup each
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 ZERO = 0  # the duration of nothing
 _ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
-_MOST_STAGES = 1 << 16  # of pending plans of patterns: what a cache holds
+_MOST_STAGES = 1 << 16  # of pending plans of templates: what a cache holds
 
 
-def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
+def unrounded_fs(terms: Terms, figures: Mapping[str, Any]) -> Any:
     """A duration before it is rounded, where figures are numbers, or arrays of them; the same to the last bit."""
     total: Any = 0
     for figure, amount in terms:
@@ -155,26 +155,26 @@ class Program:
         self.checked_sizes: tuple[int, ...] = ()  # `sizes` when that was done last
         self.legal = np.zeros(0, np.int64)  # and what operands could be, see `kernbench.program.check`
         self._table = OpTable()
-        self._plan_start = Column()
+        self._plan_start = GrowableArray()
         self._plan_start.append([0])
-        self._token_start = Column()
-        self._token_end = Column()
-        self._duration_fs = Column()
+        self._token_start = GrowableArray()
+        self._token_end = GrowableArray()
+        self._duration_fs = GrowableArray()
         self._dirty: list[Thread] = []  # threads with pending rows
         self._singles: list[bytes] = []  # pending plans of one token
         self._single_stages: list[int] = []  # of each
-        self._alike: list[tuple[Pattern, tuple[int, ...]]] = []  # pending plans of patterns
-        self._alike_stages = 0
+        self._templated: list[tuple[PlanTemplate, tuple[int, ...]]] = []  # pending plans of templates
+        self._templated_stages = 0
 
     def on(self, machine: Machine) -> Program:
-        """This program on a machine that differs in figures alone: the same rows, other durations.
+        """This program on a machine that differs in times alone: the same rows, other durations.
 
         Rows are shared, so neither may grow any more.
         """
         self.flush()
         other = copy(self)
         other.machine = machine
-        other._duration_fs = Column()
+        other._duration_fs = GrowableArray()
         return other
 
     # What a front-end writes
@@ -226,21 +226,21 @@ class Program:
 
     def token(self, rows: bytes, note: Mapping[str, Any]) -> int:
         """A plan of one token, its stages packed: cheaper than `plan`, and in the op table with the next flush."""
-        if self._alike:
+        if self._templated:
             self._flush_plans()
         self._singles.append(rows)
         self._single_stages.append(count_rows(rows))
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
-    def plan_like(self, pattern: Pattern, own: tuple[int, ...], note: Mapping[str, Any]) -> int:
-        """A plan of a pattern, with numbers of its own: cheaper than `plan`, and in the op table with the next flush."""
+    def plan_from(self, template: PlanTemplate, own: tuple[int, ...], note: Mapping[str, Any]) -> int:
+        """A plan of a template, with numbers of its own: cheaper than `plan`, and in the op table with the next flush."""
         if self._singles:
             self._flush_plans()
-        self._alike.append((pattern, own))
-        self._alike_stages += len(pattern.rows)
+        self._templated.append((template, own))
+        self._templated_stages += len(template.rows)
         self.plan_notes.append(note)
-        if self._alike_stages >= _MOST_STAGES:
+        if self._templated_stages >= _MOST_STAGES:
             self._flush_plans()
         return len(self.plan_notes) - 1
 
@@ -266,10 +266,10 @@ class Program:
             self._note_plans(at + stages, np.arange(len(stages)))
             self._singles.clear()
             self._single_stages.clear()
-        if self._alike:
-            self._append_plans(*spell_out(self._alike))
-            self._alike.clear()
-            self._alike_stages = 0
+        if self._templated:
+            self._append_plans(*instantiate(self._templated))
+            self._templated.clear()
+            self._templated_stages = 0
 
     def _append_plans(
         self, rows: np.ndarray, tags: np.ndarray, token_start: np.ndarray, plan_start: np.ndarray
@@ -336,13 +336,13 @@ class Program:
         """int64[duration] on this program's machine. Errors: RunError for one that the clock cannot count."""
         if (known := self._duration_fs.n) < len(self._durations):
             new, figures = self._durations[known:], self.machine.figures
-            found = [round(sum_up(terms, figures)) for terms in new]
+            found = [round(unrounded_fs(terms, figures)) for terms in new]
             if max(found) >= LONGEST_FS:
                 asked = " and ".join(f"{n:g} x {figure}" for figure, n in new[found.index(max(found))])
                 raise RunError(f"an operation takes {asked}, beyond {CLOCK}; ask for less")
             self._duration_fs.append(found)
         return self._duration_fs.rows
 
-    def code(self) -> Code:
+    def tables(self) -> ProgramTables:
         """The tables of what has been flushed; to be taken anew after each flush. Errors: as `duration_fs`."""
-        return Code(self.op, self.plan_start, self.token_start, self.token_end, self.duration_fs())
+        return ProgramTables(self.op, self.plan_start, self.token_start, self.token_end, self.duration_fs())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Code(NamedTuple):
+class ProgramTables(NamedTuple):
     """What has been flushed of a program."""
 
     op: np.ndarray  # int64[row, ROW_WIDTH] thread rows and stage rows

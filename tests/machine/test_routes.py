@@ -163,12 +163,12 @@ def test_endpoints_hold_whole_messages_and_their_ends_charge_nothing(machine):
     route = machine.routing.route(places.pcie_ep(0), places.pcie_ep(1), Intent.ALL, RouteKind.MESSAGE)
     tables = machine.routing.tables()
     steps = slice(tables.start[route], tables.start[route + 1])
-    assert tables.whole[steps].tolist() == [0, 0]
+    assert tables.store_and_forward[steps].tolist() == [0, 0]
     assert tables.overhead_fs[steps].tolist() == [0, 5 * NS]
     route = machine.routing.route(places.io_cpu(0), places.io_cpu(1), Intent.ALL, RouteKind.MESSAGE)
     tables = machine.routing.tables()
     steps = slice(tables.start[route], tables.start[route + 1])
-    assert tables.whole[steps].tolist() == [0, 0, 1, 0, 1, 0]
+    assert tables.store_and_forward[steps].tolist() == [0, 0, 1, 0, 1, 0]
     assert tables.overhead_fs[steps].tolist() == [0, 0, 8 * NS, 5 * NS, 8 * NS, 0]
 
 
