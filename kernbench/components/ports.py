@@ -16,6 +16,7 @@ import numpy as np
 
 from kernbench.components.dropin import place
 from kernbench.components.part import Part, is_number, plain
+from kernbench.components.tiling import check_order, check_reads
 from kernbench.errors import InputError, KernBenchError, suggest
 from kernbench.user_modules import error_text, line_of
 
@@ -91,8 +92,6 @@ def find_cost(part: Part, method: str, given: tuple[Any, ...]) -> Amounts:
 
 def find_tile_order(part: Part, tiles: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
     """The order of (m, k, n) tiles that a drop-in gives, and what each token reads. Errors: InputError with file:line."""
-    from kernbench.components.tiling import check_order, check_reads
-
     order = _held(part, "order", tiles, lambda found: check_order(found, tiles))
     return order, _held(part, "reads", (order,), lambda found: check_reads(found, order))
 

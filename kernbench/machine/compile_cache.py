@@ -51,7 +51,7 @@ def directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / "machines"
 
 
-def load(key: str) -> Machine | None:
+def load_compiled(key: str) -> Machine | None:
     """The machine kept under a key, or None."""
     path = directory() / f"{key}.npz"
     try:
@@ -63,7 +63,7 @@ def load(key: str) -> Machine | None:
     return machine
 
 
-def save(key: str, machine: Machine) -> None:
+def save_compiled(key: str, machine: Machine) -> None:
     """Keep a machine, whole or not at all; silently nothing where nothing can be written."""
     folder = directory()
     try:

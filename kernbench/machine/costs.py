@@ -42,8 +42,7 @@ def plan_tiles(m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 class Costs:
     """The costs of one machine's PEs; each is found once. Errors: InputError with file:line for what a drop-in does wrong."""
 
-    def __init__(self, family: str, dropins: Mapping[str, DropIn]) -> None:
-        self._family = family
+    def __init__(self, dropins: Mapping[str, DropIn]) -> None:
         self._dropins = dropins
         self._parts: dict[str, Any] = {}
         self._known: dict[tuple[Any, ...], Terms] = {}
@@ -106,9 +105,8 @@ class Costs:
         """The drop-in of a part."""
         if part not in self._parts:
             from kernbench.components import dropin
-            from kernbench.machine.families import FAMILIES
+            from kernbench.components.standard import PARTS_WITH_COSTS
 
             own = self._dropins[part]
-            standard = FAMILIES[self._family].parts()[part]
-            self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, standard)
+            self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, PARTS_WITH_COSTS[part])
         return self._parts[part]

@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import create_model
 
 from kernbench.components.part import Part
-from kernbench.machine import mesh, sip
 from kernbench.machine.machine import Machine
+from kernbench.machine.mesh import MeshSpec, expand_mesh
+from kernbench.machine.sip import expand_sip
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.schema.model import Model
 
@@ -43,7 +44,7 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
     return create_model(spec.__name__, __base__=spec, **fields)
 
 
-FAMILIES: dict[str, Family] = {"mesh": Family(mesh.MeshSpec, mesh.expand), "sip": Family(SipSpec, sip.expand)}
+FAMILIES: dict[str, Family] = {"mesh": Family(MeshSpec, expand_mesh), "sip": Family(SipSpec, expand_sip)}
 
 
 def may_vary(field: str) -> bool:

@@ -25,7 +25,7 @@ class Csr(NamedTuple):
     edge: np.ndarray  # int64[m] id
 
 
-def csr(machine: Machine, intent: Intent) -> Csr:
+def make_csr(machine: Machine, intent: Intent) -> Csr:
     """The graph of an intent as rows; edges of a row by ascending id."""
     edge = allowed_edges(machine.edge_kind, intent)
     edge = edge[np.argsort(machine.edge_src[edge], kind="stable")]
@@ -34,7 +34,7 @@ def csr(machine: Machine, intent: Intent) -> Csr:
     return Csr(start, machine.edge_dst[edge].astype(np.int64), machine.edge_weight[edge], edge)
 
 
-def dense(machine: Machine, intent: Intent) -> np.ndarray:
+def make_matrix(machine: Machine, intent: Intent) -> np.ndarray:
     """int64[node, node] weights, NO_EDGE where there is none. Errors: InputError for machines above DENSE_NODES."""
     if machine.node_count > DENSE_NODES:
         raise InputError(
@@ -47,7 +47,7 @@ def dense(machine: Machine, intent: Intent) -> np.ndarray:
     return weights
 
 
-def to_networkx(machine: Machine, intent: Intent) -> Any:
+def make_networkx(machine: Machine, intent: Intent) -> Any:
     """A networkx.DiGraph over part names; nodes carry kind and position, edges id, weight, length and bandwidth."""
     import networkx
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kernbench import library
 from kernbench.errors import InputError
-from kernbench.machine import compile_cache
+from kernbench.machine.compile_cache import load_compiled, save_compiled
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
     path = library.find("topology", topology)
     overrides = dict(overrides or {})
     key = _key(path, overrides)
-    machine = _recent.pop(key, None) or compile_cache.load(key)
+    machine = _recent.pop(key, None) or load_compiled(key)
     if machine is None or machine.sources != _hash(machine.sources):
         machine = compile_machine(path, overrides)
-        compile_cache.save(key, machine)
+        save_compiled(key, machine)
     _recent[key] = machine
     while len(_recent) > IN_PROCESS:
         _recent.popitem(last=False)

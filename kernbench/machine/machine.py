@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError, suggest
-from kernbench.machine import graph
 from kernbench.machine.costs import Costs
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
+from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
 from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
@@ -86,7 +86,7 @@ class Machine:
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
     _origins: Origins | None = field(init=False, repr=False, default=None)
-    _csr: dict[Intent, graph.Csr] = field(init=False, repr=False, default_factory=dict)
+    _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict)
     _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Machine:
         self.server_id = {name: i for i, name in enumerate(self.server_name)}
         self.places = self.shape.locate(self.node_id, self.server_id)
         self.routing = Routing(self)
-        self.costs = Costs(self.family, self.dropins)
+        self.costs = Costs(self.dropins)
 
     @property
     def node_count(self) -> int:
@@ -112,10 +112,10 @@ class Machine:
             self._origins = find_origins(self.provenance, self.figures.keys(), self.dropins.keys())
         return self._origins
 
-    def csr(self, intent: Intent) -> graph.Csr:
+    def csr(self, intent: Intent) -> Csr:
         """The adjacency graph of an intent as rows of outgoing edges; kept."""
         if intent not in self._csr:
-            self._csr[intent] = graph.csr(self, intent)
+            self._csr[intent] = make_csr(self, intent)
         return self._csr[intent]
 
     def weights(self, intent: Intent) -> np.ndarray:
@@ -124,12 +124,12 @@ class Machine:
         Errors: InputError for a machine of too many nodes.
         """
         if intent not in self._weights:
-            self._weights[intent] = graph.dense(self, intent)
+            self._weights[intent] = make_matrix(self, intent)
         return self._weights[intent]
 
     def to_networkx(self, intent: Intent) -> Any:
         """A networkx.DiGraph of an intent over part names."""
-        return graph.to_networkx(self, intent)
+        return make_networkx(self, intent)
 
     def find_node(self, name: str) -> int:
         """The id of a part by its path. Errors: InputError with the nearest known path."""

@@ -44,7 +44,7 @@ class MeshSpec(Model):
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
 
 
-def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
+def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology."""
     w, h, builder = spec.w or spec.k, spec.h or spec.k, Builder()
     places = [(row, col) for row in range(h) for col in range(w)]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 4096  # endpoints
 
 
-def system_view(machine: Machine) -> View:
+def network_view(machine: Machine) -> View:
     """The network. Errors: InputError for one of too many endpoints."""
     places = machine.places
     assert isinstance(places, MeshPlaces)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine import address
-from kernbench.machine.address import Address, MemorySpace
+from kernbench.machine.address import Address, MemorySpace, base_of, decode
 
 _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
@@ -162,7 +161,7 @@ class Places:
 
         Errors: InputError for an address behind which this machine has no memory.
         """
-        base = address.base_of(number, self.shape.slice_bytes)
+        base = base_of(number, self.shape.slice_bytes)
         node, size = self._memories.get(base) or self._find_memory(number, base)
         offset = number - base
         if offset >= size:
@@ -171,7 +170,7 @@ class Places:
 
     def _find_memory(self, number: int, base: int) -> tuple[int, int]:
         """The node and the bytes of the memory that begins at `base`, for an address behind which it is."""
-        found = address.decode(number, self.shape.slice_bytes, self.sip_count)
+        found = decode(number, self.shape.slice_bytes, self.sip_count)
         sip, cube, pe, shape = found.sip, found.die, found.pe, self.shape
         if found.space == MemorySpace.HBM:
             memory = self.hbm(sip, cube, pe), shape.slice_bytes
@@ -186,7 +185,7 @@ class Places:
 
     def hbm_of(self, number: int) -> tuple[int, int]:
         """The controller of a physical HBM address, with the offset in its slice."""
-        found = address.decode(number, self.shape.slice_bytes, self.sip_count)
+        found = decode(number, self.shape.slice_bytes, self.sip_count)
         if found.space != MemorySpace.HBM:
             raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.space.name}")
         return self.hbm(found.sip, found.die, found.pe), found.offset

@@ -7,19 +7,18 @@ IO chiplet stands: its port i joins the north port of the cube in column i.
 from __future__ import annotations
 
 from kernbench.components.part import Section, plain
-from kernbench.machine import sip_cube
 from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
 from kernbench.machine.intents import IO_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import Shape
 from kernbench.machine.quantities import list_figure_origins, rate
-from kernbench.machine.sip_cube import forwarding
+from kernbench.machine.sip_cube import build_cube, forwarding, router_at
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.units import FS_PER_NS
 
 
-def expand(spec: SipSpec, name: str, digest: str) -> Machine:
+def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology."""
     builder = Builder()
     cell, (width, height) = _sip(spec), _sip_mm(spec)
@@ -71,7 +70,7 @@ def _sip_mm(spec: SipSpec) -> tuple[float, float]:
 
 
 def _sip(spec: SipSpec) -> Builder:
-    sip, cube = Builder(), sip_cube.build(spec)
+    sip, cube = Builder(), build_cube(spec)
     cubes, gap = spec.sip.cubes, spec.sip.gap_mm
     ports: dict[tuple[int, int, str], int] = {}
     for row in range(cubes.h):
@@ -109,7 +108,7 @@ def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
         at = (left + spec.cube.width_mm / 2, height)
         port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *forwarding(spec, "ucie"))
         for i, router in enumerate(spec.cube.grid.sides["N"]):
-            conn_at = (left + sip_cube.router_at(spec, router)[0], height * 0.75)
+            conn_at = (left + router_at(spec, router)[0], height * 0.75)
             conn = sip.node(f"io0.io_ucie{column}.conn{i}", "conn", conn_at)
             sip.link(noc, conn, EdgeKind.IO, rate(spec, "ucie.gbs"))
             sip.link(conn, port, EdgeKind.IO, rate(spec, "ucie.gbs"), penalty=IO_PENALTY)

@@ -51,7 +51,7 @@ def forwarding(spec: SipSpec, part: str) -> tuple[Time, bool]:
     return time(spec, f"{part}.overhead_fs"), getattr(spec, part).whole
 
 
-def build(spec: SipSpec) -> Builder:
+def build_cube(spec: SipSpec) -> Builder:
     """The cube at the origin; names are within the cube."""
     cube = Builder()
     noc = forwarding(spec, "noc")

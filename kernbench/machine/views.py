@@ -6,19 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
-from kernbench.machine import mesh_views, sip_views
+from kernbench.machine.mesh_views import network_view
+from kernbench.machine.sip_views import cube_view, pe_view, sip_view, system_view
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.view import View
 
 VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
-    "mesh": {"system": mesh_views.system_view},
+    "mesh": {"system": network_view},
     "sip": {
-        "system": sip_views.system_view,
-        "sip": sip_views.sip_view,
-        "cube": sip_views.cube_view,
-        "pe": sip_views.pe_view,
+        "system": system_view,
+        "sip": sip_view,
+        "cube": cube_view,
+        "pe": pe_view,
     },
 }
 

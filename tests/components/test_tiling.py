@@ -24,7 +24,7 @@ STATIONARY = dropin.load_class(library.find("models", "weight_stationary").with_
 @given(TILES)
 def test_the_standard_order_is_that_of_three_loops(tiles):
     m, k, n = tiles
-    order, reads = Costs("sip", {}).plan(m, k, n)
+    order, reads = Costs({}).plan(m, k, n)
     assert order.tolist() == [[i, p, j] for i in range(m) for j in range(n) for p in range(k)]
     assert reads.all()
     assert (Tiling().order(m, k, n) == order).all()
