@@ -1,13 +1,13 @@
 """The 51-bit physical address.
 
     [50:47] SIP       [46:42] die: 0-15 cube, 16-20 IO chiplet, 21-31 reserved   [41:0] inside the die
-    [41:39] what: 0 HBM, 1 a PE's own memory, 2 SRAM, 3 other, 4-7 reserved
+    [41:39] memory space: 0 HBM, 1 a PE's own memory, 2 SRAM, 3 other, 4-7 reserved
 
 Inside HBM the offset is flat over the cube and slice = offset // slice size; inside a PE's memory [38:30] is the PE.
-Fields are reserved rather than packed: a new kind of unit takes a code of its own and moves no address.
+Fields are reserved rather than packed: a new memory space takes a reserved code, and no address changes.
 
-The SIP field is the uppermost, so it grows upwards in a tray of more than 16 SIPs: no address of a smaller tray changes, and
-one of a tray of 1024 has 57 bits.
+The SIP field is the uppermost, so it grows upwards in a tray of more than 16 SIPs. Addresses of smaller trays do not change;
+an address in a tray of 1024 SIPs has 57 bits.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from enum import IntEnum
 from kernbench.errors import InputError
 
 ADDRESS_BITS, SIP_SHIFT, DIE_SHIFT, SPACE_SHIFT, PE_SHIFT = 51, 47, 42, 39, 30
-SIPS, CUBES, IO_CHIPLETS = 16, 16, 5  # that the 51 bits name
-PES = 1 << (SPACE_SHIFT - PE_SHIFT)  # of a cube, at most
-HBM_BYTES = 1 << SPACE_SHIFT  # of a cube, at most
-PE_BYTES = 1 << PE_SHIFT  # of a PE's memory, at most
+SIPS, CUBES, IO_CHIPLETS = 16, 16, 5  # the most that 51 bits address
+PES = 1 << (SPACE_SHIFT - PE_SHIFT)  # the most of a cube
+HBM_BYTES = 1 << SPACE_SHIFT  # the most of a cube
+PE_BYTES = 1 << PE_SHIFT  # the most of a PE's own memory
 _DIES, _SPACES, _LOCAL = 31, 7, HBM_BYTES - 1
 
 
 class MemorySpace(IntEnum):
-    """What an address is inside of."""
+    """The kind of memory that an address is in."""
 
     HBM = 0
     PE = 1
@@ -34,17 +34,17 @@ class MemorySpace(IntEnum):
     OTHER = 3
 
 
-_HBM, _PE = int(MemorySpace.HBM), int(MemorySpace.PE)  # plain ints: an enum's attribute costs a lookup each
+_HBM, _PE = int(MemorySpace.HBM), int(MemorySpace.PE)  # plain integers: reading an enum's member costs a lookup
 
 
 def address_bits(sips: int) -> int:
-    """How many bits the addresses of a tray have."""
+    """The number of address bits in a tray of `sips` SIPs."""
     return max(ADDRESS_BITS, SIP_SHIFT + (sips - 1).bit_length())
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A place in memory. `offset` counts from the start of the PE's slice (HBM), of its memory (PE), or of the die's."""
+    """A byte in memory. `offset` counts from the start of the PE's HBM slice, of its own memory, or of the die's memory."""
 
     sip: int
     die: int
@@ -53,7 +53,7 @@ class Address:
     offset: int
 
     def encode(self, slice_bytes: int, sips: int = SIPS) -> int:
-        """The address as a number, in a tray of so many SIPs. Errors: InputError for a field that does not fit."""
+        """The address as an integer, in a tray of `sips` SIPs. Errors: InputError for a field that does not fit."""
         _fits("SIP", self.sip, max(sips, SIPS))
         _fits("die", self.die, CUBES + IO_CHIPLETS if self.space == MemorySpace.OTHER else CUBES)
         if self.space == MemorySpace.HBM:
@@ -72,7 +72,7 @@ class Address:
 
 
 def decode(number: int, slice_bytes: int, sips: int = SIPS) -> Address:
-    """The place of an address in a tray of so many SIPs. Errors: InputError for what is no address."""
+    """The fields of an address in a tray of `sips` SIPs. Errors: InputError for a number that is no address."""
     _fits("address", number, 1 << address_bits(sips))
     die, space, local = number >> DIE_SHIFT & _DIES, number >> SPACE_SHIFT & _SPACES, number & _LOCAL
     if die >= CUBES + IO_CHIPLETS:
@@ -92,7 +92,7 @@ def decode(number: int, slice_bytes: int, sips: int = SIPS) -> Address:
 
 
 def base_of(number: int, slice_bytes: int) -> int:
-    """Where the memory begins that an address is in: a PE's slice of HBM, a PE's own memory, or what a die has of a kind."""
+    """The first address of the memory around an address: a PE's slice of HBM, a PE's own memory, or another space of a die."""
     space, local = number >> SPACE_SHIFT & _SPACES, number & _LOCAL
     if space == _HBM:
         return number - local % slice_bytes

@@ -1,7 +1,7 @@
 """The family `sip`: tray → SIP (a package) → cubes and IO chiplet → routers, memories and PEs.
 
-A cube is built once and pasted w × h times into a SIP, the SIP once for each in the tray. Row 0 is in the north, where the
-IO chiplet stands: its port i joins the north port of the cube in column i.
+A cube is built once and pasted w × h times into a SIP, which is pasted once for each SIP of the tray. Row 0 is in the north,
+beside the IO chiplet: port i of the chiplet joins the north port of the cube in column i.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernbench.units import FS_PER_NS
 
 
 def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
-    """The machine of a checked topology."""
+    """The machine of a checked topology of family `sip`."""
     builder = Builder()
     cell, (width, height) = _sip(spec), _sip_mm(spec)
     across, down = spec.sips.grid()

@@ -25,12 +25,12 @@ VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
 
 
 def list_views(machine: Machine) -> tuple[str, ...]:
-    """The names of the views of a machine, from afar to close by."""
+    """The names of the views of a machine, from the largest to the smallest section."""
     return tuple(VIEWS[machine.family])
 
 
 def find_view(machine: Machine, name: str) -> View:
-    """A view of a machine. Errors: InputError for one that its family does not have."""
+    """A view of a machine. Errors: InputError for a view that its family does not have."""
     views = VIEWS[machine.family]
     if name not in views:
         raise InputError(

@@ -1,7 +1,7 @@
-"""Plans that are alike but for a few numbers: their template once, and of each plan its own numbers.
+"""Plan templates: plans that differ only in a few numbers, as one template and the numbers of each plan.
 
-PEs that share an operation have plans of the same tokens and stages, which differ in servers, in routes and in where the
-operands lie. Such plans are spelled out together, whole arrays at a time, instead of one by one.
+PEs that share an operation have plans with the same tokens and stages, which differ in servers, in routes and in the places of
+operands. Such plans are instantiated together, as arrays, instead of one by one.
 """
 
 from __future__ import annotations
@@ -15,35 +15,37 @@ from kernbench.program.ops import NONE, ROW_WIDTH
 
 
 def placeholder(at: int) -> int:
-    """What stands in a template's rows for number `at` of those that each plan has of its own."""
+    """The value in a template's rows that stands for number `at` of each plan's own numbers."""
     return NONE - 1 - at
 
 
 class Placeholders(NamedTuple):
-    """The places of rows where a plan has a number of its own."""
+    """The positions in a template's rows that take numbers of the plan."""
 
     stage: np.ndarray  # int64[placeholder]
     column: np.ndarray  # int64[placeholder]
-    at: np.ndarray  # int64[placeholder] which number
+    at: np.ndarray  # int64[placeholder] the index of the number
 
     @classmethod
     def of(cls, rows: np.ndarray) -> Placeholders:
-        """Those of int64[stage, ROW_WIDTH] rows."""
+        """The placeholders in rows, int64[stage, ROW_WIDTH]."""
         stage, column = np.nonzero(rows < NONE)
         return cls(stage, column, NONE - 1 - rows[stage, column])
 
 
 class Stripes(NamedTuple):
-    """The transfers whose memory channel hangs on where a plan's operands lie."""
+    """The transfers whose memory channel follows from the place of an operand."""
 
     stage: np.ndarray  # int64[transfer]
     start_bytes: np.ndarray  # int64[transfer] from the operand's offset in its memory
-    offset: np.ndarray  # int64[transfer] which of a plan's numbers is that offset; the next is the memory's channels
-    burst_bytes: int  # that follow each other on a channel
+    offset: (
+        np.ndarray
+    )  # int64[transfer] the index of that offset in a plan's numbers; the next number is the memory's channels
+    burst_bytes: int  # consecutive bytes on one channel
 
 
 class PlanTemplate(NamedTuple):
-    """What plans have in common."""
+    """The common part of plans."""
 
     rows: np.ndarray  # int64[stage, ROW_WIDTH], with placeholders
     token_start: np.ndarray  # int64[token + 1] into the rows
@@ -52,7 +54,7 @@ class PlanTemplate(NamedTuple):
     stripes: Stripes
 
     def fill(self, own: np.ndarray) -> np.ndarray:
-        """int64[plan, stage, ROW_WIDTH] rows of plans. `own`: int64[plan, number]."""
+        """int64[plan, stage, ROW_WIDTH] the rows of plans with these numbers, int64[plan, number]."""
         rows = np.repeat(self.rows[None], len(own), axis=0)
         stage, column, at = self.placeholders
         rows[:, stage, column] = own[:, at]
@@ -64,9 +66,10 @@ class PlanTemplate(NamedTuple):
 def instantiate(
     plans: Sequence[tuple[PlanTemplate, tuple[int, ...]]],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Plans, each a template with its own numbers, one after the other.
+    """The tables of plans, each given as a template and its numbers, one after the other.
 
-    int64[stage, ROW_WIDTH] rows, int32[stage] tags, int64[token + 1] offsets into them, int64[plan + 1] into the tokens.
+    Returns int64[stage, ROW_WIDTH] rows, int32[stage] tags, int64[token + 1] offsets into the rows, and int64[plan + 1]
+    offsets into the tokens.
     """
     templates = list({id(template): template for template, _ in plans}.values())
     number = {id(template): i for i, template in enumerate(templates)}
@@ -89,5 +92,5 @@ def instantiate(
 
 
 def _sizes(template: PlanTemplate) -> tuple[int, int]:
-    """Stages and tokens."""
+    """The numbers of stages and tokens."""
     return len(template.rows), len(template.token_start) - 1

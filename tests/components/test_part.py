@@ -1,4 +1,4 @@
-"""The sheets that are shipped fit the parts they are for, and parts give the figures that they promise."""
+"""The shipped sheets fit their parts, and parts have the figures that they promise."""
 
 from __future__ import annotations
 

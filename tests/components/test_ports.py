@@ -1,4 +1,4 @@
-"""Ports of parts that somebody dropped in: every wrong answer is told with its line."""
+"""Ports of drop-ins: every wrong value is reported with its line."""
 
 from __future__ import annotations
 

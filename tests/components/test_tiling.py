@@ -1,4 +1,4 @@
-"""Orders of tiles: what every one of them keeps, and what is said of one that does not."""
+"""Orders of tiles: their properties, and the error sentences of orders without them."""
 
 from __future__ import annotations
 

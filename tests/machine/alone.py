@@ -1,4 +1,4 @@
-"""The time of one transfer on an idle machine, straight from its route table: every flit, station by station."""
+"""The uncontended latency of a transfer from its route table: every flit, station by station."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies behind physical addresses, many at a time as one by one."""
+"""Decoding of physical addresses: arrays of them like single ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines with parts of somebody's own: their tables, their costs, and what the cache makes of a changed text."""
+"""Machines with drop-ins: their tables, their costs, and the caches after a change of the class."""
 
 from __future__ import annotations
 

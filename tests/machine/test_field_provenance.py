@@ -1,4 +1,4 @@
-"""Machines predicted from the provenance of their times against machines compiled anew, field by field."""
+"""Machines predicted from the provenance of their times against compiled machines, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overrides, cache keys and whole sentences for topologies that do not fit."""
+"""Overrides, cache keys and the error sentences of topologies that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways through the default machine, on graphs that can be checked by hand, and what round trips cost."""
+"""Paths through the default machine and through graphs that can be checked by hand, and the times of round trips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A payload alone on its route, station by station."""
+"""Uncontended latency, station by station."""
 
 from __future__ import annotations
 

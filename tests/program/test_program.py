@@ -1,4 +1,4 @@
-"""A program as it grows: tables, durations, rows by thread."""
+"""A growing program: tables, durations, rows by thread."""
 
 from __future__ import annotations
 
