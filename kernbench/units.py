@@ -35,33 +35,33 @@ DIMENSIONS: dict[str, dict[str, float]] = {
     "count": {"": 1.0, "cycle": 1.0},
 }
 _DIMENSION_OF = {unit: name for name, units in DIMENSIONS.items() for unit in units}
-_FIGURE = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
 
 
-def parse(figure: object, unit: str) -> float:
+def parse(quantity: object, unit: str) -> float:
     """A quantity in `unit`: a plain number as it is, a text like "16 KiB" or "0.5us" converted.
 
     Errors: ValueError naming the text and the units that would do.
     """
-    return float(_exact(figure, unit))
+    return float(_exact(quantity, unit))
 
 
-def parse_count(figure: object, unit: str) -> int:
+def parse_count(quantity: object, unit: str) -> int:
     """A whole number in `unit` ("16KiB" in "B" is 16384). Errors: ValueError, also for a fraction."""
-    number = _exact(figure, unit)
+    number = _exact(quantity, unit)
     if number.denominator != 1:
-        raise ValueError(f"got {figure!r}, expected a whole number{f' of {unit}' if unit else ''}")
+        raise ValueError(f"got {quantity!r}, expected a whole number{f' of {unit}' if unit else ''}")
     return int(number)
 
 
-def _exact(figure: object, unit: str) -> Fraction:
+def _exact(quantity: object, unit: str) -> Fraction:
     units = DIMENSIONS[_DIMENSION_OF[unit]]
-    matched = _FIGURE.fullmatch(str(figure)) if not isinstance(figure, bool | None) else None
+    matched = _QUANTITY.fullmatch(str(quantity)) if not isinstance(quantity, bool | None) else None
     if matched is None:
-        raise ValueError(f"got {figure!r}, expected a number, {_with_units(units)}")
+        raise ValueError(f"got {quantity!r}, expected a number, {_with_units(units)}")
     number, got = Fraction(matched[1]), matched[2] or unit
     if got not in units:
-        raise ValueError(f"got {figure!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
+        raise ValueError(f"got {quantity!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
     return number * Fraction(str(units[got])) / Fraction(str(units[unit]))
 
 

@@ -8,7 +8,7 @@ from kernbench import units
 
 
 @pytest.mark.parametrize(
-    ("figure", "unit", "meant"),
+    ("quantity", "unit", "meant"),
     [
         (64, "GB/s", 64.0),
         ("64", "GB/s", 64.0),
@@ -30,12 +30,12 @@ from kernbench import units
         ("256 element/ns", "element/ns", 256.0),
     ],
 )
-def test_figures_come_in_the_unit_asked_for(figure, unit, meant):
-    assert units.parse(figure, unit) == meant
+def test_quantities_come_in_the_unit_asked_for(quantity, unit, meant):
+    assert units.parse(quantity, unit) == meant
 
 
 @pytest.mark.parametrize(
-    ("figure", "unit", "sentence"),
+    ("quantity", "unit", "sentence"),
     [
         (
             "64 GB",
@@ -48,9 +48,9 @@ def test_figures_come_in_the_unit_asked_for(figure, unit, meant):
         (None, "GHz", "got None, expected a number, alone or in one of: Hz, kHz, MHz, GHz"),
     ],
 )
-def test_what_is_no_figure_is_named_with_what_would_do(figure, unit, sentence):
+def test_what_is_no_quantity_is_named_with_what_would_do(quantity, unit, sentence):
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
-        units.parse(figure, unit)
+        units.parse(quantity, unit)
 
 
 def test_counts_are_whole():

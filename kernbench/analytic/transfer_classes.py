@@ -26,7 +26,7 @@ class Step(NamedTuple):
     overhead: Term
     turn: Term  # the most a flit may pay besides
     stripes: int
-    whole: bool
+    store_and_forward: bool
 
 
 FULL, LAST, LEAST, OVERHEAD, TURN = range(5)  # terms of a step
@@ -41,11 +41,11 @@ class TransferClasses(NamedTuple):
     step: np.ndarray  # int64[] the steps of each way
     terms: np.ndarray  # int64[step, 5, 2] atom and amount of full, last, least, overhead and turn
     stripes: np.ndarray  # int64[step]
-    whole: np.ndarray  # bool[step]
+    store_and_forward: np.ndarray  # bool[step]
 
     def cut(self) -> list[list[tuple[int, bytes]]]:
         """The segments of each way: flits, and int64[] steps as bytes. Each begins where all flits stand together."""
-        begins = self.whole[self.step]
+        begins = self.store_and_forward[self.step]
         begins[self.start[:-1][np.diff(self.start) > 0]] = True
         found = []
         for way, flits in enumerate(self.flits.tolist()):
@@ -78,7 +78,7 @@ def _find_step_classes(machine: Machine, basis: Basis) -> np.ndarray:
     start = np.zeros(len(link), bool)
     start[routes.start[:-1][np.diff(routes.start) > 0]] = True
     passed = ~start | ~link  # the node before it is not a link's own source
-    columns = (stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.whole)
+    columns = (stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.store_and_forward)
     return unique_rows(np.stack(columns, axis=1)).which
 
 
@@ -107,11 +107,11 @@ class _Steps:
         return found
 
     def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Terms, stripes and `whole` of all: see `TransferClasses`."""
+        """Terms, stripes and `store_and_forward` of all: see `TransferClasses`."""
         steps = list(self._steps)
         terms = np.array([step[:5] for step in steps], np.int64).reshape(-1, 5, 2)
         stripes = np.array([step.stripes for step in steps], np.int64)
-        return terms, stripes, np.array([step.whole for step in steps], bool)
+        return terms, stripes, np.array([step.store_and_forward for step in steps], bool)
 
     def _make(self, at: int, last_bytes: int, is_first: bool) -> Step:
         machine, basis, routes = self._machine, self._basis, self._routes
@@ -121,4 +121,12 @@ class _Steps:
         least = last if -(-last_bytes // quantum) * quantum <= flit_bytes else full
         passed = not is_first or station >= machine.edge_count  # not a link's own source
         overhead = basis.overhead(station, int(routes.overhead_fs[at])) if passed else (0, 0)
-        return Step(full, last, least, overhead, basis.turn(station), int(routes.stripes[at]), bool(routes.whole[at]))
+        return Step(
+            full,
+            last,
+            least,
+            overhead,
+            basis.turn(station),
+            int(routes.stripes[at]),
+            bool(routes.store_and_forward[at]),
+        )

@@ -96,7 +96,8 @@ class Cost:
         wires = int(machine.stations.propagation_fs[edges].sum())
         between = machine.edge_src[edges[1:]]
         nodes = int(machine.node_overhead_fs[between].sum())
-        stages = np.concatenate([[0], np.cumsum(machine.node_whole[between])])  # per link: store-and-forwards before it
+        # By link: the store-and-forward nodes before it.
+        stages = np.concatenate([[0], np.cumsum(machine.node_store_and_forward[between])])
         paces = [int(machine.stations.fs_per_flit[edges[stages == stage]].max()) for stage in range(stages[-1] + 1)]
         return Link((wires + nodes) / FS_PER_NS, sum(paces) / machine.flit_bytes / FS_PER_NS)
 

@@ -13,7 +13,7 @@ FLOP_PER_NS = 1000  # of one TFLOPS
 
 
 class PeGemm(GemmCosts, Part):
-    """The matrix engine: a multiply-add is two flop; operands of 8, 16 and 32 bits go at rates of their own."""
+    """The matrix engine, with a rate for operands of 8, 16 and 32 bits; a multiply-add is two flop."""
 
     kind: ClassVar[str] = "pe_gemm"
     ports: ClassVar[tuple[str, ...]] = ("product",)
@@ -26,7 +26,7 @@ class PeGemm(GemmCosts, Part):
 
 
 class PeMath(MathCosts, Part):
-    """The element-wise engine, which also reduces; a reduction is paid by its input elements."""
+    """The element-wise engine, which also reduces; the cost of a reduction is that of its input elements."""
 
     kind: ClassVar[str] = "pe_math"
     ports: ClassVar[tuple[str, ...]] = ("elements",)

@@ -1,8 +1,8 @@
-"""Costs of the work of a PE: products, elements, bytes in and out of TCM; and the order of tiles.
+"""Costs of the work of a PE (products, elements, bytes to and from TCM), and the order of tiles.
 
-A cost is amounts of figures, so a machine with other figures runs the same program. These are the costs of the standard parts;
-they need no parameters, and hence no sheet when a machine comes out of the cache. A part dropped in gives its own: a method of
-the same name that answers {figure: amount} of its own figures. It must answer alike whenever it is asked alike.
+A cost is amounts of figures, so the same program runs on machines with other figures. These are the costs of the standard
+parts. They need no parameters, so a machine from the cache needs no sheets. A drop-in gives its own costs: a method of the same
+name that returns {figure: amount} of its own figures. It must return the same for the same arguments.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ Amounts = Mapping[str, float]  # of the part's own figures
 
 
 class GemmCosts:
-    """Of a matrix engine."""
+    """The costs of a matrix engine."""
 
     def product(self, m: int, k: int, n: int, bits: int) -> Amounts:
-        """An (m, k) times (k, n) product of operands of at most so many bits: a multiply-add is two flop."""
+        """An (m, k) times (k, n) product of operands of at most `bits` bits; a multiply-add is two flop."""
         return {f"flop_{bits}": 2 * m * k * n}
 
 
 class MathCosts:
-    """Of an element-wise engine."""
+    """The costs of an element-wise engine."""
 
     def elements(self, function: str, count: int, bits: int) -> Amounts:  # noqa: ARG002
-        """A function ("exp", "sum", "bias" ...) of so many elements of so many bits."""
+        """A function ("exp", "sum", "bias" ...) of `count` elements of `bits` bits."""
         return {f"element_{bits}": count}
 
 
 class TcmCosts:
-    """Of a PE's scratchpad."""
+    """The costs of a PE's scratchpad."""
 
     def read(self, nbytes: int) -> Amounts:
-        """Bytes to the engines."""
+        """Reading bytes for the engines."""
         return {"read_byte": nbytes}
 
     def write(self, nbytes: int) -> Amounts:
-        """Bytes from the engines."""
+        """Writing bytes of the engines."""
         return {"write_byte": nbytes}
 
 
 class TileOrder:
-    """Of a tile-plan generator; no time, but what happens when. Pure: of the same tiles always the same."""
+    """The order of a tile-plan generator: pure functions of the numbers of tiles, which take no time."""
 
     def order(self, m: int, k: int, n: int) -> np.ndarray:
-        """int64[token, 3]: the tile along m, k and n that each token takes, all of m x k x n once; k innermost."""
+        """int64[token, 3]: the tile along m, k and n of each token, each of m x k x n once; k is innermost."""
         return np.indices((m, n, k), np.int64).reshape(3, -1).T[:, [0, 2, 1]]
 
     def reads(self, order: np.ndarray) -> np.ndarray:
-        """bool[token, 2]: whether a token reads its tile of the first and of the second operand, or finds it in TCM."""
+        """bool[token, 2]: whether a token reads its tile of the first and second operand; else the tile is in TCM already."""
         return np.ones((len(order), 2), np.bool_)

@@ -1,10 +1,10 @@
-"""Other implementations of parts: a class in `models/<name>.py` beside its sheet `models/<name>.yaml`.
+"""Drop-ins: classes that replace standard parts, in `models/<name>.py` beside the sheet `models/<name>.yaml`.
 
-The file holds one public class that derives from `Part` or from a standard part, says the kind of the sheet, and gives every
-port of that kind. Its fields are the parameters of the sheet. It is run by path whenever its text is new.
+The file has one public class, derived from `Part` or from a standard part, with the kind of the sheet and every port of that
+kind. Its fields are the parameters of the sheet. The file is executed by its path, once for each text.
 
-A compiled machine keeps what is needed to make it again; its methods are asked when programs are written.
-Whatever a drop-in does wrong is told in one sentence with its file and line (see `ports`).
+A compiled machine keeps the file, its hash and the parameters; methods of the class are called when programs are written.
+A mistake of a drop-in is one sentence with file and line (see `ports`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kernbench.user_modules import execute
 
 
 def find_file(sheet: Path) -> Path | None:
-    """The drop-in beside a sheet, if there is one."""
+    """The file of the drop-in beside a sheet, or None."""
     beside = sheet.with_suffix(".py")
     return beside if beside.is_file() else None
 
 
 def hash_file(file: Path) -> str:
-    """What changes with the text of a file. Errors: InputError for one that cannot be read."""
+    """The hash of a file's text. Errors: InputError for a file that cannot be read."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
@@ -37,16 +37,16 @@ def hash_file(file: Path) -> str:
 
 
 def make(file: Path, sha256: str, parameters: Mapping[str, Any], standard: type[Part]) -> Part:
-    """The implementation that a machine was compiled with. Errors: InputError if its file has changed since."""
+    """The drop-in that a machine was compiled with. Errors: InputError if its file has changed since."""
     if hash_file(file) != sha256:
         raise InputError(f"{show_path(file)} has changed since the machine was compiled; load the machine again")
     return load_class(file, standard).model_validate(parameters)
 
 
 def load_class(file: Path, standard: type[Part]) -> type[Part]:
-    """The class that a file gives in the place of a standard part, with the ports of that.
+    """The class in a file that replaces a standard part; it gets the ports of that part.
 
-    Errors: InputError for a file that does not load, has no part or several, one of another kind, or one that lacks a port.
+    Errors: InputError for a file that does not load, has no or several parts, or a part of another kind or without a port.
     """
     return _load(file, hash_file(file), standard)
 

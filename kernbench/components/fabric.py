@@ -9,7 +9,7 @@ from kernbench.schema.fields import Gbs, Mm
 
 
 class Noc(Delaying):
-    """The router mesh of a cube. `gbs` is each directed link; whatever is attached is at least `attach_mm` away."""
+    """The router mesh of a cube. `gbs` is for each directed link; an attached part is at least `attach_mm` away."""
 
     kind: ClassVar[str] = "noc"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "attach_mm")
@@ -18,7 +18,7 @@ class Noc(Delaying):
 
 
 class Ucie(Delaying):
-    """A die-to-die port. `gbs` is one connection, one way; the overhead is paid at each of the two ports of a crossing."""
+    """A die-to-die port. `gbs` is one connection, one way; each of the two ports of a crossing charges the overhead."""
 
     kind: ClassVar[str] = "ucie"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
@@ -26,13 +26,13 @@ class Ucie(Delaying):
 
 
 class IoNoc(Delaying):
-    """The network of an IO chiplet: one node that joins PCIe, the IO_CPU and the connections of the ports."""
+    """The network of an IO chiplet: one node between PCIe, the IO_CPU and the connections of the ports."""
 
     kind: ClassVar[str] = "io_noc"
 
 
 class PcieEp(Delaying):
-    """The PCIe endpoint: it passes a message on when it has the whole of it. `gbs` is the link, one way."""
+    """The PCIe endpoint, which is store-and-forward. `gbs` is its link, one way."""
 
     kind: ClassVar[str] = "pcie_ep"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")

@@ -13,9 +13,9 @@ from kernbench.schema.fields import Bytes, Count, Gbs, Ns
 
 
 class Hbm(Delaying):
-    """One PE's slice of a cube's HBM: `channels` pseudo-channels, each committing `burst_bytes` at a time.
+    """One PE's slice of a cube's HBM: `channels` pseudo-channels, each with bursts of `burst_bytes`.
 
-    `turn_ns` is paid when a channel turns from reads to writes or back.
+    `turn_ns` is the turnaround of a channel between reads and writes.
     """
 
     kind: ClassVar[str] = "hbm"
@@ -37,7 +37,7 @@ class Hbm(Delaying):
 
 
 class Sram(Delaying):
-    """The scratchpad of a cube. `gbs` is both its link and what it serves at."""
+    """The scratchpad of a cube. `gbs` is the bandwidth of its link and of the memory itself."""
 
     kind: ClassVar[str] = "sram"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "bytes")
@@ -46,7 +46,7 @@ class Sram(Delaying):
 
 
 class PeTcm(TcmCosts, Part):
-    """The scratchpad of a PE; reads do not slow writes."""
+    """The scratchpad of a PE, with separate servers for reads and writes."""
 
     kind: ClassVar[str] = "pe_tcm"
     ports: ClassVar[tuple[str, ...]] = ("bytes", "chain_gbs", "read", "write")
@@ -57,12 +57,12 @@ class PeTcm(TcmCosts, Part):
     write_byte_fs = unit_of("write_gbs")
 
     def chain_gbs(self) -> float:
-        """What the links between the parts of a PE are drawn with."""
+        """The bandwidth of the links between the parts of a PE, as pictures show it."""
         return self.read_gbs
 
 
 class PeMmu(Part):
-    """The address translation of a PE; whoever translates pays `tlb_ns`."""
+    """The address translation of a PE; each translation takes `tlb_ns`."""
 
     kind: ClassVar[str] = "pe_mmu"
     ports: ClassVar[tuple[str, ...]] = ("tlb_fs",)

@@ -1,12 +1,12 @@
-"""Part: the base of all kinds of parts.
+"""Part: the base class of all parts.
 
-A part's parameters come from its model sheet in `models/`; a topology may set single ones over it. Timing is rows and not
-branches: what programs pay by are *figures*, numbers under "<part>.<figure>". Every numeric parameter is a figure under its
-own name; what a program pays per unit is in femtoseconds and added by the part (`pe_gemm.flop_16`, `m_cpu.overhead`).
+A part's parameters come from its model sheet in `models/`; a topology may override them. Times are data, not code: the
+durations of programs are amounts of *figures*, numbers under "<part>.<figure>". Every numeric parameter is a figure under its
+own name. The part adds figures in femtoseconds for one of something (`pe_gemm.flop_16`, `m_cpu.overhead`).
 
-What the rest of the machine asks of a kind are its *ports*: attributes and methods by name. The classes here give them from
-plain figures; they are the standard implementations. Any other class with the ports of its kind will do, dropped in beside a
-sheet (see `dropin`): it may derive from the standard one, or from `Part` with parameters of its own.
+The machine uses a part only through its *ports*: attributes and methods by name. The classes of this package are the standard
+parts. Another class with the ports of its kind may be dropped in beside a sheet (see `dropin`); it derives from the standard
+class, or from `Part` with parameters of its own.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ class Section(Model):
     """A group of fields of a topology whose numbers are figures."""
 
     def figures(self) -> dict[str, float]:
-        """The figures of this group, by name without the group's."""
+        """The figures of this group, by their names within it."""
         return {name: value for name, value in self if is_number(value)}
 
 
 class Part(Section):
-    """Base of all parts. `kind` is what the part's sheet must say, `ports` what the machine asks of every part of the kind.
+    """Base of all parts. `kind` is the kind of its sheet, `ports` the attributes and methods that every part of the kind has.
 
     A port `x_fs` is a time in femtoseconds; `gbs` is the bandwidth of a link of the part; methods are described in `costs`.
     """
 
     kind: ClassVar[str]
     ports: ClassVar[tuple[str, ...]] = ()
-    pays: ClassVar[tuple[str, ...]] = ()  # the figures that programs pay by, besides those of ports and costs
-    whole: ClassVar[bool] = False  # it passes a message on when it has the whole of it
+    pays: ClassVar[tuple[str, ...]] = ()  # figures in durations of programs, besides those of ports and costs
+    whole: ClassVar[bool] = False  # store-and-forward: it forwards nothing until it has the whole message
 
     def slots(self, way: str = "") -> int:  # noqa: ARG002
-        """How many jobs are served at once; `way` is "read" or "write" where both are served side by side."""
+        """The number of jobs that are served at once; `way` is "read" or "write" if each has its own server."""
         return 1
 
     def figures(self) -> dict[str, float]:
-        """Its parameters, and its ports and derived times that are numbers, `x_fs` as `x`; with `gbs`, `byte` in fs."""
+        """Its numeric parameters, ports and derived times, a time `x_fs` as `x`; and `byte` (fs) if there is `gbs`."""
         names = (*type(self).ports, *list_derived(type(self)))
         times = {name.removesuffix("_fs"): getattr(self, name) for name in names}
         found = super().figures() | {name: plain(value) for name, value in times.items() if is_number(value)}
@@ -52,7 +52,7 @@ class Part(Section):
 
     @classmethod
     def origins(cls) -> dict[str, Origin]:
-        """The parameter that each time among the figures follows from, by figure; none for a time of several parameters."""
+        """The origins of figures that follow from one parameter, by figure."""
         found = {name.removesuffix("_fs"): origin for name, origin in list_derived(cls).items()}
         return found | {"byte": Origin("gbs", 1)} if "gbs" in cls.model_fields else found
 
@@ -63,7 +63,7 @@ class Part(Section):
 
 
 class Delaying(Part):
-    """A part that takes a fixed time for what passes through it or is begun by it."""
+    """A part with an overhead: a fixed time for each message that passes it, or each job that it begins."""
 
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs",)
     overhead_ns: Ns
@@ -71,15 +71,15 @@ class Delaying(Part):
 
 
 def is_number(value: object) -> bool:
-    """Whether a value can be a figure; numpy's numbers can."""
+    """Whether a value can be a figure; numbers of numpy can."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def plain(value: Any) -> int | float:
-    """A number as Python's own."""
+    """A number as int or float."""
     return int(value) if isinstance(value, Integral) else float(value)
 
 
 def fs_per_unit(rate_per_ns: float) -> float:
-    """Femtoseconds for one of what is done at a rate per ns (a bandwidth in GB/s is a rate of bytes per ns)."""
+    """Femtoseconds for one thing at a rate per ns (a bandwidth in GB/s is a rate of bytes per ns)."""
     return FS_PER_NS / rate_per_ns

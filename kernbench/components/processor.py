@@ -26,7 +26,7 @@ class MCpu(Delaying):
 
 
 class PeCpu(Delaying):
-    """The control processor of a PE. Each call of a kernel may cost it `dispatch_cycles`."""
+    """The control processor of a PE. Each call of a kernel takes `dispatch_cycles`, which may be 0."""
 
     kind: ClassVar[str] = "pe_cpu"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "cycle_fs", "dispatch_cycles")
@@ -36,7 +36,7 @@ class PeCpu(Delaying):
 
 
 class PeScheduler(Delaying):
-    """What turns the commands of a kernel into tile tokens."""
+    """The scheduler of a PE, which turns the commands of a kernel into tile tokens."""
 
     kind: ClassVar[str] = "pe_scheduler"
 
@@ -51,21 +51,21 @@ class PeDma(Delaying):
     write_channels: Count
 
     def slots(self, way: str = "") -> int:
-        """Transfers at once, for each direction."""
+        """The number of transfers at once in a direction."""
         return self.write_channels if way == "write" else self.read_channels
 
 
 class PeFetchStore(Delaying):
-    """What moves data between a PE's TCM and its registers; the TCM sets the pace, the request to it is the overhead."""
+    """The engine that moves data between a PE's TCM and its registers, at the pace of the TCM; its overhead is the request."""
 
     kind: ClassVar[str] = "pe_fetch_store"
 
 
 class PeIpcq(Delaying):
-    """The queues through which PEs send to each other; the overhead is paid by each message before its first byte leaves.
+    """The queues through which PEs send to each other; each message pays the overhead before its first byte leaves.
 
-    Slots in TCM are written and read at the ports of the TCM. Others lie behind a hop: each byte pays the hop and the memory,
-    each access `sram_ns` or `hbm_ns`.
+    Slots in TCM are written and read at the ports of the TCM. Slots in SRAM and HBM are behind a hop: each byte pays the hop
+    and the memory, each access `sram_ns` or `hbm_ns`.
     """
 
     kind: ClassVar[str] = "pe_ipcq"

@@ -1,4 +1,4 @@
-"""Which tile of a product goes through the pipeline when, and what it reads: pure functions of how many tiles there are."""
+"""The order of the tiles of a product and their reads: pure functions of the numbers of tiles."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kernbench.components.part import Part
 
 
 class Tiling(TileOrder, Part):
-    """The tile-plan generator of a PE: row by row of output tiles, the sum of each finished before the next begins."""
+    """The tile-plan generator of a PE: output tiles row by row, each summed up before the next begins."""
 
     kind: ClassVar[str] = "tiling"
     ports: ClassVar[tuple[str, ...]] = ("order", "reads")
 
 
 def check_order(order: object, tiles: tuple[int, int, int]) -> str:
-    """What is wrong with an order of (m, k, n) tiles, or nothing."""
+    """The requirement that an order of (m, k, n) tiles does not meet, or an empty text."""
     found = np.asarray(order)
     if found.dtype.kind != "i" or found.shape != (np.prod(tiles), 3):
         return f"an integer array of {np.prod(tiles)} tokens and 3 columns, got {found.dtype}{list(found.shape)}"
@@ -30,7 +30,7 @@ def check_order(order: object, tiles: tuple[int, int, int]) -> str:
 
 
 def check_reads(reads: object, order: np.ndarray) -> str:
-    """What is wrong with the reads of an order, or nothing: no tile is used before it was read."""
+    """The requirement that the reads of an order do not meet, or an empty text: each tile is read before its use."""
     found = np.asarray(reads)
     if found.dtype != np.bool_ or found.shape != (len(order), 2):
         return f"a truth for each of {len(order)} tokens and 2 operands, got {found.dtype}{list(found.shape)}"

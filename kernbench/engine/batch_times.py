@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.program.ops import NONE
-from kernbench.program.program import sum_up
+from kernbench.program.program import unrounded_fs
 
 if TYPE_CHECKING:
     from kernbench.machine.field_provenance import Origins
@@ -59,10 +59,10 @@ def batch_times(program: Program, origins: Origins, figures: Mapping[str, np.nda
         for at, terms in enumerate(program.durations):
             if any(name in varied for name, _ in terms):
                 duration[at] = len(columns)
-                columns.append(sum_up(terms, rates))
+                columns.append(unrounded_fs(terms, rates))
         fs = np.rint(np.stack(columns, axis=1))
     if not (fs <= _MOST_FS).all():
         raise OverflowError(f"a time is more than {_MOST_FS} fs")
-    charged = machine.routing.charged()
+    charged = machine.routing.overhead_stations()
     overhead = np.where(charged == NONE, NONE, of[origins.overhead[charged]])
     return BatchTimes(fs.astype(np.int64), of[origins.service], of[origins.turn], overhead, duration)

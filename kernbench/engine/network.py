@@ -61,7 +61,7 @@ class _Edges(NamedTuple):
     src: np.ndarray
     dst: np.ndarray
     nbytes: np.ndarray
-    whole: np.ndarray
+    store_and_forward: np.ndarray
 
 
 class NetworkBuilder:
@@ -158,7 +158,7 @@ class NetworkBuilder:
         self._keys, self._latency_fs, self._queued = known[sort], latency[sort], queued[sort]
         place = np.searchsorted(self._keys, keys)
         np.minimum.at(self._latency_fs, place, edge_fs)
-        self._queued[place[edges.whole == 0]] = True
+        self._queued[place[edges.store_and_forward == 0]] = True
         against = slice(None) if len(self._rank) == 0 else self._rank[edges.src] >= self._rank[edges.dst]
         if (edge_fs[against] < self._window_fs).any():
             src, dst = self._keys % count, self._keys // count
@@ -201,7 +201,7 @@ def _edges(routes: Routes, steps: np.ndarray, least: np.ndarray) -> _Edges:
     step = steps[of]
     src = routes.station[step - 1] + within // after[of]
     dst = routes.station[step] + within % after[of]
-    return _Edges(src, dst, least[of], routes.whole[step])
+    return _Edges(src, dst, least[of], routes.store_and_forward[step])
 
 
 def _latency_fs(stations: Stations, edges: _Edges, flit: int) -> np.ndarray:

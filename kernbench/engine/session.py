@@ -168,21 +168,21 @@ class Session:
 
     def _load_tables(self) -> None:
         """Write new threads, counters, durations, plans and tokens."""
-        program, code, known, memory = self.program, self.program.code(), self._known, self._memory
+        program, tables, known, memory = self.program, self.program.tables(), self._known, self._memory
         memory.add_threads(len(program.threads))
         memory.add_counters(known.counters, len(program.counter_labels))
         known.counters = len(program.counter_labels)
-        if len(code.duration_fs) > known.durations:
-            memory.write("durations", code.duration_fs[known.durations :], known.durations)
-            known.durations = len(code.duration_fs)
-        plans = len(code.plan_start) - 1
+        if len(tables.duration_fs) > known.durations:
+            memory.write("durations", tables.duration_fs[known.durations :], known.durations)
+            known.durations = len(tables.duration_fs)
+        plans = len(tables.plan_start) - 1
         if plans > known.plans:
             rows = np.zeros(plans - known.plans, r.PLAN)
-            rows["first"], rows["end"] = code.plan_start[known.plans : -1], code.plan_start[known.plans + 1 :]
+            rows["first"], rows["end"] = tables.plan_start[known.plans : -1], tables.plan_start[known.plans + 1 :]
             rows["chain_first"] = rows["transfer"] = codes.NONE
             memory.write("plans", rows, known.plans * r.words_of(r.PLAN))
-            first = int(code.plan_start[known.plans])
-            tokens = np.stack([code.token_start[first:], code.token_end[first:]], axis=1)
+            first = int(tables.plan_start[known.plans])
+            tokens = np.stack([tables.token_start[first:], tables.token_end[first:]], axis=1)
             memory.write("tokens", tokens, first * r.words_of(r.TOKEN))
             known.plans = plans
         known.sizes = program.checked_sizes

@@ -1,4 +1,4 @@
-"""Compiled topologies: families expand a typed spec into flat tables of nodes, links, stations and servers."""
+"""Compiled topologies: families expand checked fields into flat tables of nodes, links, stations and servers."""
 
 from kernbench.machine.address import Address
 from kernbench.machine.intents import EdgeKind, Intent, RouteKind

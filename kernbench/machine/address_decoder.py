@@ -1,7 +1,7 @@
-"""Decoder of physical addresses to memories: one at a time, or whole arrays.
+"""Decoder of physical addresses to memories, for single addresses and for arrays.
 
-A program is written with hundreds of thousands of addresses, those of all tiles of a pipeline at once, and few memories.
-So many addresses are first cut to the beginnings of their memories, and only these few are decoded.
+A program has hundreds of thousands of addresses (all tiles of a pipeline at once) and few memories. An array of addresses is
+therefore reduced to the first addresses of their memories, and only the distinct ones are decoded.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.address import HBM_BYTES, KIND_SHIFT, PE_BYTES, Kind
+from kernbench.machine.address import HBM_BYTES, PE_BYTES, SPACE_SHIFT, MemorySpace
 
 if TYPE_CHECKING:
     from kernbench.machine.part_index import Places
 
 Segment = tuple[int, int, int]  # (memory node, offset in it, bytes)
-ABSENT = -1  # the node where there is no memory
+ABSENT = -1  # the node of an address without memory
 
 
-class Locator:
-    """The memories of one machine by physical address."""
+class AddressDecoder:
+    """Decodes the physical addresses of one machine."""
 
     __slots__ = ("_places",)
 
@@ -29,14 +29,14 @@ class Locator:
         self._places = places
 
     def find(self, pa: int) -> Segment | None:
-        """(node, offset, bytes from there to the memory's end) of an address, None where there is no memory."""
+        """(node, offset, bytes from there to the end of the memory) of an address; None if it has no memory."""
         try:
             return self._places.memory_of(pa)
         except InputError:
             return None
 
     def find_many(self, pa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """int64[n] node, offset and bytes to the end of each address; node ABSENT where there is no memory."""
+        """int64[n] node, offset and bytes to the end of the memory of each address; node ABSENT if it has no memory."""
         base = self._bases(pa)
         bases, which = np.unique(base, return_inverse=True)
         found = [self.find(int(first)) or (ABSENT, 0, 0) for first in bases]
@@ -45,7 +45,7 @@ class Locator:
         return np.where(offset < size, node, ABSENT), offset, size - offset
 
     def _bases(self, pa: np.ndarray) -> np.ndarray:
-        """int64[n] where the memory of each address begins."""
-        kind, local = pa >> KIND_SHIFT & 7, pa & HBM_BYTES - 1
-        into = np.where(kind == Kind.HBM, local % self._places.shape.slice_bytes, local)
-        return pa - np.where(kind == Kind.PE, local & PE_BYTES - 1, into)
+        """int64[n] the first address of the memory of each address."""
+        space, local = pa >> SPACE_SHIFT & 7, pa & HBM_BYTES - 1
+        into = np.where(space == MemorySpace.HBM, local % self._places.shape.slice_bytes, local)
+        return pa - np.where(space == MemorySpace.PE, local & PE_BYTES - 1, into)

@@ -1,8 +1,8 @@
-"""A growing flat graph: what families write machines with.
+"""Builder of machines: a flat graph to which families add nodes, links, memories and servers.
 
-A structure that repeats (a cube) is built once as a `Builder` of its own and pasted as often as it stands in the machine,
-which shifts its numbers and prefixes its names. Every link is two directed edges with neighbouring ids: `edge ^ 1` is
-the way back. Of ways that are equally long routing takes the last link with the lower id, so what is linked first wins.
+A structure that repeats (a cube) is built once as a `Builder` of its own and pasted at each of its places, which shifts its
+ids and prefixes its names. Every link is two directed edges with neighbouring ids: `edge ^ 1` is the reverse edge. Of equally
+long paths routing takes the one whose last edge has the lower id, so the link that is added first wins.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from kernbench.machine.part_index import Shape
 
 
-# Added to every link: of ways of one length the one with fewer links is taken, and no link is free, so that equally long
-# ways never form a ring.
+# Added to the weight of every link: of equally long paths the one with fewer links is taken, and no weight is 0, so equally
+# long paths never form a cycle.
 HOP_UM = 1
-BY_LENGTH = -1  # no delay of its own
+BY_LENGTH = -1  # a delay that follows from the length
 
 
 class _Memory(NamedTuple):
@@ -41,28 +41,30 @@ class _Memory(NamedTuple):
 
 
 class Builder:
-    """Nodes, links, memories and servers under construction."""
+    """The nodes, links, memories and servers of a machine under construction."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.kinds: list[str] = []
-        self.overheads: dict[Time, int] = {}  # those of nodes, numbered
+        self.overheads: dict[Time, int] = {}  # the distinct ones of nodes, numbered
         self.overhead: list[int] = []  # of each node, into `overheads`
-        self.whole: list[bool] = []
+        self.store_and_forward: list[bool] = []
         self.position: list[tuple[float, float]] = []  # mm
         self.ends: list[tuple[int, int, int, int, int]] = []  # src, dst, kind, um, weight
-        self.rates: dict[Rate, int] = {}  # those of links, numbered
+        self.rates: dict[Rate, int] = {}  # the distinct ones of links, numbered
         self.rate: list[int] = []  # of each edge, into `rates`
-        self.delay_fs: list[int] = []  # of each edge, where it is not what its length says; else BY_LENGTH
+        self.delay_fs: list[int] = []  # of each edge, or BY_LENGTH
         self.memories: list[_Memory] = []
         self.servers: list[tuple[str, str, int]] = []  # name, kind, slots
 
-    def node(self, name: str, kind: str, at: tuple[float, float], overhead: Time = NO_TIME, whole: bool = False) -> int:
-        """A new node at a position in mm; its id."""
+    def node(
+        self, name: str, kind: str, at: tuple[float, float], overhead: Time = NO_TIME, store_and_forward: bool = False
+    ) -> int:
+        """Add a node at a position in mm; returns its id."""
         self.names.append(name)
         self.kinds.append(kind)
         self.overhead.append(self.overheads.setdefault(overhead, len(self.overheads)))
-        self.whole.append(whole)
+        self.store_and_forward.append(store_and_forward)
         self.position.append(at)
         return len(self.names) - 1
 
@@ -78,9 +80,10 @@ class Builder:
         penalty: int = 0,
         delays_fs: tuple[int, int] = (BY_LENGTH, BY_LENGTH),
     ) -> None:
-        """Two directed edges between two nodes; as long as the way along the axes, but `least_mm` at least.
+        """Add two directed edges between two nodes.
 
-        `delays_fs`: what a flit takes along it there and back, where that is a figure of its own.
+        Their length is `um`, or the distance along the two axes but at least `least_mm`. `penalty` is added to the weight that
+        routing minimises. `delays_fs` is the propagation of a flit there and back if it does not follow from the length.
         """
         if um is None:
             (ax, ay), (bx, by) = self.position[a], self.position[b]
@@ -93,20 +96,20 @@ class Builder:
     def memory(
         self, node: int, *, stripes: int, rate: Rate, quantum_bytes: int, overhead: Time, turn: Time = NO_TIME
     ) -> None:
-        """A memory behind a node: `stripes` channels of one rate each."""
+        """Add a memory behind a node: `stripes` channels of one rate each."""
         self.memories.append(_Memory(node, stripes, rate, quantum_bytes, turn, overhead))
 
     def server(self, name: str, kind: str, slots: int = 1) -> None:
-        """Something that serves whole jobs, `slots` at a time."""
+        """Add a server of jobs, `slots` at a time."""
         self.servers.append((name, kind, slots))
 
     def paste(self, cell: Builder, prefix: str, at: tuple[float, float]) -> int:
-        """A copy of a cell with its origin at a position; the number that its node ids are shifted by."""
+        """Add a copy of a cell with its origin at a position; returns the number that its node ids are shifted by."""
         shift = len(self.names)
         self.names += [prefix + name for name in cell.names]
         self.kinds += cell.kinds
         self.overhead += _renumber(self.overheads, cell.overheads, cell.overhead)
-        self.whole += cell.whole
+        self.store_and_forward += cell.store_and_forward
         self.position += [(x + at[0], y + at[1]) for x, y in cell.position]
         self.ends += [(a + shift, b + shift, kind, um, weight) for a, b, kind, um, weight in cell.ends]
         self.rate += _renumber(self.rates, cell.rates, cell.rate)
@@ -127,7 +130,7 @@ class Builder:
         origins: Mapping[str, Origin],
         shape: Shape | MeshShape,
     ) -> Machine:
-        """The machine of what was built; `origins` are those of figures."""
+        """The machine; `origins` has the origin of each figure that follows from one field."""
         position = np.array(self.position, np.float64).reshape(-1, 2)
         ends = np.array(self.ends, np.int64).reshape(-1, 5)
         src, dst, kind, um, weight = ends.T
@@ -146,7 +149,7 @@ class Builder:
             node_x_mm=np.ascontiguousarray(position[:, 0]),
             node_y_mm=np.ascontiguousarray(position[:, 1]),
             node_overhead_fs=overhead_fs,
-            node_whole=np.array(self.whole, np.bool_),
+            node_store_and_forward=np.array(self.store_and_forward, np.bool_),
             edge_src=src.astype(np.int32),
             edge_dst=dst.astype(np.int32),
             edge_kind=kind.astype(np.uint8),
@@ -206,6 +209,6 @@ class Builder:
 
 
 def _renumber(known: dict[Any, int], own: Mapping[Any, int], numbers: list[int]) -> list[int]:
-    """A cell's own numbers of quantities as those under which they are known, or become known."""
+    """The numbers of a cell's quantities among the known ones, to which new ones are added."""
     new = [known.setdefault(quantity, len(known)) for quantity in own]
     return numbers if new == list(range(len(new))) else [new[number] for number in numbers]

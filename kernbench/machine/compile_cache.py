@@ -1,6 +1,6 @@
-"""The compile cache: machines as files of arrays, one each, under a key of what they were compiled from.
+"""The compile cache: one file of arrays for each machine, under a hash of everything that it was compiled from.
 
-A file that cannot be read is as good as none; a directory that cannot be written costs only the time to compile again.
+A file that cannot be read counts as missing. If the directory cannot be written, machines are compiled again in each process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.part_index import Shape
 from kernels_jit.layout.machine_tables import Stations
 
-KEEP = 32  # files of about 2 MB; a sweep over topologies makes one for each
+KEEP = 32  # files, of about 2 MB each; a sweep over topologies makes one for each
 _JSON = (
     "name",
     "family",
@@ -51,7 +51,7 @@ def directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / "machines"
 
 
-def load(key: str) -> Machine | None:
+def load_compiled(key: str) -> Machine | None:
     """The machine kept under a key, or None."""
     path = directory() / f"{key}.npz"
     try:
@@ -63,8 +63,8 @@ def load(key: str) -> Machine | None:
     return machine
 
 
-def save(key: str, machine: Machine) -> None:
-    """Keep a machine, whole or not at all; silently nothing where nothing can be written."""
+def save_compiled(key: str, machine: Machine) -> None:
+    """Write the file of a machine, atomically; do nothing if the directory cannot be written."""
     folder = directory()
     try:
         folder.mkdir(parents=True, exist_ok=True)

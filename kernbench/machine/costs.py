@@ -1,6 +1,6 @@
 """Costs of the work of a PE on one machine, as terms of durations, and the order of its tiles.
 
-Standard parts answer by their rows, others by their drop-ins.
+A standard part gives the costs of its class in `components.costs`, a drop-in those of its methods.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from kernbench.machine.machine import DropIn
 
-FLOP = "flop"  # a figure of 0 fs: with it products on another engine than the standard one are counted
+FLOP = "flop"  # a figure of 0 fs, which counts the flop of products on an engine that is dropped in
 
-Terms = tuple[tuple[str, float], ...]  # a figure of the machine, and how many of it
-Plan = Callable[[int, int, int], "tuple[np.ndarray, np.ndarray]"]  # what `Costs.plan` is
+Terms = tuple[tuple[str, float], ...]  # figures of the machine, each with its amount
+Plan = Callable[[int, int, int], "tuple[np.ndarray, np.ndarray]"]  # the type of `Costs.plan`
 
 _STANDARD: dict[str, Any] = {
     "pe_gemm": GemmCosts(),
@@ -33,26 +33,25 @@ _REQUEST = ("pe_fetch_store.overhead", 1)  # to the TCM
 
 
 def plan_tiles(m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """What `Costs.plan` answers on a machine with the standard tile-plan generator."""
+    """The same as `Costs.plan` on a machine with the standard tile-plan generator."""
     tiling = TileOrder()
     order = tiling.order(m, k, n)
     return order, tiling.reads(order)
 
 
 class Costs:
-    """The costs of one machine's PEs; each is found once. Errors: InputError with file:line for what a drop-in does wrong."""
+    """The costs of one machine's PEs, each computed once. Errors: InputError with file:line for a mistake of a drop-in."""
 
-    def __init__(self, family: str, dropins: Mapping[str, DropIn]) -> None:
-        self._family = family
+    def __init__(self, dropins: Mapping[str, DropIn]) -> None:
         self._dropins = dropins
         self._parts: dict[str, Any] = {}
         self._known: dict[tuple[Any, ...], Terms] = {}
 
-    def work(self, engine: str, asked: tuple[Any, ...]) -> Terms:
-        """A job of the engine "gemm" or "math", as `product` or `elements` is asked for it."""
-        terms = self._find(*_ENGINES[engine], *asked)
+    def work(self, engine: str, arguments: tuple[Any, ...]) -> Terms:
+        """A job of the engine "gemm" or "math", by the arguments of `product` or `elements`."""
+        terms = self._find(*_ENGINES[engine], *arguments)
         if engine == "gemm" and "pe_gemm" in self._dropins:
-            return (*terms, (FLOP, 2 * prod(asked[:3])))
+            return (*terms, (FLOP, 2 * prod(arguments[:3])))
         return terms
 
     def product(self, m: int, k: int, n: int, bits: int) -> Terms:
@@ -60,31 +59,31 @@ class Costs:
         return self.work("gemm", (m, k, n, bits))
 
     def elements(self, function: str, count: int, bits: int) -> Terms:
-        """A function of so many elements on the element-wise engine."""
+        """A function of `count` elements on the element-wise engine."""
         return self.work("math", (function, count, bits))
 
     def plan(self, m: int, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """The order of m x k x n tiles, and what each token reads, as `TileOrder` says it."""
+        """The order of m x k x n tiles and the reads of each token, as in `TileOrder`."""
         if "tiling" not in self._dropins:
             return plan_tiles(m, k, n)
         from kernbench.components import ports
 
-        return ports.plan(self._make("tiling"), (m, k, n))
+        return ports.find_tile_order(self._make("tiling"), (m, k, n))
 
     def read(self, nbytes: int) -> Terms:
-        """Bytes out of TCM."""
+        """Reading bytes from TCM."""
         return self._find("pe_tcm", "read", nbytes)
 
     def write(self, nbytes: int) -> Terms:
-        """Bytes into TCM."""
+        """Writing bytes to TCM."""
         return self._find("pe_tcm", "write", nbytes)
 
     def fetch(self, nbytes: int) -> Terms:
-        """Bytes from TCM to an engine: the request of the fetch-store engine, then the TCM."""
+        """Moving bytes from TCM to an engine: the request of the fetch-store engine, then the TCM."""
         return (_REQUEST, *self.read(nbytes))
 
     def store(self, nbytes: int) -> Terms:
-        """Bytes from an engine into TCM."""
+        """Moving bytes from an engine to TCM."""
         return (_REQUEST, *self.write(nbytes))
 
     def _find(self, part: str, method: str, *given: Any) -> Terms:
@@ -100,15 +99,14 @@ class Costs:
             return getattr(_STANDARD[part], method)(*given)
         from kernbench.components import ports
 
-        return ports.ask(self._make(part), method, given)
+        return ports.find_cost(self._make(part), method, given)
 
     def _make(self, part: str) -> Any:
-        """The drop-in of a part."""
+        """The drop-in of a part, made once."""
         if part not in self._parts:
             from kernbench.components import dropin
-            from kernbench.machine.families import FAMILIES
+            from kernbench.components.standard import PARTS_WITH_COSTS
 
             own = self._dropins[part]
-            standard = FAMILIES[self._family].parts()[part]
-            self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, standard)
+            self._parts[part] = dropin.make(Path(own.file), own.sha256, own.parameters, PARTS_WITH_COSTS[part])
         return self._parts[part]

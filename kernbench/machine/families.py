@@ -1,4 +1,4 @@
-"""The families of machines: what a topology may name, and what turns its fields into a machine."""
+"""The families of machines: for each, the model of its fields and the function that expands them into a machine."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import create_model
 
 from kernbench.components.part import Part
-from kernbench.machine import mesh, sip
 from kernbench.machine.machine import Machine
+from kernbench.machine.mesh import MeshSpec, expand_mesh
+from kernbench.machine.sip import expand_sip
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.schema.model import Model
 
@@ -24,16 +25,16 @@ class Family:
     expand: Callable[[Any, str, str], Machine]
 
     def parts(self) -> dict[str, type[Part]]:
-        """The standard part of each field that is one."""
+        """The standard class of each field that is a part."""
         fields = {name: field.annotation for name, field in self.spec.model_fields.items()}
         return {name: kind for name, kind in fields.items() if isinstance(kind, type) and issubclass(kind, Part)}
 
     def kinds(self) -> dict[str, str]:
-        """The kind of sheet for each part among the fields."""
+        """The kind of sheet of each field that is a part."""
         return {name: part.kind for name, part in self.parts().items()}
 
     def with_parts(self, classes: Mapping[str, type[Part]]) -> Family:
-        """The family with other implementations of some parts."""
+        """The same family with other classes for some parts."""
         return Family(_spec_with(self.spec, tuple(classes.items())), self.expand) if classes else self
 
 
@@ -43,17 +44,17 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
     return create_model(spec.__name__, __base__=spec, **fields)
 
 
-FAMILIES: dict[str, Family] = {"mesh": Family(mesh.MeshSpec, mesh.expand), "sip": Family(SipSpec, sip.expand)}
+FAMILIES: dict[str, Family] = {"mesh": Family(MeshSpec, expand_mesh), "sip": Family(SipSpec, expand_sip)}
 
 
 def may_vary(field: str) -> bool:
-    """Whether machines that differ in a field of a topology may be variants of one: in some family, with standard parts."""
+    """Whether only times follow from a field of a topology, in some family with standard parts (see `variants`)."""
     return field in _varying()
 
 
 @cache
 def _varying() -> frozenset[str]:
-    """The fields of standard parts that are rates, or that a time follows from alone."""
+    """The fields of standard parts that are rates, or that alone decide a time."""
     parts = [(name, part) for family in FAMILIES.values() for name, part in family.parts().items()]
     derived = {f"{name}.{origin.field}" for name, part in parts for origin in part.origins().values()}
     return frozenset(derived | {f"{name}.{rate}" for name, part in parts for rate in part.rates()})

@@ -1,8 +1,8 @@
-"""The provenance of a machine's times: the field of the topology that each follows from.
+"""The provenance of a machine's times: the field of the topology that each time follows from.
 
-Families read the ports of parts as quantities, which carry the port's name beside the number (see `quantities`), and the
-builder keeps both. So bounds are formulas in the fields, and a machine that differs in such fields needs no compiling. A time
-without an origin is a constant: bounds hold but do not follow its field, and each machine that differs in the field is
+Families read the ports of parts as quantities, which are numbers with the names of their ports (see `quantities`), and the
+builder keeps both. So bounds are formulas in the fields, and machines that differ in such fields are not compiled again. A
+time without an origin is a constant: bounds hold but do not follow its field, and each machine that differs in the field is
 compiled. Times of drop-ins are constants too, since only their own code knows which fields decide them.
 """
 
@@ -22,11 +22,11 @@ class Source(NamedTuple):
 
     port: str
     origin: Origin | None
-    lanes: int = 1  # side by side, of a rate
+    lanes: int = 1  # links side by side whose bandwidths the rate adds up
 
     @property
     def cost(self) -> tuple[str, float]:
-        """The same time as an amount of a figure: the overhead, or that of a byte."""
+        """The time as an amount of a figure: the overhead, or the time of a byte."""
         if self.port.endswith("_fs"):
             return self.port.removesuffix("_fs"), 1
         return self.port.removesuffix("gbs") + "byte", 1 / self.lanes
@@ -34,26 +34,26 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The sources of a machine's times as its family read them; -1 of an index is none."""
+    """The sources of a machine's times, as its family read them; index -1 is none."""
 
     sources: tuple[Source, ...]
-    figures: Mapping[str, Origin]  # of the times among the machine's figures, by name
-    node: np.ndarray  # int16[node] into `sources`: of its overhead as a node on the way
-    service: np.ndarray  # int16[station]: of a byte
-    overhead: np.ndarray  # int16[station]: of the node before it
-    turn: np.ndarray  # int16[station]
+    figures: Mapping[str, Origin]  # of the machine's figures that are times, by name
+    node: np.ndarray  # int16[node] into `sources`: of the node's overhead
+    service: np.ndarray  # int16[station]: of the time of a byte
+    overhead: np.ndarray  # int16[station]: of the overhead of the node before it
+    turn: np.ndarray  # int16[station]: of the turnaround
 
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The origins of a machine's times; NONE of an index, or no key, is a time that does not vary."""
+    """The origins of a machine's times; a time with index -1, or without a key, does not vary."""
 
     known: tuple[Origin, ...]
-    figures: Mapping[str, Origin]  # of what program durations are amounts of
-    node: np.ndarray  # int64[node] into `known`: of its overhead as a node on the way
-    service: np.ndarray  # int64[station] into `known`: of a byte
-    overhead: np.ndarray  # int64[station]: of the node before it
-    turn: np.ndarray  # int64[station]
+    figures: Mapping[str, Origin]  # by name; durations of programs are amounts of these
+    node: np.ndarray  # int64[node] into `known`: of the node's overhead
+    service: np.ndarray  # int64[station] into `known`: of the time of a byte
+    overhead: np.ndarray  # int64[station]: of the overhead of the node before it
+    turn: np.ndarray  # int64[station]: of the turnaround
 
     @property
     def fields(self) -> frozenset[str]:
@@ -62,13 +62,13 @@ class Origins:
 
 
 def no_origins(stations: int) -> Origins:
-    """Nothing varies on a machine of so many stations."""
+    """The origins of a machine with this many stations on which no time varies."""
     none = np.full(stations, -1, np.int64)
     return Origins((), {}, none[:0], none, none, none)
 
 
 def find_origins(provenance: Provenance, fields: Collection[str], dropins: Collection[str]) -> Origins:
-    """The origins of times where only `fields` have a number, without those of parts that are dropped in."""
+    """The origins of times that follow from numbers among `fields`, except those of parts that are dropped in."""
 
     def varies(origin: Origin) -> bool:
         return origin.field in fields and origin.field.partition(".")[0] not in dropins

@@ -1,4 +1,4 @@
-"""The adjacency graph of an intent in three forms: CSR rows, a dense matrix, a networkx graph."""
+"""The graph of an intent in three forms: compressed sparse rows (CSR), a dense matrix, a networkx graph."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 NO_EDGE = 2**62
-DENSE_NODES = 5_000  # a matrix of that many nodes has 200 MB
+DENSE_NODES = 5_000  # the most of a matrix, which then has 200 MB
 
 
 class Csr(NamedTuple):
@@ -25,8 +25,8 @@ class Csr(NamedTuple):
     edge: np.ndarray  # int64[m] id
 
 
-def csr(machine: Machine, intent: Intent) -> Csr:
-    """The graph of an intent as rows; edges of a row by ascending id."""
+def make_csr(machine: Machine, intent: Intent) -> Csr:
+    """The graph of an intent as rows of outgoing edges, in ascending order of their ids."""
     edge = allowed_edges(machine.edge_kind, intent)
     edge = edge[np.argsort(machine.edge_src[edge], kind="stable")]
     count = np.bincount(machine.edge_src[edge], minlength=machine.node_count)
@@ -34,8 +34,8 @@ def csr(machine: Machine, intent: Intent) -> Csr:
     return Csr(start, machine.edge_dst[edge].astype(np.int64), machine.edge_weight[edge], edge)
 
 
-def dense(machine: Machine, intent: Intent) -> np.ndarray:
-    """int64[node, node] weights, NO_EDGE where there is none. Errors: InputError for machines above DENSE_NODES."""
+def make_matrix(machine: Machine, intent: Intent) -> np.ndarray:
+    """int64[node, node] weights, NO_EDGE where there is no edge. Errors: InputError for more than DENSE_NODES nodes."""
     if machine.node_count > DENSE_NODES:
         raise InputError(
             f"machine {machine.name} has {machine.node_count:,} nodes, too many for a dense matrix "
@@ -47,7 +47,7 @@ def dense(machine: Machine, intent: Intent) -> np.ndarray:
     return weights
 
 
-def to_networkx(machine: Machine, intent: Intent) -> Any:
+def make_networkx(machine: Machine, intent: Intent) -> Any:
     """A networkx.DiGraph over part names; nodes carry kind and position, edges id, weight, length and bandwidth."""
     import networkx
 

@@ -1,7 +1,7 @@
 """Kinds of links, and intents: the links that a kind of traffic may use.
 
-Routing minimises length; crossing between dies is made dearer than any way inside one, so that no path through a cube
-takes a port as a shortcut, and entering an IO chiplet dearer than any way across the cubes of a package.
+Routing minimises length plus penalties. Crossing between dies costs more than any path inside a die, so no path through a
+cube takes a port as a shortcut. Entering an IO chiplet costs more than any path across the cubes of a package.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 
 class EdgeKind(IntEnum):
-    """What a link belongs to."""
+    """The network that a link belongs to."""
 
-    NOC = 0  # the router mesh of a cube, and what data reaches from it
+    NOC = 0  # the router mesh of a cube, with its links to memories, DMA engines and the M_CPU
     UCIE = 1  # between the routers of a cube and another die
     IO = 2  # inside an IO chiplet
     PCIE = 3  # between an IO chiplet and the switch
@@ -23,16 +23,16 @@ class EdgeKind(IntEnum):
 
 
 class Intent(IntEnum):
-    """What a route is for: each intent has its own graph."""
+    """The purpose of a route; each intent has its own graph."""
 
-    ALL = 0  # commands, and whatever may go everywhere
+    ALL = 0  # commands, and other traffic that may use every link
     PE_DMA = 1  # no command links
-    M_CPU_DMA = 2  # nothing inside a PE
-    CUBE_LOCAL = 3  # nothing that leaves a cube
+    M_CPU_DMA = 2  # no links inside a PE
+    CUBE_LOCAL = 3  # no links that leave a cube
 
 
 class RouteKind(IntEnum):
-    """What a transfer does at its destination."""
+    """The operation of a transfer at its destination."""
 
     WRITE = 0
     READ = 1
@@ -46,11 +46,12 @@ FORBIDDEN: dict[Intent, tuple[EdgeKind, ...]] = {
     Intent.CUBE_LOCAL: (EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE),
 }
 
-# Added to the length in µm. A crossing passes two ports; no machine has a thousand cubes in a row.
+# Added to the length in µm. A crossing passes two ports; no machine has a thousand cubes in a row, so an IO chiplet costs more
+# than any number of crossings.
 PORT_PENALTY = 1_000_000
 IO_PENALTY = 1_000 * PORT_PENALTY
 
 
 def allowed_edges(edge_kind: np.ndarray, intent: Intent) -> np.ndarray:
-    """int64[m] the ids of the links of an intent, ascending."""
+    """int64[m] the ids of the edges that an intent may use, ascending."""
     return np.flatnonzero(~np.isin(edge_kind, FORBIDDEN[intent])).astype(np.int64)

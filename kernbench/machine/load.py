@@ -1,9 +1,10 @@
-"""From a topology's name to a compiled machine.
+"""Loading of machines: from the name of a topology to a compiled machine, through two caches.
 
 The compile cache is keyed by the bytes of everything that is read (the topology, all sheets and drop-ins, the overrides, our
-own sources), so a hit needs neither YAML nor the checker. A sheet that a topology names by its path stands in no folder that
-is known before the topology is read: machines keep the hashes of such files, and are compiled anew when these change.
-Machines are kept in the process too: their routes are then found once for all runs on them.
+own sources), so a hit needs neither YAML nor the checker. A topology may also name a sheet by its path, which is unknown
+before the topology is read. Machines keep the hashes of such files, and are compiled again when these change.
+
+The latest machines are kept in the process too, so their routes are computed once for all runs on them.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from kernbench import library
 from kernbench.errors import InputError
-from kernbench.machine import compile_cache
+from kernbench.machine.compile_cache import load_compiled, save_compiled
 from kernbench.machine.machine import Machine
 
 if TYPE_CHECKING:
-    from kernbench.machine.topology import Read, Topology
+    from kernbench.machine.topology import ParsedTopology, Topology
     from kernbench.schema.model import Model
 
 IN_PROCESS = 8  # machines kept, latest first
@@ -31,17 +32,17 @@ _recent: OrderedDict[str, Machine] = OrderedDict()
 
 
 def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = None) -> Machine:
-    """The machine of a topology by name or path, with fields set over it: `{"hbm.channel_gbs": "64 GB/s"}`.
+    """The machine of a topology by name or path, with overrides of its fields: `{"hbm.channel_gbs": "64 GB/s"}`.
 
-    Errors: InputError for an unknown topology, sheet or field, or for figures that do not fit; one line for each.
+    Errors: InputError for an unknown topology, sheet or field, or for values that do not fit; a line for each.
     """
     path = library.find("topology", topology)
     overrides = dict(overrides or {})
     key = _key(path, overrides)
-    machine = _recent.pop(key, None) or compile_cache.load(key)
+    machine = _recent.pop(key, None) or load_compiled(key)
     if machine is None or machine.sources != _hash(machine.sources):
         machine = compile_machine(path, overrides)
-        compile_cache.save(key, machine)
+        save_compiled(key, machine)
     _recent[key] = machine
     while len(_recent) > IN_PROCESS:
         _recent.popitem(last=False)
@@ -49,21 +50,22 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
 
 
 def load_spec(topology: str | Path, overrides: Mapping[str, object] | None = None) -> Model:
-    """The checked fields of a topology and of all its sheets, without the machine. Errors: as `load_machine`."""
+    """The checked fields of a topology and all its sheets, without the machine. Errors: as `load_machine`."""
     from kernbench.machine.topology import check_topology
 
     return check_topology(library.find("topology", topology), dict(overrides or {})).spec
 
 
 class TopologyLoader:
-    """A topology with various overrides: its files are read once for each choice of sheets, each set of overrides is checked
-    once.
+    """Loads one topology with various overrides.
+
+    Its files are read once for each choice of sheets, and each set of overrides is checked once.
     """
 
     def __init__(self, topology: str | Path) -> None:
         self._path = library.find("topology", topology)
-        self._read: dict[str, Read] = {}  # by choice of sheets
-        self._checked: dict[str, Topology | str] = {}  # by overrides; a text is that of the error
+        self._read: dict[str, ParsedTopology] = {}  # by choice of sheets
+        self._checked: dict[str, Topology | str] = {}  # by overrides; a string is the text of an error
 
     def load(self, overrides: Mapping[str, object]) -> Topology:
         """The checked topology. Errors: as `load_machine`."""
@@ -79,12 +81,12 @@ class TopologyLoader:
         return found
 
     def _check(self, overrides: Mapping[str, object]) -> Topology:
-        from kernbench.machine.topology import check_read, read_topology
+        from kernbench.machine.topology import check_parsed, read_topology
 
         sheets = repr(sorted((path, value) for path, value in overrides.items() if path.startswith("parts.")))
         if sheets not in self._read:
             self._read[sheets] = read_topology(self._path, overrides)
-        return check_read(self._read[sheets], overrides)
+        return check_parsed(self._read[sheets], overrides)
 
 
 def field_names(topology: str | Path, overrides: Mapping[str, object] | None = None) -> list[str]:
@@ -98,7 +100,7 @@ def field_names(topology: str | Path, overrides: Mapping[str, object] | None = N
 
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
-    """The machine of a topology file, checked and expanded anew."""
+    """Check and expand a topology file, without the caches. Errors: as `load_machine`."""
     from kernbench.machine.topology import check_topology
 
     found = check_topology(path, overrides)
@@ -112,13 +114,13 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
 
 
 def model_files() -> list[Path]:
-    """Every sheet and drop-in that has a name, in a fixed order."""
+    """The sheets and drop-ins in all `models` folders, in a fixed order."""
     files = sorted(file for folder in library.folders("models") for file in folder.glob("*.*"))
     return [file for file in files if file.suffix in (".yaml", ".py")]
 
 
 def _key(path: Path, overrides: Mapping[str, object]) -> str:
-    """Of all that is known to be read: the topology, the overrides, every sheet and drop-in that has a name."""
+    """The hash of what is known to be read: the topology, the overrides, all files in `models` folders, our sources."""
     digest = hashlib.sha256(_sources().encode())
     digest.update(json.dumps([path.stem, sorted(overrides.items())], default=repr).encode())
     for file in (path, *model_files()):
@@ -129,13 +131,13 @@ def _key(path: Path, overrides: Mapping[str, object]) -> str:
 
 
 def _hash(files: Iterable[str]) -> dict[str, str]:
-    """The hashes of files, "" of one that is not there."""
+    """The hash of each file, "" for a file that is missing."""
     return {file: hashlib.sha256(Path(file).read_bytes()).hexdigest() if Path(file).is_file() else "" for file in files}
 
 
 @cache
 def _sources() -> str:
-    """A hash of all that turns a topology into a machine."""
+    """The hash of our sources that turn a topology into a machine."""
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for folder in ("components", "machine", "schema"):

@@ -1,8 +1,8 @@
 """A compiled machine: names above, integers below.
 
-Everything that runs reads these arrays; nothing that runs reads YAML. Nodes, directed links ("edges"), stations (what
-serves flits: every edge, then every memory channel) and servers (what serves whole jobs: engines, DMA channels, CPUs) are
-numbered once, in the order in which the family expanded them. Every error turns a number back into a name.
+Whatever runs reads these arrays and no YAML. Four things are numbered, in the order in which the family expanded them: nodes,
+directed links ("edges"), stations, which serve flits (every edge, then every memory channel), and servers, which serve jobs
+(engines, DMA channels, CPUs). Errors turn a number back into a name.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError, suggest
-from kernbench.machine import graph
 from kernbench.machine.costs import Costs
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
+from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
 from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
@@ -37,7 +37,7 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class DropIn:
-    """A part's own implementation (see `components.dropin`) with its parameters, as plain values."""
+    """The class that is dropped in for a part (see `components.dropin`), and its parameters as plain values."""
 
     file: str
     sha256: str  # of its text
@@ -52,41 +52,41 @@ class Machine:
     family: str
     digest: str  # of everything the machine was compiled from
     flit_bytes: int
-    figures: Mapping[str, float]  # fs a unit, by "<part>.<figure>"; what program durations are amounts of
+    figures: Mapping[str, float]  # by "<part>.<figure>": fs for one, or a parameter in its own unit
 
     node_name: tuple[str, ...]
     node_kind: tuple[str, ...]
     node_x_mm: np.ndarray  # float64[node] in the tray
     node_y_mm: np.ndarray
-    node_overhead_fs: np.ndarray  # int64[node] paid by what passes through
-    node_whole: np.ndarray  # bool[node] forwards nothing until it has the whole message
+    node_overhead_fs: np.ndarray  # int64[node] paid by each transfer that passes
+    node_store_and_forward: np.ndarray  # bool[node] forwards nothing until it has the whole message
 
     edge_src: np.ndarray  # int32[edge]
     edge_dst: np.ndarray
     edge_kind: np.ndarray  # uint8[edge] EdgeKind
     edge_um: np.ndarray  # int64[edge] length
-    edge_weight: np.ndarray  # int64[edge] what routing minimises
+    edge_weight: np.ndarray  # int64[edge] routing minimises the sum
     edge_gbs: np.ndarray  # float64[edge] as given
 
-    station_name: tuple[str, ...]  # edges "a -> b", then memory channels
+    station_name: tuple[str, ...]  # edges as "a -> b", then memory channels
     stations: Stations
     terminals: Mapping[int, Terminal]  # by node
-    provenance: Provenance = field(repr=False)  # the port of a part that each time comes from
+    provenance: Provenance = field(repr=False)  # the port and the field that each time comes from
 
     server_name: tuple[str, ...]
-    server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...: what utilisation is summed over
+    server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...; utilisation is by kind
     server_slots: np.ndarray  # int64[server]
 
-    shape: Shape | MeshShape = field(repr=False)  # how many of everything
-    dropins: Mapping[str, DropIn] = field(default_factory=dict, repr=False)  # by part: those that are not standard
+    shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
+    dropins: Mapping[str, DropIn] = field(default_factory=dict, repr=False)  # by part
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)  # hashes of files outside `models` folders
-    costs: Costs = field(init=False, repr=False)  # what the work of a PE costs
-    places: Places = field(init=False, repr=False)  # the only maker of part names: PEs, memories, endpoints
+    costs: Costs = field(init=False, repr=False)  # of the work of a PE
+    places: Places = field(init=False, repr=False)  # ids of PEs, memories and endpoints; the only maker of their names
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
     _origins: Origins | None = field(init=False, repr=False, default=None)
-    _csr: dict[Intent, graph.Csr] = field(init=False, repr=False, default_factory=dict)
+    _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict)
     _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,45 +94,45 @@ class Machine:
         self.server_id = {name: i for i, name in enumerate(self.server_name)}
         self.places = self.shape.locate(self.node_id, self.server_id)
         self.routing = Routing(self)
-        self.costs = Costs(self.family, self.dropins)
+        self.costs = Costs(self.dropins)
 
     @property
     def node_count(self) -> int:
-        """How many nodes the machine has."""
+        """The number of nodes."""
         return len(self.node_name)
 
     @property
     def edge_count(self) -> int:
-        """How many directed links; stations from this number on are memory channels."""
+        """The number of directed links; stations from this number on are memory channels."""
         return len(self.edge_src)
 
     def origins(self) -> Origins:
-        """From which field of the topology each time comes; kept, and the same for machines that differ in such fields."""
+        """The field of the topology behind each time; kept, and the same for machines that differ in such fields."""
         if self._origins is None:
             self._origins = find_origins(self.provenance, self.figures.keys(), self.dropins.keys())
         return self._origins
 
-    def csr(self, intent: Intent) -> graph.Csr:
-        """The adjacency graph of an intent as rows of outgoing edges; kept."""
+    def csr(self, intent: Intent) -> Csr:
+        """The graph of an intent as rows of outgoing edges; kept."""
         if intent not in self._csr:
-            self._csr[intent] = graph.csr(self, intent)
+            self._csr[intent] = make_csr(self, intent)
         return self._csr[intent]
 
     def weights(self, intent: Intent) -> np.ndarray:
-        """int64[node, node] what routing minimises under an intent, 2**62 where there is no edge; kept.
+        """int64[node, node] the weight of the edge between two nodes under an intent, 2**62 if there is none; kept.
 
-        Errors: InputError for a machine of too many nodes.
+        Errors: InputError for a machine with too many nodes.
         """
         if intent not in self._weights:
-            self._weights[intent] = graph.dense(self, intent)
+            self._weights[intent] = make_matrix(self, intent)
         return self._weights[intent]
 
     def to_networkx(self, intent: Intent) -> Any:
         """A networkx.DiGraph of an intent over part names."""
-        return graph.to_networkx(self, intent)
+        return make_networkx(self, intent)
 
     def find_node(self, name: str) -> int:
-        """The id of a part by its path. Errors: InputError with the nearest known path."""
+        """The id of a node by its path. Errors: InputError with the nearest known path."""
         found = self.node_id.get(name)
         if found is None:
             raise InputError(f"machine {self.name} has no part {name!r}{suggest(name, self.node_name)}")

@@ -1,10 +1,10 @@
-"""The family `mesh`: a bare network of endpoints, each on a router of its own, for studies of traffic.
+"""The family `mesh`: a network of endpoints, each on a router of its own, for studies of traffic.
 
-Everything that takes time is a figure of the topology itself: a flit occupies a link for its bytes over `link_gbs` and is
-`hop_ns` later at the next router; between an endpoint and its router it takes `injection_ns` or `ejection_ns` instead.
+Every time is a field of the topology itself. A flit occupies a link for its bytes over `link_gbs` and reaches the next router
+`hop_ns` later; between an endpoint and its router the delay is `injection_ns` or `ejection_ns` instead.
 
-Vertical links are laid before horizontal ones, so routes go along the row first, then along the column (see `builder`). A
-torus goes the shorter way round; of two that are equally long always the same.
+Vertical links are added before horizontal ones, so routes go along the row first, then along the column (see `builder`). On a
+torus they go the shorter way round; of two equally long ways they always take the same.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
-PITCH_MM = 1.0  # for pictures, and the same for all links: routing counts them
+PITCH_MM = 1.0  # for pictures; since all links are equally long, routing counts them
 
 Side = Annotated[Count, Field(le=512)]
 
 
 class MeshSpec(Model):
-    """A checked topology of family `mesh`: k columns and k rows, unless `w` or `h` says otherwise."""
+    """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
     family: Literal["mesh"]
     description: str
@@ -44,8 +44,8 @@ class MeshSpec(Model):
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
 
 
-def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
-    """The machine of a checked topology."""
+def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
+    """The machine of a checked topology of family `mesh`."""
     w, h, builder = spec.w or spec.k, spec.h or spec.k, Builder()
     places = [(row, col) for row in range(h) for col in range(w)]
     routers = {
@@ -85,7 +85,7 @@ def expand(spec: MeshSpec, name: str, digest: str) -> Machine:
 
 
 def _neighbour(torus: bool, w: int, h: int, row: int, col: int) -> tuple[int, int] | None:
-    """Where a step leads; a ring of two has one link, not two side by side."""
+    """The place after a step, or None beyond an end. A ring of two has one link, not two side by side."""
     if row < h and col < w:
         return row, col
     closes = torus and (h if row == h else w) > 2

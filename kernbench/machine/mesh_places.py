@@ -1,4 +1,4 @@
-"""The places of a `mesh` machine: endpoints by row and column, and no SIPs."""
+"""The part index of a `mesh` machine: endpoints by row and column."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ def node_name(row: int, col: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MeshShape:
-    """How many endpoints a `mesh` machine has, and whether its rows and columns close to rings."""
+    """The columns and rows of a `mesh` machine, and whether they close to rings."""
 
     w: int
     h: int
     torus: bool
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> MeshPlaces:
-        """The places of a machine of this shape whose nodes and servers have these ids."""
+        """The part index of a machine of this shape, from the ids of its nodes and servers."""
         return MeshPlaces(self, nodes, servers)
 
 
 class MeshPlaces(Places):
-    """Endpoints by row and column; what asks for a SIP learns that there is none."""
+    """Node ids of endpoints by row and column. Methods for SIPs raise InputError, since there are none."""
 
     def __init__(self, mesh: MeshShape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
         self.w, self.h, self.torus = mesh.w, mesh.h, mesh.torus
 
     def endpoint(self, row: int, col: int) -> int:
-        """The node that sends and receives. Errors: InputError for a row or column the mesh lacks."""
+        """The node of an endpoint. Errors: InputError for a row or column that the mesh lacks."""
         if not (0 <= row < self.h and 0 <= col < self.w):
             raise InputError(f"the machine has no {node_name(row, col)}; {self._extent()}")
         return self._nodes[node_name(row, col)]
 
     def find_endpoint(self, name: str) -> int:
-        """The node of `node[y][x]`, or of its index y * w + x. Errors: InputError for a name that is neither."""
+        """The node named `node[y][x]`, or by its index y * w + x. Errors: InputError for any other name."""
         if matched := _NODE.fullmatch(name):
             return self.endpoint(int(matched[1]), int(matched[2]))
         if name.isdecimal():

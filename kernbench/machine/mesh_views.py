@@ -1,4 +1,4 @@
-"""The one view of a `mesh` machine: the whole network, an endpoint and its router as one box."""
+"""The view of a `mesh` machine: the network, each endpoint with its router as one box."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 MOST_SHOWN = 4096  # endpoints
 
 
-def system_view(machine: Machine) -> View:
-    """The network. Errors: InputError for one of too many endpoints."""
+def network_view(machine: Machine) -> View:
+    """The network. Errors: InputError for too many endpoints."""
     places = machine.places
     assert isinstance(places, MeshPlaces)
     count = places.w * places.h
@@ -36,7 +36,7 @@ def system_view(machine: Machine) -> View:
 
 
 def _with_routers(machine: Machine, box_of: dict[int, int]) -> dict[int, int]:
-    """Endpoints and their routers by box."""
+    """The box of each endpoint and of its router."""
     found = dict(box_of)
     for src, dst in zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), strict=True):
         if src in box_of:

@@ -1,4 +1,4 @@
-"""The places of a `sip` machine: parts by their coordinates, and the only maker of their names."""
+"""The part index of a `sip` machine: node and server ids by coordinates. It alone makes the names of parts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine import address
-from kernbench.machine.address import Address, Kind
+from kernbench.machine.address import Address, MemorySpace, base_of, decode
 
 _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
 
 
 def sip_path(sip: int | None) -> str:
-    """The path of a SIP; a coordinate that a message lacks stands there as None."""
+    """The path of a SIP. A coordinate may be None, in messages that lack it."""
     return f"sip{sip}"
 
 
@@ -33,7 +32,7 @@ def pe_path(sip: int | None, cube: int | None, pe: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many of everything a `sip` machine has."""
+    """The counts and sizes of a `sip` machine."""
 
     sip_count: int
     sip_w: int
@@ -46,10 +45,10 @@ class Shape:
     slice_bytes: int
     sram_bytes: int = 0
     tcm_bytes: int = 0
-    address_model: str = "va"  # how kernels name memory: "va", "pa" or "la"
+    address_model: str = "va"  # of the addresses in kernels: "va", "pa" or "la"
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> Places:
-        """The places of a machine of this shape whose nodes and servers have these ids."""
+        """The part index of a machine of this shape, from the ids of its nodes and servers."""
         return Places(self, nodes, servers)
 
 
@@ -85,12 +84,12 @@ class PePlace:
 
 
 PE_PARTS = ("cpu", "scheduler", "dma", "fetch_store", "gemm", "math", "tcm", "mmu", "ipcq")
-ONE_SERVER = ("cpu", "scheduler", "fetch_store", "gemm", "math", "ipcq")  # parts that serve one queue of jobs
-READ_WRITE = ("dma", "tcm", "ipcq")  # parts that serve reads beside writes
+ONE_SERVER = ("cpu", "scheduler", "fetch_store", "gemm", "math", "ipcq")  # parts with one server
+READ_WRITE = ("dma", "tcm", "ipcq")  # parts with a server for reads and one for writes
 
 
 class Places:
-    """Node and server ids by coordinates. Every method raises InputError for coordinates the machine lacks."""
+    """Node and server ids by coordinates. Every method raises InputError for coordinates that the machine lacks."""
 
     def __init__(self, shape: Shape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
         self.shape = shape
@@ -102,7 +101,7 @@ class Places:
         self._nodes, self._servers = nodes, servers
         self._pes: dict[tuple[int, int, int], PePlace] = {}
         self._m_cpus: dict[tuple[int, int], int] = {}
-        self._memories: dict[int, tuple[int, int]] = {}  # by the address at which each begins: node, bytes
+        self._memories: dict[int, tuple[int, int]] = {}  # (node, bytes) by first address
         self._cube_of: np.ndarray | None = None
         self._cpu_servers = {nodes[name]: server for name, server in servers.items() if name in nodes}
 
@@ -111,7 +110,7 @@ class Places:
         return self._nodes["switch"]
 
     def pcie_ep(self, sip: int) -> int:
-        """The node where the host meets a SIP."""
+        """The node of a SIP's PCIe endpoint, which the host talks to."""
         return self._node(f"{sip_path(sip)}.io0.pcie_ep")
 
     def io_cpu(self, sip: int) -> int:
@@ -153,16 +152,16 @@ class Places:
         """The node of a PE's TCM."""
         return self.pe(sip, cube, pe).tcm
 
-    def address_of(self, sip: int, cube: int, kind: Kind, pe: int = 0, offset: int = 0) -> int:
+    def address_of(self, sip: int, cube: int, space: MemorySpace, pe: int = 0, offset: int = 0) -> int:
         """The physical address of a byte. Errors: InputError for one that does not fit."""
-        return Address(sip, cube, kind, pe, offset).encode(self.shape.slice_bytes, self.sip_count)
+        return Address(sip, cube, space, pe, offset).encode(self.shape.slice_bytes, self.sip_count)
 
     def memory_of(self, number: int) -> tuple[int, int, int]:
-        """The memory behind a physical address: its node, the offset in it and the bytes from there to its end.
+        """The memory of a physical address: its node, the offset in it, and the bytes from there to its end.
 
-        Errors: InputError for an address behind which this machine has no memory.
+        Errors: InputError for an address without memory.
         """
-        base = address.base_of(number, self.shape.slice_bytes)
+        base = base_of(number, self.shape.slice_bytes)
         node, size = self._memories.get(base) or self._find_memory(number, base)
         offset = number - base
         if offset >= size:
@@ -170,33 +169,33 @@ class Places:
         return node, offset, size - offset
 
     def _find_memory(self, number: int, base: int) -> tuple[int, int]:
-        """The node and the bytes of the memory that begins at `base`, for an address behind which it is."""
-        found = address.decode(number, self.shape.slice_bytes, self.sip_count)
+        """The node and the size (bytes) of the memory with the first address `base`, which contains `number`."""
+        found = decode(number, self.shape.slice_bytes, self.sip_count)
         sip, cube, pe, shape = found.sip, found.die, found.pe, self.shape
-        if found.kind == Kind.HBM:
+        if found.space == MemorySpace.HBM:
             memory = self.hbm(sip, cube, pe), shape.slice_bytes
-        elif found.kind == Kind.PE:
+        elif found.space == MemorySpace.PE:
             memory = self.tcm(sip, cube, pe), shape.tcm_bytes
-        elif found.kind == Kind.SRAM:
+        elif found.space == MemorySpace.SRAM:
             memory = self.sram(sip, cube), shape.sram_bytes
         else:
-            raise InputError(f"address {number:#x} is in no memory: SIP {sip}, die {cube}, {found.kind.name}")
+            raise InputError(f"address {number:#x} is in no memory: SIP {sip}, die {cube}, {found.space.name}")
         self._memories[base] = memory
         return memory
 
     def hbm_of(self, number: int) -> tuple[int, int]:
-        """The controller of a physical HBM address, with the offset in its slice."""
-        found = address.decode(number, self.shape.slice_bytes, self.sip_count)
-        if found.kind != Kind.HBM:
-            raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.kind.name}")
+        """The controller of a physical HBM address, and the offset in its slice."""
+        found = decode(number, self.shape.slice_bytes, self.sip_count)
+        if found.space != MemorySpace.HBM:
+            raise InputError(f"address {number:#x} is not in HBM: SIP {found.sip}, die {found.die}, {found.space.name}")
         return self.hbm(found.sip, found.die, found.pe), found.offset
 
     def cpu_server(self, node: int) -> int:
-        """The server of a node that acts on commands (pcie_ep, io_cpu, m_cpu)."""
+        """The server of a node that handles commands (pcie_ep, io_cpu, m_cpu)."""
         return self._cpu_servers[node]
 
     def pe(self, sip: int, cube: int, pe: int) -> PePlace:
-        """All ids of one PE; the same object each time."""
+        """All ids of a PE; the same object at each call."""
         found = self._pes.get((sip, cube, pe))
         if found is None:
             found = self._pes[sip, cube, pe] = self._make_pe(sip, cube, pe)
@@ -212,7 +211,7 @@ class Places:
         return sip, cube, pe
 
     def cube_of(self) -> np.ndarray:
-        """int32[node] the number of a node's cube over all SIPs, -1 outside cubes."""
+        """int32[node] the number of the node's cube, counted over all SIPs; -1 outside cubes."""
         if self._cube_of is None:
             self._cube_of = np.full(len(self._nodes), -1, np.int32)
             for name, node in self._nodes.items():

@@ -1,4 +1,4 @@
-"""Rates and times as families read them from a checked topology: the number, with the port of a part that it comes from."""
+"""Rates and times of a checked topology: numbers with the port of the part that each comes from."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kernbench.schema.model import Model
 
 
 class Rate(NamedTuple):
-    """A bandwidth with its source; none if it is of no part."""
+    """A bandwidth with its source, if it comes from a part."""
 
     gbs: float
     source: Source | None = None
 
 
 class Time(NamedTuple):
-    """A time with its source; none if it is of no part."""
+    """A time with its source, if it comes from a part."""
 
     fs: int
     source: Source | None = None
@@ -29,7 +29,7 @@ NO_TIME = Time(0)
 
 
 def rate(spec: Model, port: str, lanes: int = 1) -> Rate:
-    """A bandwidth of a checked topology, times so many lanes side by side."""
+    """A bandwidth of a checked topology, over `lanes` links side by side."""
     part, name = _find(spec, port)
     origin = Origin(port, lanes) if name in type(part).model_fields else None
     return Rate(lanes * getattr(part, name), Source(port, origin, lanes))
@@ -44,7 +44,7 @@ def time(spec: Model, port: str) -> Time:
 
 
 def list_figure_origins(spec: Model) -> dict[str, Origin]:
-    """The origins of the times among the figures of a checked topology's parts, by "<part>.<figure>"."""
+    """The origin of each figure of a checked topology that follows from one field, by "<part>.<figure>"."""
     parts = [(name, part) for name, part in spec if isinstance(part, Part)]
     return {
         f"{name}.{figure}": origin.inside(name) for name, part in parts for figure, origin in part.origins().items()

@@ -1,8 +1,8 @@
-"""Routes: the ways of payloads through a machine, found once and numbered.
+"""Routes: the stations that payloads pass, computed once and numbered.
 
-A round trip is one leg of flits. A write sends its flits along the links to the memory and is acknowledged by a message of
-no bytes, which pays propagation only (`tail`); a read's request pays propagation only (`lead`), and its flits come out of
-the memory and back along the same links reversed. What lies strictly between the two ends charges its overhead.
+In a round trip flits move in one direction only. A write sends its flits along the links to the memory and is acknowledged by
+a message of no bytes, which pays propagation only (`tail`). A read's request pays propagation only (`lead`), and its flits
+leave the memory and come back along the same links reversed. Each node strictly between the two ends charges its overhead.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from kernels_jit.layout.machine_tables import Routes
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
-_READ, _WRITE = 0, 1  # directions, as the loop counts them
-_TREE_NODES = 5_000  # in machines beyond, a tree from every PE would take gigabytes: each way is looked for by itself
+_READ, _WRITE = 0, 1  # the numbers of directions in the loop
+_TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each path is searched on demand
 
 
 class _Route(NamedTuple):
-    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, whole
+    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, store_and_forward
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
 
 
 class Routing:
-    """The routes of one machine: shortest ways by intent, interned as they are asked for.
+    """The routes of one machine: shortest paths by intent, numbered when they are first asked for.
 
-    Threads may share it: whatever adds a route or reads the tables holds the lock, so that ids and tables agree.
+    Threads may share it. Adding a route and reading the tables take the lock, so that ids and tables agree.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._ids: dict[tuple[int, int, int, int], int] = {}
-        self._keys: list[tuple[int, int, int, int]] = []  # of `_ids`, as far as they were asked for
+        self._keys: list[tuple[int, int, int, int]] = []  # the keys of `_ids` in order, as of the last call of `key`
         self._trees: dict[tuple[int, int], np.ndarray] = {}
         self._allowed: dict[int, np.ndarray] = {}
         self._tables: Routes | None = None
@@ -45,22 +45,22 @@ class Routing:
         self._lock = threading.RLock()
 
     def on(self, machine: Machine) -> Routing:
-        """These routes, under the same ids, on a machine that differs in figures alone."""
+        """These routes, under the same ids, on a machine that differs in times alone."""
         other = Routing(machine)
         with self._lock:
-            other._ids, tables, charged = dict(self._ids), self.tables(), self.charged()
+            other._ids, tables, stations = dict(self._ids), self.tables(), self.overhead_stations()
         other._trees, other._allowed = self._trees, self._allowed
         overhead = np.zeros(len(machine.stations.fs_per_flit) + 1, np.int64)
         overhead[: machine.edge_count] = machine.node_overhead_fs[machine.edge_src]
         for terminal in machine.terminals.values():
             overhead[terminal.first_station] = terminal.overhead_fs
-        other._tables = tables._replace(overhead_fs=overhead[charged])
+        other._tables = tables._replace(overhead_fs=overhead[stations])
         return other
 
-    def charged(self) -> np.ndarray:
-        """int64[step] the station for the node before which a step charges; -1 where that is done elsewhere, if at all.
+    def overhead_stations(self) -> np.ndarray:
+        """int64[step] the station of a step that charges the overhead of the node before it, -1 for other steps.
 
-        So it is for links at the source of a payload.
+        The others are links at the source of a payload.
         """
         tables = self.tables()
         link = tables.station < self._machine.edge_count
@@ -70,7 +70,10 @@ class Routing:
         return np.where(first, -1, tables.station)
 
     def route(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
-        """The id of the route between two nodes. Errors: UnreachableError naming both, also for no memory at `dst`."""
+        """The id of the route between two nodes.
+
+        Errors: UnreachableError, naming both, if there is no path, or if a read or write has no memory at `dst`.
+        """
         key = (src, dst, intent, kind)
         found = self._ids.get(key)
         if found is None:
@@ -81,33 +84,33 @@ class Routing:
         return found
 
     def key(self, route: int) -> tuple[int, int, int, int]:
-        """Source, destination, intent and kind of a route: what it is, whatever its number."""
+        """(source, destination, intent, kind) of a route, which unlike its id do not depend on earlier calls."""
         if route >= len(self._keys):
             with self._lock:
-                self._keys = list(self._ids)  # in the order of their numbers
+                self._keys = list(self._ids)  # in the order of the ids
         return self._keys[route]
 
     def path(self, src: int, dst: int, intent: Intent) -> list[int]:
-        """The nodes on the way from `src` to `dst`, both ends included."""
+        """The nodes on the path from `src` to `dst`, both ends included. Errors: UnreachableError."""
         ends = self._machine.edge_dst
-        return [src, *ends[self._way(src, dst, intent)].tolist()]
+        return [src, *ends[self._find_path(src, dst, intent)].tolist()]
 
     def distance(self, src: int, dst: int, intent: Intent) -> int:
-        """The weight of the way in µm, with what crossing between dies adds to it."""
-        return int(self._machine.edge_weight[self._way(src, dst, intent)].sum())
+        """The weight of the path: its length in µm, plus 1 for each link, plus penalties. Errors: UnreachableError."""
+        return int(self._machine.edge_weight[self._find_path(src, dst, intent)].sum())
 
     def edges(self, route: int) -> list[int]:
-        """The links whose stations the payload of a route passes, in order."""
+        """The edges that the payload of a route passes, in order."""
         tables = self.tables()
         stations = tables.station[tables.start[route] : tables.start[route + 1]]
         return stations[stations < self._machine.edge_count].tolist()
 
     def edges_between(self, src: int, dst: int, intent: Intent) -> list[int]:
-        """The links from `src` to `dst`, in order. Errors: UnreachableError."""
-        return self._way(src, dst, intent).tolist()
+        """The edges on the path from `src` to `dst`, in order. Errors: UnreachableError."""
+        return self._find_path(src, dst, intent).tolist()
 
     def tree(self, src: int, intent: Intent) -> np.ndarray:
-        """int64[node] the last edge of the way from `src` to each node, -1 where there is none."""
+        """int64[node] the last edge of the path from `src` to each node, -1 if there is no path."""
         found = self._trees.get((src, intent))
         if found is None:
             found = self._trees[src, intent] = self._find_tree(src, intent)
@@ -115,43 +118,43 @@ class Routing:
 
     @property
     def route_count(self) -> int:
-        """How many routes have been asked for so far."""
+        """The number of routes so far."""
         return len(self._ids)
 
     def tables(self) -> Routes:
-        """All routes asked for so far, as the loop reads them."""
+        """The tables of all routes so far, as the loop reads them."""
         with self._lock:
             if self._new or self._tables is None:
-                new = _joined(self._new)
-                self._tables = new if self._tables is None else _appended(self._tables, new)
+                new = _make_tables(self._new)
+                self._tables = new if self._tables is None else _append_tables(self._tables, new)
                 self._new.clear()
             return self._tables
 
-    def _effective(self, src: int, dst: int, intent: Intent) -> Intent:
-        """Traffic of PEs inside one cube stays in it."""
+    def _effective_intent(self, src: int, dst: int, intent: Intent) -> Intent:
+        """The intent whose links are used: DMA of PEs between two parts of one cube stays inside the cube."""
         if intent == Intent.PE_DMA:
             cube = self._machine.places.cube_of()
             if cube[src] >= 0 and cube[src] == cube[dst]:
                 return Intent.CUBE_LOCAL
         return intent
 
-    def _way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+    def _find_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         from kernels_jit.routing import dijkstra
 
-        intent = self._effective(src, dst, intent)
+        intent = self._effective_intent(src, dst, intent)
         if self._machine.node_count > _TREE_NODES:
-            way = self._near_way(src, dst, intent)
+            path = self._search_path(src, dst, intent)
         else:
-            way = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
-        if len(way) and way[0] < 0:
+            path = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
+        if len(path) and path[0] < 0:
             raise UnreachableError(
                 f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
                 f"for {intent.name.lower()} traffic; check the links of topology {self._machine.name}"
             )
-        return way
+        return path
 
-    def _near_way(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """The way that the tree would give, found without going farther than it does."""
+    def _search_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+        """The path that the tree has, from a search that ends at the destination."""
         from kernels_jit.routing import dijkstra
 
         rows = self._machine.csr(intent)
@@ -171,8 +174,8 @@ class Routing:
 
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         machine = self._machine
-        there = self._way(src, dst, intent)
-        back = there[::-1] ^ 1  # see `builder`: the two directions of a link are neighbours
+        there = self._find_path(src, dst, intent)
+        back = there[::-1] ^ 1  # the two directions of a link have neighbouring ids (see `builder`)
         wires = machine.stations.propagation_fs
         out_fs, home_fs = int(wires[there].sum()), int(wires[back].sum())
         if kind == RouteKind.MESSAGE:
@@ -190,12 +193,12 @@ class Routing:
         return len(self._ids)
 
     def _links(self, edges: np.ndarray) -> np.ndarray:
-        """int64[step, 4] of links: what lies between two of them charges its overhead at the second."""
+        """int64[step, 4] the steps of a path; the node between two links charges its overhead at the second."""
         steps = np.zeros((len(edges), 4), np.int64)
         steps[:, 0], steps[:, 1] = edges, 1
         between = self._machine.edge_src[edges[1:]]
         steps[1:, 2] = self._machine.node_overhead_fs[between]
-        steps[1:, 3] = self._machine.node_whole[between]
+        steps[1:, 3] = self._machine.node_store_and_forward[between]
         return steps
 
     def _memory(self, node: int) -> tuple[int, int, int, int]:
@@ -203,14 +206,14 @@ class Routing:
         return terminal.first_station, terminal.stripes, terminal.overhead_fs, 0
 
 
-def _joined(found: list[_Route]) -> Routes:
-    """The tables of some routes alone."""
+def _make_tables(found: list[_Route]) -> Routes:
+    """The tables of some routes."""
     start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
     steps = np.concatenate([np.zeros((0, 4), np.int64), *(route.steps for route in found)])
     ends = np.array([route.ends for route in found], np.int64).reshape(-1, 4)
     return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
 
 
-def _appended(old: Routes, new: Routes) -> Routes:
+def _append_tables(old: Routes, new: Routes) -> Routes:
     start = np.concatenate([old.start, old.start[-1] + new.start[1:]])
     return Routes(start, *(np.concatenate(pair) for pair in zip(old[1:], new[1:], strict=True)))

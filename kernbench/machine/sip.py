@@ -1,32 +1,31 @@
 """The family `sip`: tray → SIP (a package) → cubes and IO chiplet → routers, memories and PEs.
 
-A cube is built once and pasted w × h times into a SIP, the SIP once for each in the tray. Row 0 is in the north, where the
-IO chiplet stands: its port i joins the north port of the cube in column i.
+A cube is built once and pasted w × h times into a SIP, which is pasted once for each SIP of the tray. Row 0 is in the north,
+beside the IO chiplet: port i of the chiplet joins the north port of the cube in column i.
 """
 
 from __future__ import annotations
 
 from kernbench.components.part import Section, plain
-from kernbench.machine import sip_cube
 from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
 from kernbench.machine.intents import IO_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import Shape
 from kernbench.machine.quantities import list_figure_origins, rate
-from kernbench.machine.sip_cube import passing
+from kernbench.machine.sip_cube import build_cube, forwarding, router_at
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.units import FS_PER_NS
 
 
-def expand(spec: SipSpec, name: str, digest: str) -> Machine:
-    """The machine of a checked topology."""
+def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
+    """The machine of a checked topology of family `sip`."""
     builder = Builder()
     cell, (width, height) = _sip(spec), _sip_mm(spec)
     across, down = spec.sips.grid()
     gap = spec.sips.gap_mm
     switch_at = ((across * (width + gap) - gap) / 2, -gap)
-    switch = builder.node("switch", "switch", switch_at, *passing(spec, "switch"))
+    switch = builder.node("switch", "switch", switch_at, *forwarding(spec, "switch"))
     for sip in range(spec.sips.count):
         shift = builder.paste(cell, f"sip{sip}.", (sip % across * (width + gap), sip // across * (height + gap)))
         pcie_ep = shift + cell.names.index("io0.pcie_ep")
@@ -71,7 +70,7 @@ def _sip_mm(spec: SipSpec) -> tuple[float, float]:
 
 
 def _sip(spec: SipSpec) -> Builder:
-    sip, cube = Builder(), sip_cube.build(spec)
+    sip, cube = Builder(), build_cube(spec)
     cubes, gap = spec.sip.cubes, spec.sip.gap_mm
     ports: dict[tuple[int, int, str], int] = {}
     for row in range(cubes.h):
@@ -97,9 +96,9 @@ def _join(sip: Builder, spec: SipSpec, a: int, b: int, connections: int) -> None
 
 def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
     width, height = _sip_mm(spec)[0], spec.sip.io_chiplet_mm
-    noc = sip.node("io0.io_noc", "io_noc", (width / 2, height / 2), *passing(spec, "io_noc"))
-    pcie_ep = sip.node("io0.pcie_ep", "pcie_ep", (width / 2, 0.0), *passing(spec, "pcie_ep"))
-    io_cpu = sip.node("io0.io_cpu", "io_cpu", (width / 2 + height / 2, height / 2), *passing(spec, "io_cpu"))
+    noc = sip.node("io0.io_noc", "io_noc", (width / 2, height / 2), *forwarding(spec, "io_noc"))
+    pcie_ep = sip.node("io0.pcie_ep", "pcie_ep", (width / 2, 0.0), *forwarding(spec, "pcie_ep"))
+    io_cpu = sip.node("io0.io_cpu", "io_cpu", (width / 2 + height / 2, height / 2), *forwarding(spec, "io_cpu"))
     sip.server("io0.pcie_ep", "cpu", spec.pcie_ep.slots())
     sip.server("io0.io_cpu", "cpu", spec.io_cpu.slots())
     sip.link(noc, pcie_ep, EdgeKind.IO, rate(spec, "pcie_ep.gbs"))
@@ -107,9 +106,9 @@ def _io_chiplet(sip: Builder, spec: SipSpec, cube_ports: list[int]) -> None:
     for column, cube_port in enumerate(cube_ports):
         left = column * (spec.cube.width_mm + spec.sip.gap_mm)
         at = (left + spec.cube.width_mm / 2, height)
-        port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *passing(spec, "ucie"))
+        port = sip.node(f"io0.io_ucie{column}", "io_ucie", at, *forwarding(spec, "ucie"))
         for i, router in enumerate(spec.cube.grid.sides["N"]):
-            conn_at = (left + sip_cube.router_at(spec, router)[0], height * 0.75)
+            conn_at = (left + router_at(spec, router)[0], height * 0.75)
             conn = sip.node(f"io0.io_ucie{column}.conn{i}", "conn", conn_at)
             sip.link(noc, conn, EdgeKind.IO, rate(spec, "ucie.gbs"))
             sip.link(conn, port, EdgeKind.IO, rate(spec, "ucie.gbs"), penalty=IO_PENALTY)

@@ -1,6 +1,6 @@
-"""One cube of a `sip` machine: its routers, what is attached to them, and its PEs.
+"""One cube of a `sip` machine: its routers, its memories, ports and M_CPU, and its PEs.
 
-Vertical links of the mesh come before horizontal ones, so that routing goes horizontally first (see `builder`).
+Vertical links of the mesh are added before horizontal ones, so that routes go horizontally first (see `builder`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from kernbench.machine.quantities import Rate, Time, rate, time
 from kernbench.machine.sip_spec import SipSpec, parse_router
 
 PART_PITCH_MM = 0.2  # between the nine parts of a PE, for drawing
-CONN_SHIFT_MM = 0.75  # of a connection along its side, at most: beside what is attached to its router
+CONN_SHIFT_MM = 0.75  # the most between a connection and its router, along the side; so it does not cover other parts
 
-# Where the nine parts of a PE stand, row by row from the far side to the router's: what its router reaches is nearest.
+# The places of the nine parts of a PE, row by row; the last row is nearest to the router, which it is linked to.
 _LAYOUT = (("fetch_store", "gemm", "math"), ("tcm", "scheduler", "ipcq"), ("mmu", "dma", "cpu"))
 _AT = {name: (column - 1, 1 - row) for row, names in enumerate(_LAYOUT) for column, name in enumerate(names)}
 
-# Which parts of a PE pass work to each other.
+# The links between the parts of a PE.
 _CHAINING = (
     ("cpu", "scheduler"),
     ("cpu", "ipcq"),
@@ -41,23 +41,23 @@ _CHAINING = (
 
 
 def router_at(spec: SipSpec, name: str) -> tuple[float, float]:
-    """Where a router stands in its cube, in mm."""
+    """The position of a router in its cube, in mm."""
     row, col = parse_router(name)
     return spec.cube.grid.x_mm[col], spec.cube.grid.y_mm[row]
 
 
-def passing(spec: SipSpec, part: str) -> tuple[Time, bool]:
-    """What a part does to a message that passes it: its overhead, and whether it waits for the whole of it."""
+def forwarding(spec: SipSpec, part: str) -> tuple[Time, bool]:
+    """The overhead of a part for a message that passes, and whether the part is store-and-forward."""
     return time(spec, f"{part}.overhead_fs"), getattr(spec, part).whole
 
 
-def build(spec: SipSpec) -> Builder:
-    """The cube at the origin; names are within the cube."""
+def build_cube(spec: SipSpec) -> Builder:
+    """A cube at the origin, with names relative to the cube."""
     cube = Builder()
-    noc = passing(spec, "noc")
+    noc = forwarding(spec, "noc")
     routers = {name: cube.node(name, "router", router_at(spec, name), *noc) for name in spec.cube.grid.routers()}
     _mesh(cube, spec, routers)
-    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *passing(spec, "m_cpu"))
+    m_cpu = cube.node("m_cpu", "m_cpu", spec.cube.m_cpu_mm, *forwarding(spec, "m_cpu"))
     cube.server("m_cpu", "cpu", spec.m_cpu.slots())
     _attach(cube, spec, _nearest(cube, routers, m_cpu), m_cpu, "noc.gbs")
     sram = cube.node("sram", "sram", spec.cube.sram_mm)
@@ -93,7 +93,7 @@ def _attach(cube: Builder, spec: SipSpec, router: int, node: int, port: str) -> 
 def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
     width, height = spec.cube.width_mm, spec.cube.height_mm
     at = {"N": (width / 2, 0.0), "S": (width / 2, height), "W": (0.0, height / 2), "E": (width, height / 2)}[side]
-    port = cube.node(f"ucie_{side}", "ucie", at, *passing(spec, "ucie"))
+    port = cube.node(f"ucie_{side}", "ucie", at, *forwarding(spec, "ucie"))
     for i, router in enumerate(routers):
         x, y = cube.position[router]
         conn_at = (_towards(x, at[0]), (y + at[1]) / 2) if side in "NS" else ((x + at[0]) / 2, _towards(y, at[1]))
@@ -103,7 +103,7 @@ def _port(cube: Builder, spec: SipSpec, side: str, routers: list[int]) -> None:
 
 
 def _towards(start: float, end: float) -> float:
-    """A step from a router towards the port: on the way, so that the way is no longer for it."""
+    """A point between a router and its port, so that a connection there makes the path no longer."""
     return start + max(-CONN_SHIFT_MM, min(CONN_SHIFT_MM, (end - start) / 2))
 
 
@@ -135,12 +135,12 @@ def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     for name in PE_PARTS:
         column, row = _AT[name]
         at = (x + PART_PITCH_MM * column, y + outward + away * row)
-        part[name] = cube.node(prefix + name, f"pe_{name}", at, *passing(spec, f"pe_{name}"))
+        part[name] = cube.node(prefix + name, f"pe_{name}", at, *forwarding(spec, f"pe_{name}"))
     for name, kind, port in (
         ("dma", EdgeKind.NOC, "pe_dma.gbs"),
         ("cpu", EdgeKind.COMMAND, "noc.gbs"),
         ("mmu", EdgeKind.COMMAND, "noc.gbs"),
-    ):  # of one length, so that no way from a router to one of them leads through another
+    ):  # equally long, so that no path from a router to one of them passes another
         cube.link(router, part[name], kind, rate(spec, port), um=round(1000 * spec.noc.attach_mm))
     chain = Rate(spec.pe_tcm.chain_gbs(), Source("pe_tcm.read_gbs", Origin("pe_tcm.read_gbs", 1)))
     for a, b in _CHAINING:

@@ -1,8 +1,8 @@
-"""The router mesh of a cube, made from where its PEs stand.
+"""The router mesh of a cube, derived from the positions of its PEs.
 
-Every PE stands at a crossing of a row and a column. Where two neighbouring rows or columns are farther apart than a wire may
-be long, relay rows or columns are put between them at equal distances. Routers inside the rectangle of the HBM are left out.
-Die-to-die connections take the middle of each side.
+Every PE is at a crossing of a row and a column. If two neighbouring rows or columns are farther apart than the longest wire,
+relay rows or columns are put between them at equal distances. Routers inside the rectangle of the HBM are left out. Die-to-die
+connections take the middle of each side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Point = tuple[float, float]  # mm
 
 
 class Grid(NamedTuple):
-    """The routers of a cube and what they carry."""
+    """The routers of a cube, and those that carry PEs and connections."""
 
     x_mm: tuple[float, ...]  # of each column
     y_mm: tuple[float, ...]  # of each row
@@ -38,7 +38,11 @@ def router_name(row: int, col: int) -> str:
 def make_grid(
     pe_mm: Sequence[Point], max_gap_mm: float, hbm_mm: tuple[float, float, float, float] | None, connections: int
 ) -> Grid:
-    """The mesh for PEs at these places; `hbm_mm` is left, top, right, bottom. Errors: ValueError for what does not fit."""
+    """The mesh for PEs at these positions.
+
+    `hbm_mm` is (left, top, right, bottom). Errors: ValueError for a PE inside it, a position given twice, or too many
+    connections.
+    """
     x_mm, y_mm = (relay((point[axis] for point in pe_mm), max_gap_mm) for axis in (0, 1))
     left, top, right, bottom = hbm_mm or (0.0, 0.0, 0.0, 0.0)
     hole = frozenset(
@@ -65,7 +69,7 @@ def make_grid(
 
 
 def relay(places_mm: Iterable[float], max_gap_mm: float) -> tuple[float, ...]:
-    """The places, ascending and each once, with others between them so that no gap is above `max_gap_mm`; to the micrometre."""
+    """The distinct places in ascending order, with others added so that no gap is above `max_gap_mm`; to the micrometre."""
     places = sorted({round(place, 3) for place in places_mm})
     found = places[:1]
     for before, after in pairwise(places):

@@ -1,6 +1,6 @@
 """The fields of a topology of family `sip`: a tray of SIPs of cubes of PEs.
 
-The layout of a cube is data: how many routers, which are left out, which carry PEs and which carry UCIe connections.
+The layout of a cube is data: the number of routers, and which of them are left out, carry PEs or carry UCIe connections.
 """
 
 from __future__ import annotations
@@ -24,8 +24,16 @@ from kernbench.machine.sip_mesh import Grid, make_grid
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model
 
-_GIVEN = ("rows", "cols", "origin_mm", "pitch_mm", "hole", "pe_routers", "ucie")  # fields of a mesh router by router
-_MADE = ("max_gap_mm", "hbm_mm", "connections")  # besides pe_mm
+_GIVEN = (
+    "rows",
+    "cols",
+    "origin_mm",
+    "pitch_mm",
+    "hole",
+    "pe_routers",
+    "ucie",
+)  # fields of a mesh that is given router by router
+_MADE = ("max_gap_mm", "hbm_mm", "connections")  # fields of a mesh that is derived, besides pe_mm
 _ROUTER = re.compile(r"r(\d+)c(\d+)")
 
 
@@ -47,7 +55,7 @@ Position = tuple[Mm, Mm]
 
 
 class Sips(Section):
-    """How many SIPs, and how collectives see them; every SIP is wired to the one switch."""
+    """The number of SIPs, and their topology in collectives; every SIP is wired to the one switch."""
 
     count: Annotated[Count, Field(le=1024)]
     topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
@@ -57,7 +65,7 @@ class Sips(Section):
 
     @property
     def wiring(self) -> str:
-        """The topology, by one name each: "mesh_2d" is another word for "torus_2d"."""
+        """The topology; "mesh_2d" is another name of "torus_2d"."""
         return "torus_2d" if self.topology == "mesh_2d" else self.topology
 
     @model_validator(mode="after")
@@ -66,7 +74,7 @@ class Sips(Section):
         return self
 
     def grid(self) -> tuple[int, int]:
-        """Width and height: as given; else one row for a ring, a square for the rest. Errors: ValueError."""
+        """Width and height: as given, else one row for a ring and a square for the others. Errors: ValueError."""
         if self.w is not None and self.h is not None:
             if self.w * self.h != self.count:
                 raise ValueError(f"got w {self.w} x h {self.h}, expected a product of count {self.count}")
@@ -112,9 +120,9 @@ class Sides(Model):
 
 
 class Cube(Section):
-    """A cube: a mesh of routers with a hole, and where the rest is attached.
+    """A cube: a mesh of routers with a hole, and the positions of its other parts.
 
-    The mesh is given router by router, or made from where the PEs stand (see `sip_mesh`).
+    The mesh is given router by router, or derived from the positions of the PEs (see `sip_mesh`).
     """
 
     width_mm: Mm
@@ -122,7 +130,7 @@ class Cube(Section):
     pes: Count
     m_cpu_mm: Position
     sram_mm: Position
-    # given
+    # the mesh, router by router
     rows: Annotated[Count, Field(le=64)] | None = None
     cols: Annotated[Count, Field(le=64)] | None = None
     origin_mm: Position | None = None
@@ -130,7 +138,7 @@ class Cube(Section):
     hole: list[Router] | None = None
     pe_routers: list[Router] | None = None
     ucie: Sides | None = None
-    # or made
+    # or from the positions of the PEs
     pe_mm: list[Position] | None = Field(default=None, min_length=1, max_length=256)
     max_gap_mm: Annotated[Mm, Field(ge=0.1)] | None = None
     hbm_mm: tuple[Mm, Mm, Mm, Mm] | None = None
@@ -159,7 +167,7 @@ class Cube(Section):
 
     @cached_property
     def grid(self) -> Grid:
-        """The routers. Errors: ValueError for places that do not fit."""
+        """The routers. Errors: ValueError for positions that do not fit."""
         if self.pe_mm is not None:
             return make_grid(self.pe_mm, self.max_gap_mm or 1.0, self.hbm_mm, self.connections or 1)
         (x, y), (dx, dy) = self.origin_mm or (0, 0), self.pitch_mm or (0, 0)
@@ -192,7 +200,7 @@ class Cube(Section):
 
 
 class Pe(Section):
-    """What a PE does by default."""
+    """The defaults of kernels: tile sizes and scratch memory."""
 
     tile_m: Count
     tile_k: Count
@@ -201,13 +209,13 @@ class Pe(Section):
 
 
 class Mmu(Section):
-    """How kernels name memory (`model`: virtual, physical or logical addresses), and the range of virtual ones."""
+    """The addresses in kernels (`model`: virtual, physical or logical), and the range of virtual ones."""
 
     model: Literal["va", "pa", "la"] = "va"
     page_bytes: Bytes
     va_base: BytesOrZero
     va_bytes: Bytes
-    entry_bytes: MessageBytes = 16  # of a region in a mapping message, or in the table of a launch
+    entry_bytes: MessageBytes = 16  # of a region, in a mapping message or in the table of a launch
 
     @model_validator(mode="after")
     def _range_is_of_pages(self) -> Mmu:
@@ -218,7 +226,7 @@ class Mmu(Section):
 
 
 class Command(Section):
-    """The messages of launches."""
+    """The messages that launch kernels and report their completion."""
 
     bytes: MessageBytes
 

@@ -1,5 +1,6 @@
-"""The four views of a `sip` machine: the tray, one SIP, one cube, one PE. All SIPs, cubes and PEs are alike, so the first
-of each stands for all.
+"""The four views of a `sip` machine: the tray, one SIP, one cube, one PE.
+
+All SIPs, cubes and PEs are alike, so the first of each stands for all.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def cube_view(machine: Machine) -> View:
         if node not in pe_of:
             box_of[node] = len(boxes)
             boxes.append(point(machine, node, controllers.get(node)))
-    cube = replace(_cube_area(machine, nodes), label="")  # the title says it
+    cube = replace(_cube_area(machine, nodes), label="")  # it is in the title
     return View(
         "cube",
         _one_of("sip0.cube0", places.sip_count * places.cubes_per_sip, "cube"),
@@ -98,7 +99,7 @@ def pe_view(machine: Machine) -> View:
 
 
 def _of_data(wires: Iterable[Wire]) -> tuple[Wire, ...]:
-    """Without command links that run beside links of data."""
+    """The wires without command links that run beside data links."""
     found = tuple(wires)
     data = {(wire.src, wire.dst) for wire in found if wire.kind != EdgeKind.COMMAND}
     return tuple(wire for wire in found if wire.kind != EdgeKind.COMMAND or (wire.src, wire.dst) not in data)
@@ -113,7 +114,7 @@ def _one_of(name: str, number: int, what: str) -> str:
 
 
 def _nodes_by_sip(machine: Machine) -> list[list[int]]:
-    """The nodes of each SIP; those of none are left out."""
+    """The nodes of each SIP; nodes outside SIPs are left out."""
     found: dict[str, list[int]] = {}
     for node, name in enumerate(machine.node_name):
         sip, dot, _ = name.partition(".")
@@ -123,12 +124,12 @@ def _nodes_by_sip(machine: Machine) -> list[list[int]]:
 
 
 def _inside_cube(machine: Machine, node: int) -> bool:
-    """Whether a node is in a cube and no port of it."""
+    """Whether a node is in a cube and is not a port."""
     return bool(machine.places.cube_of()[node] >= 0) and machine.node_kind[node] != "ucie"
 
 
 def _side(machine: Machine, node: int) -> str | None:
-    """The label of a cube's port, which is its side."""
+    """The label of a cube's port, which is its side; None for other nodes."""
     return machine.node_name[node][-1] if machine.node_kind[node] == "ucie" else None
 
 
@@ -164,7 +165,7 @@ def _dies(machine: Machine, sip: int, inside: list[int]) -> Iterable[Area]:
 
 
 def _cube_area(machine: Machine, nodes: list[int]) -> Area:
-    """A cube is as large as its ports are apart."""
+    """The area of a cube, which its ports bound."""
     ports = [node for node in nodes if machine.node_kind[node] == "ucie"]
     x, y = machine.node_x_mm[ports], machine.node_y_mm[ports]
     label = machine.node_name[nodes[0]].split(".")[1]
@@ -207,7 +208,7 @@ def _around(label: str, kind: str, areas: Iterable[Area], remarks: tuple[str, ..
 
 
 def _zone(machine: Machine, nodes: list[int]) -> Iterable[Area]:
-    """Where the grid of routers has none: one area if that is a rectangle, else one for each place."""
+    """The places of the grid without a router: one area if they fill a rectangle, else one area each."""
     routers = [node for node in nodes if machine.node_kind[node] == "router"]
     at = {(round(float(machine.node_x_mm[n]), 6), round(float(machine.node_y_mm[n]), 6)) for n in routers}
     xs, ys = sorted({x for x, _ in at}), sorted({y for _, y in at})
@@ -228,7 +229,7 @@ def _solid(whole: Area, cells: list[Area]) -> bool:
 
 
 def _cells(places: list[float]) -> dict[float, tuple[float, float]]:
-    """For each of some rising coordinates from where to where it is the nearest; at the ends as far out as in."""
+    """For each of some ascending coordinates, the interval in which it is the nearest; symmetrical at both ends."""
     middles = [(a + b) / 2 for a, b in pairwise(places)] or places
     edges = [2 * places[0] - middles[0], *middles, 2 * places[-1] - middles[-1]]
     return dict(zip(places, pairwise(edges), strict=False))

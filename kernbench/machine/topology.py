@@ -1,4 +1,4 @@
-"""A topology file, read and checked: its family, its fields, and which of its parts are somebody's own."""
+"""Reading and checking of a topology file: its family, its fields, and the drop-ins among its parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernbench.schema.yaml import Marked
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What a topology file says, with the sheets of its parts and all overrides."""
+    """A checked topology, with the sheets of its parts and all overrides."""
 
     family: Family  # with the classes of its parts
     spec: Model
@@ -27,19 +27,19 @@ class Topology:
 
     @property
     def content(self) -> str:
-        """A text that changes with everything the machine follows from, but for our own sources."""
+        """A text that changes with everything that decides the machine, except our own sources."""
         own = [f"{part} {self.dropins[part].sha256}" for part in sorted(self.dropins)]
         return "\n".join([self.spec.model_dump_json(), *own])
 
     @property
     def digest(self) -> str:
-        """The digest of all that the topology says: its fields, its sheets and the texts of drop-ins."""
+        """The digest of the content: the fields, the sheets and the texts of drop-ins."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A topology file with the sheets of its parts, not yet checked."""
+class ParsedTopology:
+    """A topology file with the sheets of its parts, read but not checked."""
 
     family: Family
     tree: Marked
@@ -49,50 +49,53 @@ class Read:
 
 
 def check_topology(path: Path, overrides: Mapping[str, object]) -> Topology:
-    """What a topology file says. Errors: InputError for all that is wrong with it, one line for each."""
-    return check_read(read_topology(path, overrides), overrides)
+    """Read and check a topology file. Errors: InputError for all its mistakes, a line for each."""
+    return check_parsed(read_topology(path, overrides), overrides)
 
 
-def check_read(read: Read, overrides: Mapping[str, object]) -> Topology:
-    """What a topology says that was read with overrides that choose the same sheets. Errors: as `check_topology`."""
-    tree, unknown = overlay(read.tree, overrides, leaf_paths(read.family.spec))
-    problems = [*read.problems, *unknown]
-    _check_ports(read, tree)
+def check_parsed(parsed: ParsedTopology, overrides: Mapping[str, object]) -> Topology:
+    """Check a topology that was read with overrides that choose the same sheets. Errors: as `check_topology`."""
+    tree, unknown = overlay(parsed.tree, overrides, leaf_paths(parsed.family.spec))
+    problems = [*parsed.problems, *unknown]
+    _check_ports(parsed, tree)
     try:
-        spec = check(read.family.spec, tree)
+        spec = check(parsed.family.spec, tree)
     except InputError as error:
         raise InputError("\n".join([*problems, str(error)])) from None
     if problems:
         raise InputError("\n".join(problems))
     own = {
         part: DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
-        for part, file in read.dropins.items()
+        for part, file in parsed.dropins.items()
     }
-    return Topology(read.family, spec, own, tuple(read.sheets.values()))
+    return Topology(parsed.family, spec, own, tuple(parsed.sheets.values()))
 
 
-def _check_ports(read: Read, tree: Marked) -> None:
-    """Ask the ports of all drop-ins whose parameters fit, before anything else does. Errors: as `ports.check`."""
-    standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), read.family.parts()
-    for part in read.dropins:
+def _check_ports(parsed: ParsedTopology, tree: Marked) -> None:
+    """Check the ports of all drop-ins whose parameters fit, before they are used. Errors: as `ports.check`."""
+    standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), parsed.family.parts()
+    for part in parsed.dropins:
         try:
             made = check(classes[part], tree.value[part])
         except InputError:
-            continue  # told with all that is wrong with the topology
+            continue  # reported with the other mistakes of the topology
         ports.check(made, standard[part])
 
 
 def list_fields(path: Path, overrides: Mapping[str, object]) -> list[str]:
-    """The dotted paths that may be set where `overrides` choose the sheets. Errors: InputError for what cannot be read."""
+    """The dotted paths of all fields, with the sheets that `overrides` choose. Errors: as `read_topology`."""
     return list(leaf_paths(read_topology(path, overrides).family.spec))
 
 
-def read_topology(path: Path, overrides: Mapping[str, object]) -> Read:
-    """A topology file with the sheets of its parts, and the family with the classes beside them. Errors: InputError."""
+def read_topology(path: Path, overrides: Mapping[str, object]) -> ParsedTopology:
+    """Read a topology file, the sheets of its parts and the classes beside them.
+
+    Errors: InputError for a file that cannot be read, or a class that cannot be used.
+    """
     tree = load_tree(path, overrides)
     family = FAMILIES[family_of(tree, FAMILIES)]
     tree, sheets, problems = complete(tree, family.kinds())
     dropins = {part: file for part, sheet in sheets.items() if (file := dropin.find_file(sheet))}
     standard = family.parts()
     classes = {part: dropin.load_class(file, standard[part]) for part, file in dropins.items()}
-    return Read(family.with_parts(classes), tree, sheets, dropins, problems)
+    return ParsedTopology(family.with_parts(classes), tree, sheets, dropins, problems)

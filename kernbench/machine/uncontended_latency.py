@@ -1,8 +1,7 @@
 """Uncontended latency of a payload on a route, station by station.
 
-The first flit pays every station, overhead and wire on the way; the rest of the bytes follows at the pace of the slowest
-station. A part that needs the whole message before it forwards any begins that anew, so a route is cut there into
-stretches with a slowest station each.
+The first flit pays every station, overhead and wire of the route; the other bytes follow at the pace of the slowest station.
+A store-and-forward node waits for all of them, so it cuts the route into segments, each with its own slowest station.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ if TYPE_CHECKING:
 AS_SLOW = 0.99  # of the pace of the slowest: to speed up one of two such stations saves next to nothing
 
 
-class Passage(NamedTuple):
-    """The parts of the time, by step of the route where they have one. All int64 femtoseconds."""
+class UncontendedLatency(NamedTuple):
+    """The latency by cause, and by step of the route where the cause has one. Times are in femtoseconds."""
 
-    station: np.ndarray  # int64[step]; of a striped step the first of its stations
-    first_fs: np.ndarray  # int64[step] service of the first flit
-    rest_fs: np.ndarray  # int64[step] of the rest of the bytes, at the slowest station of each stretch; 0 at the others
-    overhead_fs: np.ndarray  # int64[step] at the node before the station
-    pace_fs: np.ndarray  # float64[step] for a flit, over all stripes
-    stretch: np.ndarray  # int64[step] the stretch of the route that it is in
-    wire_fs: int  # out, and home for an acknowledgement or a request
+    station: np.ndarray  # int64[step]; the first station of a striped step
+    first_fs: np.ndarray  # int64[step] service time of the first flit
+    rest_fs: np.ndarray  # int64[step] of the other bytes, at the slowest station of each segment; 0 at other stations
+    overhead_fs: np.ndarray  # int64[step] of the node before the station
+    pace_fs: np.ndarray  # float64[step] of a full flit, over all stripes
+    segment: np.ndarray  # int64[step] the segment of the route that it is in
+    wire_fs: int  # propagation of the payload, and of its request or acknowledgement
 
     def equals_of(self, step: int) -> np.ndarray:
-        """int64[] the steps of the stretch of a step that are as slow as it is, itself among them."""
+        """int64[] the steps of the segment of a step that are as slow as it is, itself among them."""
         as_slow = self.pace_fs >= AS_SLOW * self.pace_fs[step]
-        return np.flatnonzero((self.stretch == self.stretch[step]) & as_slow)
+        return np.flatnonzero((self.segment == self.segment[step]) & as_slow)
 
     @property
     def total_fs(self) -> int:
@@ -42,35 +41,35 @@ class Passage(NamedTuple):
         return int(self.first_fs.sum() + self.rest_fs.sum() + self.overhead_fs.sum()) + self.wire_fs
 
 
-def find_passage(machine: Machine, route: int, nbytes: int) -> Passage:
-    """The passage of a payload of at least one byte."""
+def find_uncontended_latency(machine: Machine, route: int, nbytes: int) -> UncontendedLatency:
+    """The uncontended latency of a payload of at least one byte."""
     tables, stations = machine.routing.tables(), machine.stations
     steps = slice(int(tables.start[route]), int(tables.start[route + 1]))
     station, stripes = tables.station[steps], tables.stripes[steps]
     first_bytes = min(nbytes, machine.flit_bytes)
-    rest_fs = _shared(stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
+    rest_fs = _divide(stations.fs_per_flit[station] * (nbytes - first_bytes), stripes * machine.flit_bytes)
     slowest = np.zeros(len(station), bool)
     start = 0
-    for part in np.split(rest_fs, np.flatnonzero(tables.whole[steps])):
+    for part in np.split(rest_fs, np.flatnonzero(tables.store_and_forward[steps])):
         slowest[start + int(np.argmax(part))] = True
         start += len(part)
-    return Passage(
+    return UncontendedLatency(
         station=station,
         first_fs=_service_fs(machine, station, first_bytes),
         rest_fs=np.where(slowest, rest_fs, 0),
         overhead_fs=tables.overhead_fs[steps],
         pace_fs=stations.fs_per_flit[station] / stripes,
-        stretch=np.cumsum(tables.whole[steps]),
+        segment=np.cumsum(tables.store_and_forward[steps]),
         wire_fs=int(tables.lead_fs[route] + tables.tail_fs[route] + tables.propagation_fs[route]),
     )
 
 
 def _service_fs(machine: Machine, station: np.ndarray, nbytes: int) -> np.ndarray:
-    """int64[n] service of one flit of some bytes at each station."""
+    """int64[n] service time of one flit of `nbytes` bytes at each station."""
     stations = machine.stations
     return service_fs(nbytes, stations.quantum_bytes[station], stations.fs_per_flit[station], machine.flit_bytes)
 
 
-def _shared(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:
-    """Rounded up."""
+def _divide(amount: np.ndarray | int, among: np.ndarray | int) -> np.ndarray:
+    """The quotient, rounded up."""
     return -(-amount // np.asarray(among))

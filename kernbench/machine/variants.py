@@ -1,8 +1,8 @@
-"""Machines that differ in times alone: bandwidths, overheads, clocks and rates, but nothing that is counted or wired.
+"""Machines that differ in times alone: in bandwidths, overheads, clocks and rates, but not in counts or wiring.
 
-Most points of a sweep are of this kind. Such a machine is a copy of a compiled one in which the times of the changed fields are
-computed again, from their origins (see `field_provenance`). It takes microseconds where compiling takes milliseconds, and the
-copy keeps the routes of the other under the same numbers.
+Most points of a sweep differ so. Such a machine is a copy of a compiled one in which the times of the changed fields are
+computed again, from their origins (see `field_provenance`). That takes microseconds instead of the milliseconds of compiling,
+and the copy keeps the routes under the same ids.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernbench.schema.topology import override
 
 
 class Variants:
-    """The machines that differ from `base` in `fields` alone, the dotted paths that only times follow from.
+    """Makes machines that differ from `base` only in `fields`, the dotted paths of fields that decide times alone.
 
     `base` is the machine of `topology` with the overrides `structure`. Errors: as `load_machine`.
     """
@@ -42,28 +42,28 @@ class Variants:
         section, _, name = path.partition(".")
         return float(getattr(self._sections({path: value})[section], name))
 
-    def machine(self, figures: Mapping[str, object]) -> Machine | None:
-        """The machine with these values of `fields`, as typed; None if one of them is another field.
+    def machine(self, values: Mapping[str, object]) -> Machine | None:
+        """The machine with these values of fields, as a user types them; None if a field is not among `fields`.
 
-        Errors: InputError for a value that the field cannot have, as `load_machine` words it.
+        Errors: InputError for a value that the field cannot have, with the sentence of `load_machine`.
         """
-        if not figures.keys() <= self.fields:
+        if not values.keys() <= self.fields:
             return None
-        sections = self._sections(figures)
-        values = {path: float(getattr(sections[path.partition(".")[0]], path.partition(".")[2])) for path in figures}
-        changed = {path for path, value in values.items() if value != self.base.figures[path]}
-        return self._make(sections, {path: values[path] for path in sorted(changed)})
+        sections = self._sections(values)
+        numbers = {path: float(getattr(sections[path.partition(".")[0]], path.partition(".")[2])) for path in values}
+        changed = {path for path, number in numbers.items() if number != self.base.figures[path]}
+        return self._make(sections, {path: numbers[path] for path in sorted(changed)})
 
-    def _sections(self, figures: Mapping[str, object]) -> dict[str, Model]:
-        """The groups of fields that change, checked."""
+    def _sections(self, values: Mapping[str, object]) -> dict[str, Model]:
+        """The sections of the topology with changed fields, checked."""
         given: dict[str, dict[str, Any]] = {}
-        for path, value in figures.items():
+        for path, value in values.items():
             section, _, name = path.partition(".")
             given.setdefault(section, {})[name] = override(path, value).plain() if isinstance(value, str) else value
         try:
-            return {name: _with(getattr(self._spec, name), values) for name, values in given.items()}
+            return {name: _with(getattr(self._spec, name), changed) for name, changed in given.items()}
         except ValidationError:
-            load_spec(self._path, {**self._structure, **figures})  # says what is wrong with them
+            load_spec(self._path, {**self._structure, **values})  # raises the sentence for users
             raise
 
     def _make(self, sections: Mapping[str, Any], values: Mapping[str, float]) -> Machine:

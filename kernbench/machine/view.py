@@ -1,8 +1,8 @@
-"""A view: a machine seen from some distance, as boxes at their places and the links between them.
+"""A view of a machine: boxes at their positions, and the wires between them.
 
-A view is a contraction of the compiled graph. Each node is shown by a box, alone or with others, or not at all; links
-between the nodes of two boxes are one wire with the sum of their bandwidths. Positions are those from which the lengths of
-links are taken, so a picture and the routes cannot disagree.
+A view is a contraction of the compiled graph. Each node is in one box, alone or with others, or in none. All links between two
+boxes are one wire with the sum of their bandwidths. Positions are those that the lengths of links follow from, so a picture
+agrees with the routes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A part, or several as one. Positions are centres, in mm in the tray; without a size it is a point."""
+    """A part, or several as one. Positions are centres, in mm in the tray; a box without a size is a point."""
 
     name: str  # path
     label: str
@@ -34,7 +34,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A rectangle on which boxes stand, with what is said of it."""
+    """A rectangle around boxes, with a label and remarks."""
 
     label: str
     kind: str  # "sip", "io_chiplet", "cube" or "hbm_zone"
@@ -47,19 +47,19 @@ class Area:
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """All links of one kind between two boxes, by their places in `View.boxes`."""
+    """All links of one kind between two boxes, which are indices into `View.boxes`."""
 
     src: int
     dst: int
     kind: EdgeKind
     gbs: float  # each way, of all links together
     links: int = 1
-    wraps: bool = False  # closes a ring: leads around, not across
+    wraps: bool = False  # closes a ring, so it is drawn around the boxes
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one picture shows."""
+    """The contents of one picture."""
 
     name: str
     subtitle: str
@@ -72,7 +72,7 @@ def find_wires(machine: Machine, box_of: Mapping[int, int]) -> tuple[Wire, ...]:
     """The wires between boxes; `box_of` gives the box of each node that has one."""
     box = np.full(machine.node_count, -1, np.int64)
     box[list(box_of)] = list(box_of.values())
-    there = np.arange(0, machine.edge_count, 2)  # every link is two edges, there and back
+    there = np.arange(0, machine.edge_count, 2)  # one of the two edges of each link
     src, dst = box[machine.edge_src[there]], box[machine.edge_dst[there]]
     shown = (src >= 0) & (dst >= 0) & (src != dst)
     gbs: dict[tuple[int, int, int], list[float]] = {}
@@ -83,7 +83,7 @@ def find_wires(machine: Machine, box_of: Mapping[int, int]) -> tuple[Wire, ...]:
 
 
 def point(machine: Machine, node: int, label: str | None = None) -> Box:
-    """A node as a box; its label is the last part of its path if none is given."""
+    """A node as a box; without a label it has the last part of its path."""
     name = machine.node_name[node]
     return Box(
         name,

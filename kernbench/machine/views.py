@@ -6,30 +6,31 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
-from kernbench.machine import mesh_views, sip_views
+from kernbench.machine.mesh_views import network_view
+from kernbench.machine.sip_views import cube_view, pe_view, sip_view, system_view
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.view import View
 
 VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
-    "mesh": {"system": mesh_views.system_view},
+    "mesh": {"system": network_view},
     "sip": {
-        "system": sip_views.system_view,
-        "sip": sip_views.sip_view,
-        "cube": sip_views.cube_view,
-        "pe": sip_views.pe_view,
+        "system": system_view,
+        "sip": sip_view,
+        "cube": cube_view,
+        "pe": pe_view,
     },
 }
 
 
 def list_views(machine: Machine) -> tuple[str, ...]:
-    """The names of the views of a machine, from afar to close by."""
+    """The names of the views of a machine, from the largest to the smallest section."""
     return tuple(VIEWS[machine.family])
 
 
 def find_view(machine: Machine, name: str) -> View:
-    """A view of a machine. Errors: InputError for one that its family does not have."""
+    """A view of a machine. Errors: InputError for a view that its family does not have."""
     views = VIEWS[machine.family]
     if name not in views:
         raise InputError(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import AS_SLOW, find_passage
+from kernbench.machine.uncontended_latency import AS_SLOW, find_uncontended_latency
 from kernbench.oplog.causes import Causes, Times
 from kernbench.oplog.utilisation import list_parts
 from kernbench.program.ops import NONE, Op
@@ -146,17 +146,15 @@ class _Path:
         """The uncontended time of a transfer by class, and the class of the busiest stations on its route; cached."""
         found = self._alone.get((route, nbytes))
         if found is None:
-            passage = find_passage(self._program.machine, route, nbytes)
-            spent = {OVERHEADS: int(passage.overhead_fs.sum()), WIRES: passage.wire_fs}
-            for step in range(len(passage.station)):
-                own, together = (
-                    self._classes(passage.station[[step]]),
-                    self._classes(passage.station[passage.equals_of(step)]),
-                )
-                spent[own] = spent.get(own, 0) + int(passage.first_fs[step])
-                spent[together] = spent.get(together, 0) + int(passage.rest_fs[step])
-            busy_fs = self._station_busy_fs[passage.station]
-            busiest = passage.station[busy_fs >= AS_SLOW * busy_fs.max()]
+            latency = find_uncontended_latency(self._program.machine, route, nbytes)
+            spent = {OVERHEADS: int(latency.overhead_fs.sum()), WIRES: latency.wire_fs}
+            for step in range(len(latency.station)):
+                own = self._classes(latency.station[[step]])
+                together = self._classes(latency.station[latency.equals_of(step)])
+                spent[own] = spent.get(own, 0) + int(latency.first_fs[step])
+                spent[together] = spent.get(together, 0) + int(latency.rest_fs[step])
+            busy_fs = self._station_busy_fs[latency.station]
+            busiest = latency.station[busy_fs >= AS_SLOW * busy_fs.max()]
             found = self._alone[route, nbytes] = spent, self._classes(busiest)
         return found
 

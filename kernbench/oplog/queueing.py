@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import unique_rows
-from kernbench.machine.uncontended_latency import find_passage
+from kernbench.machine.uncontended_latency import find_uncontended_latency
 from kernbench.program.ops import Op
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _uncontended_fs(program: Program, row: np.ndarray, took: np.ndarray) -> np.n
     kinds = unique_rows(program.op[row[moves]][:, (1, 2, 7)])
     duration_fs = program.duration_fs()
     each = [
-        find_passage(program.machine, route, nbytes).total_fs + int(duration_fs[lead])
+        find_uncontended_latency(program.machine, route, nbytes).total_fs + int(duration_fs[lead])
         for route, nbytes, lead in kinds.rows.tolist()
     ]
     alone[moves] = np.array(each, np.int64)[kinds.which]

@@ -1,1 +1,1 @@
-"""The one intermediate form: device programs, and what a legal one is."""
+"""Device programs, the one intermediate form, and the checks of their operands."""

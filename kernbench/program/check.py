@@ -1,7 +1,7 @@
-"""Checks of a device program. One table (`ops.OPERANDS`) says what each operand names; here it is held.
+"""Checks of a device program: each operand against its range, which follows from the table `ops.OPERANDS`.
 
-Front-ends are trusted to mean what they say, not to say it right: an id out of range would corrupt a run silently.
-A program is checked as it grows, each row and each plan once.
+An id out of range would corrupt a run silently, so rows of all front-ends are checked. A program is checked as it grows, each
+row and each plan once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DURATION, _ROUTE, _PLAN, _BYTES = (_KINDS.index(kind) for kind in ("duration", 
 _SERVER, _ANY_SERVER, _COUNTER, _ANY_COUNTER = (
     _KINDS.index(kind) for kind in ("server", "server?", "counter", "counter?")
 )
-_KIND_AT = np.full((len(Op), ROW_WIDTH), len(_KINDS), np.int64)  # the last: no operand, anything goes
+_KIND_AT = np.full((len(Op), ROW_WIDTH), len(_KINDS), np.int64)  # the last kind: no operand, so any value is legal
 for _op, _operands in OPERANDS.items():
     _KIND_AT[_op, 1 : 1 + len(_operands)] = [_KINDS.index(operand) for operand in _operands]
 
@@ -53,16 +53,16 @@ _PROBLEMS = {
 
 
 class ProgramError(ValueError):
-    """A front-end built a program that cannot mean anything; names the row, the operand and the range."""
+    """A program has an illegal row or plan; the message names the row, the operand and its range."""
 
 
 def check_rows(program: Program, first: int = 0) -> None:
-    """Check the flushed rows from `first` on, and the plans whose rows are among them; not what was checked before.
+    """Check the flushed rows from `first` on, and the plans with stages among them, except those checked before.
 
     Errors: ProgramError.
     """
     first = max(first, program.checked_rows)
-    if (sizes := program.sizes) != program.checked_sizes:  # mostly not: a live kernel brings few rows a time
+    if (sizes := program.sizes) != program.checked_sizes:  # seldom: a live kernel adds few rows at a time
         program.checked_sizes, program.legal = sizes, _find_legal(program)
     op, legal = program.op, program.legal
     row, column = find_illegal(op, first, legal)
@@ -78,7 +78,7 @@ def check_rows(program: Program, first: int = 0) -> None:
 
 
 def _find_legal(program: Program) -> np.ndarray:
-    """int64[opcode, ROW_WIDTH, 2] least value of each operand and the end of its range."""
+    """int64[opcode, ROW_WIDTH, 2] the least legal value of each operand, and the end of its range."""
     _, counters, durations, plans, routes = program.sizes
     ends = _END.copy()
     ends[_DURATION], ends[_ROUTE], ends[_PLAN] = durations, routes, plans
@@ -89,7 +89,7 @@ def _find_legal(program: Program) -> np.ndarray:
 
 
 def _check_plans(program: Program, first: int) -> None:
-    """Check the plans from `first` on, all at once: collectives bring a plan a message."""
+    """Check the plans from `first` on, all at once: collectives add a plan for each message."""
     plan, problem = find_wrong_plan(program.op, program.plan_start, program.token_start, program.token_end, first)
     if plan != NONE:
         raise ProgramError(f"plan {plan} {_PROBLEMS[problem]}")

@@ -1,7 +1,7 @@
-"""Digest of a program in sixteen digits: two programs with one digest do the same, on whatever machine.
+"""Digest of a program, sixteen hexadecimal digits: programs with equal digests do the same on every machine.
 
-Labels and notes say what rows are called and what they compute, not what they do in time, and are left out; so are
-durations in femtoseconds, which are the machine's.
+Labels and notes (names of rows, and their computations) are left out, since they take no time. Durations in femtoseconds are
+left out too, since they belong to the machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DIGITS = 16
 
 
 def digest(program: Program) -> str:
-    """The digest of what has been flushed of a program: its rows with their threads, its plans, its amounts."""
+    """The digest of the flushed part of a program: its rows with their threads, its plans, the amounts in its durations."""
     found = hashlib.sha256(repr(program.durations).encode())
     op, routes = _own_routes(program.op)
     found.update(f"[{', '.join(_show(*program.machine.routing.key(route)) for route in routes)}]".encode())
@@ -33,14 +33,14 @@ def digest(program: Program) -> str:
 
 @lru_cache(1 << 14, typed=True)
 def _show(*key: int) -> str:
-    """A route's key in words: those of an enum's members take a microsecond each."""
+    """The text of a route's key; kept, since the texts of an enum's members take a microsecond each."""
     return repr(key)
 
 
 def _own_routes(op: np.ndarray) -> tuple[np.ndarray, list[int]]:
-    """Rows whose routes are numbered as the program names them first, and those routes.
+    """The rows with routes numbered in the order in which the program first uses them, and those routes.
 
-    A machine numbers routes as they are asked for, by whatever ran on it before.
+    The numbers of a machine depend on the programs that ran on it before.
     """
     moves = op[:, 0] == Op.MOVE
     routes, first, which = np.unique(op[moves, 1], return_index=True, return_inverse=True)

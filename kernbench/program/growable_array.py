@@ -1,4 +1,4 @@
-"""A column of a table that grows at its end and is an array at any time."""
+"""A growable array: rows are appended at its end, and it is a numpy array at any time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 
-class Column:
-    """Rows of one dtype; `n` is how many have been appended."""
+class GrowableArray:
+    """Rows of one dtype; `n` is their number."""
 
     __slots__ = ("_storage", "n")
 
@@ -18,7 +18,7 @@ class Column:
 
     @property
     def rows(self) -> np.ndarray:
-        """A view of what has been appended, good until the next append."""
+        """A view of the rows, valid until the next append."""
         return self._storage[: self.n]
 
     def append(self, rows: np.ndarray | Sequence[int]) -> int:
@@ -26,7 +26,7 @@ class Column:
         return self.extend(len(rows), rows)
 
     def extend(self, count: int, value: np.ndarray | Sequence[int] | int) -> int:
-        """Append `count` rows of one value, or of as many values; returns the index of the first."""
+        """Append `count` rows of one value, or of `count` values; returns the index of the first."""
         first = self.n
         end = self.n = first + count
         if end > len(self._storage):
@@ -36,7 +36,7 @@ class Column:
 
 
 def enlarged(storage: np.ndarray, used: int, needed: int) -> np.ndarray:
-    """Storage of twice as many rows, or of as many as are needed, that holds the used ones; the others hold anything."""
+    """A copy with room for twice as many rows, or for `needed` if that is more; rows from `used` on hold anything."""
     bigger = np.empty((max(needed, 2 * len(storage)), *storage.shape[1:]), storage.dtype)
     bigger[:used] = storage[:used]
     return bigger

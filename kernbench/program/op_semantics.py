@@ -1,11 +1,11 @@
 """Notes: the computation of each row of a program, for the op log, for live kernels and for replay.
 
-A note hangs on the row that completes its operation (`Thread.note`). Everything a note names is complete in itself: an
-operand is the id of a value that an earlier note of the same thread put out, or a constant, a view or a reference to
-memory that carries its own definition. So notes can be computed in any order in which operands come before their use.
+A note belongs to the row that completes its operation (`Thread.note`). An operand is the id of a value, which is the output of
+an earlier note of the same thread, or a constant, a view or a reference to memory with its own definition. So notes can be
+computed in any order in which operands come before their use.
 
-Notes are mappings too (`note["op"]`, `dict(note)`) and `plain` makes them ready for JSON. They are slotted but not frozen,
-because freezing triples the cost of making one and a kernel makes one for each call.
+Notes are mappings too (`note["op"]`, `dict(note)`), and `plain` makes them ready for JSON. They have slots but are not frozen,
+because freezing triples the time to make one, and a kernel makes one for each call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Values known without computing: `value + step * i` along a 1-D range, or `value` everywhere; () is a scalar."""
+    """A constant: `value + step * i` along a 1-D range, or `value` everywhere; shape () is a scalar."""
 
     shape: Shape
     dtype: str
@@ -53,7 +53,7 @@ class Piece:
     dtype: str
 
 
-Operand = int | Constant | Ref | View | Piece  # an int is the id of a value put out before in the same thread
+Operand = int | Constant | Ref | View | Piece  # an int is the id of an earlier value of the same thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Note(Mapping[str, Any]):
 
 @dataclass(slots=True, eq=False)
 class Load(Note):
-    """Memory at `va` became value `out`, as it was when the load completed."""
+    """Memory at `va`, as it was when the load completed, became value `out`."""
 
     op: ClassVar[str] = "load"
     out: int
@@ -97,7 +97,7 @@ class Load(Note):
 
 @dataclass(slots=True, eq=False)
 class Store(Note):
-    """An operand was written to memory at `va`; others see it from the issue of this row on."""
+    """An operand was written to memory at `va`; other threads see it from the issue of this row on."""
 
     op: ClassVar[str] = "store"
     inputs: tuple[Operand]
@@ -140,7 +140,7 @@ class Math(Note):
 class Send(Note):
     """An operand, as it was when this row was issued, became message `index` of the queue `queue`.
 
-    A queue is called after its sending end, as in "sip0.cube0.pe0:E". Both are set when the row is written.
+    The name of a queue is that of its sending end, as in "sip0.cube0.pe0:E". Both are set when the row is written.
     """
 
     op: ClassVar[str] = "send"
@@ -156,8 +156,8 @@ class Send(Note):
 class Recv(Note):
     """Message `index` of the queue `queue` became value `out`, and was written to memory at `out_va` unless that is None.
 
-    Without `direction` any will do, until the row is written. `out_tcm` is where in TCM it was copied to, or None. Without
-    `consume` nobody pays for reading the slot: a diagnostic.
+    A `direction` of None is any direction, until the row is written. `out_tcm` is the address of the copy in TCM, or None.
+    With `consume` False the reading of the slot takes no time: a diagnostic.
     """
 
     op: ClassVar[str] = "recv"
@@ -176,8 +176,8 @@ class Recv(Note):
 class Composite(Note):
     """A tiled pipeline: `inputs[0] @ inputs[1]` ("gemm") or `function` of the inputs ("math"), then the epilogue.
 
-    The result went to memory at `out_va`, or, where that is None, became value `out`. Epilogue steps name their operands
-    by their place in `inputs`. `tile` is (tile_m, tile_k, tile_n).
+    The result went to memory at `out_va`, or became value `out` if that is None. The operands of epilogue steps are indices
+    into `inputs`. `tile` is (tile_m, tile_k, tile_n).
     """
 
     op: ClassVar[str] = "composite"
@@ -200,7 +200,7 @@ class Composite(Note):
 
 
 def plain(value: Any) -> Any:
-    """A note, or anything in one, as dicts, lists, numbers and strings."""
+    """A note, or a value in one, as dicts, lists, numbers and strings."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

@@ -1,4 +1,4 @@
-"""The op table of a program as it grows: rows, and the tag and the thread of each."""
+"""The growing op table of a program: rows, and the tag and the thread of each."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kernbench.program.ops import ROW_WIDTH
 
 
 class OpTable:
-    """Arrays are views, good until the next rows come; `op` is int64[row, ROW_WIDTH]."""
+    """The op table. Its arrays are views, valid until rows are added; `op` is int64[row, ROW_WIDTH]."""
 
     __slots__ = ("_op", "_owners", "_put_rows", "_tags", "op")
 
     def __init__(self) -> None:
-        from kernels_jit.simulate.op_append import put_rows  # with numba, which nobody needs who makes no program
+        from kernels_jit.simulate.op_append import put_rows  # loads numba, which is not needed without a program
 
         self._put_rows = put_rows
         self._op = np.zeros((256, ROW_WIDTH), np.int64)
@@ -26,21 +26,21 @@ class OpTable:
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.op)
 
     @property
     def tags(self) -> np.ndarray:
-        """int32[row]"""
+        """int32[row] the tag of each row."""
         return self._tags[: self.n]
 
     @property
     def owners(self) -> np.ndarray:
-        """int64[row] the thread of a row, NONE for stage rows"""
+        """int64[row] the thread of each row, NONE for stage rows."""
         return self._owners[: self.n]
 
     def write(self, parts: Iterable[bytes], owner: int) -> int:
-        """Append what was written in parts, see `rows`; returns the index of the first."""
+        """Append packed rows (see `rows`), given in pieces; returns the index of the first."""
         written = np.frombuffer(b"".join(parts), np.int64)
         first = self._extend(len(written) // (1 + ROW_WIDTH))
         self._put_rows(written, owner, self._op, self._tags, self._owners, first)
@@ -65,7 +65,7 @@ class OpTable:
         return other
 
     def _extend(self, count: int) -> int:
-        """Room for more rows; returns the index of the first."""
+        """Make room for `count` more rows; returns the index of the first."""
         first = len(self.op)
         end = first + count
         if end > len(self._op):

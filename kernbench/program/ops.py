@@ -1,6 +1,6 @@
-"""The ops of a device program: the whole list of what a thread can do.
+"""The ops of a device program: the complete list.
 
-Keep it this small. A front-end that seems to need another op is first asked whether counters and moves will do.
+Keep it this small: before an op is added, try counters and moves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ROW_WIDTH = codes.ROW_WIDTH
 NONE = codes.NONE
 GE, EQ = codes.GE, codes.EQ
 FLITS_MOST = records.FLITS_MOST  # of one transfer
-LONGEST_FS = records.NEVER  # from which on no time can be counted
+LONGEST_FS = records.NEVER  # times from here on cannot be counted
 CLOCK = f"{LONGEST_FS // 10**15:,} s of simulated time, the most that the clock can count"
 
 
@@ -31,7 +31,7 @@ class Op(IntEnum):
     ASK = codes.ASK
 
 
-# What each operand is. "server?" and "counter?" may be NONE.
+# The kind of each operand. "server?" and "counter?" may be NONE.
 OPERANDS: dict[Op, tuple[str, ...]] = {
     Op.DELAY: ("duration",),
     Op.EXEC: ("server", "duration", "counter?"),
@@ -44,4 +44,3 @@ OPERANDS: dict[Op, tuple[str, ...]] = {
     Op.ASK: (),
 }
 
-# The ops that may be stages of a tile token.

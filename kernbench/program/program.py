@@ -1,11 +1,11 @@
-"""The device program: the one form to which every front-end lowers and which the one loop runs.
+"""The device program: the intermediate form to which every front-end lowers, and which the loop runs.
 
-A program is a set of threads, each a straight row of ops over integer operands, plus counters, tile plans and durations.
-Threads are written through `Thread`, a row at a time; `flush` moves what was written into the op table. A program may
-grow while it runs: a thread that has reached its end can be given more rows (that is how live kernels and the host work).
+A program is a set of threads, each a sequence of ops over integer operands, plus counters, tile plans and durations. Rows are
+appended through `Thread`, and `flush` moves them into the op table. A program may grow while it runs: a thread that has
+reached its end can get more rows, which is how live kernels and the host work.
 
-Durations are kept as amounts of named figures of the machine ("4096 bytes at pe_tcm.read") and become femtoseconds in one
-rounding, so a machine with other figures runs the same program.
+A duration is a sum of amounts of the machine's figures (4096 of "pe_tcm.read_byte"), rounded once to femtoseconds. So the same
+program runs on machines with other figures.
 """
 
 from __future__ import annotations
@@ -19,39 +19,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.program.growable_array import Column
+from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
-from kernbench.program.plan_template import Pattern, spell_out
-from kernbench.program.program_tables import Code
+from kernbench.program.plan_template import PlanTemplate, instantiate
+from kernbench.program.program_tables import ProgramTables
 from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
-from kernels_jit.layout import codes  # plain integers: an enum's members cost a lookup each
+from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
 if TYPE_CHECKING:
     from kernbench.machine.costs import Terms
     from kernbench.machine.machine import Machine
 
-ZERO = 0  # the duration of nothing
+ZERO = 0  # the id of the duration 0
 _ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
-_MOST_STAGES = 1 << 16  # of plans that are spelled out at once: what a cache holds
+_MOST_STAGES = 1 << 16  # of plans that are instantiated at once, which fit in a processor's cache
 
 
-def sum_up(terms: Terms, figures: Mapping[str, Any]) -> Any:
-    """A duration before it is rounded, where figures are numbers, or arrays of them; the same to the last bit."""
+def unrounded_fs(terms: Terms, figures: Mapping[str, Any]) -> Any:
+    """A duration before rounding, for figures that are numbers or arrays; both give the same bits."""
     total: Any = 0
     for figure, amount in terms:
         total = total + figures[figure] * amount
     return total
 
 
-def _portions(plans: list[tuple[Pattern, tuple[int, ...]]]) -> Iterator[list[tuple[Pattern, tuple[int, ...]]]]:
-    """Plans in turn, no more at once than are spelled out quickly."""
+def _portions(
+    plans: list[tuple[PlanTemplate, tuple[int, ...]]],
+) -> Iterator[list[tuple[PlanTemplate, tuple[int, ...]]]]:
+    """Plans in turn, no more at once than are instantiated quickly."""
     first = stages = 0
-    for at, (pattern, _) in enumerate(plans):
+    for at, (template, _) in enumerate(plans):
         if stages >= _MOST_STAGES:
             yield plans[first:at]
             first, stages = at, 0
-        stages += len(pattern.rows)
+        stages += len(template.rows)
     yield plans[first:]
 
 
@@ -64,15 +66,17 @@ class Thread:
         self.id = id
         self.name = name
         self.row_count = 0
-        self.notes: dict[int, Mapping[str, Any]] = {}  # by row index: what the op log and replay know of the row
-        self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows), one a flush
+        self.notes: dict[
+            int, Mapping[str, Any]
+        ] = {}  # by row index: the computation of a row, for the op log and replay
+        self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows) of each flush
         self._pending: list[bytes] = []
         self._dirty = dirty
 
     def extend(self, rows: bytes, at: int = 0, note: Mapping[str, Any] | None = None) -> int:
         """Append rows as `kernbench.program.rows` packs them; returns the index of the first.
 
-        A note is attached to the one at `at` among them.
+        A note is attached to row `at` among them.
         """
         if not self._pending:
             self._dirty.append(self)
@@ -84,11 +88,11 @@ class Thread:
         return first
 
     def delay(self, duration: int, tag: int = 0) -> int:
-        """Be busy for a duration."""
+        """Wait for a duration."""
         return self.extend(pack_row(tag, codes.DELAY, duration, 0, 0, 0, 0, 0, 0))
 
     def exec(self, server: int, duration: int, counter: int = NONE, tag: int = 0) -> int:
-        """Queue for one slot of a server; on completion add 1 to the counter. The thread goes on at once."""
+        """Queue for a slot of a server, hold it for a duration, then add 1 to the counter. The thread goes on at once."""
         return self.extend(pack_row(tag, codes.EXEC, server, duration, counter, 0, 0, 0, 0))
 
     def move(
@@ -112,7 +116,7 @@ class Thread:
         return self.extend(pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
 
     def until(self, time_fs: int) -> int:
-        """Wait for an absolute time; no wait if it is past."""
+        """Wait until an absolute time; if it is past, do nothing."""
         return self.extend(pack_row(0, codes.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
 
     def add(self, counter: int, amount: int = 1) -> int:
@@ -128,7 +132,7 @@ class Thread:
         return self.extend(pack_row(tag, codes.PIPE, plan, counter, 0, 0, 0, 0, 0))
 
     def mark(self, tag: int) -> int:
-        """Put a label in the log."""
+        """Write a label to the log."""
         return self.extend(pack_row(tag, codes.MARK, 0, 0, 0, 0, 0, 0, 0))
 
     def ask(self) -> int:
@@ -136,7 +140,7 @@ class Thread:
         return self.extend(_ASK)
 
     def note(self, row: int, params: Mapping[str, Any]) -> None:
-        """Attach to a row what the op log shows and replay needs."""
+        """Attach to a row its computation, which the op log shows and replay performs."""
         self.notes[row] = params
 
     @property
@@ -152,7 +156,7 @@ class Thread:
         return other
 
     def find_row(self, row: int) -> int:
-        """The op-table row of a row index of this thread; it must have been flushed."""
+        """The op-table row of a row index of this thread. Errors: IndexError if it has not been flushed."""
         chunk = bisect_right(self.chunks, row, key=itemgetter(0)) - 1
         if chunk >= 0:
             first, at, count = self.chunks[chunk]
@@ -167,37 +171,37 @@ class Program:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.threads: list[Thread] = []
-        self.counter_labels: list[object] = []  # str() of a label is used only in messages
+        self.counter_labels: list[object] = []  # `str` of a label is for messages only
         self.tags: list[tuple[str, str]] = [("", "control")]  # (op name, op kind) by tag
         self.plan_notes: list[Mapping[str, Any]] = []  # by plan
         self._tag_ids: dict[tuple[str, str], int] = {("", "control"): 0}
         self._duration_ids: dict[Terms, int] = {(): ZERO}
         self._durations: list[Terms] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
-        self.checked_rows = 0  # of the op table: known to be legal
-        self.checked_sizes: tuple[int, ...] = ()  # `sizes` when that was done last
-        self.legal = np.zeros(0, np.int64)  # and what operands could be, see `kernbench.program.check`
+        self.checked_rows = 0  # of the op table, which are known to be legal
+        self.checked_sizes: tuple[int, ...] = ()  # `sizes` at the last check
+        self.legal = np.zeros(0, np.int64)  # the ranges of operands at the last check, see `kernbench.program.check`
         self._table = OpTable()
-        self._plan_start = Column()
+        self._plan_start = GrowableArray()
         self._plan_start.append([0])
-        self._token_start = Column()
-        self._token_end = Column()
-        self._duration_fs = Column()
+        self._token_start = GrowableArray()
+        self._token_end = GrowableArray()
+        self._duration_fs = GrowableArray()
         self._dirty: list[Thread] = []  # threads with pending rows
         self._singles: list[bytes] = []  # pending plans of one token
         self._single_stages: list[int] = []  # of each
-        self._alike: list[tuple[Pattern, tuple[int, ...]]] = []  # pending plans of patterns
-        self._alike_stages = 0
+        self._templated: list[tuple[PlanTemplate, tuple[int, ...]]] = []  # pending plans of templates
+        self._templated_stages = 0
 
     def on(self, machine: Machine) -> Program:
-        """This program on a machine that differs in figures alone: the same rows, other durations.
+        """This program on a machine that differs in times alone: the same rows, other durations.
 
-        Rows are shared, so neither may grow any more.
+        The two share their rows, so neither may grow any more.
         """
         self.flush()
         other = copy(self)
         other.machine = machine
-        other._duration_fs = Column()
+        other._duration_fs = GrowableArray()
         return other
 
     def settled(self) -> Program:
@@ -216,7 +220,7 @@ class Program:
         other = copy(self)
         other._table = self._table.take(order)
         other.op[asks[order], 0] = codes.MARK
-        other._token_start, other._token_end = Column(), Column()
+        other._token_start, other._token_end = GrowableArray(), GrowableArray()
         other._token_start.append(place[self.token_start])
         other._token_end.append(other.token_start + self.token_end - self.token_start)
         other.plan_rows = place[np.array(self.plan_rows, np.int64)].tolist()
@@ -225,21 +229,21 @@ class Program:
         other.threads = [thread.at(at) for thread, at in zip(self.threads, first.tolist(), strict=True)]
         return other
 
-    # What a front-end writes
+    # For front-ends
 
     def thread(self, name: str) -> Thread:
-        """A new thread; its id is its rank among equals whenever two things happen at one instant."""
+        """A new thread. Its id orders its events among those of other threads at the same time."""
         thread = Thread(len(self.threads), name, self._dirty)
         self.threads.append(thread)
         return thread
 
     def counter(self, label: object) -> int:
-        """A new counter, zero at the start. The label says in a deadlock message what was waited for."""
+        """A new counter, 0 at the start; the message of a deadlock names it by its label."""
         self.counter_labels.append(label)
         return len(self.counter_labels) - 1
 
     def tag(self, name: str, kind: str = "control") -> int:
-        """The tag of an op name and kind ("memory", "gemm", "math", "control") in the op log."""
+        """The id of an op name and kind ("memory", "gemm", "math", "control"), which the op log shows."""
         key = (name, kind)
         found = self._tag_ids.get(key)
         if found is None:
@@ -248,9 +252,9 @@ class Program:
         return found
 
     def duration(self, *terms: tuple[str, float]) -> int:
-        """The duration that is the sum of amounts of the machine's figures, rounded once to femtoseconds.
+        """The id of a duration: a sum of amounts of the machine's figures, rounded once to femtoseconds.
 
-        `duration(("pe_tcm.read_byte", 4096))`; a figure is in fs a unit. Errors: KeyError for a figure the machine lacks.
+        For example `duration(("pe_tcm.read_byte", 4096))`. Errors: KeyError for a figure that the machine lacks.
         """
         found = self._duration_ids.get(terms)
         if found is None:
@@ -273,27 +277,27 @@ class Program:
         return len(self.plan_notes) - 1
 
     def token(self, rows: bytes, note: Mapping[str, Any]) -> int:
-        """A plan of one token, its stages packed: cheaper than `plan`, and in the op table with the next flush."""
-        if self._alike:
+        """A plan of one token, with packed stages: faster than `plan`; the next flush moves it into the op table."""
+        if self._templated:
             self._flush_plans()
         self._singles.append(rows)
         self._single_stages.append(count_rows(rows))
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
-    def plan_like(self, pattern: Pattern, own: tuple[int, ...], note: Mapping[str, Any]) -> int:
-        """A plan of a pattern, with numbers of its own: cheaper than `plan`, and in the op table with the next flush."""
+    def plan_from(self, template: PlanTemplate, own: tuple[int, ...], note: Mapping[str, Any]) -> int:
+        """A plan from a template and its own numbers: faster than `plan`; the next flush moves it into the op table."""
         if self._singles:
             self._flush_plans()
-        self._alike.append((pattern, own))
-        self._alike_stages += len(pattern.rows)
+        self._templated.append((template, own))
+        self._templated_stages += len(template.rows)
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
-        if self._alike:  # millions of stages, perhaps: room for all is made once
-            self._table.reserve(self._alike_stages + sum(thread.pending_rows for thread in self._dirty))
+        if self._templated:  # millions of stages, perhaps: room for all is made once
+            self._table.reserve(self._templated_stages + sum(thread.pending_rows for thread in self._dirty))
         self._flush_plans()
         chunks = []
         if len(self._dirty) > 1:
@@ -308,73 +312,73 @@ class Program:
         return chunks
 
     def _flush_plans(self) -> None:
-        """Move pending plans into the tables; they are of one sort at a time."""
+        """Move pending plans into the tables; all are single tokens, or all are from templates."""
         if self._singles:
             at, stages = self._table.write(self._singles, NONE), np.cumsum([0, *self._single_stages])
             self._note_plans(at + stages, np.arange(len(stages)))
             self._singles.clear()
             self._single_stages.clear()
-        if self._alike:
-            self._table.reserve(self._alike_stages)
-            for plans in _portions(self._alike):
-                self._append_plans(*spell_out(plans))
-            self._alike.clear()
-            self._alike_stages = 0
+        if self._templated:
+            self._table.reserve(self._templated_stages)
+            for plans in _portions(self._templated):
+                self._append_plans(*instantiate(plans))
+            self._templated.clear()
+            self._templated_stages = 0
 
     def _append_plans(
         self, rows: np.ndarray, tags: np.ndarray, token_start: np.ndarray, plan_start: np.ndarray
     ) -> None:
-        """Plans one after the other: int64[token + 1] offsets into the rows, int64[plan + 1] into the tokens."""
+        """Append plans: int64[token + 1] offsets into the rows, int64[plan + 1] offsets into the tokens."""
         self._note_plans(self._table.append(rows, tags, NONE) + token_start, plan_start)
 
     def _note_plans(self, token_start: np.ndarray, plan_start: np.ndarray) -> None:
-        """Plans that the op table holds: int64[token + 1] first stage rows, int64[plan + 1] offsets into these."""
+        """Register plans in the op table: int64[token + 1] first stage rows, int64[plan + 1] offsets into these."""
         first = self._token_start.append(token_start[:-1])
         self._token_end.append(token_start[1:])
         self._plan_start.append(first + plan_start[1:])
         self.plan_rows += token_start[plan_start[:-1]].tolist()
 
-    # What the checker, the engine and the op log read
+    # For the checker, the engine and the op log
 
     @property
     def row_count(self) -> int:
-        """Rows of the op table."""
+        """The number of rows of the op table."""
         return self._table.n
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
-        """How many threads, counters, durations, plans and routes there are."""
+        """The numbers of threads, counters, durations, plans and routes."""
         routes = self.machine.routing.route_count
         return len(self.threads), len(self.counter_labels), len(self._durations), len(self.plan_notes), routes
 
     @property
     def op(self) -> np.ndarray:
-        """int64[row, ROW_WIDTH]"""
+        """int64[row, ROW_WIDTH] opcode and operands."""
         return self._table.op
 
     @property
     def op_tag(self) -> np.ndarray:
-        """int32[row]"""
+        """int32[row] the tag of each row."""
         return self._table.tags
 
     @property
     def op_thread(self) -> np.ndarray:
-        """int64[row] the thread that owns a row; NONE for stage rows"""
+        """int64[row] the thread of each row; NONE for stage rows."""
         return self._table.owners
 
     @property
     def plan_start(self) -> np.ndarray:
-        """int64[plan + 1] into tokens"""
+        """int64[plan + 1] offsets into the tokens."""
         return self._plan_start.rows
 
     @property
     def token_start(self) -> np.ndarray:
-        """int64[token] first stage row"""
+        """int64[token] the first stage row."""
         return self._token_start.rows
 
     @property
     def token_end(self) -> np.ndarray:
-        """int64[token] end of the stage rows"""
+        """int64[token] the end of the stage rows."""
         return self._token_end.rows
 
     @property
@@ -383,16 +387,16 @@ class Program:
         return self._durations
 
     def duration_fs(self) -> np.ndarray:
-        """int64[duration] on this program's machine. Errors: RunError for one that the clock cannot count."""
+        """int64[duration] on this program's machine. Errors: RunError for a duration beyond the clock."""
         if (known := self._duration_fs.n) < len(self._durations):
             new, figures = self._durations[known:], self.machine.figures
-            found = [round(sum_up(terms, figures)) for terms in new]
+            found = [round(unrounded_fs(terms, figures)) for terms in new]
             if max(found) >= LONGEST_FS:
                 asked = " and ".join(f"{n:g} x {figure}" for figure, n in new[found.index(max(found))])
                 raise RunError(f"an operation takes {asked}, beyond {CLOCK}; ask for less")
             self._duration_fs.append(found)
         return self._duration_fs.rows
 
-    def code(self) -> Code:
-        """The tables of what has been flushed; to be taken anew after each flush. Errors: as `duration_fs`."""
-        return Code(self.op, self.plan_start, self.token_start, self.token_end, self.duration_fs())
+    def tables(self) -> ProgramTables:
+        """The tables of the flushed rows, valid until the next flush. Errors: as `duration_fs`."""
+        return ProgramTables(self.op, self.plan_start, self.token_start, self.token_end, self.duration_fs())

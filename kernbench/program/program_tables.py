@@ -1,4 +1,4 @@
-"""A device program below its names: the tables that the engine brings into its memory."""
+"""The tables of a device program, which the engine copies into its memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Code(NamedTuple):
-    """What has been flushed of a program."""
+class ProgramTables(NamedTuple):
+    """The flushed part of a program."""
 
     op: np.ndarray  # int64[row, ROW_WIDTH] thread rows and stage rows
     plan_start: np.ndarray  # int64[plan + 1] first token of a plan

@@ -1,7 +1,7 @@
-"""Rows as front-ends write them: packed into bytes, a tag and the ROW_WIDTH integers of the op table each.
+"""Packed rows, in which front-ends write: a tag and the ROW_WIDTH integers of the op table, as bytes.
 
-A kernel writes the same rows a million times, with another address here and there. Packed, what repeats is written out
-once and appended whole, and a thread's rows become an array at once (`OpTable.write`).
+A kernel writes the same rows a million times, with few other addresses. Packed rows that repeat are made once and appended
+together, and the rows of a thread become one array in one step (`OpTable.write`).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ pack_row = _ROW.pack  # (tag, opcode, seven operands) → the row as bytes; seve
 
 
 def pack_rows(rows: np.ndarray, tag: int = 0) -> bytes:
-    """int64[row, ROW_WIDTH] rows of one tag."""
+    """Pack rows of one tag, int64[row, ROW_WIDTH]."""
     return np.insert(rows, 0, tag, axis=1).tobytes()
 
 
 def count_rows(rows: bytes) -> int:
-    """How many rows these are."""
+    """The number of packed rows."""
     return len(rows) // ROW_BYTES

@@ -170,7 +170,7 @@ def used_fields(program: Program) -> frozenset[str]:
     found = {origin.field for name, origin in origins.figures.items() if name in named}
     routes = np.flatnonzero(np.bincount(program.op[program.op[:, 0] == Op.MOVE, 1]))
     steps, _ = expand_ranges(tables.start[routes], tables.start[routes + 1])
-    charged = machine.routing.charged()[steps]
+    charged = machine.routing.overhead_stations()[steps]
     stations = tables.station[steps]
     of_charged = origins.overhead[charged[charged != NONE]]
     numbers = np.unique(np.concatenate([origins.service[stations], origins.turn[stations], of_charged]))

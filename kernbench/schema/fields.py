@@ -1,4 +1,4 @@
-"""Field types of figures: what a unit allows, in the field's own unit.
+"""Types of numeric fields: the values that a unit allows, in the field's own unit.
 
 Their ends are far beyond what anybody builds, and near enough that times in int64 femtoseconds do not overflow.
 """
@@ -14,11 +14,11 @@ from kernbench import units
 
 
 def _real(unit: str) -> BeforeValidator:
-    return BeforeValidator(lambda figure: units.parse(figure, unit))
+    return BeforeValidator(lambda value: units.parse(value, unit))
 
 
 def _whole(unit: str) -> BeforeValidator:
-    return BeforeValidator(lambda figure: units.parse_count(figure, unit))
+    return BeforeValidator(lambda value: units.parse_count(value, unit))
 
 
 Count = Annotated[int, Gt(0), _whole("")]

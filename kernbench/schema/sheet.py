@@ -1,4 +1,4 @@
-"""Model sheets: one YAML file a part, with a unit and a source for every figure."""
+"""Model sheets: one YAML file a part, with a unit and a source for every parameter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernbench.schema.yaml import Marked, load
 
 
 class Parameter(Model):
-    """One figure of a part. A plain value is in `unit`; `source` says who says so ("chosen: ..." if we do)."""
+    """One parameter of a part. A plain value is in `unit`; `source` says who says so ("chosen: ..." if we do)."""
 
     value: Any
     unit: str = ""
@@ -32,7 +32,7 @@ class Sheet(Model):
 def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
     """The file of a sheet, and the tree {parameter: value with unit} that enters the topology under the part's name.
 
-    Errors: InputError for an unknown sheet, a figure without a source, a sheet of another kind of part, or a class for a sheet.
+    Errors: InputError for an unknown sheet, a parameter without a source, a sheet of another kind, or a class for a sheet.
     """
     path = library.find("models", name)
     if path.suffix == ".py":
@@ -46,10 +46,10 @@ def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
         raise InputError(f"{mark}: kind: got a sheet of {sheet.kind!r}, expected one of {kind!r}")
     empty = Marked({}, tree.mark)
     held = tree.value.get("parameters", empty).value
-    figures = {
+    values = {
         key: Marked(_with_unit(sheet.parameters[key]), node.value["value"].mark, node.key) for key, node in held.items()
     }
-    return path, Marked(figures, tree.mark)
+    return path, Marked(values, tree.mark)
 
 
 def _with_unit(parameter: Parameter) -> Any:

@@ -1,6 +1,6 @@
 """A topology file as one tree: its own fields, the sheets of its parts beneath them, overrides above them.
 
-`parts: {hbm: hbm_fast}` names the sheet of a part; without an entry the sheet has the part's own name. A figure in the file
+`parts: {hbm: hbm_fast}` names the sheet of a part; without an entry the sheet has the part's own name. A value in the file
 itself (`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.channel_gbs=64`) over both.
 """
 
@@ -49,14 +49,14 @@ def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, 
     named = chosen.value if chosen and isinstance(chosen.value, dict) else {}
     for part, kind in kinds.items():
         try:
-            files[part], figures = load_sheet(str(named[part].plain()) if part in named else part, kind)
+            files[part], parameters = load_sheet(str(named[part].plain()) if part in named else part, kind)
         except InputError as error:
             if part not in named:
                 raise
             mark = str(named[part].mark)
             problems.append(f"{mark if mark.endswith(f' parts.{part}') else f'{mark}: parts.{part}'}: {error}")
-            files[part], figures = load_sheet(part, kind)
-        tree = _beneath(tree, part, figures)
+            files[part], parameters = load_sheet(part, kind)
+        tree = _beneath(tree, part, parameters)
     return tree, files, problems
 
 
@@ -98,10 +98,12 @@ def set_path(tree: Marked, dotted: str, value: Marked) -> Marked:
     return Marked({**held, name: value}, tree.mark, tree.key)
 
 
-def _beneath(tree: Marked, part: str, figures: Marked) -> Marked:
+def _beneath(tree: Marked, part: str, parameters: Marked) -> Marked:
     own = tree.value.get(part)
     if own is None:
-        return Marked({**tree.value, part: figures}, tree.mark, tree.key)
+        return Marked({**tree.value, part: parameters}, tree.mark, tree.key)
     if not isinstance(own.value, dict):
         return tree  # the check will say what is wrong with it
-    return Marked({**tree.value, part: Marked({**figures.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key)
+    return Marked(
+        {**tree.value, part: Marked({**parameters.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key
+    )

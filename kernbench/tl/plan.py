@@ -47,30 +47,30 @@ def add_plan(completion: CompletionHandle, low: Lowering) -> int:
     for tensor in streamed:
         place = low.access(tensor.write).locate(tensor.va, tensor.nbytes)
         if place is None:
-            return low.pe.program.plan(*_spell_out(outline, streamed, low), note)
+            return low.pe.program.plan(*_write_out(outline, streamed, low), note)
         own += place
-    return low.pe.program.plan_like(outline.pattern, own, note)
+    return low.pe.program.plan_from(outline.template, own, note)
 
 
-def _spell_out(
+def _write_out(
     outline: PlanOutline, streamed: list[_Streamed], low: Lowering
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets, int32[stage] tags, the tiles of each tensor in any memory."""
-    pattern = outline.pattern
+    template = outline.template
     found = []
     for tensor in streamed:
         # Tiles alone may miss that the tensor runs past the end of its mapping.
         low.pe.translate(tensor.va, tensor.nbytes)
         start = tensor.va + tensor.tiles.start_bytes
         found.append(low.access(tensor.write).find_many(start, tensor.tiles.tile_bytes))
-    counts = np.ones(len(pattern.rows), np.int64)
+    counts = np.ones(len(template.rows), np.int64)
     for tensor, transfers in zip(streamed, found, strict=True):
         counts[tensor.tiles.stages] = np.diff(transfers.start)[tensor.tiles.tiles]
     start = np.concatenate([[0], np.cumsum(counts)])
     unplaced = (*low.servers, *[0, 0, 1] * len(streamed))
-    rows = np.repeat(pattern.fill(np.array([unplaced]))[0], counts, axis=0)
+    rows = np.repeat(template.fill(np.array([unplaced]))[0], counts, axis=0)
     for tensor, transfers in zip(streamed, found, strict=True):
         place, which = transfers.expand(tensor.tiles.tiles)
         at = start[tensor.tiles.stages][place] + which - transfers.start[tensor.tiles.tiles][place]
         rows[at, 1:4] = np.column_stack([transfers.route, transfers.nbytes, transfers.stripe])[which]
-    return rows, start[pattern.token_start], np.repeat(pattern.tags, counts)
+    return rows, start[template.token_start], np.repeat(template.tags, counts)

@@ -14,7 +14,7 @@ import numpy as np
 from kernbench.dtypes import bits, itemsize
 from kernbench.machine.costs import plan_tiles
 from kernbench.program.ops import NONE, Op
-from kernbench.program.plan_template import Blanks, Pattern, Stripes, blank
+from kernbench.program.plan_template import Placeholders, PlanTemplate, Stripes, placeholder
 from kernbench.program.program import ZERO
 from kernbench.tl.stages import Stages
 from kernbench.tl.tiling import Axis, GemmTiles, grid_elements, grid_index, grid_starts, plan_gemm
@@ -47,7 +47,7 @@ class PlanOutline(NamedTuple):
     `reads` has one entry for each operand, None if it is not streamed; `writes` is None if the result stays in TCM.
     """
 
-    pattern: Pattern
+    template: PlanTemplate
     reads: tuple[TileTransfers | None, ...]
     writes: TileTransfers | None
 
@@ -102,15 +102,15 @@ class _Draft:
 
     def add_jobs(self, tokens: np.ndarray, tag: int, server: str, durations: int | np.ndarray) -> None:
         """Add a stage in which each of some tokens is a job of a server of the PE, of one duration or int64[token]."""
-        self._stages.add(tokens, tag, Op.EXEC, blank(SERVERS.index(server)), durations, NONE)
+        self._stages.add(tokens, tag, Op.EXEC, placeholder(SERVERS.index(server)), durations, NONE)
 
     def add_transfers(
         self, tokens: np.ndarray, tiles: np.ndarray, start_bytes: np.ndarray, tile_bytes: np.ndarray, *, write: bool
     ) -> TileTransfers:
         """Add a stage in which each of some tokens transfers a tile: see `TileTransfers`."""
         name = "dma_write" if write else "dma_read"
-        hold, route = blank(SERVERS.index(name)), blank(_route_at(len(self._streamed)))
-        row = (Op.MOVE, route, tile_bytes[tiles], 0, NONE, hold, NONE, blank(_LEAD))
+        hold, route = placeholder(SERVERS.index(name)), placeholder(_route_at(len(self._streamed)))
+        row = (Op.MOVE, route, tile_bytes[tiles], 0, NONE, hold, NONE, placeholder(_LEAD))
         stages = self._stages.add(tokens, self._low.tag(name, "memory"), *row)
         self._streamed.append(TileTransfers(stages, tiles, start_bytes, tile_bytes))
         return self._streamed[-1]
@@ -127,8 +127,8 @@ class _Draft:
         start_bytes = [np.zeros(0, np.int64), *(transfers.start_bytes[transfers.tiles] for transfers in streamed)]
         offset = np.repeat(np.array([_route_at(i) + 1 for i in range(len(streamed))], np.int64), [*map(len, stage[1:])])
         stripes = Stripes(np.concatenate(stage), np.concatenate(start_bytes), offset, self._low.burst_bytes)
-        pattern = Pattern(rows, token_start, tags, Blanks.of(rows), stripes)
-        return PlanOutline(pattern, tuple(map(ordered, reads)), ordered(writes))
+        template = PlanTemplate(rows, token_start, tags, Placeholders.of(rows), stripes)
+        return PlanOutline(template, tuple(map(ordered, reads)), ordered(writes))
 
 
 def _route_at(streamed: int) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.uncontended_latency import find_passage
+from kernbench.machine.uncontended_latency import find_uncontended_latency
 from kernbench.traffic.flow_routing import Agent, FlowRoute
 from kernbench.traffic.lower import PE_LEAD
 from kernbench.units import FS_PER_NS
@@ -46,17 +46,17 @@ class LatencyBreakdown:
 
 def predict_flow(machine: Machine, flow: FlowRoute, nbytes: int) -> LatencyBreakdown:
     """The zero-load latency of a flow of one byte or more."""
-    passage = find_passage(machine, flow.route, nbytes)
-    of_link = passage.station < machine.edge_count
-    slowest = int(np.argmax(passage.pace_fs))
+    latency = find_uncontended_latency(machine, flow.route, nbytes)
+    of_link = latency.station < machine.edge_count
+    slowest = int(np.argmax(latency.pace_fs))
     return LatencyBreakdown(
-        wire_fs=passage.wire_fs + flow.request_fs,
-        overhead_fs=int(passage.overhead_fs.sum()) + _issue_fs(machine, flow),
-        serialisation_fs=int(passage.first_fs[of_link].sum() + passage.rest_fs.sum()),
-        commit_fs=int(passage.first_fs[~of_link].sum()),
-        bottleneck=_name(machine, int(passage.station[slowest])),
-        bottleneck_gbs=machine.flit_bytes * FS_PER_NS / float(passage.pace_fs[slowest]),
-        catches_up=_catches_up(passage.pace_fs, passage.overhead_fs),
+        wire_fs=latency.wire_fs + flow.request_fs,
+        overhead_fs=int(latency.overhead_fs.sum()) + _issue_fs(machine, flow),
+        serialisation_fs=int(latency.first_fs[of_link].sum() + latency.rest_fs.sum()),
+        commit_fs=int(latency.first_fs[~of_link].sum()),
+        bottleneck=_name(machine, int(latency.station[slowest])),
+        bottleneck_gbs=machine.flit_bytes * FS_PER_NS / float(latency.pace_fs[slowest]),
+        catches_up=_catches_up(latency.pace_fs, latency.overhead_fs),
     )
 
 

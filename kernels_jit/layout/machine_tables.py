@@ -25,7 +25,7 @@ class Routes(NamedTuple):
     overhead_fs: (
         np.ndarray
     )  # int64[step] paid once per transfer, by the first flit to reach the node before this station
-    whole: np.ndarray  # int64[step] 1: the node before this station forwards nothing until it has the whole message
+    store_and_forward: np.ndarray  # int64[step] 1: so is the node before this station
     lead_fs: np.ndarray  # int64[route] from the start to the first flit at the first station (a read's request)
     tail_fs: np.ndarray  # int64[route] from the last delivery to completion (a write's acknowledgement)
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between

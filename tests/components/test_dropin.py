@@ -1,4 +1,4 @@
-"""What a file beside a sheet may hold, and what is said of one that does not."""
+"""Loading of drop-ins, and the error sentences of files that are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sheets that are shipped fit the parts they are for, and parts give the figures they promise."""
+"""The shipped sheets fit their parts, and parts have the figures that they promise."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ PARTS = FAMILIES["sip"].parts()
 
 @pytest.mark.parametrize("part", sorted(PARTS))
 def test_a_shipped_sheet_gives_every_parameter_of_its_part(part):
-    _, figures = load_sheet(part, FAMILIES["sip"].kinds()[part])
+    _, parameters = load_sheet(part, FAMILIES["sip"].kinds()[part])
     model = PARTS[part]
-    assert set(figures.value) == set(model.model_fields)
-    check(model, figures)
+    assert set(parameters.value) == set(model.model_fields)
+    check(model, parameters)
 
 
 @pytest.mark.parametrize("name", sorted(set(library.list_names("models")) - set(PARTS)))
 def test_every_other_sheet_that_is_shipped_is_of_a_part_with_a_class_beside_it(name):
     kind = load(library.find("models", name)).value["kind"].plain()
-    path, figures = load_sheet(name, kind)
+    path, parameters = load_sheet(name, kind)
     standard = PARTS[kind]
     file = dropin.find_file(path)
     assert file is not None
     model = dropin.load_class(file, standard)
-    assert set(figures.value) == set(model.model_fields)
-    ports.check(check(model, figures), standard)
+    assert set(parameters.value) == set(model.model_fields)
+    ports.check(check(model, parameters), standard)
 
 
 def test_a_figure_of_a_delaying_part_is_its_overhead_in_fs():

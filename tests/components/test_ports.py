@@ -1,4 +1,4 @@
-"""Ports of parts that somebody dropped in: every wrong answer is told with its line."""
+"""Ports of drop-ins: every wrong value is reported with its line."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_part_as_it_should_be():
         "attach_mm": 0.5, "gbs": 256.0, "cost": 3, "overhead": 3, "byte": 3906.25
     }  # fmt: skip
     ports.check(Engine(), PeGemm)
-    assert ports.ask(Engine(answer={"cycle": 3.5}), "product", (1, 2, 3, 16)) == {"cycle": 3.5}
+    assert ports.find_cost(Engine(answer={"cycle": 3.5}), "product", (1, 2, 3, 16)) == {"cycle": 3.5}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ LEAST = "an amount is a number of at least 0, and takes 1e+18 fs at most"
 )
 def test_costs_that_are_wrong(answer, line, said):
     with pytest.raises(InputError, match=rf"^{re.escape(at(line))}: Engine.product\(1, 2, 3, 16\) {re.escape(said)}$"):
-        ports.ask(Engine(answer=answer), "product", (1, 2, 3, 16))
+        ports.find_cost(Engine(answer=answer), "product", (1, 2, 3, 16))
 
 
 def test_a_method_that_cannot_be_asked():
@@ -152,7 +152,7 @@ def test_a_method_that_cannot_be_asked():
     with pytest.raises(
         InputError, match=r":\d+: Short.product\(1, 2\) raised TypeError: .* takes 2 positional arguments but 3"
     ):
-        ports.ask(Short(), "product", (1, 2))
+        ports.find_cost(Short(), "product", (1, 2))
 
 
 def test_figures_that_programs_pay_by_are_there():

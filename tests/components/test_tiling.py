@@ -1,4 +1,4 @@
-"""Orders of tiles: what every one of them keeps, and what is said of one that does not."""
+"""Orders of tiles: their properties, and the error sentences of orders without them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATIONARY = dropin.load_class(library.find("models", "weight_stationary").with_
 @given(TILES)
 def test_the_standard_order_is_that_of_three_loops(tiles):
     m, k, n = tiles
-    order, reads = Costs("sip", {}).plan(m, k, n)
+    order, reads = Costs({}).plan(m, k, n)
     assert order.tolist() == [[i, p, j] for i in range(m) for j in range(n) for p in range(k)]
     assert reads.all()
     assert (Tiling().order(m, k, n) == order).all()
@@ -33,7 +33,7 @@ def test_the_standard_order_is_that_of_three_loops(tiles):
 @given(TILES)
 def test_weights_are_read_once_each(tiles):
     m, k, n = tiles
-    order, reads = ports.plan(STATIONARY(), tiles)
+    order, reads = ports.find_tile_order(STATIONARY(), tiles)
     assert order.tolist() == [[i, p, j] for j in range(n) for p in range(k) for i in range(m)]
     assert reads.sum(axis=0).tolist() == [m * k * n, k * n]
 
@@ -72,4 +72,4 @@ class Odd(Part):
 )
 def test_orders_that_are_none(what, said):
     with pytest.raises(InputError, match=rf"^{re.escape(library.show_path(__file__))}:\d+: {re.escape(said)}$"):
-        ports.plan(Odd(what=what), (2, 1, 2))
+        ports.find_tile_order(Odd(what=what), (2, 1, 2))

@@ -11,7 +11,7 @@ from kernels_jit.layout.machine_tables import Routes, Stations
 
 @dataclass
 class BareRouting:
-    """Routes given as (kind, [(station, stripes, overhead_fs, whole)], lead_fs, tail_fs)."""
+    """Routes given as (kind, [(station, stripes, overhead_fs, store_and_forward)], lead_fs, tail_fs)."""
 
     machine: BareMachine
     routes: list[tuple[str, list[tuple[int, int, int, int]], int, int]] = field(default_factory=list)
@@ -29,7 +29,7 @@ class BareRouting:
             station=column(0),
             stripes=column(1),
             overhead_fs=column(2),
-            whole=column(3),
+            store_and_forward=column(3),
             lead_fs=np.array([lead for *_, lead, _ in self.routes], np.int64),
             tail_fs=np.array([tail for *_, tail in self.routes], np.int64),
             propagation_fs=np.array([sum(int(prop[s]) for s, *_ in route) for _, route, *_ in self.routes], np.int64),
@@ -51,7 +51,7 @@ class BareMachine:
         self.routing = BareRouting(self)
 
     def route(self, kind, steps, lead_fs=0, tail_fs=0):
-        """Intern a route; steps are stations, or (station, stripes, overhead_fs, whole)."""
+        """Intern a route; steps are stations, or (station, stripes, overhead_fs, store_and_forward)."""
         full = [step if isinstance(step, tuple) else (step, 1, 0, 0) for step in steps]
         self.routing.routes.append((kind, full, lead_fs, tail_fs))
         return len(self.routing.routes) - 1

@@ -44,7 +44,7 @@ FIGURES = (
 
 
 Row = tuple[int, ...]
-Step = tuple[int, int, int, int]  # station, stripes, overhead_fs, whole
+Step = tuple[int, int, int, int]  # station, stripes, overhead_fs, store_and_forward
 
 
 def draw_program(kind: str, seed: int) -> Program:
@@ -78,7 +78,7 @@ def add_route(
 ) -> int:
     """A route over links, and what its round trip adds to it.
 
-    `nodes` are overhead_fs and whole of what lies before each link; ends of a route pay neither.
+    `nodes` are overhead_fs and store_and_forward of what lies before each link; ends of a route pay neither.
     """
     first, *later = links
     steps = [(first, 1, 0, 0), *((link, 1, *nodes[link]) for link in later)]
@@ -380,8 +380,8 @@ def draw_homes(random: Random) -> BareMachine:
         homes.append((len(stations), channels, random.choice(overheads), 0))
         stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 0, 7)), 0)] * channels
     machine = BareMachine(stations, links, [random.randint(1, 2) for _ in range(SERVERS)], flit_bytes)
-    whole = random.choice((0, 0, 0.15))
-    nodes = [(random.choice(overheads), int(random.random() < whole)) for _ in range(links)]
+    chance = random.choice((0, 0, 0.15))
+    nodes = [(random.choice(overheads), int(random.random() < chance)) for _ in range(links)]
     kinds = random.choice((("read",), ("read",), ("read", "read", "write"), ("read", "write", "message"), ("write",)))
     draw_links = random.choice((any_links, links_in_order, links_to_one_end, *[links_in_line] * 3))(random, links)
     for _ in range(random.randint(2, 6)):
@@ -455,8 +455,8 @@ def draw_lane(random: Random) -> BareMachine:
     channels = random.choice((1, 2, 4, 4, 8))
     channel = (random.choice((3, rate, rate * channels * 3 // 4 + 1, rate * 10)), random.choice((1, flit_bytes)))
     machine = BareMachine([*links, *[(*channel, random.choice((0, 0, 1)), 0)] * channels], 8, [1] * SERVERS, flit_bytes)
-    memory, whole = (8, channels, random.choice(overheads), 0), random.choice((0, 0, 0.1))
-    nodes = [(random.choice(overheads), int(random.random() < whole)) for _ in links]
+    memory, chance = (8, channels, random.choice(overheads), 0), random.choice((0, 0, 0.1))
+    nodes = [(random.choice(overheads), int(random.random() < chance)) for _ in links]
     kinds = random.choice((("read",), ("read", "write"), ("read", "write", "message")))
     for _ in range(random.randint(1, 4)):
         first = random.choice((0, 0, random.randrange(8)))

@@ -137,7 +137,7 @@ def _describe_routes(machine, routes: list[int]) -> Iterator[str]:
         steps = [tuple(column.tolist()) for column in np.stack([column[at] for column in tables[1:5]], axis=1)]
         seen |= {station for first, count, *_ in steps for station in range(first, first + count)}
         ends = f"lead {tables.lead_fs[route]}, tail {tables.tail_fs[route]}, direction {tables.direction[route]}"
-        yield f"route {route}: {ends}, steps (station, stripes, overhead, whole) {steps}"
+        yield f"route {route}: {ends}, steps (station, stripes, overhead, store and forward) {steps}"
     for station in sorted(seen):
         figures = tuple(int(column[station]) for column in machine.stations)
         yield f"station {station}: (full, quantum, turn, propagation) {figures}"

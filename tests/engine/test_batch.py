@@ -32,7 +32,15 @@ class Slower(BareMachine):
         self.routing.machine = self
         steps = iter(overhead)
         self.routing.routes = [
-            (kind, [(station, stripes, next(steps), whole) for station, stripes, _, whole in route], lead, tail)
+            (
+                kind,
+                [
+                    (station, stripes, next(steps), store_and_forward)
+                    for station, stripes, _, store_and_forward in route
+                ],
+                lead,
+                tail,
+            )
             for kind, route, lead, tail in machine.routing.routes
         ]
 

@@ -1,4 +1,4 @@
-"""The time of one transfer on an idle machine, straight from its route table: every flit, station by station."""
+"""The uncontended latency of a transfer from its route table: every flit, station by station."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def transfer_fs(machine: Machine, route: int, nbytes: int, stripe: int = 0) -> i
     sizes = [min(machine.flit_bytes, nbytes - at) for at in range(0, nbytes, machine.flit_bytes)]
     times = [int(routes.lead_fs[route])] * len(sizes)
     for step in range(routes.start[route], routes.start[route + 1]):
-        if routes.whole[step]:
+        if routes.store_and_forward[step]:
             times = [times[-1]] * len(times)
         gate = times[0] + int(routes.overhead_fs[step])
         times = [max(time, gate) for time in times]

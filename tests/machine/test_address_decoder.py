@@ -1,4 +1,4 @@
-"""What lies behind physical addresses, many at a time as one by one."""
+"""Decoding of physical addresses: arrays of them like single ones."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernbench.machine import load_machine
-from kernbench.machine.address import Kind
-from kernbench.machine.address_decoder import ABSENT, Locator
+from kernbench.machine.address import MemorySpace
+from kernbench.machine.address_decoder import ABSENT, AddressDecoder
 
 SLICE = 6 << 30
 
 
 @pytest.fixture(scope="module")
-def locator() -> Locator:
-    return Locator(load_machine("tiny").places)
+def decoder() -> AddressDecoder:
+    return AddressDecoder(load_machine("tiny").places)
 
 
-def test_an_address_is_found(locator: Locator) -> None:
+def test_an_address_is_found(decoder: AddressDecoder) -> None:
     places = load_machine("tiny").places
-    assert locator.find(SLICE + 256) == (places.hbm(0, 0, 1), 256, SLICE - 256)
-    assert locator.find(2 * SLICE) is None
-    assert locator.find(-1) is None
+    assert decoder.find(SLICE + 256) == (places.hbm(0, 0, 1), 256, SLICE - 256)
+    assert decoder.find(2 * SLICE) is None
+    assert decoder.find(-1) is None
 
 
 addresses = st.builds(
@@ -35,19 +35,19 @@ addresses = st.builds(
 
 @given(st.lists(addresses | st.integers(-5, 5) | st.just(1 << 62), max_size=12))
 def test_many_are_found_as_each_is(pa: list[int]) -> None:
-    locator = Locator(load_machine("tiny").places)
-    node, offset, left = locator.find_many(np.array(pa, np.int64))
+    decoder = AddressDecoder(load_machine("tiny").places)
+    node, offset, left = decoder.find_many(np.array(pa, np.int64))
     for i, address in enumerate(pa):
-        found = locator.find(address)
+        found = decoder.find(address)
         if found is None:
             assert node[i] == ABSENT
         else:
             assert found == (node[i], offset[i], left[i])
 
 
-def test_a_memory_ends_where_its_own_size_says(locator: Locator) -> None:
+def test_a_memory_ends_where_its_own_size_says(decoder: AddressDecoder) -> None:
     places = load_machine("tiny").places
-    last = places.address_of(0, 0, Kind.PE, 1, places.shape.tcm_bytes - 1)
-    node, _, left = locator.find_many(np.array([last, last + 1]))
+    last = places.address_of(0, 0, MemorySpace.PE, 1, places.shape.tcm_bytes - 1)
+    node, _, left = decoder.find_many(np.array([last, last + 1]))
     assert node.tolist() == [places.tcm(0, 0, 1), ABSENT]
     assert left[0] == 1

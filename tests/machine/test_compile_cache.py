@@ -33,8 +33,8 @@ def _same(a, b):
 
 def test_a_machine_comes_back_as_it_was(folder):
     machine = _tiny()
-    compile_cache.save("k", machine)
-    again = compile_cache.load("k")
+    compile_cache.save_compiled("k", machine)
+    again = compile_cache.load_compiled("k")
     assert again is not None
     for field in dataclasses.fields(machine):
         if field.init:
@@ -49,7 +49,7 @@ def test_a_damaged_file_is_as_good_as_none(folder, damage):
     load._recent.clear()
     assert load.load_machine("tiny").digest == machine.digest
     load._recent.clear()
-    assert compile_cache.load(kept.stem) is not None
+    assert compile_cache.load_compiled(kept.stem) is not None
 
 
 def test_nothing_half_written_stays(folder, monkeypatch):
@@ -57,7 +57,7 @@ def test_nothing_half_written_stays(folder, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(np, "savez", full)
-    compile_cache.save("k", _tiny())
+    compile_cache.save_compiled("k", _tiny())
     assert list(folder.iterdir()) == []
 
 
@@ -72,6 +72,6 @@ def test_the_oldest_machines_go(folder, monkeypatch):
     monkeypatch.setattr(compile_cache, "KEEP", 4)
     machine = _tiny()
     for i in range(5):
-        compile_cache.save(f"k{i}", machine)
+        compile_cache.save_compiled(f"k{i}", machine)
         os.utime(folder / f"k{i}.npz", (i, i)) if i < 4 else None
     assert sorted(path.stem for path in folder.iterdir()) == ["k3", "k4"]

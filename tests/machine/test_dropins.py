@@ -1,4 +1,4 @@
-"""Machines with parts of somebody's own: their tables, their costs, and what the cache makes of a changed text."""
+"""Machines with drop-ins: their tables, their costs, and the caches after a change of the class."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_pipelined_routers():
     assert machine.figures["noc.gbs"] == 256
 
 
-def test_figures_of_other_parts_make_variants_and_those_of_drop_ins_do_not():
+def test_parameters_of_other_parts_make_variants_and_those_of_drop_ins_do_not():
     variants = Variants("tiny", ALL)
     assert not {name for name in variants.fields if re.match(r"(pe_gemm|hbm|noc)\.", name)}
     made = variants.machine({"ucie.gbs": 64, "pe_cpu.overhead_ns": 5})

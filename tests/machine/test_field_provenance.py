@@ -1,4 +1,4 @@
-"""Machines predicted from the provenance of their times against machines compiled anew, field by field."""
+"""Machines predicted from the provenance of their times against compiled machines, field by field."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_what_may_vary_is_known_without_a_machine():
         assert not may_vary(field)
 
 
-def test_links_side_by_side_and_a_time_of_a_figure():
+def test_links_side_by_side_and_a_time_of_a_field():
     machine = load_machine("sip_2x4x4")
     kinds, ends = machine.node_kind, zip(machine.edge_src, machine.edge_dst, strict=True)
     joined = [edge for edge, (src, dst) in enumerate(ends) if kinds[src] == kinds[dst] == "ucie"]

@@ -1,4 +1,4 @@
-"""The service of a flit in Python against that of the compiled loop."""
+"""The service time of a flit in Python against that of the compiled loop."""
 
 from __future__ import annotations
 

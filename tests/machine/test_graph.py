@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.machine import EdgeKind, Intent, graph, load_machine
+from kernbench.machine import EdgeKind, Intent, load_machine
+from kernbench.machine.graph import NO_EDGE, make_matrix
 from kernbench.machine.intents import FORBIDDEN
 
 
@@ -19,7 +20,7 @@ def test_the_three_forms_hold_the_same_links(tiny, intent):
     rows, weights, net = tiny.csr(intent), tiny.weights(intent), tiny.to_networkx(intent)
     wanted = {e for e in range(tiny.edge_count) if EdgeKind(tiny.edge_kind[e]) not in FORBIDDEN[intent]}
     assert set(rows.edge.tolist()) == wanted == {data["id"] for *_, data in net.edges(data=True)}
-    assert np.count_nonzero(weights < graph.NO_EDGE) == len(wanted)
+    assert np.count_nonzero(weights < NO_EDGE) == len(wanted)
     for node in range(tiny.node_count):
         for i in range(rows.start[node], rows.start[node + 1]):
             edge = rows.edge[i]
@@ -41,10 +42,10 @@ def test_ways_are_as_short_as_networkx_finds_them(tiny, intent):
 
 def test_matrices_are_kept_and_refused_for_large_machines(tiny, monkeypatch):
     assert tiny.weights(Intent.ALL) is tiny.weights(Intent.ALL)
-    monkeypatch.setattr(graph, "DENSE_NODES", 50)
+    monkeypatch.setattr("kernbench.machine.graph.DENSE_NODES", 50)
     sentence = r"^machine tiny has 84 nodes, too many for a dense matrix \(at most 50\); use machine.csr$"
     with pytest.raises(InputError, match=sentence):
-        graph.dense(tiny, Intent.ALL)
+        make_matrix(tiny, Intent.ALL)
 
 
 def test_graphs_for_users_name_everything(tiny):

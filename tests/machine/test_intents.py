@@ -1,4 +1,4 @@
-"""What each kind of traffic may not use, and what is dear to it, on the machine itself."""
+"""The links that each intent may not use, and the penalties of links, on the default machine."""
 
 from __future__ import annotations
 

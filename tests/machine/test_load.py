@@ -1,4 +1,4 @@
-"""Overrides, cache keys and whole sentences for topologies that do not fit."""
+"""Overrides, cache keys and the error sentences of topologies that do not fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_only_the_latest_machines_stay_in_the_process(monkeypatch):
     assert load_machine("tiny").digest == first.digest
 
 
-def test_overrides_change_figures_and_the_digest():
+def test_overrides_change_parameters_and_the_digest():
     plain = load_machine("tiny")
     fast = load_machine("tiny", {"hbm.channel_gbs": "64 GB/s", "pe_gemm.tflops_f16": "16", "pe_tcm.bytes": "1MiB"})
     channel = fast.terminals[fast.places.hbm(0, 0, 0)].first_station

@@ -16,7 +16,13 @@ def test_parts_are_found_by_path():
 
 def test_tables_have_a_row_for_each():
     machine = load_machine("tiny")
-    nodes = (machine.node_kind, machine.node_x_mm, machine.node_y_mm, machine.node_overhead_fs, machine.node_whole)
+    nodes = (
+        machine.node_kind,
+        machine.node_x_mm,
+        machine.node_y_mm,
+        machine.node_overhead_fs,
+        machine.node_store_and_forward,
+    )
     assert {len(table) for table in nodes} == {machine.node_count}
     edges = (machine.edge_dst, machine.edge_kind, machine.edge_um, machine.edge_weight, machine.edge_gbs)
     assert {len(table) for table in edges} == {machine.edge_count}

@@ -62,9 +62,9 @@ def test_a_message_between_neighbours():
     assert transfer_fs(machine, route, 1024) == 9_000_000
 
 
-def test_every_figure_counts_where_it_says():
-    figures = {"link_gbs": 128, "hop_ns": 3, "injection_ns": 5, "ejection_ns": 7, "endpoint_gbs": 512, "flit_bytes": 64}
-    machine = load_machine("mesh_8x8", figures)
+def test_every_field_counts_where_it_says():
+    fields = {"link_gbs": 128, "hop_ns": 3, "injection_ns": 5, "ejection_ns": 7, "endpoint_gbs": 512, "flit_bytes": 64}
+    machine = load_machine("mesh_8x8", fields)
     places = machine.places
     route = machine.routing.route(places.endpoint(0, 0), places.endpoint(2, 1), Intent.ALL, RouteKind.MESSAGE)
     flits = 10

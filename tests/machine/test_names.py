@@ -1,4 +1,4 @@
-"""Only the families and their places make names of parts; whoever else needs one asks for it."""
+"""Only the families and the part index make names of parts."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import Address, load_machine
-from kernbench.machine.address import Kind
+from kernbench.machine.address import MemorySpace
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +58,18 @@ def test_the_servers_of_processors(tiny):
 
 
 def test_the_hbm_of_an_address(tiny):
-    address = Address(0, 1, Kind.HBM, 1, 4096).encode(tiny.places.shape.slice_bytes)
+    address = Address(0, 1, MemorySpace.HBM, 1, 4096).encode(tiny.places.shape.slice_bytes)
     assert tiny.places.hbm_of(address) == (tiny.places.hbm(0, 1, 1), 4096)
     with pytest.raises(InputError, match=r"^address 0x10000000000 is not in HBM: SIP 0, die 0, SRAM$"):
-        tiny.places.hbm_of(Address(0, 0, Kind.SRAM, 0, 0).encode(1 << 20))
+        tiny.places.hbm_of(Address(0, 0, MemorySpace.SRAM, 0, 0).encode(1 << 20))
 
 
 def test_the_memory_of_an_address(tiny):
     places = tiny.places
     memories = {
-        places.address_of(0, 1, Kind.HBM, 1, 4096): (places.hbm(0, 1, 1), 4096, 6 * 2**30 - 4096),
-        places.address_of(0, 1, Kind.PE, 1, 16): (places.tcm(0, 1, 1), 16, 2**24 - 16),
-        places.address_of(0, 1, Kind.SRAM, 0, 64): (places.sram(0, 1), 64, places.shape.sram_bytes - 64),
+        places.address_of(0, 1, MemorySpace.HBM, 1, 4096): (places.hbm(0, 1, 1), 4096, 6 * 2**30 - 4096),
+        places.address_of(0, 1, MemorySpace.PE, 1, 16): (places.tcm(0, 1, 1), 16, 2**24 - 16),
+        places.address_of(0, 1, MemorySpace.SRAM, 0, 64): (places.sram(0, 1), 64, places.shape.sram_bytes - 64),
     }
     assert {address: places.memory_of(address) for address in memories} == memories
 
@@ -77,11 +77,11 @@ def test_the_memory_of_an_address(tiny):
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        (Address(0, 0, Kind.OTHER, 0, 0), "address 0x18000000000 is in no memory: SIP 0, die 0, OTHER"),
-        (Address(0, 0, Kind.PE, 0, 2**24), "address 0x8001000000 is 0x1000000 in a memory of 0x1000000 bytes"),
-        (Address(0, 0, Kind.PE, 2, 0), f"the machine has no sip0.cube0.pe2; {EXTENT}"),
-        (Address(3, 0, Kind.SRAM, 0, 0), f"the machine has no sip3.cube0.sram; {EXTENT}"),
-        (Address(0, 0, Kind.HBM, 2, 0), f"the machine has no sip0.cube0.hbm_ctrl.pe2; {EXTENT}"),
+        (Address(0, 0, MemorySpace.OTHER, 0, 0), "address 0x18000000000 is in no memory: SIP 0, die 0, OTHER"),
+        (Address(0, 0, MemorySpace.PE, 0, 2**24), "address 0x8001000000 is 0x1000000 in a memory of 0x1000000 bytes"),
+        (Address(0, 0, MemorySpace.PE, 2, 0), f"the machine has no sip0.cube0.pe2; {EXTENT}"),
+        (Address(3, 0, MemorySpace.SRAM, 0, 0), f"the machine has no sip3.cube0.sram; {EXTENT}"),
+        (Address(0, 0, MemorySpace.HBM, 2, 0), f"the machine has no sip0.cube0.hbm_ctrl.pe2; {EXTENT}"),
     ],
 )
 def test_addresses_without_a_memory(tiny, place, sentence):
@@ -92,7 +92,7 @@ def test_addresses_without_a_memory(tiny, place, sentence):
 
 def test_addresses_in_a_tray_of_many_sips():
     places = load_machine("tiny", {"sips.count": 64}).places
-    address = places.address_of(63, 1, Kind.HBM, 1, 256)
+    address = places.address_of(63, 1, MemorySpace.HBM, 1, 256)
     assert address >> 51 == 3
     assert places.memory_of(address)[:2] == places.hbm_of(address) == (places.hbm(63, 1, 1), 256)
 

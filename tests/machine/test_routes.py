@@ -1,4 +1,4 @@
-"""Ways through the default machine, on graphs that can be checked by hand, and what round trips cost."""
+"""Paths through the default machine and through graphs that can be checked by hand, and the times of round trips."""
 
 from __future__ import annotations
 
@@ -163,12 +163,12 @@ def test_endpoints_hold_whole_messages_and_their_ends_charge_nothing(machine):
     route = machine.routing.route(places.pcie_ep(0), places.pcie_ep(1), Intent.ALL, RouteKind.MESSAGE)
     tables = machine.routing.tables()
     steps = slice(tables.start[route], tables.start[route + 1])
-    assert tables.whole[steps].tolist() == [0, 0]
+    assert tables.store_and_forward[steps].tolist() == [0, 0]
     assert tables.overhead_fs[steps].tolist() == [0, 5 * NS]
     route = machine.routing.route(places.io_cpu(0), places.io_cpu(1), Intent.ALL, RouteKind.MESSAGE)
     tables = machine.routing.tables()
     steps = slice(tables.start[route], tables.start[route + 1])
-    assert tables.whole[steps].tolist() == [0, 0, 1, 0, 1, 0]
+    assert tables.store_and_forward[steps].tolist() == [0, 0, 1, 0, 1, 0]
     assert tables.overhead_fs[steps].tolist() == [0, 0, 8 * NS, 5 * NS, 8 * NS, 0]
 
 
@@ -237,8 +237,8 @@ def test_trees_are_kept(tiny):
 
 WAYS = """
 from kernbench.machine import Intent, load_machine
-from kernbench.machine import compile_cache
-compile_cache.load, compile_cache.save = lambda key: None, lambda key, machine: None
+from kernbench.machine import load
+load.load_compiled, load.save_compiled = lambda key: None, lambda key, machine: None
 machine = load_machine("tiny", {"sips.count": 2})
 routing, places = machine.routing, machine.places
 ends = [places.pe(sip, cube, pe).dma for sip in range(2) for cube in range(2) for pe in range(2)]

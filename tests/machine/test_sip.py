@@ -1,4 +1,4 @@
-"""What the default machine consists of, against the figures it was described with."""
+"""The default machine against the numbers of its description."""
 
 from __future__ import annotations
 

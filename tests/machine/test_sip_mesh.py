@@ -1,4 +1,4 @@
-"""Meshes made from places: relay rows and columns, the hole, the connections, and the default machine out of eight places."""
+"""Meshes derived from places: relay rows and columns, the hole, the connections, and the default machine from eight places."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A payload alone on its route, station by station."""
+"""Uncontended latency, station by station."""
 
 from __future__ import annotations
 
 from kernbench.machine import Intent, Machine, RouteKind, load_machine
-from kernbench.machine.uncontended_latency import find_passage
+from kernbench.machine.uncontended_latency import find_uncontended_latency
 
 
 def route(machine: Machine, src: str, dst: str, kind: RouteKind) -> int:
@@ -13,7 +13,7 @@ def route(machine: Machine, src: str, dst: str, kind: RouteKind) -> int:
 
 def test_every_flit_but_the_first_goes_at_the_slowest_pace() -> None:
     machine = load_machine("tiny")
-    found = find_passage(
+    found = find_uncontended_latency(
         machine, route(machine, "sip0.cube0.pe0.pe_dma", "sip0.cube1.hbm_ctrl.pe0", RouteKind.WRITE), 1024
     )
     assert found.first_fs.tolist() == [10**6] * 3 + [2 * 10**6] * 2 + [10**6] + [2 * 10**6] * 2 + [10**6] + [8 * 10**6]
@@ -25,13 +25,15 @@ def test_every_flit_but_the_first_goes_at_the_slowest_pace() -> None:
 
 def test_what_stores_and_forwards_begins_the_rest_anew() -> None:
     machine = load_machine("sip_2x4x4")
-    found = find_passage(machine, route(machine, "sip0.io0.io_noc", "sip1.io0.io_noc", RouteKind.MESSAGE), 1024)
+    found = find_uncontended_latency(
+        machine, route(machine, "sip0.io0.io_noc", "sip1.io0.io_noc", RouteKind.MESSAGE), 1024
+    )
     assert found.rest_fs.tolist() == [3 * 10**6] * 1 + [3 * 10**6, 0] + [3 * 10**6]
 
 
 def test_less_than_a_flit_is_padded_by_memories_alone() -> None:
     machine = load_machine("tiny")
-    found = find_passage(
+    found = find_uncontended_latency(
         machine, route(machine, "sip0.cube0.pe0.pe_dma", "sip0.cube0.hbm_ctrl.pe0", RouteKind.WRITE), 64
     )
     assert found.first_fs.tolist() == [250_000, 250_000, 8 * 10**6]

@@ -36,11 +36,11 @@ def ask_routes(machine):
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.slow
-def test_a_variant_is_the_machine_compiled_with_its_figures(topology):
+def test_a_variant_is_the_machine_compiled_with_its_values(topology):
     variants = Variants(topology, {})
     ask_routes(variants.base)  # so that the variant has most of them from there
-    figures = moved(variants.base)
-    made, compiled = variants.machine(figures), load_machine(topology, figures)
+    values = moved(variants.base)
+    made, compiled = variants.machine(values), load_machine(topology, values)
     assert look(made) == look(compiled)
     assert ask_routes(made) == ask_routes(compiled)
 
@@ -48,12 +48,12 @@ def test_a_variant_is_the_machine_compiled_with_its_figures(topology):
 @settings(max_examples=15, deadline=None)
 @given(st.data())
 @pytest.mark.slow
-def test_any_figures(data):
+def test_any_values(data):
     variants = Variants("tiny", {"cube.pes": 1})
     names = data.draw(st.lists(st.sampled_from(sorted(variants.fields)), unique=True, min_size=1, max_size=5))
-    figures = {name: data.draw(st.floats(0.01, 5000).filter(bool)) for name in names}
-    made = variants.machine(figures)
-    assert look(made) == look(load_machine("tiny", {"cube.pes": 1, **figures}))
+    values = {name: data.draw(st.floats(0.01, 5000).filter(bool)) for name in names}
+    made = variants.machine(values)
+    assert look(made) == look(load_machine("tiny", {"cube.pes": 1, **values}))
 
 
 def test_texts_with_units_are_read():
@@ -76,9 +76,9 @@ def test_what_is_counted_makes_no_variant():
 
 def test_a_value_that_cannot_be_is_refused_as_when_compiled():
     variants = Variants("tiny", {})
-    for figures in ({"hbm.channel_gbs": 0}, {"noc.gbs": "wide"}, {"hbm.turn_ns": -1.0}):
+    for values in ({"hbm.channel_gbs": 0}, {"noc.gbs": "wide"}, {"hbm.turn_ns": -1.0}):
         with pytest.raises(InputError) as made:
-            variants.machine(figures)
+            variants.machine(values)
         with pytest.raises(InputError) as compiled:
-            load_machine("tiny", figures)
+            load_machine("tiny", values)
         assert str(made.value) == str(compiled.value)

@@ -1,4 +1,4 @@
-"""Views: what is shown, where it stands, what joins it."""
+"""Views: their boxes, positions and wires."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Step:
 
     stations: list[Station]
     overhead_fs: int
-    whole: bool
+    store_and_forward: bool
     onward: Step | None
 
 
@@ -275,7 +275,7 @@ class NaiveEngine:
             for at in reversed(range(r.start[number], r.start[number + 1])):
                 first = int(r.station[at])
                 stations = [self.station(station) for station in range(first, first + int(r.stripes[at]))]
-                step = Step(stations, int(r.overhead_fs[at]), bool(r.whole[at]), step)
+                step = Step(stations, int(r.overhead_fs[at]), bool(r.store_and_forward[at]), step)
             ends = (r.lead_fs, r.tail_fs, r.propagation_fs, r.direction)
             self.routes[number] = Route(step, *(int(column[number]) for column in ends))
         return self.routes[number]
@@ -317,7 +317,7 @@ class NaiveEngine:
         station.busy_fs += service
         station.flits += 1
         arrival, onward = depart + station.propagation_fs, step.onward
-        if onward is None or onward.whole:
+        if onward is None or onward.store_and_forward:
             self.gather(arrival, flight, onward)
             return
         if onward.overhead_fs:

@@ -1,4 +1,4 @@
-"""What a program may not say, in whole sentences; and that each row and each plan is looked at once."""
+"""The error sentences of illegal programs; each row and each plan is checked once."""
 
 from __future__ import annotations
 

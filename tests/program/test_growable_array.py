@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernbench.program.growable_array import Column
+from kernbench.program.growable_array import GrowableArray
 
 
 def test_rows_are_what_was_appended():
-    column = Column()
+    column = GrowableArray()
     assert column.append([1, 2]) == 0
     column.extend(3, 7)
     assert column.append(np.arange(1000)) == 5

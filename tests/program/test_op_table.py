@@ -1,4 +1,4 @@
-"""The op table: what was written packed, and what was appended as arrays."""
+"""The op table: packed rows and rows that are appended as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans of patterns against the same plans written out."""
+"""Plans of templates against the same plans written out."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.program.ops import NONE, Op
-from kernbench.program.plan_template import Blanks, Pattern, Stripes, blank
+from kernbench.program.plan_template import Placeholders, PlanTemplate, Stripes, placeholder
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_row
 
 
-def pattern(tokens: int) -> Pattern:
+def template(tokens: int) -> PlanTemplate:
     """Each token moves 64 bytes 100 further on (numbers: server, route, offset, channels), then runs for its own number."""
-    move = [[Op.MOVE, blank(1), 64, 0, NONE, blank(0), NONE, 0], [Op.EXEC, blank(0), 0, NONE, 0, 0, 0, 0]]
+    move = [
+        [Op.MOVE, placeholder(1), 64, 0, NONE, placeholder(0), NONE, 0],
+        [Op.EXEC, placeholder(0), 0, NONE, 0, 0, 0, 0],
+    ]
     rows = np.array(move * tokens, np.int64)
     rows[1::2, 2] = np.arange(tokens)
     stripes = Stripes(np.arange(0, 2 * tokens, 2), 100 * np.arange(tokens), np.full(tokens, 2), 32)
     tags = np.tile(np.array([1, 2], np.int32), tokens)
-    return Pattern(rows, np.arange(0, 2 * tokens + 1, 2), tags, Blanks.of(rows), stripes)
+    return PlanTemplate(rows, np.arange(0, 2 * tokens + 1, 2), tags, Placeholders.of(rows), stripes)
 
 
 def written(
@@ -48,9 +51,9 @@ def test_plans_of_patterns_are_those_written_out(most: int, monkeypatch: pytest.
     monkeypatch.setattr("kernbench.program.program._MOST_STAGES", most)
     machine = load_machine("tiny")
     alike, plain = Program(machine), Program(machine)
-    patterns = {tokens: pattern(tokens) for tokens in (1, 3)}
+    templates = {tokens: template(tokens) for tokens in (1, 3)}
     for i, (tokens, own) in enumerate(zip((3, 1, 3, 3), NUMBERS, strict=True)):
-        numbers = alike.plan_like(patterns[tokens], own, {"at": i}), plain.plan(*written(tokens, *own), {"at": i})
+        numbers = alike.plan_from(templates[tokens], own, {"at": i}), plain.plan(*written(tokens, *own), {"at": i})
         assert numbers[0] == numbers[1]
         if i == 1:  # the other sorts keep their places
             for program in (alike, plain):

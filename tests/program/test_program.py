@@ -1,4 +1,4 @@
-"""A program as it grows: tables, durations, rows by thread."""
+"""A growing program: tables, durations, rows by thread."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_a_token_is_a_plan_written_as_rows(program: Program):
     assert (first, second, third, fourth) == (0, 1, 2, 3)
     assert program.plan_notes[0] == {"a": 1}
     assert program.plan_rows == [0, 1, 3, 4]
-    code = program.code()
-    assert code.plan_start.tolist() == [0, 1, 2, 3, 4]
-    assert (code.token_start.tolist(), code.token_end.tolist()) == ([0, 1, 3, 4], [1, 3, 4, 5])
+    tables = program.tables()
+    assert tables.plan_start.tolist() == [0, 1, 2, 3, 4]
+    assert (tables.token_start.tolist(), tables.token_end.tolist()) == ([0, 1, 3, 4], [1, 3, 4, 5])
     assert program.op_thread.tolist() == [NONE] * 5 + [thread.id]
 
 
@@ -78,13 +78,13 @@ def test_code_is_of_what_has_been_flushed(program: Program):
     rows = np.array([[Op.EXEC, 0, 0, NONE, 0, 0, 0, 0]] * 3, np.int64)
     plan = program.plan(rows, np.array([0, 1, 3]), np.zeros(3, np.int32), {})
     thread.pipe(plan)
-    assert len(program.code().op) == 3
+    assert len(program.tables().op) == 3
     program.flush()
-    code = program.code()
-    assert len(code.op) == 4
-    assert code.plan_start.tolist() == [0, 2]
-    assert code.token_start.tolist() == [0, 1]
-    assert code.token_end.tolist() == [1, 3]
+    tables = program.tables()
+    assert len(tables.op) == 4
+    assert tables.plan_start.tolist() == [0, 2]
+    assert tables.token_start.tolist() == [0, 1]
+    assert tables.token_end.tolist() == [1, 3]
     assert program.plan_rows == [0]
 
 

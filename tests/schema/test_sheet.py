@@ -13,18 +13,18 @@ def models(tmp_path, monkeypatch):
     return tmp_path / "models"
 
 
-def test_figures_carry_their_units_and_places(models):
+def test_parameters_carry_their_units_and_places(models):
     (models / "fast.yaml").write_text(
         "kind: hbm\ndescription: d\nparameters:\n"
         "  channel_gbs: {value: 64, unit: GB/s, source: chosen}\n  slice_bytes: {value: 1 GiB, source: chosen}\n"
     )
-    path, figures = load_sheet("fast", "hbm")
+    path, parameters = load_sheet("fast", "hbm")
     assert path == models / "fast.yaml"
-    assert figures.plain() == {"channel_gbs": "64 GB/s", "slice_bytes": "1 GiB"}
-    assert str(figures.value["channel_gbs"].mark) == "models/fast.yaml:4:24"
+    assert parameters.plain() == {"channel_gbs": "64 GB/s", "slice_bytes": "1 GiB"}
+    assert str(parameters.value["channel_gbs"].mark) == "models/fast.yaml:4:24"
 
 
-def test_a_figure_without_a_source_is_refused(models):
+def test_a_parameter_without_a_source_is_refused(models):
     (models / "fast.yaml").write_text(
         "kind: hbm\ndescription: d\nparameters:\n  channels: {value: 8}\n  turn_ns: {value: 1, source: ''}\n"
     )

@@ -30,20 +30,20 @@ def test_a_grid_without_points_is_refused(tmp_path: Path) -> None:
 def test_a_plan_reads_the_topology_once_and_checks_each_choice_of_fields_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, checked = topology.read_topology, topology.check_read
+    read, checked = topology.read_topology, topology.check_parsed
     reads: list[dict[str, object]] = []
     checks: list[dict[str, object]] = []
 
-    def counted_read(path: Path, overrides: Mapping[str, object]) -> topology.Read:
+    def counted_read(path: Path, overrides: Mapping[str, object]) -> topology.ParsedTopology:
         reads.append(dict(overrides))
         return read(path, overrides)
 
-    def counted_check(found: topology.Read, overrides: Mapping[str, object]) -> topology.Topology:
+    def counted_check(found: topology.ParsedTopology, overrides: Mapping[str, object]) -> topology.Topology:
         checks.append(dict(overrides))
         return checked(found, overrides)
 
     monkeypatch.setattr(topology, "read_topology", counted_read)
-    monkeypatch.setattr(topology, "check_read", counted_check)
+    monkeypatch.setattr(topology, "check_parsed", counted_check)
     fields = {"topology.hbm.channel_gbs": [8, 16], "topology.noc.gbs": ["9 GB/s", "10 GB/s"]}
     plan_sweep(fakes.toy_grid(tmp_path, M=[1, 2], **fields), tmp_path / "out")
     assert reads == [{}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.errors import AddressError
-from kernbench.machine.address_decoder import Locator
+from kernbench.machine.address_decoder import AddressDecoder
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.part_index import pe_path
 
@@ -21,7 +21,7 @@ def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) 
     Errors: AddressError for a shard that is in no memory.
     """
     machine, shard = program.machine, message.shard
-    found = Locator(machine.places).find(shard.pa)
+    found = AddressDecoder(machine.places).find(shard.pa)
     if found is None or shard.nbytes > found[2]:
         raise AddressError(
             f"PeDma of {pe_path(message.sip, message.cube, message.pe)}: {shard.nbytes} bytes at {shard.pa:#x} do not lie "

@@ -21,7 +21,7 @@ from kernbench.host.memory.page_table import Merged, PageMap
 from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, Pointer, ranges
 from kernbench.host.memory.va_regions import Regions
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
-from kernbench.machine.address_decoder import Locator, Segment
+from kernbench.machine.address_decoder import AddressDecoder, Segment
 from kernbench.machine.part_index import sip_path
 
 if TYPE_CHECKING:
@@ -48,19 +48,19 @@ class Map(Protocol):
 class UnmappedLookups:
     """Memories behind addresses that no tensor maps; it counts how many are looked up."""
 
-    def __init__(self, locator: Locator) -> None:
-        self._locator = locator
+    def __init__(self, decoder: AddressDecoder) -> None:
+        self._decoder = decoder
         self.count = 0
 
     def find(self, pa: int) -> Segment | None:
-        """As `Locator.find`."""
+        """As `AddressDecoder.find`."""
         self.count += 1
-        return self._locator.find(pa)
+        return self._decoder.find(pa)
 
     def find_many(self, pa: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As `Locator.find_many`."""
+        """As `AddressDecoder.find_many`."""
         self.count += len(pa)
-        return self._locator.find_many(pa)
+        return self._decoder.find_many(pa)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +83,8 @@ class AddressModel(ABC):
     updates_mmus: ClassVar[bool] = False  # of a tensor when it is made
 
     def __init__(self, machine: Machine, sip: int) -> None:
-        self._locator = Locator(machine.places)
-        self.unmapped = UnmappedLookups(self._locator)
+        self._decoder = AddressDecoder(machine.places)
+        self.unmapped = UnmappedLookups(self._decoder)
         self._sip = sip_path(sip)
 
     @abstractmethod
@@ -104,7 +104,7 @@ class AddressModel(ABC):
 
     def quiet(self, seen: Map) -> Map:
         """The same map for reading numbers, which counts as no look-up."""
-        return seen.before(self._locator) if isinstance(seen, PageMap) else seen
+        return seen.before(self._decoder) if isinstance(seen, PageMap) else seen
 
     def carried(self, tensors: Sequence[Placed]) -> Targets:  # noqa: ARG002
         """The entries that a launch with these tensors brings to each PE."""
@@ -144,7 +144,7 @@ class VirtualAddresses(AddressModel):
 
     def install(self, message: MmuMap) -> None:
         """Write the entries of a message into the maps of its PEs."""
-        regions = {id(e): Regions.leading_to(e, self._locator) for e in distinct(message.targets)}
+        regions = {id(e): Regions.leading_to(e, self._decoder) for e in distinct(message.targets)}
         if isinstance(message, MmuUnmap):
             regions = {key: told.absent() for key, told in regions.items()}
         done: dict[tuple[int, int], PageMap] = {}  # PEs with one map and the same entries share one map again
@@ -184,7 +184,7 @@ class PhysicalAddresses(AddressModel):
     def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PhysicalMap:  # noqa: ARG002
         """All PEs see the same."""
         if self._map is None:
-            self._map = PhysicalMap(self._locator, self._live.values())
+            self._map = PhysicalMap(self._decoder, self._live.values())
         return self._map
 
     def argument(self, tensor: Placed, cube: int, pe: int) -> Pointer:
@@ -236,7 +236,7 @@ class LogicalAddresses(AddressModel):
             self._latest, self._maps = carried, {}
         entries = carried.get(cube, {}).get(pe, ())
         if id(entries) not in self._maps:
-            self._maps[id(entries)] = self._unmapped.install(Regions.leading_to(entries, self._locator))
+            self._maps[id(entries)] = self._unmapped.install(Regions.leading_to(entries, self._decoder))
         return self._maps[id(entries)]
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from kernbench.errors import InputError, OutOfMemoryError, suggest
 from kernbench.host.memory.allocator import Allocator
 from kernbench.host.messages import Shard
-from kernbench.machine.address import Kind, base_of
+from kernbench.machine.address import MemorySpace, base_of
 from kernbench.machine.part_index import cube_path, pe_path
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
-SPACES = {"hbm": Kind.HBM, "tcm": Kind.PE, "sram": Kind.SRAM}
-_NAMES = {Kind.HBM: "HBM slice", Kind.PE: "TCM", Kind.SRAM: "SRAM"}
+SPACES = {"hbm": MemorySpace.HBM, "tcm": MemorySpace.PE, "sram": MemorySpace.SRAM}
+_NAMES = {MemorySpace.HBM: "HBM slice", MemorySpace.PE: "TCM", MemorySpace.SRAM: "SRAM"}
 _ALIGN_BYTES = 16  # in scratchpads, as results of kernels
 
 
@@ -30,12 +30,16 @@ class Pools:
         self._places, self._sip = machine.places, sip
         tcm_end = max(_ALIGN_BYTES, int(figures["pe_tcm.bytes"]) - int(figures["pe.scratch_bytes"]))
         self._range = {
-            Kind.HBM: (0, int(figures["hbm.slice_bytes"])),
-            Kind.PE: (_ALIGN_BYTES, tcm_end - _ALIGN_BYTES),
-            Kind.SRAM: (0, int(figures["sram.bytes"])),
+            MemorySpace.HBM: (0, int(figures["hbm.slice_bytes"])),
+            MemorySpace.PE: (_ALIGN_BYTES, tcm_end - _ALIGN_BYTES),
+            MemorySpace.SRAM: (0, int(figures["sram.bytes"])),
         }
         # Of a burst, so that each shard begins on a channel of its own.
-        self._align = {Kind.HBM: int(figures["hbm.burst_bytes"]), Kind.PE: _ALIGN_BYTES, Kind.SRAM: _ALIGN_BYTES}
+        self._align = {
+            MemorySpace.HBM: int(figures["hbm.burst_bytes"]),
+            MemorySpace.PE: _ALIGN_BYTES,
+            MemorySpace.SRAM: _ALIGN_BYTES,
+        }
         self._by_base: dict[int, Allocator] = {}  # by the address at which a memory begins
         self._known: dict[tuple[str, int, int], tuple[Allocator, int]] = {}  # by who asks: with where the memory begins
 
@@ -47,9 +51,9 @@ class Pools:
         pool, base = self._known.get((space, cube, pe)) or self._find(space, cube, pe, what)
         offset = pool.allocate(nbytes)
         if offset is None:
-            kind = SPACES[space]
+            memory = SPACES[space]
             raise OutOfMemoryError(
-                f"{what} needs {nbytes} bytes in the {_NAMES[kind]} of {self._owner(kind, cube, pe)}, whose largest free "
+                f"{what} needs {nbytes} bytes in the {_NAMES[memory]} of {self._owner(memory, cube, pe)}, whose largest free "
                 f"block is {pool.largest_free_bytes} of {pool.size} bytes; spread it over more PEs or free another"
             )
         return Shard(self._sip, cube, pe, base + offset, nbytes)
@@ -67,12 +71,12 @@ class Pools:
         """The free memory of a place, and the address at which it begins. Errors: InputError."""
         if space not in SPACES:
             raise InputError(f"{what} cannot lie in {space!r}{suggest(str(space), SPACES)}")
-        kind = SPACES[space]
+        memory = SPACES[space]
         self._places.hbm(self._sip, cube, pe)
-        base = self._places.address_of(self._sip, cube, kind, 0 if kind == Kind.SRAM else pe)
-        pool = self._by_base.setdefault(base, Allocator(*self._range[kind], self._align[kind]))
+        base = self._places.address_of(self._sip, cube, memory, 0 if memory == MemorySpace.SRAM else pe)
+        pool = self._by_base.setdefault(base, Allocator(*self._range[memory], self._align[memory]))
         found = self._known[space, cube, pe] = pool, base
         return found
 
-    def _owner(self, kind: Kind, cube: int, pe: int) -> str:
-        return cube_path(self._sip, cube) if kind == Kind.SRAM else pe_path(self._sip, cube, pe)
+    def _owner(self, memory: MemorySpace, cube: int, pe: int) -> str:
+        return cube_path(self._sip, cube) if memory == MemorySpace.SRAM else pe_path(self._sip, cube, pe)

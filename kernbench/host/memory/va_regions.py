@@ -19,7 +19,7 @@ Row = tuple[int, int, int, int]  # start, end, node, offset
 
 
 class Memories(Protocol):
-    """What lies behind physical addresses, as `kernbench.machine.address_decoder.Locator` knows it."""
+    """What lies behind physical addresses, as `kernbench.machine.address_decoder.AddressDecoder` knows it."""
 
     def find(self, pa: int, /) -> Segment | None:
         """(node, offset, bytes to the end of that memory) of an address, None where there is no memory."""
