@@ -52,7 +52,8 @@ def list_stage_times(model: ProgramModel, node_times: NodeTimes) -> StageTimes:
     machine, moves = model.machine, model.moves
     routes, wires = machine.routing.tables(), machine.stations.propagation_fs
     known: dict[tuple[bytes, ...], int] = {}
-    steps, wire_fs, start, first = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0], []
+    steps, wire_fs, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
+    first: list[int] = []
     ends = np.stack([routes.lead_fs[moves.route], routes.tail_fs[moves.route], node_times.transfer_of], axis=1)
     for kind, (route, way) in enumerate(zip(moves.route.tolist(), moves.ways.way.tolist(), strict=True)):
         of = moves.ways.step[moves.ways.start[way] : moves.ways.start[way + 1]]

@@ -75,7 +75,7 @@ def _write_choices(
     """int64[segment + 1] offsets into float64[choice, atom]: each segment's time by each of its stations, no form twice."""
     steps = [np.frombuffer(steps, np.int64) for _, steps in segments]
     length = np.array([len(of_segment) for of_segment in steps], np.int64)
-    there = np.arange(length.max(initial=0)) < length[:, None]  # bool[segment, place]
+    there: np.ndarray = np.arange(int(length.max(initial=0))) < length[:, None]  # bool[segment, place]
     step = np.concatenate([np.zeros(0, np.int64), *steps])
     terms = np.zeros((*there.shape, 5, 2), np.int64)
     terms[there] = ways.terms[step]

@@ -74,7 +74,7 @@ class BatchMetrics:
         """
         if not self._execs:
             assert runs.busy_fs is not None
-            return np.arange(runs.busy_fs.shape[1]), runs.busy_fs, runs.now_fs
+            return np.arange(int(runs.busy_fs.shape[1])), runs.busy_fs, runs.now_fs
         fixed, station = self._machine.stations.fs_per_flit, self._busy.station
         fs_per_flit = fixed[station][None] if times is None else times.fs_per_flit(fixed, station)
         return self._busy.part, self._busy.fs(runs.op_start_fs, runs.op_end_fs, fs_per_flit), self._pe_exec_fs(runs)

@@ -127,7 +127,7 @@ def _raised(what: str, error: BaseException, found: Bench) -> RunError:
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
     if not torch.runtime.expectations:
         raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
-    mismatches = []
+    mismatches: list[str | None] = []
     for expectation in torch.runtime.expectations:
         tensor, reference = expectation.tensor, expectation.reference
         try:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kernbench.errors import InputError, suggest
+from kernbench.schema.guards import is_mapping
 from kernbench.schema.sheet import load_sheet
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 
@@ -18,7 +19,7 @@ from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 def load_tree(path: Path, overrides: Mapping[str, object]) -> Marked:
     """The tree of a topology file, with those overrides that choose sheets applied."""
     tree = load(path)
-    if not isinstance(tree.value, dict):
+    if not is_mapping(tree.value):
         raise InputError(f"{tree.mark}: expected a mapping with the key 'family'")
     for dotted, value in overrides.items():
         if dotted.startswith("parts."):
@@ -46,7 +47,7 @@ def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, 
     problems: list[str] = []
     files: dict[str, Path] = {}
     chosen = tree.value.get("parts")
-    named = chosen.value if chosen and isinstance(chosen.value, dict) else {}
+    named: dict[str, Marked] = chosen.value if chosen and is_mapping(chosen.value) else {}
     for part, kind in kinds.items():
         try:
             files[part], figures = load_sheet(str(named[part].plain()) if part in named else part, kind)
@@ -92,7 +93,7 @@ def override(dotted: str, value: object) -> Marked:
 def set_path(tree: Marked, dotted: str, value: Marked) -> Marked:
     """A copy of the tree in which a dotted path holds the value; mappings on the way are made if missing."""
     name, _, rest = dotted.partition(".")
-    held = tree.value if isinstance(tree.value, dict) else {}
+    held: dict[str, Marked] = tree.value if is_mapping(tree.value) else {}
     if rest:
         value = set_path(held.get(name, Marked({}, value.mark)), rest, value)
     return Marked({**held, name: value}, tree.mark, tree.key)
@@ -102,6 +103,6 @@ def _beneath(tree: Marked, part: str, figures: Marked) -> Marked:
     own = tree.value.get(part)
     if own is None:
         return Marked({**tree.value, part: figures}, tree.mark, tree.key)
-    if not isinstance(own.value, dict):
+    if not is_mapping(own.value):
         return tree  # the check will say what is wrong with it
     return Marked({**tree.value, part: Marked({**figures.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key)

@@ -8,15 +8,16 @@ A key that stands twice in one mapping is refused, as are tags and aliases that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.schema.guards import is_list, is_mapping
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?\d+(_\d+)*")
@@ -51,17 +52,17 @@ class Marked:
 
     def plain(self) -> Any:
         """The value without its marks."""
-        if isinstance(self.value, dict):
+        if is_mapping(self.value):
             return {name: child.plain() for name, child in self.value.items()}
-        if isinstance(self.value, list):
+        if is_list(self.value):
             return [child.plain() for child in self.value]
         return self.value
 
     def children(self) -> Iterator[tuple[str | int, Marked]]:
         """The names or indices of what it holds, with it."""
-        if isinstance(self.value, dict):
+        if is_mapping(self.value):
             yield from self.value.items()
-        elif isinstance(self.value, list):
+        elif is_list(self.value):
             yield from enumerate(self.value)
 
 
@@ -82,7 +83,11 @@ def load(path: Path | str) -> Marked:
 def parse(text: str, file: str) -> Marked:
     """The tree of a text; `file` is what marks show. An empty text is a null."""
     try:
-        node = yaml.compose(text, Loader=_LOADER)
+        loader: Any = _LOADER(text)
+        try:
+            node: yaml.Node | None = loader.get_single_node()
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         mark = Mark(file, at.line + 1, at.column + 1) if at else Mark(file)
@@ -95,9 +100,10 @@ def parse(text: str, file: str) -> Marked:
 def mark_tree(value: object, mark: Mark) -> Marked:
     """The tree of a value made in Python, where every text is a text and everything stands at one mark."""
     if isinstance(value, Mapping):
-        return Marked({str(name): mark_tree(child, mark) for name, child in value.items()}, mark, mark)
+        children = cast("Mapping[object, object]", value)
+        return Marked({str(name): mark_tree(child, mark) for name, child in children.items()}, mark, mark)
     if isinstance(value, list | tuple):
-        return Marked([mark_tree(child, mark) for child in value], mark, mark)
+        return Marked([mark_tree(child, mark) for child in cast("Sequence[object]", value)], mark, mark)
     return Marked(value, mark, mark)
 
 

@@ -138,12 +138,14 @@ def _read_figures(structure: SharedStructure, points: Points) -> dict[str, np.nd
     """float64[point] of each figure that an axis sets, in the unit of its field. Errors: InputError for a wrong value."""
     import numpy as np
 
-    variants, design, found = structure.variants, points.design, {}
+    variants, design = structure.variants, points.design
+    found: dict[str, np.ndarray] = {}
     for name, values, chosen in zip(design.names, design.values, points.choices.T, strict=True):
         field = name.removeprefix(TOPOLOGY)
         if name.startswith(TOPOLOGY) and may_vary(field):
             used, at = np.unique(chosen, return_inverse=True)
             base = variants.base.figures[field]  # of points that do not set it
-            figures = [base if choice == UNSET else variants.value(field, values[choice]) for choice in used.tolist()]
+            choices: list[int] = used.tolist()
+            figures = [base if choice == UNSET else variants.value(field, values[choice]) for choice in choices]
             found[field] = np.array(figures, np.float64)[at]
     return found
