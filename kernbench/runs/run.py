@@ -102,7 +102,7 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         found.run(torch, **parameters)
     except KernBenchError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a user's bench may raise anything
         raise _raised(f"bench {found.name!r}", error, found) from error
     if not torch.runtime.submitted:
         raise RunError(
@@ -132,7 +132,7 @@ def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
         tensor, reference = expectation.tensor, expectation.reference
         try:
             expected = np.asarray(reference() if callable(reference) else reference)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # a user's reference may raise anything
             raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
         for name, got in torch.runtime.list_contents(expectation):
             mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))

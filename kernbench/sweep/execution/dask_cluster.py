@@ -60,7 +60,7 @@ def run_on_cluster(batches: Iterable[Batch], run: RunPoint, scheduler: str, work
                 else:
                     yield batch.points[0], lost_row(batch.points[0], cause)
         finally:
-            with suppress(Exception):  # a cluster that is gone has nothing to cancel
+            with suppress(OSError, RuntimeError):  # a cluster that is gone has nothing to cancel
                 client.cancel(list(out))
 
 
