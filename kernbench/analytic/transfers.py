@@ -1,4 +1,6 @@
-"""Uncontended transfer times as linear forms.
+"""Lower bounds of uncontended transfer times, as linear forms in times that may vary.
+
+`machine.uncontended_latency` splits the same time of one machine by cause, in whole femtoseconds, and may be more than it.
 
 A route is cut into *segments*, before each of which all flits stand together: at its source, and at each node that waits for
 the whole message. The last flit leaves a segment no sooner than by any one of its stations j: the first flit to come gets
