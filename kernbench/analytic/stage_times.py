@@ -1,8 +1,8 @@
 """Times of stages: of a transfer before, at and after each station of its route, and of a job at its server.
 
 The first flit of a transfer reaches a station after the services, wires and overheads of all stations before it. After the
-last flit has left, the services and wires of the stations behind are still to come. These are lower bounds for one flit on either
-side; `transfers` bounds the whole transfer.
+last flit has left, the services and wires of the stations behind are still to come. These are lower bounds for one flit on
+either side; `transfers` bounds the whole transfer.
 """
 
 from __future__ import annotations

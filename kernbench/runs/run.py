@@ -25,7 +25,9 @@ from kernbench.user_modules import line_of
 
 if TYPE_CHECKING:
     from kernbench.host.device.device import Progress
+    from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
+    from kernbench.program.program import Program
 
 
 def run_bench(
@@ -78,6 +80,28 @@ def run_bench(
         unmapped_lookups=driven.unmapped_lookups,
         **_list_metrics(driven, torch, mode),
     )
+
+
+def record_bench(
+    bench: str | int | Path | Callable[..., object],
+    topology: str | Path = "sip_2x4x4",
+    *,
+    parameters: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> tuple[Program, tuple[Launch, ...]]:
+    """The device program of a bench, which does not run, and its launches: for `BoundModel` and `LaunchBoundModel`.
+
+    Arguments as of `run_bench`. Errors: InputError for what cannot be recorded, such as a bench that reads numbers of its run;
+    RunError for a bench that raises.
+    """
+    found = find_bench(bench)
+    given = typed_parameters(found, parameters or {})
+    machine = load_machine(topology, found.shape(given, overrides or {}))
+    device = RecordingDevice(machine, live=found.live)
+    torch = RuntimeContext(device, choose_sips(machine, "all"), seed=0)
+    _call(found, torch, given)
+    device.program.flush()
+    return device.program, tuple(torch.runtime.launches)
 
 
 def choose_sips(machine: Machine, device: str) -> range:
