@@ -1,4 +1,4 @@
-"""Type guards of plain values as YAML gives them: after a bare `isinstance` a type checker knows no types of the elements."""
+"""Type guards of YAML values: after a bare `isinstance` a type checker does not know the types of the elements."""
 
 from __future__ import annotations
 
