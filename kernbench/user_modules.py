@@ -30,7 +30,7 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
         exec(compile(text, path, "exec"), module.__dict__)
     except KernBenchError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a user's file may raise anything
         raise InputError(f"{line_of(error, path)}: {error_text(error)}; the {what} does not load") from error
     return module
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import kernbench
+from kernbench import analytic
 
 
 def test_every_public_name_is_there() -> None:
@@ -34,6 +35,22 @@ def test_type_checkers_see_the_same_names() -> None:
 def test_no_other_name_is() -> None:
     with pytest.raises(AttributeError, match=r"module 'kernbench' has no attribute 'rum'"):
         kernbench.rum  # noqa: B018
+
+
+def test_bounds_have_one_door() -> None:
+    assert {"BoundModel", "Bounds", "LaunchBoundModel", "bounds", "record_bench"} == set(analytic.__all__)
+    assert set(analytic.__all__) <= set(dir(analytic))
+    for name in analytic.__all__:
+        assert getattr(analytic, name).__name__ == name
+
+
+def test_type_checkers_see_the_names_of_bounds() -> None:
+    statements = ast.walk(ast.parse(Path(str(analytic.__file__)).read_text(encoding="utf-8")))
+    imported = [found for found in statements if isinstance(found, ast.ImportFrom) and found.module is not None]
+    homes = {name.name: found.module for found in imported for name in found.names if "kernbench" in str(found.module)}
+    assert set(homes) == set(analytic.__all__)
+    for name, home in homes.items():
+        assert getattr(import_module(str(home)), name) is getattr(analytic, name)
 
 
 def test_importing_loads_nothing() -> None:

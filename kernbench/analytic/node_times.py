@@ -43,7 +43,7 @@ class NodeTimes:
         if passing.any():
             longest = np.maximum.reduceat(moves.choices @ atoms_fs.T, moves.choice_start[:-1])
             part, of = expand_ranges(start[passing], end[passing])
-            first = np.searchsorted(of, np.arange(passing.sum()))
+            first = np.searchsorted(of, np.arange(int(passing.sum())))
             found[moved[passing]] += np.add.reduceat(longest[moves.segment[part]], first)
         return found
 
@@ -66,7 +66,8 @@ def list_node_times(model: ProgramModel) -> NodeTimes:
     nothing = np.array([[0, 0, NONE]])
     columns = [durations.atom[costs.duration], durations.amount[costs.duration], same[costs.kind]]  # NONE is the last
     found = unique_rows(np.concatenate([np.stack(columns, axis=1), nothing]))
-    of, (atom, amount, kind) = found.which, found.rows.T
+    of, atom, amount = found.which, found.rows[:, 0], found.rows[:, 1]
+    kind: np.ndarray = found.rows[:, 2]
     kinds = np.unique(np.concatenate([kind[kind != NONE], same[: len(moves.route)]]))
     transfer = np.where(kind == NONE, NONE, np.searchsorted(kinds, kind))
     transfer_of = np.searchsorted(kinds, same[: len(moves.route)])

@@ -103,7 +103,8 @@ def _order_stages(edges: _Edges, rows: Rows) -> None:
 
 def _order_servers(edges: _Edges, rows: Rows, slots: np.ndarray) -> np.ndarray:
     """int64[row] the chain of each stage, or NONE."""
-    server = np.where(rows.op[rows.stage, 0] == Op.EXEC, rows.op[rows.stage, 1], rows.op[rows.stage, 5])
+    op: np.ndarray = rows.op[rows.stage]
+    server: np.ndarray = np.where(op[:, 0] == Op.EXEC, op[:, 1], op[:, 5])
     token, count = rows.stage_token, len(slots) + 1
     new = np.ones(len(server), bool)
     new[1:] = (token[1:] != token[:-1]) | (server[1:] != server[:-1]) | (server[1:] == NONE)
@@ -208,7 +209,8 @@ class _Addends(NamedTuple):
 
 
 def _list_addends(rows: Rows, tail_fs: np.ndarray) -> _Addends:
-    op, kind, found = rows.op[rows.row], rows.kind, []
+    op, kind = rows.op[rows.row], rows.kind
+    found: list[np.ndarray] = []
     for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1)):
         place = np.flatnonzero((kind == code) & (op[:, column] != NONE))
         amount = op[place, 2] if code == Op.ADD else np.ones(len(place), np.int64)

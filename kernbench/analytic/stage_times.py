@@ -1,7 +1,8 @@
 """Times of stages: of a transfer before, at and after each station of its route, and of a job at its server.
 
-Nothing of a transfer reaches a station before its first flit has passed all before it, each at its own service and wire, and
-paid the nodes on the way. The last to leave the station has the wires and services after it still before it.
+The first flit of a transfer reaches a station after the services, wires and overheads of all stations before it. After the
+last flit has left, the services and wires of the stations behind are still to come. These are lower bounds for one flit on
+either side; `transfers` bounds the whole transfer.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def list_stage_times(model: ProgramModel, node_times: NodeTimes) -> StageTimes:
     machine, moves = model.machine, model.moves
     routes, wires = machine.routing.tables(), machine.stations.propagation_fs
     known: dict[tuple[bytes, ...], int] = {}
-    steps, wire_fs, start, first = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0], []
+    steps, wire_fs, start = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
+    first: list[int] = []
     ends = np.stack([routes.lead_fs[moves.route], routes.tail_fs[moves.route], node_times.transfer_of], axis=1)
     for kind, (route, way) in enumerate(zip(moves.route.tolist(), moves.ways.way.tolist(), strict=True)):
         of = moves.ways.step[moves.ways.start[way] : moves.ways.start[way + 1]]

@@ -39,7 +39,7 @@ class _Time:
 
 @dataclass(frozen=True, slots=True)
 class _Service:
-    """A flit of some bytes, already rounded up to the station's quantum."""
+    """A flit of some bytes, rounded up to the quantum of its station: `padded_service_fs` in float64, which may be infinite."""
 
     origin: Origin
     nbytes: int

@@ -47,7 +47,7 @@ class TransferClasses(NamedTuple):
         """The segments of each way: flits, and int64[] steps as bytes. Each begins where all flits stand together."""
         begins = self.store_and_forward[self.step]
         begins[self.start[:-1][np.diff(self.start) > 0]] = True
-        found = []
+        found: list[list[tuple[int, bytes]]] = []
         for way, flits in enumerate(self.flits.tolist()):
             first, end = self.start[way : way + 2]
             steps = np.split(self.step[first:end], np.flatnonzero(begins[first:end])[1:]) if flits else []
@@ -97,7 +97,7 @@ class _Steps:
             return []
         first, end = int(self._routes.start[route]), int(self._routes.start[route + 1])
         last_bytes = (nbytes - 1) % self._machine.flit_bytes + 1
-        found = []
+        found: list[int] = []
         for at, kind in enumerate(self._step_kind[first:end].tolist(), first):
             step = self._known.get((kind, last_bytes))
             if step is None:

@@ -1,4 +1,6 @@
-"""Uncontended transfer times as linear forms.
+"""Lower bounds of uncontended transfer times, as linear forms in times that may vary.
+
+`machine.uncontended_latency` splits the same time of one machine by cause, in whole femtoseconds, and may be more than it.
 
 A route is cut into *segments*, before each of which all flits stand together: at its source, and at each node that waits for
 the whole message. The last flit leaves a segment no sooner than by any one of its stations j: the first flit to come gets
@@ -75,7 +77,7 @@ def _write_choices(
     """int64[segment + 1] offsets into float64[choice, atom]: each segment's time by each of its stations, no form twice."""
     steps = [np.frombuffer(steps, np.int64) for _, steps in segments]
     length = np.array([len(of_segment) for of_segment in steps], np.int64)
-    there = np.arange(length.max(initial=0)) < length[:, None]  # bool[segment, place]
+    there: np.ndarray = np.arange(int(length.max(initial=0))) < length[:, None]  # bool[segment, place]
     step = np.concatenate([np.zeros(0, np.int64), *steps])
     terms = np.zeros((*there.shape, 5, 2), np.int64)
     terms[there] = ways.terms[step]

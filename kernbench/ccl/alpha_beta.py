@@ -2,7 +2,8 @@
 
 alpha is the time of an empty message: propagation of every wire and overhead of every node of the route. beta is the time of
 a byte over the slowest link of the route; where a node stores and forwards, it is the sum over the routes before and after
-it. Both come from the fields of the machine. A PE has one message in flight, since its DMA channel is held until the last byte
+it. Both come from the fields of the machine. The first flit's service at links that are not the slowest is left out, so this is
+less than `machine.uncontended_latency`. A PE has one message in flight, since its DMA channel is held until the last byte
 has arrived: so `n` bytes in pieces of a slot take their sender n / slot * alpha + n * beta. Closed forms are sums of these.
 """
 

@@ -41,7 +41,7 @@ class Defaults(Model):
     """The defaults of all algorithms; those of the queues are from the documents."""
 
     algorithm: str = "lrab_hierarchical_allreduce"  # of all_reduce
-    collectives: dict[Other, str] = Field(default_factory=dict)  # the algorithm of each other collective
+    collectives: dict[Other, str] = Field(default_factory=dict[Other, str])  # the algorithm of each other collective
     buffer_kind: BufferKind = "tcm"
     backpressure: Literal["poll", "sleep"] = "sleep"  # how a CPU waits for a slot; does not change times
     n_slots: Count = 4

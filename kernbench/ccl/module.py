@@ -51,7 +51,7 @@ class Algorithm:
             return tuple(self.kernel_args(world_size, n_elem, cube_w=cube_w, cube_h=cube_h, **extra))
         except KernBenchError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
             raise InputError(f"{line_of(error, self.file)}: kernel_args raised {error_text(error)}") from error
 
 

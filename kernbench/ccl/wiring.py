@@ -85,7 +85,7 @@ def _sips_around(rank: int, world: World) -> dict[str, int]:
     if world.kind == SIP_TOPO_RING:
         return {"E": (rank + 1) % world.ranks, "W": (rank - 1) % world.ranks}
     w, h = world.sip_w, world.sip_h
-    found = {}
+    found: dict[str, int] = {}
     for name, (column, row) in _around(rank % w, rank // w).items():
         if world.kind == SIP_TOPO_MESH and not (0 <= column < w and 0 <= row < h):
             continue

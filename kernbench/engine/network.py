@@ -83,7 +83,7 @@ class NetworkBuilder:
         self._order = np.zeros(0, np.int64)
         self._rank = np.zeros(0, np.int64)
         self._window_fs = NEVER
-        self.live = False  # whether there was an ask: then new routes may begin anywhere, at any time
+        self.live: bool = False  # whether there was an ask: then new routes may begin anywhere, at any time
 
     def add_rows(self, op: np.ndarray, first: int) -> bool:
         """Add int64[row, ROW_WIDTH] rows from `first` on; returns whether the network must be rebuilt."""

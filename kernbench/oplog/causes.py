@@ -98,7 +98,7 @@ class Causes:
         own = self._own
         op, end_fs = self._op[own], self._times.end_fs[own]
         tail_fs = program.machine.routing.tables().tail_fs
-        found = []
+        found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1)):
             at = np.flatnonzero((op[:, 0] == code) & (op[:, column] != NONE) & (end_fs >= 0))
             early = tail_fs[op[at, 1]] if column == 6 else 0  # arrival is before the acknowledgement

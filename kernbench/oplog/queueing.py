@@ -42,8 +42,9 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
     queued = (times.start_fs - times.issue_fs)[row]
     took = (times.end_fs - times.start_fs)[row]
     contention = np.maximum(took - _uncontended_fs(program, row, took), 0)
-    found = []
-    for tag in np.flatnonzero(np.bincount(program.op_tag[row])).tolist():
+    found: list[Queueing] = []
+    tags: list[int] = np.flatnonzero(np.bincount(program.op_tag[row])).tolist()
+    for tag in tags:
         here = program.op_tag[row] == tag
         shared = int(contention[here].sum())
         found.append(

@@ -43,4 +43,3 @@ OPERANDS: dict[Op, tuple[str, ...]] = {
     Op.MARK: (),
     Op.ASK: (),
 }
-

@@ -89,7 +89,7 @@ class MemoryStore:
         if first < len(starts) and starts[first] + len(arrays[first]) <= start:
             first += 1
         last = bisect_left(starts, end)
-        kept = []
+        kept: list[tuple[int, np.ndarray]] = []
         for at, array in zip(starts[first:last], arrays[first:last], strict=True):
             if at < start:
                 kept.append((at, array[: start - at]))

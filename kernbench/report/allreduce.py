@@ -1,4 +1,4 @@
-"""Plots of the all-reduce evaluation, from its table alone: latency against bytes of a PE, one plot for each question."""
+"""Plots of the all-reduce evaluation, from its table alone: latency against bytes per PE, in four plots."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plot_allreduce(table: polars.DataFrame, directory: Path) -> list[Path]:
 
 
 def _draw_kinds(table: polars.DataFrame) -> Figure:
-    """A panel for each SIP topology, in it a line for each memory of the slots, and the lower bound."""
+    """A panel for each SIP topology, with a line for each memory of the slots, and the lower bound."""
     chosen = _where(table, algorithm=DEFAULT, root="centre")
     panels = [
         (topology, [(kind, _where(points, buffer_kind=kind)) for kind in KINDS])

@@ -36,7 +36,7 @@ def label_areas(svg: Svg, layout: DiagramLayout) -> None:
     """Draw their labels, on top of everything else."""
     for area, where in zip(layout.view.areas, layout.areas, strict=True):
         for x, y, text, size, anchor, bold in _lines(area, where):
-            if area.kind == "sip":  # a wire may pass here
+            if area.kind == "sip":  # a wire may pass behind its label
                 svg.rect(x, y - size / 2, text_width(text, size), size + 2, "#FFFFFF", "none")
             svg.text(x, y, text, size, anchor=anchor, bold=bold, fill=INK if bold else QUIET)
 

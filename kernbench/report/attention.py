@@ -29,7 +29,7 @@ def plot_attention(table: polars.DataFrame, directory: Path) -> list[Path]:
 
 
 def _draw(table: polars.DataFrame, column: str, scale: float, label: str) -> Figure:
-    """A panel for each phase, in it a line for each length and number of heads of keys."""
+    """A panel for each phase, with a line for each length and number of key heads."""
     from matplotlib.figure import Figure
 
     phases = table["phase"].unique(maintain_order=True).to_list()

@@ -1,7 +1,7 @@
 """Captions of parts in a diagram: their main figures in a line or two.
 
-A caption is made of figures of the machine, so it follows what a topology or an override sets. A part without these figures
-(a drop-in of another kind) has no caption.
+A caption is made of the machine's figures, so it shows values that a topology or an override sets. A part without these
+figures (a drop-in of another kind) has no caption.
 """
 
 from __future__ import annotations

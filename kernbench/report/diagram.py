@@ -1,8 +1,8 @@
 """Draw the diagram of a view, to scale, as SVG.
 
-Nothing is placed by hand. Boxes have the places of the compiled machine; if one is on the straight line between two others,
-the wire is routed beside it; a label that does not fit its box gets the place near it that covers least. The bytes depend on
-the machine alone.
+All places are computed. Boxes are where the compiled machine has its parts. If a box is on the straight line between
+two others, the wire is routed around it. A label that does not fit its box gets the nearby place where it covers least.
+The bytes of the SVG depend on the machine alone.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def _legend(figure: Figure) -> None:
 
 
 def _draw_stages(table: polars.DataFrame) -> Figure:
-    """A panel for each variant, in it a cell for each shape and stage: the busy share of the kernel's time."""
+    """A panel for each variant, with a cell for each shape and stage: the busy share of the kernel's time."""
     from matplotlib.figure import Figure
 
     variants = _by_variant(table)

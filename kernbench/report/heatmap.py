@@ -1,6 +1,6 @@
-"""The heat map of a sweep: an objective over the two axes that move it most.
+"""The heat map of a sweep: an objective over the two axes with the largest effect on it.
 
-Of points that differ in other axes only the best is shown, and the plot says so.
+A cell shows the best of its points that differ in other axes; the plot says so.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _draw(
         figsize=(max(4.8, 2.4 + 0.72 * len(columns)), max(2.8, 1.5 + 0.42 * len(rows))), layout="constrained"
     )
     axes = figure.subplots()
-    shades = "viridis_r" if objective.least else "viridis"  # dark is bad
+    shades = "viridis_r" if objective.least else "viridis"  # dark colours are worse values
     image = axes.imshow(cells, origin="lower", aspect="auto", cmap=shades, norm=_norm(cells))
     axes.set_xticks(range(len(columns)), [style.shown(value) for value in columns])
     axes.set_yticks(range(len(rows)), [style.shown(value) for value in rows])

@@ -1,7 +1,7 @@
-"""`report.html`: the results of a sweep on one page that needs no network.
+"""`report.html`: the results of a sweep on one page, without a network.
 
-It holds the plots as SVG, and the points, to sort, to filter and to plot one column against another. Of very many points it
-holds the front and the best.
+It has the plots as SVG, and a table of points to sort, filter and plot. Of very many points it has the Pareto front and
+the best.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _plain(value: Any) -> Any:
 
 
 def _picture(name: str, path: Path) -> str:
-    """An SVG as a part of the page; its ids get a prefix, since each plot has the same."""
+    """An SVG as a part of the page; its ids get a prefix, because all plots use the same ids."""
     svg = path.read_text(encoding="utf-8")
     prefix = path.stem + "-"
     own = _OWN_IDS.sub(lambda found: found.group(0) + prefix, svg[svg.index("<svg") :])

@@ -1,7 +1,7 @@
 """The plot of a latency–load curve: mean and 99th percentile over the offered load, and the saturation load.
 
-The latency axis ends a little above the bend of the curve: beyond saturation latency depends on the length of the window
-only. Points beyond the axis leave the plot at its top.
+The latency axis ends a little above the bend of the curve, because beyond saturation latency depends only on the length of the
+window. Points beyond the axis are outside of the plot.
 """
 
 from __future__ import annotations

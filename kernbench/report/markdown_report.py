@@ -66,7 +66,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         )
     front = pareto_front(table, objectives)
     for objective in objectives:
-        ranked = rank_points(front if len(front) else table, objective, 1)  # of equals, one on the front
+        ranked = rank_points(front if len(front) else table, objective, 1)  # of equal points, one on the front
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
@@ -79,7 +79,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
 
 
 def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
-    """Why finished points are left out: formulas without a value, conditions that no point meets."""
+    """Sentences about finished points that are left out: formulas without a value, conditions that no point meets."""
     finished = table.filter(table["status"] == OK)
     gaps = []
     for derived in grid.derived:

@@ -44,7 +44,7 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
     first = objectives[0]
     ranked = done.select(*columns, "key").sort(
         first.column, descending=first.least, maintain_order=True
-    )  # the best last
+    )  # the best are drawn last
     picked = np.unique(np.linspace(0, len(ranked) - 1, min(len(ranked), MOST_LINES)).astype(int))
     scales = [_Scale(ranked[column]) for column in columns]
     heights = np.column_stack([scale.heights for scale in scales])

@@ -22,7 +22,7 @@ MOST_DRAWN = 2000  # points drawn as shapes of the SVG; more are rasterised
 def plot_pareto(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
     """Draw the second objective across and the first upwards, as `stem`.svg and `stem`.png; returns their paths.
 
-    There are none where there are not two objectives. The bytes depend on what is given alone. Errors: InputError if the
+    Without two objectives there are none. The bytes depend on the arguments alone. Errors: InputError if the
     directory cannot be written.
     """
     done = answerable(table).drop_nulls([objective.column for objective in objectives])
@@ -86,7 +86,7 @@ def _draw_points(axes: Axes, done: polars.DataFrame, up: Objective, across: Obje
 
 
 def _choice(done: polars.DataFrame, across: Objective) -> Swept | None:
-    """The axis of the colours of points: the first that is not drawn already and has few values."""
+    """The axis for the colours of points: the first one with few values that is not the horizontal axis."""
     axes = (axis for axis in find_swept(done) if axis.column != across.column)
     return next((axis for axis in axes if len(axis.values) <= style.MOST_LINES), None)
 

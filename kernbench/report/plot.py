@@ -1,7 +1,7 @@
-"""The line plot of a sweep: latency against the first axis, a line for each value of the second, a panel for the third.
+"""The line plot of a sweep: latency against the first axis, a line for each value of the second, a panel for each of the third.
 
-The first axis is the first numeric one; without one, the values stand side by side. Axes beyond the third, or with too many
-values, are not drawn: of the points that differ in them the fastest is shown, and the plot says so.
+The first axis is the first numeric one; without one, values are side by side. Axes beyond the third, and axes with too
+many values, are not drawn: of points that differ only in them the fastest is shown, and the plot says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Layout:
     across: Swept
     line: Swept | None
     panel: Swept | None
-    folded: tuple[Swept, ...]  # not drawn
+    folded: tuple[Swept, ...]  # axes that are not drawn
 
 
 def choose_layout(table: polars.DataFrame) -> Layout | None:

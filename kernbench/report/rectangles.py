@@ -62,7 +62,7 @@ class Plane:
         self._lines = np.array(segments, np.float64).reshape(-1, 4)
 
     def place(self, candidates: Sequence[Rectangle]) -> int:
-        """Occupy and return the candidate that covers least, the first of equals."""
+        """Occupy and return the candidate that covers least; of equal ones the first."""
         best, least = 0, (float("inf"), 0)
         for i, one in enumerate(candidates):
             cost = self._cost(one)

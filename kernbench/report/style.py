@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, FAINT = "#333333", "#DDDDDD"
 MARKERS = "osD^vPX"
-MOST_LINES = 12  # more cannot be told apart, nor labelled beside the plot
+MOST_LINES = 12  # more cannot be distinguished, nor labelled beside the plot
 TITLE_LETTERS = 9.5  # an inch
 MOST_TICKS = 9  # more values than these get matplotlib's own ticks
 
@@ -49,7 +49,7 @@ LOOK: dict[str, Any] = {
 
 @contextmanager
 def look() -> Iterator[None]:
-    """Use our style within the block, whatever the user's matplotlibrc says."""
+    """Use our style within the block, and ignore the user's matplotlibrc."""
     import matplotlib
 
     with matplotlib.rc_context():
@@ -70,7 +70,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
 
 
 def discard(stem: Path) -> list[Path]:
-    """Remove plots of an earlier table that the present one does not have; returns no paths."""
+    """Remove plots of an earlier table that this table has no plots for; returns no paths."""
     for suffix in (".svg", ".png"):
         stem.with_name(stem.name + suffix).unlink(missing_ok=True)
     return []

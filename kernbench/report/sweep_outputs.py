@@ -1,7 +1,6 @@
 """The output files of a sweep beside its table: the front, plots, `report.md` and `report.html`.
 
-They are made from the table and the grid alone, so they can be made again at any time, and the same table gives the same
-bytes.
+They are made from the table and the grid alone, so they can be made again at any time; the same table gives the same bytes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from kernbench.sweep.row import COLUMNS
 if TYPE_CHECKING:
     import polars
 
-# The unit of a topology field is a word of its name (`channel_gbs`, `tflops_f16`); some units are what a design pays for.
+# The unit of a topology field is a word of its name (`channel_gbs`, `tflops_f16`); some units measure cost.
 UNITS = {"gbs": "GB/s", "tflops": "TFLOPS", "bytes": "B", "ns": "ns", "mm": "mm", "ghz": "GHz"}
 PAID_FOR = {"GB/s", "TFLOPS", "B", "GHz"}
 
@@ -33,7 +33,7 @@ class Swept:
 
     @property
     def in_order(self) -> tuple[Any, ...]:
-        """Its values, numbers in rising order: points that were left out may have changed the grid's order."""
+        """Its values, numbers in rising order: if points are left out, the first rows need not be in the order of the grid."""
         return tuple(sorted(self.values)) if self.numeric else self.values
 
     @property
@@ -71,7 +71,7 @@ def title_of(column: str) -> str:
 
 
 def find_cost(table: polars.DataFrame) -> Swept | None:
-    """The cost axis of a design: the only topology field that costs, beside another choice.
+    """The cost axis of a design: the only topology field that makes the machine more expensive, if something else varies too.
 
     None if there are several, or if the work differs from point to point.
     """
@@ -93,9 +93,7 @@ def short_name(column: str) -> str:
 def find_swept(table: polars.DataFrame) -> list[Swept]:
     """The axes of a table, in the order of its columns; columns that change together are one axis, named by the first."""
     axes: list[tuple[str, list[str]]] = []
-    for column in takewhile(
-        lambda column: column not in COLUMNS, table.columns
-    ):  # after the results stand derived ones
+    for column in takewhile(lambda column: column not in COLUMNS, table.columns):  # derived columns follow the results
         if table[column].n_unique() < 2:
             continue
         twin = next((axis for axis in axes if _change_together(table, axis[0], column)), None)

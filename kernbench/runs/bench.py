@@ -80,7 +80,7 @@ def bench(
 
     def register(function: Function) -> Function:
         file = _file(function)
-        if not isinstance(name, str) or not _KEBAB.fullmatch(name):
+        if not _is_kebab(name):
             raise InputError(
                 f"{_place(function, file)}: bench name {name!r} is not kebab-case; write it as 'vector-add'"
             )
@@ -94,6 +94,10 @@ def bench(
         return function
 
     return register
+
+
+def _is_kebab(name: object) -> bool:
+    return isinstance(name, str) and _KEBAB.fullmatch(name) is not None
 
 
 def _parameters(function: Callable[..., object], name: str, file: Path) -> dict[str, Scalar]:

@@ -65,7 +65,8 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> RunBounds:
     """The bounds of a recorded program. Errors: InputError for live kernels; DeadlockError."""
     bounded = BoundModel(program, vary=False)
     whole = bounded.bounds()
-    latencies, by_sip = [0] if launches else [whole.lower_fs], {}
+    latencies = [0] if launches else [whole.lower_fs]
+    by_sip: dict[int, int] = {}
     if launches:
         _, end_fs = bounded.after([_row(launch.issued) for launch in launches])
         latencies += [launch.back_fs(end_fs) for launch in launches]

@@ -78,7 +78,7 @@ class Explanation:
         """Utilisation by class, the busiest first; classes that did nothing are left out."""
         share = self._utilisation()
         kinds = np.array(self.parts.kind)
-        found = []
+        found: list[Usage] = []
         for kind in dict.fromkeys(self.parts.kind):
             here = np.flatnonzero(kinds == kind)
             if share[here].any():

@@ -76,7 +76,8 @@ class BatchMetrics:
         """
         if not self._execs:
             assert runs.busy_fs is not None
-            return np.arange(runs.busy_fs.shape[1]), runs.busy_fs, runs.now_fs, np.ones(len(runs.times), bool)
+            count = int(runs.busy_fs.shape[1])
+            return np.arange(count), runs.busy_fs, runs.now_fs, np.ones(len(runs.times), bool)
         fixed, station = self._machine.stations.fs_per_flit, self._busy.station
         fs_per_flit = fixed[station][None] if times is None else times.fs_per_flit(fixed, station)
         busy_fs, ended = self._busy.fs(runs.times, fs_per_flit)

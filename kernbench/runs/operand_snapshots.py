@@ -22,7 +22,7 @@ def find_snapshots(device: Device, row: int) -> list[np.ndarray]:
     at = int(rows[row])
     note = find_note(session.program, at)
     if note is None or "inputs" not in note:
-        name, _ = session.program.tags[session.program.op_tag[at]]
+        name, _ = session.program.tags[int(session.program.op_tag[at])]
         raise InputError(
             f"row {row} of the op log, a {name!r}, takes no operands; rows whose params have 'inputs', and their stages, do"
         )

@@ -85,7 +85,7 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.run(torch, **parameters)
-    except (Exception, SystemExit):  # a bench may raise anything; the run of the point itself reports it
+    except (Exception, SystemExit):  # a user's bench may raise anything; its run reports the error
         return None
     if device.depends_on_run or not torch.runtime.submitted:
         return None

@@ -25,7 +25,9 @@ from kernbench.user_modules import line_of
 
 if TYPE_CHECKING:
     from kernbench.host.device.device import Progress
+    from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
+    from kernbench.program.program import Program
 
 
 def run_bench(
@@ -80,6 +82,28 @@ def run_bench(
     )
 
 
+def record_bench(
+    bench: str | int | Path | Callable[..., object],
+    topology: str | Path = "sip_2x4x4",
+    *,
+    parameters: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> tuple[Program, tuple[Launch, ...]]:
+    """The device program of a bench, which does not run, and its launches: for `BoundModel` and `LaunchBoundModel`.
+
+    Arguments as of `run_bench`. Errors: InputError for what cannot be recorded, such as a bench that reads numbers of its run;
+    RunError for a bench that raises.
+    """
+    found = find_bench(bench)
+    given = typed_parameters(found, parameters or {})
+    machine = load_machine(topology, found.shape(given, overrides or {}))
+    device = RecordingDevice(machine, live=found.live)
+    torch = RuntimeContext(device, choose_sips(machine, "all"), seed=0)
+    _call(found, torch, given)
+    device.program.flush()
+    return device.program, tuple(torch.runtime.launches)
+
+
 def choose_sips(machine: Machine, device: str) -> range:
     """The SIPs that a run may use: "all" of them, or "sip:N". Errors: InputError."""
     count = machine.places.sip_count
@@ -102,7 +126,7 @@ def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object])
         found.run(torch, **parameters)
     except KernBenchError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a user's bench may raise anything
         raise _raised(f"bench {found.name!r}", error, found) from error
     if not torch.runtime.submitted:
         raise RunError(
@@ -127,12 +151,12 @@ def _raised(what: str, error: BaseException, found: Bench) -> RunError:
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
     if not torch.runtime.expectations:
         raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
-    mismatches = []
+    mismatches: list[str | None] = []
     for expectation in torch.runtime.expectations:
         tensor, reference = expectation.tensor, expectation.reference
         try:
             expected = np.asarray(reference() if callable(reference) else reference)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # a user's reference may raise anything
             raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
         for name, got in torch.runtime.list_contents(expectation):
             mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))

@@ -154,7 +154,7 @@ def _launches_of(program: Program, launches: Sequence[Launch]) -> list[Launch]:
     def moved(place: tuple[Thread, int]) -> tuple[Thread, int]:
         return program.threads[place[0].id], place[1]
 
-    found = []
+    found: list[Launch] = []
     for launch in launches:
         own = copy(launch)
         own.issued, own.completed = moved(launch.issued), moved(launch.completed)
@@ -173,8 +173,9 @@ def used_fields(program: Program) -> frozenset[str]:
     charged = machine.routing.overhead_stations()[steps]
     stations = tables.station[steps]
     of_charged = origins.overhead[charged[charged != NONE]]
-    numbers = np.unique(np.concatenate([origins.service[stations], origins.turn[stations], of_charged]))
-    return frozenset(found | {origins.known[at].field for at in numbers[numbers != NONE].tolist()})
+    found_at = np.concatenate([origins.service[stations], origins.turn[stations], of_charged])
+    numbers: list[int] = np.unique(found_at[found_at != NONE]).tolist()
+    return frozenset(found | {origins.known[at].field for at in numbers})
 
 
 def busy_shares(session: Session, fields: frozenset[str]) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""YAML in, typed and checked; every error says file, line and column."""
+"""YAML files, checked against typed models; each error has file, line and column."""

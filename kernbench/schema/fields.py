@@ -1,6 +1,6 @@
-"""Types of numeric fields: the values that a unit allows, in the field's own unit.
+"""Field types by unit, with the range of values that each allows.
 
-Their ends are far beyond what anybody builds, and near enough that times in int64 femtoseconds do not overflow.
+The limits are far beyond real hardware, and small enough that times in int64 femtoseconds do not overflow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Bytes = Annotated[int, Gt(0), Le(2**40), _whole("B")]
 BytesOrZero = Annotated[int, Ge(0), Le(2**50), _whole("B")]
 MessageBytes = Annotated[int, Gt(0), Le(2**20), _whole("B")]
 Ns = Annotated[float, Ge(0), Le(1e9), _real("ns")]
-Gbs = Annotated[float, Ge(1e-3), Le(1e6), _real("GB/s")]  # so that a flit takes at least some femtoseconds
+Gbs = Annotated[float, Ge(1e-3), Le(1e6), _real("GB/s")]  # the upper limit keeps the time of a flit above zero
 Tflops = Annotated[float, Ge(1e-3), Le(1e9), _real("TFLOPS")]
 ElementsPerNs = Annotated[float, Ge(1e-3), Le(1e9), _real("element/ns")]
 Ghz = Annotated[float, Ge(1e-3), Le(1e6), _real("GHz")]

@@ -1,4 +1,4 @@
-"""Trees checked against typed models: all errors at once, each with its place and what would do.
+"""Check of YAML trees against typed models: all errors at once, each with its place and what is expected.
 
 `check` is generic: topologies, model sheets and sweep grids are all checked by it.
 """
@@ -22,11 +22,11 @@ class Model(BaseModel):
 
 
 M = TypeVar("M", bound=BaseModel)
-_SHOULD = re.compile(r"^\w+ should (be|have) (a valid )?")  # how pydantic words what it expects
+_SHOULD = re.compile(r"^\w+ should (be|have) (a valid )?")  # in pydantic's messages
 
 
 def check(model: type[M], tree: Marked) -> M:
-    """The model of a tree. Errors: one InputError of all that is wrong, a line each, in the order of the files."""
+    """The model of a tree. Errors: one InputError with a line for each mistake, in the order of the files."""
     try:
         return model.model_validate(tree.plain())
     except ValidationError as failure:
@@ -52,7 +52,7 @@ def _sentence(model: type[BaseModel], tree: Marked, error: Any) -> tuple[Mark, s
 
 
 def _names(mark: Mark, field: str) -> bool:
-    """Whether a mark outside a file says already which field it marks."""
+    """Whether a mark outside of a file already names the field."""
     return not mark.line and mark.file.endswith(f" {field}")
 
 
@@ -91,7 +91,7 @@ def _known(model: type[BaseModel], path: list[Any]) -> str:
 
 
 def _model_at(model: type[BaseModel], path: list[Any]) -> type[BaseModel] | None:
-    """The model a path leads to; keys of mappings and indices of lists lead to the model of what these hold."""
+    """The model at a path; keys of mappings and indices of lists lead to the model of the elements."""
     current = model
     for part in path:
         if part in current.model_fields:

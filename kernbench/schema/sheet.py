@@ -1,4 +1,4 @@
-"""Model sheets: one YAML file a part, with a unit and a source for every parameter."""
+"""Model sheets: one YAML file for each part, with a unit and a source for each parameter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernbench.schema.yaml import Marked, load
 
 
 class Parameter(Model):
-    """One parameter of a part. A plain value is in `unit`; `source` says who says so ("chosen: ..." if we do)."""
+    """One parameter of a part. A plain value is in `unit`; `source` cites its origin ("chosen: ..." if nobody published it)."""
 
     value: Any
     unit: str = ""
@@ -22,7 +22,7 @@ class Parameter(Model):
 
 
 class Sheet(Model):
-    """What a file in `models/` holds."""
+    """The content of a file in `models/`."""
 
     kind: str
     description: str
@@ -30,9 +30,10 @@ class Sheet(Model):
 
 
 def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
-    """The file of a sheet, and the tree {parameter: value with unit} that enters the topology under the part's name.
+    """The file of a sheet, and its tree {parameter: value with unit}, which goes into the topology under the part's name.
 
-    Errors: InputError for an unknown sheet, a parameter without a source, a sheet of another kind, or a class for a sheet.
+    Errors: InputError for an unknown sheet, a parameter without a source, a sheet of another kind of part, or a class
+    instead of a sheet.
     """
     path = library.find("models", name)
     if path.suffix == ".py":

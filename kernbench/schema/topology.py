@@ -1,7 +1,7 @@
-"""A topology file as one tree: its own fields, the sheets of its parts beneath them, overrides above them.
+"""Tree of a topology: sheets of its parts, then fields of its file, then overrides; later ones win.
 
-`parts: {hbm: hbm_fast}` names the sheet of a part; without an entry the sheet has the part's own name. A value in the file
-itself (`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.channel_gbs=64`) over both.
+`parts: {hbm: hbm_fast}` names the sheet of a part; without an entry the sheet has the name of the part. A parameter in the file
+(`hbm: {channel_gbs: 40}`) wins over the sheet, and an override (`hbm.channel_gbs=64`) over both.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kernbench.errors import InputError, suggest
+from kernbench.schema.guards import is_mapping
 from kernbench.schema.sheet import load_sheet
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 
@@ -18,7 +19,7 @@ from kernbench.schema.yaml import Mark, Marked, load, mark_tree, parse
 def load_tree(path: Path, overrides: Mapping[str, object]) -> Marked:
     """The tree of a topology file, with those overrides that choose sheets applied."""
     tree = load(path)
-    if not isinstance(tree.value, dict):
+    if not is_mapping(tree.value):
         raise InputError(f"{tree.mark}: expected a mapping with the key 'family'")
     for dotted, value in overrides.items():
         if dotted.startswith("parts."):
@@ -38,15 +39,15 @@ def family_of(tree: Marked, known: Iterable[str]) -> str:
 
 
 def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, Path], list[str]]:
-    """The tree with the sheets of its parts beneath it, their files, and what is wrong with them, a sentence each.
+    """The tree with the sheets of its parts, the files of the sheets, and a sentence for each mistake in them.
 
-    `kinds` gives the kind of each part of the family. A part whose sheet cannot be used has the sheet of its own name, so that
-    the check of all the rest makes sense.
+    `kinds` gives the kind of each part of the family. For a sheet that cannot be used the default sheet of the part is
+    taken, so that all other fields can be checked.
     """
     problems: list[str] = []
     files: dict[str, Path] = {}
     chosen = tree.value.get("parts")
-    named = chosen.value if chosen and isinstance(chosen.value, dict) else {}
+    named: dict[str, Marked] = chosen.value if chosen and is_mapping(chosen.value) else {}
     for part, kind in kinds.items():
         try:
             files[part], parameters = load_sheet(str(named[part].plain()) if part in named else part, kind)
@@ -61,7 +62,7 @@ def complete(tree: Marked, kinds: Mapping[str, str]) -> tuple[Marked, dict[str, 
 
 
 def overlay(tree: Marked, overrides: Mapping[str, object], known: Iterable[str]) -> tuple[Marked, list[str]]:
-    """The tree with all overrides above it, and what is wrong with those; one of an unknown path is left out."""
+    """The tree with all overrides, and a sentence for each mistake in them; overrides of unknown paths are left out."""
     problems: list[str] = []
     paths = set(known)
     for dotted, value in overrides.items():
@@ -73,7 +74,7 @@ def overlay(tree: Marked, overrides: Mapping[str, object], known: Iterable[str])
 
 
 def _akin(dotted: str, paths: Iterable[str]) -> list[str]:
-    """Of the known paths those to name beside an unknown one: that it is a part of, else of its section, else all."""
+    """The known paths to suggest for an unknown one: the path that it extends, else those of its section, else all."""
     known = list(paths)
     around = [path for path in known if f".{dotted}." in f".{path}."]
     section = dotted.partition(".")[0]
@@ -81,18 +82,18 @@ def _akin(dotted: str, paths: Iterable[str]) -> list[str]:
 
 
 def override(dotted: str, value: object) -> Marked:
-    """A value as typed on a command line (a text is read as YAML), marked as what it is."""
+    """The tree of an override, marked as one; a text, as from a command line, is read as YAML."""
     shown = f"override {dotted}"
     if isinstance(value, str):
-        with suppress(InputError):  # what is not YAML stays a text; the check says what the field would have
+        with suppress(InputError):  # invalid YAML stays a text; the check reports the type that is expected
             value = parse(value, shown).plain()
     return mark_tree(value, Mark(shown))
 
 
 def set_path(tree: Marked, dotted: str, value: Marked) -> Marked:
-    """A copy of the tree in which a dotted path holds the value; mappings on the way are made if missing."""
+    """A copy of the tree with the value at a dotted path; missing mappings on the path are made."""
     name, _, rest = dotted.partition(".")
-    held = tree.value if isinstance(tree.value, dict) else {}
+    held: dict[str, Marked] = tree.value if is_mapping(tree.value) else {}
     if rest:
         value = set_path(held.get(name, Marked({}, value.mark)), rest, value)
     return Marked({**held, name: value}, tree.mark, tree.key)
@@ -102,8 +103,8 @@ def _beneath(tree: Marked, part: str, parameters: Marked) -> Marked:
     own = tree.value.get(part)
     if own is None:
         return Marked({**tree.value, part: parameters}, tree.mark, tree.key)
-    if not isinstance(own.value, dict):
-        return tree  # the check will say what is wrong with it
+    if not is_mapping(own.value):
+        return tree  # the check reports the mistake
     return Marked(
         {**tree.value, part: Marked({**parameters.value, **own.value}, own.mark, own.key)}, tree.mark, tree.key
     )

@@ -1,22 +1,23 @@
-"""YAML as a tree in which everything knows where it stands.
+"""YAML reader: trees in which each value has its file, line and column.
 
-We compose with PyYAML (its C parser if there is one) but resolve scalars ourselves: PyYAML reads `1e9` as a text, `1:30` as
-90 and `on` as True. Here a plain scalar is null, true, false, an integer, a float or a text; a quoted one is a text.
-A key that stands twice in one mapping is refused, as are tags and aliases that contain themselves.
+PyYAML (its C parser if available) parses; scalars are resolved here, because PyYAML reads `1e9` as a text, `1:30` as 90
+and `on` as True. A plain scalar is null, true, false, an integer, a float or a text; a quoted one is a text. Errors: a
+key twice in one mapping, a tag, an alias that contains itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.schema.guards import is_list, is_mapping
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?\d+(_\d+)*")
@@ -31,7 +32,7 @@ _WORDS: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where something stands: file, line and column from 1; line 0 if it does not stand in a file."""
+    """The place of a value: file, line and column from 1; line 0 for values outside of files."""
 
     file: str
     line: int = 0
@@ -43,7 +44,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A value of a tree: dict[str, Marked], list[Marked] or a scalar; `key` marks the key it stands under."""
+    """A value of a tree: dict[str, Marked], list[Marked] or a scalar; `key` is the place of its key."""
 
     value: Any
     mark: Mark
@@ -51,22 +52,22 @@ class Marked:
 
     def plain(self) -> Any:
         """The value without its marks."""
-        if isinstance(self.value, dict):
+        if is_mapping(self.value):
             return {name: child.plain() for name, child in self.value.items()}
-        if isinstance(self.value, list):
+        if is_list(self.value):
             return [child.plain() for child in self.value]
         return self.value
 
     def children(self) -> Iterator[tuple[str | int, Marked]]:
-        """The names or indices of what it holds, with it."""
-        if isinstance(self.value, dict):
+        """The names or indices of its children, with the children."""
+        if is_mapping(self.value):
             yield from self.value.items()
-        elif isinstance(self.value, list):
+        elif is_list(self.value):
             yield from enumerate(self.value)
 
 
 def load(path: Path | str) -> Marked:
-    """The tree of a file. Errors: InputError with file:line:col for what cannot be read as YAML."""
+    """The tree of a file. Errors: InputError with file:line:col if it is not YAML or cannot be read."""
     shown = show_path(path)
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -80,9 +81,13 @@ def load(path: Path | str) -> Marked:
 
 
 def parse(text: str, file: str) -> Marked:
-    """The tree of a text; `file` is what marks show. An empty text is a null."""
+    """The tree of a text; marks show `file`. An empty text is a null."""
     try:
-        node = yaml.compose(text, Loader=_LOADER)
+        loader: Any = _LOADER(text)
+        try:
+            node: yaml.Node | None = loader.get_single_node()
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         mark = Mark(file, at.line + 1, at.column + 1) if at else Mark(file)
@@ -93,16 +98,17 @@ def parse(text: str, file: str) -> Marked:
 
 
 def mark_tree(value: object, mark: Mark) -> Marked:
-    """The tree of a value made in Python, where every text is a text and everything stands at one mark."""
+    """The tree of a Python value, with one mark for all of it; a text stays a text."""
     if isinstance(value, Mapping):
-        return Marked({str(name): mark_tree(child, mark) for name, child in value.items()}, mark, mark)
+        children = cast("Mapping[object, object]", value)
+        return Marked({str(name): mark_tree(child, mark) for name, child in children.items()}, mark, mark)
     if isinstance(value, list | tuple):
-        return Marked([mark_tree(child, mark) for child in value], mark, mark)
+        return Marked([mark_tree(child, mark) for child in cast("Sequence[object]", value)], mark, mark)
     return Marked(value, mark, mark)
 
 
 def scalar(text: str) -> object:
-    """What a plain (unquoted) scalar means."""
+    """The value of a plain (unquoted) scalar."""
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text):
@@ -115,7 +121,7 @@ def scalar(text: str) -> object:
 class _Reader:
     def __init__(self, file: str) -> None:
         self.file = file
-        self.open: set[int] = set()  # nodes being read, to see an alias that contains itself
+        self.open: set[int] = set()  # nodes being read: an alias to one of them contains itself
 
     def mark(self, node: yaml.Node) -> Mark:
         return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -169,7 +168,8 @@ class _QueueBoundRefiner:
             return False
         left = state.find_left() & ~state.closely
         found = False
-        for group in np.unique(self._of[chosen[left[chosen]]]).tolist():
+        wanted: list[int] = np.unique(self._of[chosen[left[chosen]]]).tolist()
+        for group in wanted:
             places = self._groups[group]
             if self._done[group]:
                 continue
@@ -193,8 +193,10 @@ class _AutoState:
         self._failed = np.zeros(self._count, bool)
         self._bounded = bounds.rank == RANK[OK]
         wanted = {"latency_ns", *_BOUNDS, *(objective.column for objective in objectives_of(self._grid))}
-        wanted = reduce(set.union, (derived.expression.names for derived in self._grid.derived), wanted)
-        wanted = reduce(set.union, (rule.condition.names for rule in self._grid.rules), wanted)
+        wanted = wanted.union(
+            *(derived.expression.names for derived in self._grid.derived),
+            *(rule.condition.names for rule in self._grid.rules),
+        )
         self._fixed = _read_parameters(plan, wanted)
         self._results = {name: unknown(self._count) for name in sorted(wanted) if COLUMNS.get(name) in (int, float)}
         for known in (bounds, queues):

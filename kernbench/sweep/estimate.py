@@ -93,7 +93,7 @@ def estimate(plan: Plan, workers: int | None = None) -> Estimate:
         programs = 1 if programs == 1 else round(programs * total / len(missing))
     if not groups:
         return Estimate(total, programs, count, None)
-    picked = sorted({round(share * (len(groups) - 1)) for share in np.linspace(0, 1, TRIED)})
+    picked: list[int] = sorted({round(share * (len(groups) - 1)) for share in np.linspace(0, 1, TRIED)})
     trials: list[Trial] = []
     started = time.monotonic()
     for i in picked:

@@ -29,6 +29,7 @@ from kernbench.sweep.row import COLUMNS, STAMP
 
 if TYPE_CHECKING:
     from kernbench.machine.load import TopologyLoader
+    from kernbench.schema.model import Model
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
@@ -252,7 +253,7 @@ def _load_topology(name: str) -> TopologyLoader:
     return topology
 
 
-def _scalar_fields(spec: Any) -> Iterator[tuple[str, Value]]:
+def _scalar_fields(spec: Model) -> Iterator[tuple[str, Value]]:
     """The fields of a topology that are one number, text or truth, by their names in a grid."""
     from kernbench.schema.model import leaf_paths
 

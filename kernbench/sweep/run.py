@@ -52,7 +52,7 @@ def run_plan(
     `fail_fast`, RunError at the first point that fails, once its row is kept.
     """
     config = ExecutorConfig(workers, scheduler, run)
-    on_row = on_point or (lambda _point, _row: None)
+    on_row: OnPoint = on_point or (lambda _point, _row: None)
     if fail_fast:
         on_row = _stopping(plan.grid, on_row)
     if plan.grid.method == "optimise":

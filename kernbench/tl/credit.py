@@ -1,7 +1,8 @@
 """The cost of a credit on its route back to the sender of a message.
 
-A credit is a few bytes that do not contend: it pays the uncontended time of every node and link of its route and delays
-nothing else. The propagation is that of its route, so it is not counted here.
+A credit is a few bytes that do not contend: it pays the service of every link and the overhead of every node of its route and
+delays nothing else. The propagation is that of its route, so it is not counted here. The sum is a duration of the program, as
+amounts of figures, and not a transfer: bytes are not rounded up to the quantum of a link.
 """
 
 from __future__ import annotations

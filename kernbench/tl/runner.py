@@ -94,5 +94,5 @@ def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], na
         raise type(error)(f"{kernel}: {error}") from error
     except KernBenchError as error:
         raise KernelError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a user's kernel may raise anything
         raise KernelError(f"{kernel} raised {type(error).__name__}: {error}, at {raising_line(error, fn)}") from error

@@ -71,7 +71,7 @@ def _rises(near: Measured, far: Measured) -> bool:
 
 
 def _rising(measured: Sequence[Measured], family: str) -> Check:
-    pairs = []
+    pairs: list[_Pair] = []
     for same_size in _by_size(measured, family):
         ordered = sorted(same_size, key=lambda one: one.hops)
         pairs += [(near, far) for near, far in pairwise(ordered) if near.hops < far.hops]
@@ -92,7 +92,7 @@ def _same_way(measured: Sequence[Measured]) -> list[_Pair]:
 
 
 def _dma_pairs(measured: Sequence[Measured], near: str, far: Collection[str]) -> list[_Pair]:
-    pairs = []
+    pairs: list[_Pair] = []
     for same_size in _by_size(measured, DMA):
         first = [one for one in same_size if one.case.name == near]
         pairs += [(one, other) for one in first for other in same_size if other.case.name in far]

@@ -70,7 +70,7 @@ def run_curve(
 
     Errors: InputError as `measure_load`.
     """
-    points = []
+    points: list[LoadPoint] = []
     for load in sorted(loads):
         points.append(measure_load(machine, injection, load, mode))
         on_point(points[-1])

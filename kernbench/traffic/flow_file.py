@@ -81,9 +81,10 @@ def _texts(path: Path) -> polars.DataFrame:
 
     try:
         content = path.read_bytes()  # a pipe is read once
-        table = polars.read_csv(content, infer_schema=False)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        table = polars.read_csv(content, infer_schema=False)
     except polars.exceptions.PolarsError as error:
         raise InputError(_ragged(path, content) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
     names = [name.strip() for name in next(_lines(content))]  # polars renames the second of two equal names
@@ -96,7 +97,7 @@ def _texts(path: Path) -> polars.DataFrame:
 def _ragged(path: Path, content: bytes) -> str | None:
     """The error text for the first line with more fields than the header; None if there is none."""
     rows = _lines(content)
-    header = next(rows, [])
+    header = next(rows, list[str]())
     for row in rows:
         if len(row) > len(header):
             return f"{path}:{rows.line_num}: got {len(row)} fields, expected {len(header)} as in the header"

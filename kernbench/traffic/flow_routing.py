@@ -62,7 +62,7 @@ def find_flow_routes(machine: Machine, flows: Flows) -> tuple[np.ndarray, np.nda
         flow = int(first[row])
         try:
             routes[row] = finder.find(
-                flows.names[flows.src[flow]], flows.names[flows.dst[flow]], bool(flows.read[flow])
+                flows.names[int(flows.src[flow])], flows.names[int(flows.dst[flow])], bool(flows.read[flow])
             )
         except KernBenchError as error:
             raise InputError(f"{flows.where(flow)}: {error}") from None

@@ -36,7 +36,7 @@ class Flows:
 def parse_flows(texts: Sequence[str]) -> Flows:
     """The flows of texts of the form `FORM`. Errors: InputError for a text of another form or a figure that does not fit."""
     names: dict[str, int] = {}
-    rows = []
+    rows: list[tuple[int, int, int, int, bool]] = []
     for text in texts:
         src, dst, nbytes, kind, start = _split(text)
         where = f"--flow {text!r}"

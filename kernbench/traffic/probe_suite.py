@@ -124,7 +124,7 @@ def run_survey(machine: Machine, mode: str = "hybrid", on_case: Callable[[Case],
     """
     cases = list_cases(machine)
     load_loop(machine, mode)
-    measured = []
+    measured: list[Measured] = []
     for case in cases:
         on_case(case)
         measured += [_measure(machine, case, nbytes, mode) for nbytes in SIZES_BYTES]

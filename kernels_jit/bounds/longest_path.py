@@ -12,7 +12,9 @@ _NEW, _OPEN, _PLACED = 0, 1, 2
 
 
 @jit
-def group_edges(count, before, after, gain):
+def group_edges(
+    count: int, before: np.ndarray, after: np.ndarray, gain: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Edges by their target node, those of one node in their order.
 
     Arguments: number of nodes, int64[edge] three times. Answers int64[node + 1] offsets, and int64[edge] nodes before and
@@ -32,7 +34,7 @@ def group_edges(count, before, after, gain):
 
 
 @jit
-def sort_topologically(before_start, before):
+def sort_topologically(before_start: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, int]:
     """Nodes in topological order: each comes after all its predecessors.
 
     Arguments: int64[node + 1] offsets into int64[edge] nodes that come before. Answers int64[node] and how many of it
@@ -69,7 +71,14 @@ def sort_topologically(before_start, before):
 
 
 @jit
-def find_longest(order, before_start, before, gain, floor, cost):
+def find_longest(
+    order: np.ndarray,
+    before_start: np.ndarray,
+    before: np.ndarray,
+    gain: np.ndarray,
+    floor: np.ndarray,
+    cost: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """The earliest end of each node: `cost` after its `floor` and after all predecessors, each with its edge's `gain`.
 
     No end is beyond NEVER; costs are less than that. Returns int64[node] ends, and int64[node] the edge that decides it,
@@ -88,7 +97,7 @@ def find_longest(order, before_start, before, gain, floor, cost):
 
 
 @jit
-def trace(node, before, decided):
+def trace(node: int, before: np.ndarray, decided: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The path that decides a node, from its end to its start.
 
     Returns int64[] nodes and int64[] the edge before each, NONE before the last of them.

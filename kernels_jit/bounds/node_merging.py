@@ -13,7 +13,14 @@ from kernels_jit.layout.codes import NONE
 
 
 @jit
-def cut_out(order, before_start, before, gain, starts, targets):
+def cut_out(
+    order: np.ndarray,
+    before_start: np.ndarray,
+    before: np.ndarray,
+    gain: np.ndarray,
+    starts: np.ndarray,
+    targets: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The subgraph of all paths from some starts to some targets, both included.
 
     Arguments: int64[node] each after all before it, int64[node + 1] offsets into int64[edge] nodes before and gains, int64[]
@@ -57,7 +64,7 @@ def cut_out(order, before_start, before, gain, starts, targets):
 
 
 @jit
-def find_gates(start, before, gate):
+def find_gates(start: np.ndarray, before: np.ndarray, gate: np.ndarray) -> np.ndarray:
     """int64[node] the first of the gates that each node leads to, NONE if there is none.
 
     `gate`: int64[node] which gate a node is, in the order in which they come, or NONE.
@@ -73,7 +80,9 @@ def find_gates(start, before, gate):
 
 
 @jit
-def turn(start, before, gain, gate):
+def turn(
+    start: np.ndarray, before: np.ndarray, gain: np.ndarray, gate: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The reversed graph from gates: its last node is the first. Edges to a further gate are left out."""
     count = gate.size
     turned = np.zeros(count + 1, np.int64)
@@ -94,7 +103,9 @@ def turn(start, before, gain, gate):
 
 
 @jit
-def merge_alike(before_start, before, gain, work, mark):
+def merge_alike(
+    before_start: np.ndarray, before: np.ndarray, gain: np.ndarray, work: np.ndarray, mark: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Classes of equivalent nodes: the same work, the same mark, and predecessors of the same classes with the same edges.
 
     An edge implied by a path over one or two other nodes is left out: so threads at a common barrier stay equivalent.

@@ -71,7 +71,7 @@ class Legs(NamedTuple):
 
 
 @jit
-def find_legs(ways, atoms_fs, transfers_fs, work_fs):
+def find_legs(ways: Ways, atoms_fs: np.ndarray, transfers_fs: np.ndarray, work_fs: np.ndarray) -> Legs:
     """The times of all legs. Arguments: Ways, int64[point, atom], int64[point, transfer], int64[point, work]."""
     points, steps = atoms_fs.shape[0], ways.wire_fs.size
     shape = points, steps + work_fs.shape[1]
@@ -106,7 +106,7 @@ def _amount(terms, step, atoms):
 
 
 @jit
-def find_spans(ahead, behind, queues, legs, work_fs):
+def find_spans(ahead: Classes, behind: Classes, queues: Queues, legs: Legs, work_fs: np.ndarray) -> np.ndarray:
     """int64[point, gate] lower bound of the time of each gate.
 
     `ahead`, `behind`: Classes from the start and back from the gates; `work_fs`: int64[point, work].
@@ -142,7 +142,7 @@ def find_spans(ahead, behind, queues, legs, work_fs):
 
 
 @jit
-def find_ends(ahead, wanted, work_fs):
+def find_ends(ahead: Classes, wanted: np.ndarray, work_fs: np.ndarray) -> np.ndarray:
     """int64[point, wanted] ends of some classes without queueing. `work_fs`: int64[point, work]; `wanted`: int64[] classes."""
     found, end = np.empty((work_fs.shape[0], wanted.size), np.int64), np.empty(ahead.work.size, np.int64)
     for point in range(work_fs.shape[0]):

@@ -155,7 +155,7 @@ def _write(path: Path, content: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException:  # Ctrl-C too leaves no file behind
         os.unlink(temporary)
         raise
 

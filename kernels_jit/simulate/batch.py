@@ -45,7 +45,17 @@ class Common(NamedTuple):
 
 
 @jit
-def run_points(common, values, words, times, pool, found, point, begun, most_events):
+def run_points(
+    common: Common,
+    values: np.ndarray,
+    words: np.ndarray,
+    times: np.ndarray,
+    pool: np.ndarray,
+    found: np.ndarray,
+    point: int,
+    begun: int,
+    most_events: int,
+) -> tuple[int, int]:
     """Run points from `point` on, until all are done or about `most_events` events. A point may have begun before.
 
     Arguments: `Common`, int64[point, column] words that differ, int64[word] memory as long as the template, TIME[point, row]

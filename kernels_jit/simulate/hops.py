@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import CHECKED, inner, jit
 from kernels_jit.compile.pointers import place_of, pointer_to
 from kernels_jit.layout import codes
@@ -67,7 +69,7 @@ def check_channels(m, step):
 
 
 @jit
-def renew_hops(words, start, rows):
+def renew_hops(words: np.ndarray, start: int, rows: int) -> None:
     """Write new ports for those transfers of a block that are in the network, because ports have moved.
 
     Arguments: int64[word] memory, place of the first of so many transfers.

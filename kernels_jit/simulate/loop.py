@@ -8,6 +8,8 @@ figures, stands in docs/engine.md.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import CHECKED, inner, jit
 from kernels_jit.compile.pointers import pointer_to
 from kernels_jit.layout import codes
@@ -23,7 +25,7 @@ from kernels_jit.simulate.transfers import free_transfer
 
 
 @jit
-def run(words, op, times, pool, most_events):
+def run(words: np.ndarray, op: np.ndarray, times: np.ndarray, pool: np.ndarray, most_events: int) -> int:
     """Run until nothing can happen, a thread asks, a pool must grow, or `most_events` more are done. Returns the status.
 
     Arguments: int64[word] memory (see `layout.records`), int64[row, ROW_WIDTH] op table, TIME[row] times of its rows,

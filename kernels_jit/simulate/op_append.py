@@ -5,6 +5,8 @@ Compiled for the same reason as `op_rows`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import jit
 from kernels_jit.compile.pointers import pointer_to
 from kernels_jit.layout import codes
@@ -13,7 +15,7 @@ from kernels_jit.simulate.event_heap import schedule
 
 
 @jit
-def put_rows(written, owner, op, tags, owners, first):
+def put_rows(written: np.ndarray, owner: int, op: np.ndarray, tags: np.ndarray, owners: np.ndarray, first: int) -> None:
     """Take rows apart as they were written, int64[row * (1 + ROW_WIDTH)], each with its tag before it.
 
     They go into int64[row, ROW_WIDTH], int32[row] and int64[row] from row `first` on.
@@ -28,7 +30,7 @@ def put_rows(written, owner, op, tags, owners, first):
 
 
 @jit
-def give_rows(words, number, first, end):
+def give_rows(words: np.ndarray, number: int, first: int, end: int) -> bool:
     """Give a thread rows to go on with: now, unless it is the one that goes on anyway. Returns whether it was at its end.
 
     There is room for an event. A thread that was not at its end is left as it is.

@@ -6,12 +6,14 @@ more than running them.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import jit
 from kernels_jit.layout import codes
 
 
 @jit
-def find_illegal(op, first, legal):
+def find_illegal(op: np.ndarray, first: int, legal: np.ndarray) -> tuple[int, int]:
     """The first wrong cell from row `first` on, as (row, column), or (NONE, NONE); column 0 is an unknown opcode.
 
     Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH, 2] least value and end of the range of each operand.
@@ -27,7 +29,7 @@ def find_illegal(op, first, legal):
 
 
 @jit
-def note_rows(op, first, flit_bytes, least, laid):
+def note_rows(op: np.ndarray, first: int, flit_bytes: int, least: np.ndarray, laid: int) -> tuple[bool, bool]:
     """Take the MOVEs from row `first` on into `least`, int64[route] the smallest flit that takes each route.
 
     Returns whether the network must be laid anew, for a route not among the first `laid` or a smaller flit than any, and

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import jit
 from kernels_jit.compile.pointers import pointer_to, row_at
 from kernels_jit.layout.records import STEP
@@ -10,7 +12,9 @@ _step_at = row_at(STEP)
 
 
 @jit
-def set_ports(step, route_start, used, port_start, feeder):
+def set_ports(
+    step: np.ndarray, route_start: np.ndarray, used: np.ndarray, port_start: np.ndarray, feeder: np.ndarray
+) -> None:
     """Write which port each step of the used routes enters: that of stripe 0, and how many per own stripe.
 
     Arguments: STEP[step] with stations by number, int64[route + 1] first steps, int64[] routes, int64[station + 1] first ports,

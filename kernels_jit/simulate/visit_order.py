@@ -51,7 +51,9 @@ def channel_order(count, src, dst, latency_fs, limit_fs):
 
 
 @jit
-def visit_order(count, src, dst, latency_fs, most_fs):
+def visit_order(
+    count: int, src: np.ndarray, dst: np.ndarray, latency_fs: np.ndarray, most_fs: int | np.int64
+) -> tuple[np.ndarray, int]:
     """Stations in the order of visits, and the window (fs) within which no flit goes against that order.
 
     Arguments as of `channel_order`, and a latency that is known to be no less than that window. Where all faster edges together
@@ -98,7 +100,9 @@ def most_below(values, bound):
 
 
 @jit
-def look_ahead(order, first, before, latency_fs, sources, most_fs):
+def look_ahead(
+    order: np.ndarray, first: np.ndarray, before: np.ndarray, latency_fs: np.ndarray, sources: np.ndarray, most_fs: int
+) -> np.ndarray:
     """How far beyond the horizon of a pass all that will come to a station is known when it is visited.
 
     Nothing enters the network before the horizon, but only at stations where routes begin; what has not been served

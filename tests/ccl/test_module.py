@@ -76,8 +76,9 @@ def test_modules_that_break_it(text: str, sentence: str, drop) -> None:
     assert str(error.value) == sentence
 
 
-def test_arguments_that_cannot_be_built(drop) -> None:
-    drop(MINIMAL.replace("    return n_elem", "    raise ValueError('too few')\n    return n_elem"))
+@pytest.mark.parametrize("raised", ["ValueError", "SystemExit"])
+def test_arguments_that_cannot_be_built(raised: str, drop) -> None:
+    drop(MINIMAL.replace("    return n_elem", f"    raise {raised}('too few')\n    return n_elem"))
     with pytest.raises(InputError) as error:
         load_algorithm("mine").arguments(2, 3, 4, 4, Plan())
-    assert str(error.value) == "benches/ccl/mine.py:7: kernel_args raised ValueError: too few"
+    assert str(error.value) == f"benches/ccl/mine.py:7: kernel_args raised {raised}: too few"

@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 
 from kernbench import DPPolicy, InputError, KernelError, RunError, RunResult, bench, run
+from kernbench.analytic import record_bench
 from kernbench.library import show_path
+from kernbench.program.digest import digest
 
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 
@@ -159,6 +161,21 @@ def test_without_a_launch_the_latency_is_the_makespan() -> None:
     assert result.latency_ns == result.makespan_ns
     assert result.pe_exec_ns == result.achieved_gbs == 0
     assert result.bottleneck == "ucie links"
+
+
+def test_a_bench_is_recorded_without_a_run() -> None:
+    program, launches = record_bench("vector-add", "tiny", parameters={"n": 4096}, overrides={"noc.gbs": 100})
+    result = run("vector-add", "tiny", parameters={"n": 4096}, overrides={"noc.gbs": 100})
+    assert digest(program) == digest(result.device.program)
+    assert len(launches) == len(result.launches) == 1
+
+
+def test_a_bench_that_reads_its_numbers_is_not_recorded() -> None:
+    def reads(torch) -> None:
+        torch.zeros((64, 64), dp=ONE).numpy()
+
+    with pytest.raises(InputError, match="analytic mode computes no numbers, but the bench reads those"):
+        record_bench(bench("attempt", "x")(reads), "tiny")
 
 
 def test_an_unknown_mode() -> None:

@@ -1,4 +1,4 @@
-"""A piece of one memory that is no tensor, for kernels that reach it by its physical address."""
+"""Buffer: a range of one memory outside of all tensors, which kernels access by its physical address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Buffer:
-    """Bytes of an HBM slice, an SRAM or a TCM. They are free again when it is deleted."""
+    """A range of bytes of an HBM slice, an SRAM or a TCM, freed when the object is deleted."""
 
     __slots__ = ("_device", "shard")
 
@@ -22,16 +22,16 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        """Its size."""
+        """The number of bytes."""
         return self.shard.nbytes
 
     def data_ptr(self) -> int:
-        """The physical address at which it begins; no model of addresses maps it, so kernels can use it in all."""
+        """The first physical address. No address model maps it, so kernels can use it under all of them."""
         return self.shard.pa
 
     @property
     def offset(self) -> int:
-        """Where it begins in its memory; kernels name a TCM by it, as in `tl.recv(dst_addr=..., dst_space="tcm")`."""
+        """The first byte in its memory; kernels address a TCM by it, as in `tl.recv(dst_addr=..., dst_space="tcm")`."""
         return self._device.machine.places.memory_of(self.shard.pa)[1]
 
     def __repr__(self) -> str:

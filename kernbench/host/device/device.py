@@ -1,4 +1,4 @@
-"""The whole machine as the host drives it: one program, its run, its memory."""
+"""Device: all SIPs of a machine as the host uses them, with one program, its run and its memory."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class Device:
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
         self._installed = 0
-        self._watchers: set[int] = set()  # threads of queues that may wait for ever
-        self.ipcq = self._make_queues()  # how PEs reach their neighbours, unless a launch brings other queues
+        self._watchers: set[int] = set()  # threads of queues, which need not end
+        self.ipcq = self._make_queues()  # for launches that bring no queues of their own
         self._kernels = Kernels(self.program, self.memory, live)
         self._sips = [Sip(machine, i) for i in range(machine.places.sip_count)]
         self._streams = [Stream(self.program, i) for i in range(machine.places.sip_count)]
-        self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: to be unmapped
+        self._released: list[list[Placed]] = [[] for _ in self._sips]  # by SIP: tensors to unmap
         self._unanswered: list[Launch] = []
 
     def create(self, sip: int, name: str, contents: Contents, policy: DPPolicy) -> Layout:
-        """Place a tensor, update the MMUs, and let memory hold its numbers. Errors: as `Sip.place`."""
+        """Place a tensor, update the MMUs, and write its numbers to memory. Errors: as `Sip.place`."""
         self._unmap(sip)
         home, stream = self._sips[sip], self._streams[sip]
         placed = home.place(name, contents.shape, contents.dtype, policy)
@@ -72,7 +72,7 @@ class Device:
         self._released[sip].append(self._sips[sip].release(layout))
 
     def reserve(self, sip: int, space: str, cube: int, pe: int, nbytes: int) -> Shard:
-        """Allocate memory in "hbm", "tcm" or "sram" that is no tensor. Errors: as `Pools.allocate`."""
+        """Allocate memory outside of tensors in "hbm", "tcm" or "sram". Errors: as `Pools.allocate`."""
         return self._sips[sip].pools.allocate(space, cube, pe, nbytes, "a buffer")
 
     def free(self, shard: Shard) -> None:
@@ -81,7 +81,7 @@ class Device:
         self._sips[shard.sip].pools.free(shard)
 
     def write(self, sip: int, name: str, layout: Layout, contents: Contents) -> None:
-        """Copy from the host, one message a shard."""
+        """Copy from the host, one message for each shard."""
         self._unmap(sip)
         row = self._streams[sip].copy([MemoryWrite(name, shard) for shard in layout.shards])
         self.memory.deposit(self._streams[sip].thread, row, name, layout, contents)
@@ -93,15 +93,15 @@ class Device:
 
     @property
     def unmapped_lookups(self) -> int:
-        """How many addresses kernels looked up that no tensor maps, in a model where tensors are mapped."""
+        """The number of look-ups of addresses that no tensor maps, under address models that map tensors."""
         return sum(home.addresses.unmapped.count for home in self._sips)
 
     def map_of(self, sip: int, cube: int, pe: int) -> Map:
-        """How a PE finds memory now, in a launch without tensors."""
+        """The address map of a PE now, in a launch without tensors."""
         return self._sips[sip].addresses.map_of(cube, pe, {})
 
     def install_neighbours(self, tables: Mapping[Where, NeighbourTable]) -> Ipcq:
-        """Send PEs their neighbour tables; returns the queues, whose slots are freed with them.
+        """Send PEs their neighbour tables; returns the queues. Their slots are freed when the queues are deleted.
 
         Errors: as `Ipcq.install`.
         """
@@ -117,12 +117,12 @@ class Device:
         return queues
 
     def launch(self, message: KernelLaunch, kernel: Callable[..., Any], queues: Ipcq | None = None) -> Launch:
-        """Lower a launch; a recorded kernel runs here, once for each PE, until one of them fails.
+        """Lower a launch. A recorded kernel runs here, once for each PE, until one of them fails.
 
-        Its messages go through `queues`, else through those installed last for all launches.
+        Its messages go through `queues`, by default those that were installed last for all launches.
 
-        Errors: InputError for PEs or tensors that are not there; KernelError, as the device's response (`error.response`).
-        A live kernel's comes from `run`.
+        Errors: InputError for unknown PEs or tensors; KernelError of the kernel, with the device's response (`error.response`).
+        The KernelError of a live kernel is raised by `run`.
         """
         home = self._sips[message.sip]
         replace_kernel(message.kernel_ref, kernel)
@@ -130,9 +130,9 @@ class Device:
         return self._lower(message, run.carried, run)
 
     def pe_dma(self, message: PeDma) -> Launch:
-        """Let a PE's DMA move a shard: the command travels as a launch does, and its end as a completion.
+        """Move a shard by the DMA of a PE. The command is sent like a launch, and completes like one.
 
-        Errors: InputError for a PE that is not there; AddressError as the device's response, for a shard in no memory.
+        Errors: InputError for an unknown PE; AddressError, with the device's response, for a shard in no memory.
         """
         where = KernelLaunch("pe_dma", (), message.sip, (message.cube,), (message.pe,))
 
@@ -156,15 +156,15 @@ class Device:
         return launch
 
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
-        """The numbers of a tensor, or of another copy, once all that was issued is done; takes no simulated time."""
+        """Run all that was issued; returns the numbers of a copy of a tensor. Reading takes no simulated time."""
         self.run()
         return self.memory.look(layout, copy)
 
     def run(self) -> None:
         """Run until all that was issued is done.
 
-        Errors: DeadlockError naming who waits for what; KernelError of a live kernel, as the device's response, whatever
-        else could not end because of it.
+        Errors: DeadlockError naming each waiting thread and what it waits for; KernelError of a live kernel, with the device's
+        response, also if other kernels cannot end because of it.
         """
         self.session.run(self._kernels.answer, self.on_progress)
         answered, self._unanswered = self._unanswered, []
@@ -175,7 +175,7 @@ class Device:
             launch.response = Response(ok=True)
 
     def _check_finished(self, launches: Sequence[Launch]) -> None:
-        """Errors: DeadlockError that names the kernels that wait, if any do, rather than all that wait for them."""
+        """Errors: DeadlockError naming the kernels that wait, or all threads that wait if no kernel does."""
         try:
             self.session.check_finished(exclude=self._watchers)
         except DeadlockError:

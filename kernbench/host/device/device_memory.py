@@ -1,7 +1,7 @@
-"""Contents of the device's memories, in a recorded run and in a live one.
+"""Contents of the memories of a device, in recorded and in live runs.
 
-Recorded: numbers are computed from notes when they are read. Live: kernels work on memory that changes with simulated time,
-so the data of the host arrives by an `ask` of the host's thread, at the row where replay would write it.
+In a recorded run numbers are computed from notes when they are read. In a live run kernels use memory that changes with
+simulated time, so data of the host is written at an `ask` of the host thread, at the row where replay would write it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class HostData(Note):
-    """From the completion of this row on, memory holds the data that the host wrote."""
+    """Data of the host: memory holds it from the completion of this row on."""
 
     op: ClassVar[str] = "host_data"
     tensor: str
     shape: tuple[int, ...]
     dtype: str
-    deposit: int  # which of all
+    deposit: int  # its number
 
 
 class DeviceMemory:
@@ -50,13 +50,13 @@ class DeviceMemory:
         self._locate = session.program.machine.places.memory_of
         self.mailbox = Mailbox()  # messages between PEs
         self._deposits: list[tuple[Layout, Contents]] = []
-        self._pending: dict[int, deque[int]] = {}  # live, by host thread: deposits whose ask is still to come
+        self._pending: dict[int, deque[int]] = {}  # in live runs, by host thread: deposits that are not made yet
         self._windows: dict[int, Window] = {}  # by PE thread
         self._replay = Replay(session.program, self._performer)
-        self._computed = (0, 0)  # rows and events when that was advanced last
+        self._computed = (0, 0)  # rows and events up to which the replay has run
 
     def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
-        """Let memory hold contents from the completion of a host thread's last row on."""
+        """Let memory hold `contents` from the completion of `row`, the last of a host thread."""
         number = len(self._deposits)
         self._deposits.append((layout, contents))
         thread.note(row, HostData(name, layout.shape, layout.dtype, number))
@@ -65,7 +65,7 @@ class DeviceMemory:
             thread.ask()
 
     def answer(self, thread: int) -> None:
-        """Make the next deposit of a host thread, which asks for it."""
+        """Make the next deposit of a host thread, at its ASK row."""
         self.make_deposit(self._pending[thread].popleft())
 
     def make_deposit(self, number: int) -> None:
@@ -74,19 +74,19 @@ class DeviceMemory:
         layout.scatter(self._store, contents.make(), self._locate)
 
     def open_window(self, thread: Thread, page_map: Map) -> Window:
-        """Memory as the PE of a thread sees it."""
+        """The memory that the PE of a thread can access, by its page map."""
         window = self._windows[thread.id] = Window(self._store, page_map.translate)
         return window
 
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
-        """The numbers of a tensor, or of another copy, after all that has run."""
+        """The numbers of a copy of a tensor, by default the first, after all that has run."""
         self._catch_up()
         return layout.gather(self._store, self._locate, copy)
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
-        """uint8[nbytes] at a physical address after all that has run: a view where one block of the store holds them.
+        """uint8[nbytes] at a physical address after all that has run; a view if one block of the store holds all of them.
 
-        Errors: InputError for an address behind which is no memory, or a range beyond its end.
+        Errors: InputError for an address without memory, or a range beyond the end of a memory.
         """
         node, offset, left = self._locate(address)
         if not 0 <= nbytes <= left:
@@ -97,14 +97,14 @@ class DeviceMemory:
         return self._store.read(node, offset, nbytes)
 
     def _catch_up(self) -> None:
-        """Replay what has run since the last read; live kernels have done so themselves."""
+        """Replay the rows that have run since the last read; in live runs the kernels have computed them."""
         run = (self._session.program.row_count, self._session.events)
         if not self._live and run != self._computed:
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
             self._computed = run
 
     def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
-        """The operands of a note as they were when it took them. All that has run is computed once more to see them."""
+        """The operands of a note when it was performed. All that has run is computed once more for this."""
         found: list[np.ndarray] = []
         again = DeviceMemory(self._session, live=False)
         again._deposits = self._deposits
@@ -118,7 +118,7 @@ class DeviceMemory:
 
 
 class _Watcher:
-    """Keeps the operands of one note before it is performed."""
+    """Keeps the operands of one note just before it is performed."""
 
     def __init__(self, performer: Performer, wanted: Mapping[str, Any], found: list[np.ndarray]) -> None:
         self._performer, self._wanted, self._found = performer, wanted, found

@@ -1,4 +1,4 @@
-"""A transfer of one PE's DMA that no kernel asked for."""
+"""DMA transfer of a PE at the command of the host, without a kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) -> None:
-    """Hold the channel for the whole round trip; the address is physical, so nothing is looked up.
+    """Lower the transfer. It holds the DMA channel for the whole round trip; its address is physical and needs no look-up.
 
     Errors: AddressError for a shard that is in no memory.
     """

@@ -1,7 +1,7 @@
 """A pause of the garbage collector while kernels are recorded.
 
-Each call of a kernel leaves a note, which stays and is part of no cycle. The collector goes through all of them again and
-again, for a quarter of the time that recording takes.
+Each call of a kernel makes a note, which lives as long as the program and is part of no cycle. The collector would scan
+all notes again and again, which is a quarter of the time of recording.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """No collection within the block; afterwards the collector is as it was."""
+    """Disable collection within the block; afterwards restore the state of the collector."""
     enabled = gc.isenabled()
     gc.disable()
     try:

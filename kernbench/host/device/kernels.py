@@ -1,6 +1,6 @@
-"""The kernels of a device's launches: each lowered for its PE at once, or running in steps as its thread asks.
+"""Kernels of the launches of a device: each is lowered for its PE at once, or runs step by step during the run.
 
-Live kernels run in steps, and so do recorded ones that may have to ask what has arrived from a neighbour.
+Live kernels run step by step. So do recorded kernels that may have to ask which message has arrived from a neighbour.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Kernels:
 
     def __init__(self, program: Program, memory: DeviceMemory, live: bool) -> None:
         self.program, self.memory, self.live = program, memory, live
-        self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: goes on
-        self.outlines: dict[Any, PlanOutline] = {}  # of composites, which PEs share
+        self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: runs its next step
+        self.outlines: dict[Any, PlanOutline] = {}  # of composites; PEs share them
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
-        """The run of a launch's kernel on each of its PEs. Errors: InputError for a tensor that is gone."""
+        """Prepare the kernel of a launch for each of its PEs. Errors: InputError for a tensor that is freed."""
         return PeRun(self, message, kernel, home, queues)
 
     def answer(self, thread: int) -> None:
-        """Resume the thread that asks: a kernel, or a host thread with data for memory."""
+        """Resume the thread at an ASK row: a kernel, or a host thread with data for memory."""
         step = self.steps.get(thread)
         if step is None:
             self.memory.answer(thread)
@@ -46,7 +46,7 @@ class Kernels:
 
 
 class PeRun:
-    """One kernel of one launch; called for each PE. `carried` is what the launch brings to PEs."""
+    """The kernel of one launch, called for each PE. `carried` are the entries that the launch carries to PEs."""
 
     def __init__(
         self, kernels: Kernels, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq
@@ -57,7 +57,7 @@ class PeRun:
         self.carried = home.addresses.carried(list(self._tensors.values()))
 
     def __call__(self, launch: Launch, thread: Thread, place: PePlace, complete: Callable[[], None]) -> None:
-        """Write the kernel to the thread of a PE, to its end or to its first step."""
+        """Write the kernel to the thread of a PE: all of it, or its first step."""
         kernels, name = self._kernels, self._message.kernel_ref
         args = [self._resolve(arg, place) for arg in self._message.args]
         pe = self._context(thread, place, self._addresses.map_of(place.cube, place.pe, self.carried))
@@ -77,7 +77,7 @@ class PeRun:
         kernels.steps[thread.id] = step
 
     def _resolve(self, arg: Any, place: PePlace) -> Any:
-        """The value that the kernel on a PE gets for an argument."""
+        """The value of an argument for the kernel on a PE."""
         if isinstance(arg, TensorArg):
             return self._addresses.argument(self._tensors[arg.va_base], place.cube, place.pe)
         return tuple(self._resolve(item, place) for item in arg) if type(arg) is tuple else arg

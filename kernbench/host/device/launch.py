@@ -1,10 +1,10 @@
 """Launching a kernel: all its PEs start at one instant.
 
-Each PE reports to a barrier when its CPU has decoded the launch; the barrier opens when the last has. That instant is the
-launch's start, from which `pe_exec` counts, to the last PE's end.
+Each PE reports to a barrier when its CPU has decoded the launch. The barrier opens when the last PE has reported; that
+time is the start of the launch. `pe_exec` is the time from there to the end of the last PE.
 
-A PE whose kernel fails responds at that point, and the responses of all PEs are gathered on the way to the host as always. So a
-failed launch leaves a device on which the next one runs.
+A PE whose kernel fails responds at that row, and the responses of all PEs are gathered on the way to the host as usual.
+So the device can run the next launch after one that failed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Launch:
-    """A launch: the rows from which its times are read, each (thread, row of the thread), and what came back.
+    """A launch: the rows from which its times are read, each (thread, row of the thread), and its response.
 
-    `response` is None until the host knows. `failure` is the first error of its PEs. `place` is the host's line.
+    `response` is None until the launch has ended. `failure` is the first error of its PEs. `place` is the line of the
+    host's call.
     """
 
     message: KernelLaunch
@@ -48,14 +49,14 @@ class Launch:
         return f"Launch({message.kernel_ref!r} on {targets}, at {self.place}, response={self.response})"
 
     def check(self) -> None:
-        """Raise the error of the device's response, if any, with the host's line, because the host is elsewhere by now."""
+        """Raise the error of the device's response, if any, with the line that launched it: the host has gone on since."""
         if self.failure is not None:
             raise type(self.failure)(f"{self.failure}; launched at {self.place}") from self.failure
 
     def attempt(self, step: Callable[[], bool | None], complete: Callable[[], None]) -> bool:
-        """Let a PE go on; whether there is more to come. At its end, or where it fails, it responds.
+        """Run one step of a PE; returns whether more are to come. The PE responds at its end, or where it fails.
 
-        The first error is the launch's.
+        The first error is that of the launch.
         """
         try:
             if step():
@@ -68,36 +69,36 @@ class Launch:
         return False
 
     def left_fs(self, issue_fs: np.ndarray) -> int:
-        """When it left the host. Arrays are int64[row] of the program's op table."""
+        """The time at which it left the host. Arrays are int64[row] of the program's op table."""
         thread, row = self.issued
         return int(issue_fs[thread.find_row(row)])
 
     def back_fs(self, end_fs: np.ndarray) -> int:
-        """When the host knew that all PEs were done."""
+        """The time at which the last completion was back at the host."""
         thread, row = self.completed
         return int(end_fs[thread.find_row(row)])
 
     def started_fs(self, end_fs: np.ndarray) -> int:
-        """The opening of the barrier."""
+        """The time at which the barrier opened."""
         return min(int(end_fs[thread.find_row(row)]) for thread, row in self.started)
 
     def finished_fs(self, issue_fs: np.ndarray) -> int:
-        """The last PE's end."""
+        """The time at which the last PE ended."""
         return max(int(issue_fs[thread.find_row(row)]) for thread, row in self.finished)
 
     def pe_exec_fs(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> int:
-        """From the opening of the barrier to the last PE's end."""
+        """The time from the opening of the barrier to the end of the last PE."""
         return self.finished_fs(issue_fs) - self.started_fs(end_fs)
 
 
-# Writes what a PE does to its thread, and at its end calls back, so that the completion follows it.
+# Writes the rows of a PE to its thread, and calls back at the end, where the completion is written.
 RunPart = Callable[[Launch, "Thread", "PePlace", Callable[[], None]], None]
 
 
 def lower_launch(stream: Stream, launch: Launch, carried: Targets, run: RunPart) -> None:
-    """Lower a launch to the program of a stream; `carried` is what it brings to PEs beside the command itself.
+    """Lower a launch to the program of a stream; `carried` are the entries that it carries to PEs beside the command.
 
-    PEs after one that failed are given nothing to do.
+    After a PE has failed, the following PEs run no kernel.
     """
     program, machine, message = stream.program, stream.machine, launch.message
     brought = {

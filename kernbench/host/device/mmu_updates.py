@@ -1,5 +1,7 @@
-"""MMU updates and neighbour tables: messages host → io_cpu → m_cpu of each cube → pe_mmu or pe_ipcq of each PE, and
-acknowledgements back."""
+"""MMU updates and neighbour tables: messages from the host to each PE, and acknowledgements back.
+
+They go host → io_cpu → m_cpu of each cube → pe_mmu or pe_ipcq of each PE.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def send_mmu_update(stream: Stream, message: MmuMap) -> int:
-    """Send every PE the update of its MMU; returns the row of the host thread that waits for completion."""
+    """Send each PE the update of its MMU; returns the row of the host thread that waits for completion."""
     program, places, figures = stream.program, stream.machine.places, stream.machine.figures
     name = "mmu_unmap" if isinstance(message, MmuUnmap) else "mmu_map"
     sizes = int(figures["command.bytes"]), int(figures["mmu.entry_bytes"])
@@ -32,7 +34,7 @@ def send_mmu_update(stream: Stream, message: MmuMap) -> int:
 
 
 def send_neighbour_tables(stream: Stream, sip: int, targets: Mapping[int, Mapping[int, NeighbourTable]]) -> int:
-    """Send every PE, by cube and number, its neighbours; returns the row of the host thread that waits for completion."""
+    """Send each PE its neighbours; returns the row of the host thread that waits for completion. `targets`: by cube and PE."""
     places, figures = stream.machine.places, stream.machine.figures
     entries = {cube: {pe: tuple(table.items()) for pe, table in pes.items()} for cube, pes in targets.items()}
     sizes = int(figures["command.bytes"]), int(figures["mmu.entry_bytes"])

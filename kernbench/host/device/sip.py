@@ -26,12 +26,13 @@ class Sip:
         self.name = sip_path(index)
         self.pools = Pools(machine, index)
         self.addresses: AddressModel = MODELS[machine.places.shape.address_model](machine, index)
-        self._tensors: dict[int, Placed] = {}  # by the address at which they begin
+        self._tensors: dict[int, Placed] = {}  # by first address
 
     def place(self, name: str, shape: tuple[int, ...], dtype: str, policy: DPPolicy) -> Placed:
-        """Find memory for all parts of a tensor, and addresses.
+        """Allocate memory and addresses for all parts of a tensor.
 
-        Errors: OutOfMemoryError, and nothing stays allocated; InputError for a policy with more cubes or PEs than there are.
+        Errors: OutOfMemoryError, after which nothing stays allocated; InputError for a policy of more cubes or PEs than
+        the SIP has.
         """
         cubes = self._count("num_cubes", policy.num_cubes, self.machine.places.cubes_per_sip, "cubes")
         pes = self._count("num_pes", policy.num_pes, self.machine.places.pes_per_cube, "PEs in a cube")

@@ -1,10 +1,11 @@
-"""The host's stream of one SIP, as threads of the program.
+"""The stream of one SIP: its commands and copies in order, as threads of the program.
 
-Whatever is issued to a SIP begins when all that was issued to it before is complete. Streams of different SIPs are independent.
+A command or copy begins when all that were issued to the SIP before are complete. Streams of different SIPs are independent.
 
-A copy is one message a shard, all in flight together. A command travels host → io_cpu → m_cpu of each cube → each PE, and
-its completion back, gathered at each step. A CPU acts once for what it receives and once for what it gathers. An MMU's
-acknowledgement is a zero-byte message, which the M_CPU counts as the arrival it acknowledges.
+A copy is one message for each shard, all in flight together. A command goes host → io_cpu → m_cpu of each cube → each
+PE; completions go back the same way and are gathered at each step. A CPU works once on the message that it receives and
+once on the completions that it gathers. The acknowledgement of an MMU is a zero-byte message, so the M_CPU counts the
+arrival of the message that it acknowledges.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is sent down: its name in the log, and the bytes of its messages at each step."""
+    """A command: its name in the log, and the bytes of its messages at each step."""
 
-    name: str  # of the op and, with a number, of the threads
+    name: str  # of the op; with a number also of the threads
     host_bytes: int
     cube_bytes: Mapping[int, int]  # by cube
     pe_bytes: Mapping[int, Mapping[int, int]]  # by cube, by PE
@@ -35,7 +36,7 @@ class Command:
     def carrying(
         cls, name: str, header_bytes: int, entry_bytes: int, targets: Mapping[int, Mapping[int, Sized]]
     ) -> Command:
-        """A command that carries entries to PEs; entries that several share are sent once as far as their routes are one."""
+        """A command with entries for PEs; entries that PEs share are sent once over the common part of their routes."""
 
         def size(told: Iterable[Sized]) -> int:
             return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in told}.values()))
@@ -48,7 +49,7 @@ class Command:
         )
 
 
-# Starts the part of one PE: (m_cpu thread, cube, pe, counter of completions at the m_cpu).
+# Starts one PE: (m_cpu thread, cube, pe, counter of completions at the m_cpu).
 Leaf = Callable[["Thread", int, int, int], None]
 
 
@@ -70,9 +71,9 @@ class Stream:
         self._burst_bytes = int(self.machine.figures["hbm.burst_bytes"])
 
     def copy(self, messages: Sequence[MemoryWrite]) -> int:
-        """Move bytes between host and shards, to the host for MemoryRead; returns the row that waits for all of them.
+        """Copy between host and shards; MemoryRead copies to the host. Returns the row that waits for all of them.
 
-        Each shard is a transfer of its own and completes by itself; the row counts them.
+        Each shard is a transfer with a completion of its own, which the row counts.
         """
         for message in messages:
             self._move(message)
@@ -105,9 +106,9 @@ class Stream:
     def _relay(
         self, node: int, label: str, tag: int, forward: Callable[[Thread, int], int], above: int, reported: int
     ) -> int:
-        """A CPU's thread: receive, forward, gather as many completions, report above; returns the counter of receipt.
+        """The thread of a CPU: receive, forward, gather completions, report to the one above. Returns the counter of receipt.
 
-        `forward(thread, counter of completions)` returns how many there will be.
+        `forward(thread, counter of completions)` returns the number of completions to wait for.
         """
         thread = self.program.thread(f"{self.machine.node_name[node]}/{label}")
         received = self.program.counter(f"{label} at {thread.name}")
@@ -121,14 +122,14 @@ class Stream:
         return received
 
     def act(self, thread: Thread, node: int, acted: int, tag: int) -> int:
-        """Let a CPU do its work on a message, then go on; returns the first row."""
+        """Let a CPU work on a message, then add to `acted`; returns the first row."""
         duration = self.program.duration((f"{self.machine.node_kind[node]}.overhead", 1))
         row = thread.exec(self.machine.places.cpu_server(node), duration, acted, tag)
         thread.wait(acted, 1, take=1)
         return row
 
     def send(self, thread: Thread, source: int, target: int, nbytes: int, arrived: int, tag: int) -> int:
-        """Send a message; on its arrival 1 is added to the counter. Returns the row."""
+        """Send a message, whose arrival adds 1 to the counter; returns the row."""
         route = self._route(source, target, RouteKind.MESSAGE)
         return thread.move(route, nbytes, arrive=arrived, tag=tag)
 

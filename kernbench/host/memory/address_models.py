@@ -1,11 +1,14 @@
-"""The three models of addresses: how kernels of one SIP name memory (`mmu.model` of the topology).
+"""Address models: virtual, physical and logical addressing of the memory of one SIP (`mmu.model` of the topology).
 
-`va`, virtual: a tensor is one range of pages. The MMU of every PE is updated by messages when it is made, and looked up
-at every access. `pa`, physical: no MMU is updated and nothing is looked up; a kernel's pointers are physical addresses of its
-own copies. `la`, logical: a tensor is a segment, and an address is a segment with an offset in it. No MMU is updated
-when it is made: a launch brings the table of its own tensors' segments, which is looked up at every access, so launches are
-longer and a kernel sees no other tensor. In all three an address that names no tensor is a physical one; where tensors are
-mapped, such look-ups are counted, because a kernel that runs past its tensor looks the same.
+* `va`, virtual: a tensor is one range of pages. When a tensor is made, messages update the MMU of every PE. Each access
+  looks up the MMU.
+* `pa`, physical: no MMU is updated and nothing is looked up. A kernel's pointers are physical addresses of its own copies.
+* `la`, logical: a tensor is a segment, and an address is a segment with an offset in it. No MMU is updated when a
+  tensor is made: each launch brings a table of the segments of its own tensors, which each access looks up. So launches
+  are longer, and a kernel sees no other tensor.
+
+In all three an address that names no tensor is a physical one. Where tensors are mapped, such look-ups are counted,
+because a kernel that runs past the end of its tensor looks the same.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ _NOTHING: Targets = {}
 
 
 class Map(Protocol):
-    """How one PE finds memory during one launch."""
+    """Translation of the addresses of one PE during one launch."""
 
     def locate(self, va: int, nbytes: int, /) -> Segment | None: ...
 
@@ -46,7 +49,7 @@ class Map(Protocol):
 
 
 class UnmappedLookups:
-    """Memories behind addresses that no tensor maps; it counts how many are looked up."""
+    """Look-ups of physical addresses that no tensor maps, and their number."""
 
     def __init__(self, decoder: AddressDecoder) -> None:
         self._decoder = decoder
@@ -65,7 +68,7 @@ class UnmappedLookups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """A tensor in memory, and where each PE finds its parts."""
+    """A tensor in memory, and the entries by which each PE finds its parts."""
 
     name: str
     layout: Layout
@@ -77,10 +80,10 @@ class Placed:
 
 
 class AddressModel(ABC):
-    """How kernels of one SIP name memory."""
+    """Base of the address models of one SIP."""
 
     lookups: ClassVar[int]  # in the MMU, for each access of a DMA
-    updates_mmus: ClassVar[bool] = False  # of a tensor when it is made
+    updates_mmus: ClassVar[bool] = False  # whether messages update MMUs when a tensor is made
 
     def __init__(self, machine: Machine, sip: int) -> None:
         self._decoder = AddressDecoder(machine.places)
@@ -89,25 +92,25 @@ class AddressModel(ABC):
 
     @abstractmethod
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:
-        """The address at which a new tensor begins. Errors: OutOfMemoryError when there is none."""
+        """Allocate addresses for a new tensor; returns the first. Errors: OutOfMemoryError if too few are free."""
 
     @abstractmethod
     def end(self, tensor: Placed) -> None:
-        """Let the addresses of a tensor be used again."""
+        """Free the addresses of a tensor."""
 
     @abstractmethod
     def map_of(self, cube: int, pe: int, carried: Targets) -> Map:
-        """How a PE finds memory in a launch that brings this, as things are now."""
+        """The map of a PE now, in a launch that carries these entries."""
 
     def install(self, message: MmuMap) -> None:  # noqa: B027 - most models keep no tables
         """Install the entries of a message in the tables of PEs."""
 
     def quiet(self, seen: Map) -> Map:
-        """The same map for reading numbers, which counts as no look-up."""
+        """The same map for reading numbers, without counting look-ups."""
         return seen.before(self._decoder) if isinstance(seen, PageMap) else seen
 
     def carried(self, tensors: Sequence[Placed]) -> Targets:  # noqa: ARG002
-        """The entries that a launch with these tensors brings to each PE."""
+        """The entries that a launch with these tensors carries to each PE."""
         return {}
 
     def argument(self, tensor: Placed, cube: int, pe: int) -> int:  # noqa: ARG002
@@ -116,7 +119,7 @@ class AddressModel(ABC):
 
 
 class VirtualAddresses(AddressModel):
-    """One range of pages for each tensor, and a page map for each PE."""
+    """Virtual addressing: one range of pages for each tensor, and a page map for each PE."""
 
     lookups = 1
     updates_mmus = True
@@ -131,7 +134,7 @@ class VirtualAddresses(AddressModel):
         self._unmapped = PageMap(self.unmapped)
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
-        """The first page of a free range."""
+        """Allocate a range of pages."""
         return _take(self._pages, name, nbytes, f"virtual addresses on {self._sip}")
 
     def end(self, tensor: Placed) -> None:
@@ -139,15 +142,15 @@ class VirtualAddresses(AddressModel):
         self._pages.free(tensor.layout.va, tensor.layout.nbytes)
 
     def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PageMap:  # noqa: ARG002
-        """What the PE's MMU holds."""
+        """The page map in the MMU of the PE."""
         return self._maps.get((cube, pe), self._unmapped)
 
     def install(self, message: MmuMap) -> None:
         """Write the entries of a message into the maps of its PEs."""
         regions = {id(e): Regions.leading_to(e, self._decoder) for e in distinct(message.targets)}
         if isinstance(message, MmuUnmap):
-            regions = {key: told.absent() for key, told in regions.items()}
-        done: dict[tuple[int, int], PageMap] = {}  # PEs with one map and the same entries share one map again
+            regions = {key: found.absent() for key, found in regions.items()}
+        done: dict[tuple[int, int], PageMap] = {}  # PEs with the same map and the same entries go on sharing one map
         merged: Merged = {}
         for cube, pes in message.targets.items():
             for pe, entries in pes.items():
@@ -159,7 +162,7 @@ class VirtualAddresses(AddressModel):
 
 
 class PhysicalAddresses(AddressModel):
-    """Memory by its own addresses."""
+    """Physical addressing: no table."""
 
     lookups = 0
 
@@ -170,7 +173,7 @@ class PhysicalAddresses(AddressModel):
         self._pointers: dict[int, Pointer] = {}  # by the entries of the PEs
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
-        """The first shard's own."""
+        """The physical address of the first shard."""
         self._live[shards[0].pa] = ranges(shards)
         self._map = None
         return shards[0].pa
@@ -182,7 +185,7 @@ class PhysicalAddresses(AddressModel):
         self._pointers.clear()
 
     def map_of(self, cube: int, pe: int, carried: Targets = _NOTHING) -> PhysicalMap:  # noqa: ARG002
-        """All PEs see the same."""
+        """The map of physical addresses, one for all PEs."""
         if self._map is None:
             self._map = PhysicalMap(self._decoder, self._live.values())
         return self._map
@@ -197,7 +200,7 @@ class PhysicalAddresses(AddressModel):
 
 
 class LogicalAddresses(AddressModel):
-    """One segment for each tensor, resolved by the table that a launch brings."""
+    """Logical addressing: one segment for each tensor, resolved by the table that a launch carries."""
 
     lookups = 1
 
@@ -209,7 +212,7 @@ class LogicalAddresses(AddressModel):
         self._maps: dict[int, PageMap] = {}  # of the latest launch, by the entries of PEs
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
-        """The start of a free segment."""
+        """Allocate a segment."""
         return _take(self._segments, name, nbytes, f"logical addresses on {self._sip}")
 
     def end(self, tensor: Placed) -> None:
@@ -231,7 +234,7 @@ class LogicalAddresses(AddressModel):
         return carried
 
     def map_of(self, cube: int, pe: int, carried: Targets) -> PageMap:
-        """The segments that the launch brings."""
+        """The page map of the segments that the launch carries."""
         if self._latest is not carried:
             self._latest, self._maps = carried, {}
         entries = carried.get(cube, {}).get(pe, ())

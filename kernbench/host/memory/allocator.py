@@ -1,7 +1,7 @@
-"""First fit over one range of addresses, with neighbours joined when freed.
+"""First-fit allocator of one range of addresses; adjacent free blocks are joined.
 
-Simpler than best fit or buddies, and the host's habit (deploy, run, free) leaves little to fragment. Freeing trusts its
-caller to give back what it was given.
+First fit is simpler than best fit or a buddy system. Hosts allocate, run and free, which fragments little. `free` does
+not check that the block was allocated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from bisect import bisect_left, insort
 
 
 class Allocator:
-    """A range [base, base + size) of bytes, handed out in blocks that begin at multiples of `align`."""
+    """Allocates blocks of the range [base, base + size) of bytes; blocks begin at multiples of `align`."""
 
     __slots__ = ("_free", "align", "base", "size")
 
@@ -19,7 +19,7 @@ class Allocator:
         self._free: list[tuple[int, int]] = [(base, base + size)]  # sorted, disjoint, never touching
 
     def allocate(self, nbytes: int) -> int | None:
-        """The first address of the lowest free block that is large enough, or None if there is none."""
+        """Allocate from the lowest block that is large enough; returns the first address, None if there is no such block."""
         need = self._rounded(nbytes)
         for i, (start, end) in enumerate(self._free):
             if end - start >= need:
@@ -28,7 +28,7 @@ class Allocator:
         return None
 
     def free(self, address: int, nbytes: int) -> None:
-        """Give back what `allocate(nbytes)` returned."""
+        """Free a block that `allocate(nbytes)` returned."""
         start, end = address, address + self._rounded(nbytes)
         insort(self._free, (start, end))
         at = bisect_left(self._free, (start, end))
@@ -41,12 +41,12 @@ class Allocator:
 
     @property
     def free_bytes(self) -> int:
-        """The sum of the free blocks."""
+        """The number of free bytes."""
         return sum(end - start for start, end in self._free)
 
     @property
     def largest_free_bytes(self) -> int:
-        """The largest free block."""
+        """The size of the largest free block."""
         return max((end - start for start, end in self._free), default=0)
 
     def _rounded(self, nbytes: int) -> int:

@@ -1,7 +1,7 @@
-"""The free memory of one SIP: an HBM slice and a TCM for each PE, an SRAM for each cube, each first fit.
+"""Allocation of the memories of one SIP: an HBM slice and a TCM for each PE, an SRAM for each cube; first fit.
 
-The upper end of a TCM is the scratch of kernels and is never given away. Nor is its beginning: for kernels, address 0 of a TCM
-is none.
+The upper end of a TCM is the scratch memory of kernels and is never allocated. Neither are the first bytes, because
+address 0 of a TCM means no address to kernels.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 SPACES = {"hbm": MemorySpace.HBM, "tcm": MemorySpace.PE, "sram": MemorySpace.SRAM}
 _NAMES = {MemorySpace.HBM: "HBM slice", MemorySpace.PE: "TCM", MemorySpace.SRAM: "SRAM"}
-_ALIGN_BYTES = 16  # in scratchpads, as results of kernels
+_ALIGN_BYTES = 16  # in TCM and SRAM, as for the results of kernels
 
 
 class Pools:
-    """What is free in the memories of one SIP."""
+    """The free memory of one SIP."""
 
     def __init__(self, machine: Machine, sip: int) -> None:
         figures = machine.figures
@@ -34,19 +34,19 @@ class Pools:
             MemorySpace.PE: (_ALIGN_BYTES, tcm_end - _ALIGN_BYTES),
             MemorySpace.SRAM: (0, int(figures["sram.bytes"])),
         }
-        # Of a burst, so that each shard begins on a channel of its own.
+        # HBM aligns to bursts, so that each shard begins with a whole burst of one channel.
         self._align = {
             MemorySpace.HBM: int(figures["hbm.burst_bytes"]),
             MemorySpace.PE: _ALIGN_BYTES,
             MemorySpace.SRAM: _ALIGN_BYTES,
         }
         self._by_base: dict[int, Allocator] = {}  # by the address at which a memory begins
-        self._known: dict[tuple[str, int, int], tuple[Allocator, int]] = {}  # by who asks: with where the memory begins
+        self._known: dict[tuple[str, int, int], tuple[Allocator, int]] = {}  # by space, cube, PE: with the base address
 
     def allocate(self, space: str, cube: int, pe: int, nbytes: int, what: str) -> Shard:
-        """Take memory of a PE, or of its cube ("sram"), for something called `what`.
+        """Allocate memory of a PE, or of its cube ("sram"), for `what`, which errors name.
 
-        Errors: OutOfMemoryError naming the memory and its largest free block; InputError for a place or space that is not.
+        Errors: OutOfMemoryError naming the memory and its largest free block; InputError for an unknown place or space.
         """
         pool, base = self._known.get((space, cube, pe)) or self._find(space, cube, pe, what)
         offset = pool.allocate(nbytes)
@@ -59,7 +59,7 @@ class Pools:
         return Shard(self._sip, cube, pe, base + offset, nbytes)
 
     def free(self, shard: Shard) -> None:
-        """Give back what was taken."""
+        """Free an allocated shard."""
         base = base_of(shard.pa, self._places.shape.slice_bytes)
         self._by_base[base].free(shard.pa - base, shard.nbytes)
 

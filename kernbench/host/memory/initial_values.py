@@ -1,7 +1,7 @@
-"""Initial values of a tensor: a recipe, followed on the first read.
+"""Initial values of a tensor, computed on the first read.
 
-A timing run of a large model never needs the numbers, so nothing is drawn or copied before a check or a live kernel asks.
-Random numbers depend on the bench's seed and on how many tensors were made before, and on nothing else.
+A timing run never reads the numbers, so nothing is drawn or copied until a check or a live kernel reads them. Random
+numbers depend on the seed of the bench and on the number of tensors made before, and on nothing else.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from kernbench.dtypes import is_float, numpy_dtype
 
 @dataclass(frozen=True, slots=True)
 class Contents(ABC):
-    """The recipe of an array."""
+    """Initial values of one tensor."""
 
     shape: tuple[int, ...]
     dtype: str
 
     @abstractmethod
     def make(self) -> np.ndarray:
-        """The array; equal each time."""
+        """Compute the array; each call returns equal numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled(Contents):
-    """One value everywhere."""
+    """One value for all elements."""
 
     value: float
 
@@ -40,7 +40,7 @@ class Filled(Contents):
 
 @dataclass(frozen=True, slots=True)
 class Random(Contents):
-    """Normal numbers of mean 0 and variance 1, or integers, each of the dtype as likely."""
+    """Normal numbers of mean 0 and variance 1; of an integer dtype, integers of which each is equally likely."""
 
     seed: tuple[int, ...]
 
@@ -55,7 +55,7 @@ class Random(Contents):
 
 @dataclass(frozen=True, slots=True)
 class Given(Contents):
-    """A host array, as it was when it was given."""
+    """A copy of an array of the host."""
 
     array: np.ndarray
 

@@ -1,12 +1,12 @@
-"""Virtual to physical: the page maps of the PEs of one machine.
+"""Page maps: translation of virtual to physical addresses for each PE.
 
-An address no region covers is taken as a physical one: that is a signal, which a run counts, and not an error, unless it
-names no memory of the machine. But an access that runs out of what is mapped, or into it, is an error: no kernel means that.
+An address that no region covers is taken as a physical one. A run counts such look-ups; they are errors only if the
+machine has no memory at that address. An access of which only a part is mapped is an error: no kernel intends that.
 
-Maps are immutable: installing gives a new one, so a launch that was recorded keeps the map it ran under. A map is a list
-of chunks, mostly one a tensor, and PEs that were told the same share them: telling a PE of a tensor costs a list.
+Maps are immutable: installing returns a new map, so a recorded launch keeps the map it ran under. A map is a list of chunks,
+usually one for each tensor. PEs with the same entries share chunks, so installing a tensor on a PE costs one list.
 
-Translating takes no simulated time by itself: who asks pays for the look-up (`pe_mmu.tlb`), for a tile as for a load.
+Translation takes no simulated time here: the caller pays for the look-up (`pe_mmu.tlb`), for a tile as for a load.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from kernbench.host.memory.va_regions import NONE, Memories, Regions, Row, overl
 from kernbench.machine.address_decoder import ABSENT, Segment
 
 _NEVER = np.iinfo(np.int64).max  # an address beyond all
-Merged = dict[tuple[int, ...], Regions]  # by identity of what was merged, of which somebody else takes care
+Merged = dict[tuple[int, ...], Regions]  # by identity of the merged regions, which the caller keeps alive
 
 
 class PageMap:
-    """What one PE's MMU holds; `memories` is what lies behind addresses that it does not."""
+    """The entries of the MMU of one PE; `memories` translates addresses that it does not map."""
 
     __slots__ = ("_all", "_chunks", "_firsts", "_lasts", "_latest", "_memories")
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
-        self._chunks: list[Regions] = []  # by rising address, none reaching into another
-        self._firsts: list[int] = []  # where each begins
-        self._lasts: list[int] = []  # where it ends
+        self._chunks: list[Regions] = []  # by rising address, without overlap
+        self._firsts: list[int] = []  # the first address of each chunk
+        self._lasts: list[int] = []  # the end of each chunk
         self._all: Regions | None = None
-        self._latest: Row = (1, 0, ABSENT, 0)  # the region found last; kernels mostly go on where they are
+        self._latest: Row = (1, 0, ABSENT, 0)  # the region found last; the next access is mostly in it too
 
     def install(self, later: Regions, merged: Merged | None = None) -> PageMap:
-        """This map overwritten by other regions; `merged` keeps what was merged for other maps with the same chunks."""
+        """This map with other regions written over it; `merged` caches merges for other maps with the same chunks."""
         if not len(later):
             return self
         merged = {} if merged is None else merged
@@ -55,7 +55,7 @@ class PageMap:
         return page_map
 
     def before(self, memories: Memories) -> PageMap:
-        """The same map with these memories behind it."""
+        """The same map with other memories behind it."""
         page_map = PageMap(memories)
         page_map._chunks, page_map._firsts, page_map._lasts = self._chunks, self._firsts, self._lasts
         return page_map
@@ -90,21 +90,21 @@ class PageMap:
         regions, beyond = self._around(first, int(va.max()))
         end = va + nbytes
         at = np.searchsorted(regions.start, va, side="right") - 1
-        if len(regions) and first >= regions.starts[0] and (end <= regions.end[at]).all():  # as nearly always
+        if len(regions) and first >= regions.starts[0] and (end <= regions.end[at]).all():  # the common case
             return regions.node[at], regions.offset[at] + va - regions.start[at]
         return self._translate_each(va, end, at, regions, beyond)
 
     def _translate_each(
         self, va: np.ndarray, end: np.ndarray, at: np.ndarray, regions: Regions, beyond: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Some in the region `at`, some in none."""
+        """Translate ranges of which some are in the region `at` and some in none."""
         node, offset = np.full(len(va), ABSENT, np.int64), np.zeros(len(va), np.int64)
-        before = np.concatenate([va[:1], regions.end])[at + 1]  # where the region at or before it ends
+        before = np.concatenate([va[:1], regions.end])[at + 1]  # the end of the region at or before it
         inside = (at >= 0) & (end <= before)
         held = at[inside]
         node[inside] = regions.node[held]
         offset[inside] = regions.offset[held] + va[inside] - regions.start[held]
-        after = np.concatenate([regions.start, [beyond]])[at + 1]  # where the next one begins
+        after = np.concatenate([regions.start, [beyond]])[at + 1]  # the start of the next region
         outside = ((at < 0) | (va >= before)) & (end <= after)
         if outside.any():
             found, into, left = self._memories.find_many(va[outside])
@@ -113,7 +113,7 @@ class PageMap:
         return node, offset
 
     def _around(self, first: int, last: int) -> tuple[Regions, int]:
-        """Regions that answer for addresses from `first` to `last`, and where those beyond them begin."""
+        """The regions that cover addresses from `first` to `last`, and the first address of the regions beyond them."""
         at, to = bisect_right(self._firsts, first) - 1, bisect_right(self._firsts, last) - 1
         if at == to:
             return self._chunks[at] if at >= 0 else NONE, self._following(at)
@@ -143,7 +143,7 @@ class PageMap:
         return segments
 
     def _piece(self, va: int) -> tuple[bool, Segment]:
-        """Whether an address is mapped, and where it leads: (node, offset, bytes up to where that ends)."""
+        """Whether an address is mapped, and (node, offset, bytes to the end of the piece)."""
         at = bisect_right(self._firsts, va) - 1
         following = self._following(at)
         if at >= 0:

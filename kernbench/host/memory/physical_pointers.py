@@ -1,9 +1,8 @@
-"""Pointers of kernels under physical addressing, and the check of such addresses.
+"""Pointers of kernels under physical addressing, and the check of physical accesses.
 
-Parts of a tensor lie apart in physical memory. Kernels are written for one range of addresses, so here the arithmetic
-itself follows the parts: a pointer plus bytes is the address of that byte of the tensor, on this PE's own copies. It is
-arithmetic of the program and takes no simulated time. What it cannot do is make one access of two parts: such an access is
-an error.
+The parts of a tensor are apart in physical memory, but kernels are written for one range of addresses. So the
+arithmetic of pointers follows the parts: a pointer plus *n* is the address of byte *n* of the tensor, in this PE's own
+copies. This arithmetic takes no simulated time. One access to two parts is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _WHOLE = (int, np.integer)
 
 
 class Extent(NamedTuple):
-    """A tensor as one PE sees it: its parts by rising place in it."""
+    """The parts of a tensor for one PE, by rising offset."""
 
     name: str
     nbytes: int
@@ -74,14 +73,14 @@ class Pointer(int):
 
 
 def ranges(shards: Iterable[Shard]) -> np.ndarray:
-    """int64[shard, 2] first and end address of each."""
+    """int64[shard, 2] first address and end of each shard."""
     return np.array([(shard.pa, shard.pa + shard.nbytes) for shard in shards], np.int64).reshape(-1, 2)
 
 
 class PhysicalMap:
-    """Physical addresses as they are; no access may cross the end of a shard.
+    """Physical addresses, unchanged; an access that crosses the end of a shard is an error.
 
-    `tensors` has the shards of each: see `ranges`.
+    `tensors`: the ranges of the shards of each tensor, as `ranges` returns them.
     """
 
     __slots__ = ("_ends", "_memories", "_starts")

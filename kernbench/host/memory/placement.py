@@ -1,10 +1,12 @@
 """Placement of a tensor over the cubes and PEs of one SIP.
 
-Each of the two axes is replicated, split by rows, split by columns, or split into tiles: a grid of parts, as square as their
-number allows, which its places take row by row or column by column. Splits may be uneven: every part but the last ones
-has ceil(n / parts) rows, the last ones are smaller and may be empty. A part is contiguous in the tensor's one range of
-virtual addresses, and parts lie there in the order (cube, PE); so the block of a cube begins where whole-tensor arithmetic
-says, and a kernel finds its part without a table. A replicated axis adds copies, not addresses.
+Each of the two axes (cubes, and PEs of a cube) is replicated, split by rows, split by columns, or split into tiles.
+Tiles are a grid of parts, as square as their number allows, numbered row by row or column by column. Splits may be
+uneven: all parts but the last have ceil(n / parts) rows; the last are smaller and may be empty.
+
+A part is contiguous in the range of virtual addresses of the tensor, and parts follow each other in the order (cube,
+PE). So a kernel computes the address of its part from the shape alone, without a table. A replicated axis adds copies,
+not addresses.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ STRATEGIES = (REPLICATE, COLUMN_WISE, ROW_WISE, TILED_ROW_MAJOR, TILED_COLUMN_MA
 
 
 class DPPolicy:
-    """How a tensor is split over cubes, then over the PEs of each cube; `num_cubes` and `num_pes` limit who takes part.
+    """Split of a tensor over cubes, then over the PEs of each cube; `num_cubes` and `num_pes` limit their numbers.
 
-    There is no `sip`: a tensor lives on the SIP selected when it is made, so `sip=` is a TypeError as any unknown keyword.
+    There is no `sip`: a tensor lives on the SIP selected when it is made, so `sip=` is a TypeError, like any unknown keyword.
     Errors: InputError for an unknown strategy or a count below 1.
     """
 
@@ -50,9 +52,9 @@ class DPPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One part of a tensor: rows and columns of its 2D view, and where it lies in the tensor's range.
+    """One part of a tensor: rows and columns of its 2D view, and its first element in the tensor's range.
 
-    `cube` and `pe` are the places that hold it; None on a replicated axis: every place of the axis holds a copy.
+    `cube` and `pe` hold it; None on a replicated axis, where each cube or PE holds a copy.
     """
 
     cube: int | None
@@ -65,15 +67,15 @@ class Block:
 
     @property
     def elements(self) -> int:
-        """How many elements the part has; 0 for an empty one."""
+        """The number of elements; 0 for an empty part."""
         return (self.row_end - self.row_start) * (self.col_end - self.col_start)
 
 
 def split(policy: DPPolicy, shape: tuple[int, ...], cubes: int, pes: int) -> list[Block]:
     """The parts of a tensor, in the order of their addresses; `cubes` and `pes` take part.
 
-    A tensor of other than two dimensions is viewed as (product of all but the last, last), one of one dimension as a
-    single column when it is split by rows, and as a single row else, of which tiles are columns.
+    A tensor of more than two dimensions is viewed as a matrix (product of all but the last, last). A vector is viewed
+    as one column if it is split by rows, else as one row, and its tiles are columns.
     """
     rows, cols = matrix_shape(policy, shape)
     over_cubes, over_pes = (_flat(strategy, shape) for strategy in (policy.cube, policy.pe))
@@ -89,7 +91,7 @@ def split(policy: DPPolicy, shape: tuple[int, ...], cubes: int, pes: int) -> lis
 
 
 def matrix_shape(policy: DPPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
-    """The (rows, columns) as which a tensor is split."""
+    """The (rows, columns) of the matrix as which a tensor is split."""
     if len(shape) >= 2:
         return math.prod(shape[:-1]), shape[-1]
     length = math.prod(shape)
@@ -97,7 +99,7 @@ def matrix_shape(policy: DPPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _flat(strategy: str, shape: tuple[int, ...]) -> str:
-    """A strategy as it is for a shape: a vector has no tiles but pieces."""
+    """The strategy for a shape: a vector is split by columns instead of tiles."""
     tiled = strategy in (TILED_ROW_MAJOR, TILED_COLUMN_MAJOR)
     return COLUMN_WISE if tiled and len(shape) < 2 else strategy
 
@@ -123,7 +125,7 @@ def tile_grid(parts: int) -> tuple[int, int]:
 
 
 def part_of(span: tuple[int, int], index: int, parts: int) -> tuple[int, int]:
-    """(first, end) of the index-th of `parts` parts of (first, end): how every axis is split, for kernels too."""
+    """(first, end) of part `index` of `parts` of a span (first, end). Every axis is split by this; kernels may call it too."""
     start, end = span
     size = -(-(end - start) // parts)
     return min(start + index * size, end), min(start + (index + 1) * size, end)

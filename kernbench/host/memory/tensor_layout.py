@@ -1,4 +1,4 @@
-"""Layout of a tensor in memory: the place of each shard, and reads and writes of its elements."""
+"""Layout of a tensor in memory: the address of each shard, and reads and writes of its elements."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Locate = Callable[[int], tuple[int, int, int]]  # physical address → (memory n
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A placed tensor: each part with its copies, one copy where it is not replicated, none where it is empty."""
+    """A placed tensor: each part with its copies; one copy if it is not replicated, none if it is empty."""
 
-    va: int  # the address at which it begins for kernels
+    va: int  # its first address for kernels
     shape: tuple[int, ...]
     dtype: str
     policy: DPPolicy
-    cubes: int  # 0 … cubes - 1 hold it
+    cubes: int  # that hold it: 0 … cubes - 1
     pes: int  # in each of them
     parts: tuple[tuple[Block, tuple[Shard, ...]], ...]
 
@@ -41,19 +41,19 @@ class Layout:
         return tuple(shard for _, copies in self.parts for shard in copies)
 
     def targets(self) -> dict[int, dict[int, Entries]]:
-        """Where each PE that holds it finds its parts; PEs with the same entries share one object."""
-        told: dict[tuple[int | None, int | None], Entries] = {}
+        """The entries of each PE that holds it, by cube and PE; PEs with the same entries share one object."""
+        found: dict[tuple[int | None, int | None], Entries] = {}
         targets: dict[int, dict[int, Entries]] = {}
         for cube in range(self.cubes):
             for pe in range(self.pes):
                 key = (cube if self.policy.cube == REPLICATE else None, pe if self.policy.pe == REPLICATE else None)
-                if key not in told:
-                    told[key] = self.entries(cube, pe)
-                targets.setdefault(cube, {})[pe] = told[key]
+                if key not in found:
+                    found[key] = self.entries(cube, pe)
+                targets.setdefault(cube, {})[pe] = found[key]
         return targets
 
     def entries(self, cube: int, pe: int) -> Entries:
-        """Each part by rising address, at this PE's own copy where an axis is replicated."""
+        """The entries of a PE: each part by rising address; of a replicated part this PE's own copy."""
         size = itemsize(self.dtype)
         return tuple(
             MapEntry(self.va + block.first_element * size, self._own_copy(block, copies, cube, pe))
@@ -62,12 +62,12 @@ class Layout:
         )
 
     def _own_copy(self, block: Block, copies: tuple[Shard, ...], cube: int, pe: int) -> Shard:
-        """Copies are by rising cube, then PE, of the axes that are replicated."""
+        """The copy of a part for a PE. Copies are ordered by cube, then PE, of the replicated axes."""
         row = cube if block.cube is None else 0
         return copies[row * self.pes + pe if block.pe is None else row]
 
     def scatter(self, store: MemoryStore, array: np.ndarray, locate: Locate) -> None:
-        """Put the parts of an array in memory; copies of a part share its bytes until one of them is written."""
+        """Write the parts of an array to memory; copies of a part share its bytes until one of them is written."""
         matrix = array.reshape(matrix_shape(self.policy, self.shape))
         for block, copies in self.parts:
             part = np.array(matrix[block.row_start : block.row_end, block.col_start : block.col_end], order="C")
@@ -79,11 +79,11 @@ class Layout:
 
     @property
     def copies(self) -> int:
-        """How many copies the parts have."""
+        """The number of copies of each part."""
         return max(len(copies) for _, copies in self.parts)
 
     def gather(self, store: MemoryStore, locate: Locate, copy: int = 0) -> np.ndarray:
-        """The array in memory, of replicated parts one copy, by default the first."""
+        """Read the array from memory; of replicated parts one copy, by default the first."""
         matrix = np.empty(matrix_shape(self.policy, self.shape), numpy_dtype(self.dtype))
         for block, copies in self.parts:
             if copies:

@@ -1,7 +1,7 @@
-"""Regions of virtual addresses, each leading to one piece of one memory, as exact as the host gave them.
+"""Regions of virtual addresses: each maps to one piece of one memory, to the byte.
 
-A real MMU keeps one physical address a page; this is the documented simplification that lets tensors be cut finer than
-pages, several regions in one of them. Where two mappings overlap, the later write wins.
+A real MMU has one physical address for each page. Here a page may have several regions, so that tensors can be cut
+finer than pages; this is a documented simplification. Where two mappings overlap, the later one holds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Row = tuple[int, int, int, int]  # start, end, node, offset
 
 
 class Memories(Protocol):
-    """What lies behind physical addresses, as `kernbench.machine.address_decoder.AddressDecoder` knows it."""
+    """The memories of a machine by physical address: `kernbench.machine.address_decoder.AddressDecoder`."""
 
     def find(self, pa: int, /) -> Segment | None:
         """(node, offset, bytes to the end of that memory) of an address, None where there is no memory."""
@@ -31,9 +31,9 @@ class Memories(Protocol):
 
 
 class Regions:
-    """Disjoint regions by rising virtual address; int64[region] arrays, and for single look-ups the same as plain rows.
+    """Disjoint regions by rising virtual address: int64[region] arrays, and the same as plain rows for single look-ups.
 
-    `node` is the memory, ABSENT for none, and `offset` where the region begins in it.
+    `node` is the memory, ABSENT for none; `offset` is the first byte of the region in it.
     """
 
     __slots__ = ("end", "node", "offset", "rows", "start", "starts")
@@ -45,13 +45,13 @@ class Regions:
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Regions:
-        """Regions of rows, which are sorted here; empty ones are dropped."""
+        """Regions of rows in any order; empty ones are dropped."""
         table = np.array(sorted(row for row in rows if row[0] < row[1]), np.int64).reshape(-1, 4)
         return cls(*(np.ascontiguousarray(column) for column in table.T))
 
     @classmethod
     def leading_to(cls, entries: Iterable[MapEntry], memories: Memories) -> Regions:
-        """Regions of what a message says. Errors: AddressError for a shard that is in no memory."""
+        """Regions of the entries of a message. Errors: AddressError for a shard that is in no memory."""
         rows = []
         for va, shard in entries:
             found = memories.find(shard.pa)
@@ -65,12 +65,12 @@ class Regions:
 
     @classmethod
     def joined(cls, many: Sequence[Regions]) -> Regions:
-        """Regions that follow one another."""
+        """Concatenated regions, given in the order of their addresses."""
         columns = ([getattr(regions, name) for regions in many] for name in ("start", "end", "node", "offset"))
         return cls(*(np.concatenate([np.zeros(0, np.int64), *column]) for column in columns))
 
     def absent(self) -> Regions:
-        """The same addresses, leading nowhere: what unmapping writes."""
+        """The same addresses without a memory, which unmapping writes."""
         return Regions(self.start, self.end, np.full_like(self.node, ABSENT), self.offset)
 
     def __len__(self) -> int:
@@ -81,8 +81,7 @@ NONE = Regions.of([])
 
 
 def overlay(earlier: Regions, later: Regions) -> Regions:
-    """Both, with the later one where they overlap; regions that lead nowhere are dropped, those that continue one another
-    become one."""
+    """Both, with the later one where they overlap. Regions without a memory are dropped, contiguous ones are joined."""
     if not len(earlier):
         there = later.node != ABSENT
         return _joined(later.start[there], later.end[there], later.node[there], later.offset[there])
@@ -105,7 +104,7 @@ def overlay(earlier: Regions, later: Regions) -> Regions:
 
 
 def _joined(start: np.ndarray, end: np.ndarray, node: np.ndarray, offset: np.ndarray) -> Regions:
-    """Neighbours that continue one another become one."""
+    """Regions with contiguous ones joined."""
     if not len(start):
         return NONE
     apart = (start[1:] != end[:-1]) | (node[1:] != node[:-1]) | (offset[1:] != (offset + end - start)[:-1])

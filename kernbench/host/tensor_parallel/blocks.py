@@ -1,7 +1,7 @@
 """Blocks: the layout of activations and weights of parallel layers on a SIP, for the host and for kernels.
 
-An activation (tokens, features) has its rows over the cubes and its columns over the PEs of each. A weight (in, out) has its
-columns over the PEs; every cube has a copy, for its own rows.
+The rows (tokens) of an activation are split over the cubes and its columns (features) over the PEs of each cube. The
+columns of a weight (in, out) are split over the PEs; each cube has a copy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Blocks:
         return part_of((0, self.features), pe, self.pes)
 
     def at(self, cube: int, pe: int) -> Block:
-        """A PE's block, whose rows lie behind one another."""
+        """The block of a PE, row by row in memory."""
         (row, row_end), (col, col_end) = self.rows(cube), self.cols(pe)
         return Block(row_end - row, col_end - col, row * self.features + (row_end - row) * col)
 
@@ -50,7 +50,7 @@ class Blocks:
         return [block for block in (self.at(cube, pe) for pe in range(self.pes)) if block.rows and block.cols]
 
     def find(self, token: int, feature: int) -> tuple[int, int]:
-        """The place of an element, and how many of its row lie behind it in the block, itself included."""
+        """The place of an element, and the number of elements from it to the end of its row in the block."""
         size_rows, size_cols = -(-self.tokens // self.cubes), -(-self.features // self.pes)
         cube, pe = token // size_rows, feature // size_cols
         block, (row, _), (col, col_end) = self.at(cube, pe), self.rows(cube), self.cols(pe)

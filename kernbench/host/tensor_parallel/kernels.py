@@ -1,4 +1,4 @@
-"""The device kernels of parallel layers. Each PE makes its own block of the result."""
+"""Device kernels of parallel layers. Each PE computes its own block of the result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from kernbench.dtypes import itemsize
 from kernbench.host.tensor_parallel.blocks import Block, Blocks
 
-CUBES, PES = 1, 0  # axes of program identity
+CUBES, PES = 1, 0  # axes of `tl.program_id`
 
 
 def linear(
@@ -23,7 +23,7 @@ def linear(
     *,
     tl: Any,
 ) -> None:
-    """y = x @ w (+ bias) (through silu): the products of this cube's blocks of x with this PE's columns of w."""
+    """y = x @ w (+ bias), then silu if asked: the product of the blocks of x on this cube with the columns of w on this PE."""
     cube, pe = tl.program_id(CUBES), tl.program_id(PES)
     out = y.at(cube, pe)
     if not out.rows or not out.cols:
@@ -73,9 +73,9 @@ def add_bias(y_ptr: int, bias_ptr: int, y: Blocks, dtype: str, *, tl: Any) -> No
 def copy_columns(
     sources: Sequence[int], y_ptr: int, x: Blocks, y: Blocks, starts: Sequence[int], dtype: str, *, tl: Any
 ) -> None:
-    """Put columns of other activations into y: source i begins at y's column `starts[i]`, which may be below 0.
+    """Copy columns of other activations into y: source i begins at column `starts[i]` of y, which may be negative.
 
-    All sources lie as `x` says. Rows of blocks of two widths do not lie alike, so it goes run by run.
+    `x`: the layout of all sources. Blocks of different widths have different rows, so elements are copied run by run.
     """
     cube, pe = tl.program_id(CUBES), tl.program_id(PES)
     block, (col, col_end), size = y.at(cube, pe), y.cols(pe), itemsize(dtype)
@@ -123,10 +123,11 @@ def rms_norm(x_ptr: int, y_ptr: int, x: Blocks, eps: float, dtype: str, *, tl: A
 
 
 def attend(q_ptr: int, k_ptr: int, v_ptr: int, y_ptr: int, x: Blocks, heads: int, dtype: str, *, tl: Any) -> None:
-    """Attention of this cube's tokens to all tokens; `heads` of equal width lie behind one another in the features.
+    """Attention of the tokens of this cube to all tokens; the features are `heads` of equal width, one after the other.
 
-    A head lies on several PEs, each of which makes its own columns of the result, and scores for itself. Blocks of keys are
-    taken one after the other with a running maximum and a running sum, so no row of scores is ever whole.
+    A head is on several PEs. Each of them computes its own columns of the result, and all scores of the head. Blocks of
+    keys are processed one after the other with a running maximum and a running sum, so a whole row of scores is never
+    in memory.
     """
     cube, pe = tl.program_id(CUBES), tl.program_id(PES)
     own, size = x.at(cube, pe), itemsize(dtype)

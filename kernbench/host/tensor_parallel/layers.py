@@ -1,7 +1,7 @@
-"""Layers whose weights the ranks share. Every rank makes the layer and calls it with its own activation.
+"""Layers whose weights are split over ranks. Each rank makes the layer and calls it with its own activation.
 
-Weights are drawn from a seed, whole and the same in every rank; each rank keeps its part on its SIP. `whole_weight` is the
-whole of it, for references.
+Each rank draws the whole weights from the same seed and keeps its part on its SIP. `whole_weight` has all of it, for
+references.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACTIVATIONS = ("", "silu")
 
 
 class _Linear:
-    """What both linear layers share: the weight of this rank, and its product with an activation."""
+    """Base of both linear layers: the weight of this rank, and its product with an activation."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class _Linear:
 
 
 class ColumnParallelLinear(_Linear):
-    """y = x @ w (+ bias), the columns of w over the ranks: every rank makes its columns of y from the whole of x.
+    """y = x @ w (+ bias), the columns of w split over the ranks: each rank computes its columns of y from all of x.
 
-    With `gather_output` all ranks get all columns; without, each keeps its own for a RowParallelLinear to go on with.
-    Errors: InputError for out_features that the ranks cannot share equally, or an x of another width.
+    With `gather_output` all ranks get all columns; without, each keeps its own, as the input of a RowParallelLinear.
+    Errors: InputError for out_features that are not a multiple of the ranks, or an x of another width.
     """
 
     def __init__(
@@ -105,10 +105,10 @@ class ColumnParallelLinear(_Linear):
 
 
 class RowParallelLinear(_Linear):
-    """y = x @ w (+ bias), the rows of w over the ranks: every rank multiplies its columns of x, and the sum is y.
+    """y = x @ w (+ bias), the rows of w split over the ranks: each rank multiplies its columns of x, and y is the sum.
 
-    With `input_is_parallel` x is this rank's columns; without, the whole, of which each takes its own.
-    Errors: InputError for in_features that the ranks cannot share equally, or an x of another width.
+    With `input_is_parallel` x has the columns of this rank; without, x is whole and each rank takes its columns.
+    Errors: InputError for in_features that are not a multiple of the ranks, or an x of another width.
     """
 
     def __init__(
@@ -136,9 +136,9 @@ class RowParallelLinear(_Linear):
 
 
 class VocabParallelEmbedding:
-    """Rows of a table by number, the rows over the ranks: every rank looks up those it has, and the sum is the result.
+    """Rows of a table by number, the rows split over the ranks: each rank looks up its own rows, and the result is the sum.
 
-    Errors: InputError for a vocabulary that the ranks cannot share equally, or numbers outside of it.
+    Errors: InputError for a vocabulary that is not a multiple of the ranks, or numbers outside of it.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class VocabParallelEmbedding:
         self.weight = torch.from_numpy(own, WEIGHT, name=f"VocabParallelEmbedding{seed}.weight")
 
     def __call__(self, ids: Sequence[int] | np.ndarray) -> Tensor:
-        """Numbers that the host has, one a token, → (tokens, embedding_dim)."""
+        """Row numbers on the host, one for each token → (tokens, embedding_dim)."""
         torch, numbers = self._torch, np.asarray(ids)
         whole = len(self.whole_weight)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not len(numbers):
@@ -176,7 +176,7 @@ class VocabParallelEmbedding:
 
 
 def draw(shape: tuple[int, ...], scale: float, dtype: str, seed: tuple[int, ...]) -> np.ndarray:
-    """Normal numbers of a standard deviation, the same in every rank."""
+    """Normal numbers with standard deviation `scale`, the same in each rank."""
     return (np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(scale)).astype(
         numpy_dtype(dtype)
     )

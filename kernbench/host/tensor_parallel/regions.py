@@ -1,6 +1,6 @@
-"""The four regions of tensor parallelism: what happens to an activation where parallel work begins or ends, going forward.
+"""Tensor-parallel regions: the four operations on an activation where parallel work begins or ends, in the forward direction.
 
-Every rank calls them with its own tensor, (tokens, features) laid out as `blocks.ACTIVATION`.
+Each rank calls them with its own tensor, (tokens, features) laid out as `blocks.ACTIVATION`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 def copy_to_tp_region(x: Tensor) -> Tensor:
-    """Enter with what all ranks have: nothing to do going forward."""
+    """Enter with a tensor that all ranks have; returns it unchanged."""
     return x
 
 
 def reduce_from_tp_region(x: Tensor) -> Tensor:
-    """Leave with the sum of what the ranks have, in place."""
+    """Leave with the sum over the ranks, in place."""
     x.context.distributed.all_reduce(x, over="ranks")
     return x
 
 
 def scatter_to_tp_region(x: Tensor) -> Tensor:
-    """Enter with this rank's share of the columns. Errors: InputError if they cannot be shared equally."""
+    """Enter with the columns of this rank. Errors: InputError if the columns are not a multiple of the ranks."""
     torch, world, rank = _here(x)
     tokens, features = x.shape
     if features % world:

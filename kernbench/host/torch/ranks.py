@@ -149,7 +149,7 @@ class Launcher:
     def _resume(self, rank: Rank, fn: Callable[..., object]) -> None:
         try:
             rank.greenlet.switch()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # a user's worker may raise anything
             first: BaseException = error
             if isinstance(error, _RendezvousMismatchError) and error.__context__ is not None:
                 first = error.__context__  # after its own error the rank came to another collective
@@ -176,7 +176,7 @@ class Launcher:
         self._releasing, self._rendezvous = True, None
         for rank in self._ranks:
             if not rank.greenlet.dead and rank.greenlet:
-                with suppress(Exception):  # the run ends with the first error; a later one would hide it
+                with suppress(Exception, SystemExit):  # the run ends with the first error; a later one would hide it
                     rank.greenlet.throw(_exit())
         self._ranks, self._releasing = [], False
 

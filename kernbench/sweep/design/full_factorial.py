@@ -47,7 +47,7 @@ def _expand_whole(space: ParameterSpace, count: int) -> Design:
         which = np.arange(first, min(first + BLOCK, count))
         steps = np.unravel_index(which, [len(group[0].values) for group in groups]) if groups else ()
         at = {axis.name: step for group, step in zip(groups, steps, strict=True) for axis in group}
-        columns = {axis.name: [axis.values[i] for i in at[axis.name].tolist()] for axis in space.read_axes}
+        columns = {axis.name: [axis.values[int(i)] for i in at[axis.name]] for axis in space.read_axes}
         allowed = space.find_allowed(columns, len(which))
         block = [places[name][step[allowed]] for name, step in at.items()]
         blocks.append(np.array(block, np.int32).reshape(len(at), int(allowed.sum())).T)

@@ -8,7 +8,7 @@ those are kept; so a search that was stopped asks for the same points again, fin
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -135,7 +135,7 @@ def _is_ordered(axis: Axis) -> bool:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet() -> Generator[None]:
     """Without Optuna's remarks that some of its options may change."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

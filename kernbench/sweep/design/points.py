@@ -147,7 +147,8 @@ class Points(Sequence[Point]):
 
         if axis not in self._series:
             values = self._values[axis]
-            used = {type(values[choice]) for choice in np.unique(self.design.choices[self._index, axis]).tolist()}
+            choices: list[int] = np.unique(self.design.choices[self._index, axis]).tolist()
+            used = {type(values[choice]) for choice in choices}
             kind = _column_type(used)
             shown = [str(value) for value in values] if kind == polars.String else values
             if kind != polars.String:  # what no point has may be of another type
@@ -157,7 +158,8 @@ class Points(Sequence[Point]):
 
     def _point(self, at: int) -> Point:
         design, row = self.design, int(self._index[at])
-        parameters, overrides = dict(self.context.parameters), {}
+        parameters = dict(self.context.parameters)
+        overrides: dict[str, Value] = {}
         for name, values, choice in zip(design.names, self._values, design.choices[row].tolist(), strict=True):
             if name in parameters:
                 parameters[name] = values[choice]
@@ -199,7 +201,7 @@ def _pieces(texts: Mapping[str, list[str]], names: Sequence[str], rows: np.ndarr
     for name in sorted(texts):
         chosen = rows[:, names.index(name)] if name in names else np.full(1, -1)
         if chosen.min() == chosen.max():
-            same += texts[name][chosen[0]]
+            same += texts[name][int(chosen[0])]
             continue
         found += [repeat(same, len(rows)), map(texts[name].__getitem__, chosen.tolist())]
         same = ""

@@ -4,6 +4,8 @@ A draw is a point of the unit cube with a dimension for each group of axes; each
 the conditions forbid, or is there already, is drawn again, so a sweep has as many points as it asked for if the space has.
 """
 
+# pyright: reportMissingTypeStubs=false
+# scipy comes without stubs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernbench.errors import InputError, RunError
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.process_pool import Outcomes, lost_row, script_hidden
 from kernbench.sweep.execution.worker import RunPoint, attempt_all
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 PROCESSES = "processes"
 AHEAD = 3  # tasks out for each thread of a worker
@@ -41,7 +38,7 @@ def run_on_cluster(batches: Iterable[Batch], run: RunPoint, scheduler: str, work
         from distributed import as_completed
 
         out: dict[Any, Batch] = {}
-        done = as_completed(loop=client.loop)
+        done: Any = as_completed(loop=client.loop)
         again: list[Batch] = []
         try:
             while True:
@@ -63,12 +60,12 @@ def run_on_cluster(batches: Iterable[Batch], run: RunPoint, scheduler: str, work
                 else:
                     yield batch.points[0], lost_row(batch.points[0], cause)
         finally:
-            with suppress(Exception):  # a cluster that is gone has nothing to cancel
+            with suppress(OSError, RuntimeError):  # a cluster that is gone has nothing to cancel
                 client.cancel(list(out))
 
 
 @contextmanager
-def _told_apart(scheduler: str) -> Iterator[None]:
+def _told_apart(scheduler: str) -> Generator[None]:
     """Errors: RunError where the scheduler cannot be reached any more."""
     try:
         yield
@@ -79,10 +76,10 @@ def _told_apart(scheduler: str) -> Iterator[None]:
 
 
 def _fill(
-    client: Client, out: dict[Any, Batch], done: Any, again: list[Batch], waiting: Iterator[Batch], run: RunPoint
+    client: Any, out: dict[Any, Batch], done: Any, again: list[Batch], waiting: Iterator[Batch], run: RunPoint
 ) -> bool:
     """Hand out tasks as far as workers have use for them; returns whether any is out."""
-    threads: Any = client.nthreads()  # by worker
+    threads: dict[str, int] = client.nthreads()  # by worker
     most = AHEAD * max(1, sum(threads.values()))
     while len(out) < most:
         batch = again.pop() if again else next(waiting, None)
@@ -112,7 +109,8 @@ def run_batch(run: RunPoint, batch: Batch, directory: str) -> list[dict[str, Any
 
 
 @contextmanager
-def _open_client(scheduler: str, workers: int, run: RunPoint) -> Iterator[Client]:
+def _open_client(scheduler: str, workers: int, run: RunPoint) -> Generator[Any]:
+    """A `distributed.Client`, whose methods have no types. Errors: InputError."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -124,7 +122,8 @@ def _open_client(scheduler: str, workers: int, run: RunPoint) -> Iterator[Client
             # any free port for what it tells over HTTP: another sweep may be running
             quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
             options: dict[str, Any] = {"scheduler_kwargs": quiet, "silence_logs": logging.CRITICAL}
-            address = stack.enter_context(LocalCluster(n_workers=workers, threads_per_worker=1, **options))
+            cluster: Any = LocalCluster(n_workers=workers, threads_per_worker=1, **options)
+            address = stack.enter_context(cluster)
         try:
             client = stack.enter_context(Client(address, timeout=CONNECT_S, set_as_default=False))
         except (OSError, ValueError) as error:

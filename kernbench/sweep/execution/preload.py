@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import kernbench.engine
-import kernbench.runs.run
-import kernbench.sweep.execution.shared_structure
-import kernbench.sweep.execution.worker  # noqa: F401
+from kernbench import engine
+from kernbench.runs import run
+from kernbench.sweep.execution import shared_structure, worker
+
+__all__ = ["engine", "run", "shared_structure", "worker"]

@@ -19,7 +19,7 @@ import sys
 import time
 import types
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -162,7 +162,7 @@ def _starter(run: RunPoint) -> Callable[[], _Worker]:
 
 
 @contextmanager
-def script_hidden(*, unless: bool) -> Iterator[None]:
+def script_hidden(*, unless: bool) -> Generator[None]:
     """Hide the caller's script, which multiprocessing would run again in every worker; workers need nothing of it."""
     script = sys.modules["__main__"]
     if not unless:
@@ -182,7 +182,8 @@ def _serve(pipe: Connection, run: RunPoint, directory: str, environment: dict[st
     gc.set_threshold(OBJECTS)
     with suppress(EOFError, OSError):
         while True:
-            rows, sent = [], time.monotonic()
+            rows: list[dict[str, Any]] = []
+            sent = time.monotonic()
             for row in attempt_all(run, pipe.recv()):
                 rows.append(row)
                 if time.monotonic() - sent > TELLING_S:

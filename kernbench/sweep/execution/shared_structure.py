@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from math import isnan
@@ -196,7 +196,7 @@ def is_kept(point: Point) -> bool:
 
 
 @contextmanager
-def keep_structures(most: int) -> Iterator[None]:
+def keep_structures(most: int) -> Generator[None]:
     """Keep up to `most` structures in this thread; after the block the latest is left."""
     _kept.most = most
     try:

@@ -47,7 +47,7 @@ def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
             return found_row(point, run(point))
     except KernBenchError as error:
         sentence = str(error)
-    except (Exception, SystemExit) as error:  # a bench may raise anything; the sweep goes on
+    except (Exception, SystemExit) as error:  # a user's bench may raise anything; the sweep goes on
         sentence = f"unexpected {type(error).__name__}: {error}"
     return {**failed_row(ERROR, sentence, time.perf_counter() - started), "key": point.key}
 
@@ -79,7 +79,7 @@ def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterato
         for result in structure.run_all(points):
             yield result
             left -= 1
-    except (Exception, SystemExit):  # a part that somebody dropped in may raise anything
+    except (Exception, SystemExit):  # a user's part may raise anything; each point alone reports its own error
         yield from repeat(None, left)
 
 
@@ -101,7 +101,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             found = structure.bound(_read_figures(structure, points), len(points), queues=queues)
-    except (Exception, SystemExit):  # which point it is of, and what of the others, is found out by each
+    except (Exception, SystemExit):  # a user's part may raise anything; each point alone reports its own error
         return None
     if found is None:
         return None
@@ -123,7 +123,7 @@ def find_structure(point: Point) -> SharedStructure | None:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return shared_structure.find_structure(point)
-    except (Exception, SystemExit):  # a bench file may raise anything; the run of the point itself reports it
+    except (Exception, SystemExit):  # a user's bench or part may raise anything; the point alone reports the error
         return None
 
 
@@ -138,12 +138,14 @@ def _read_figures(structure: SharedStructure, points: Points) -> dict[str, np.nd
     """float64[point] of each figure that an axis sets, in the unit of its field. Errors: InputError for a wrong value."""
     import numpy as np
 
-    variants, design, found = structure.variants, points.design, {}
+    variants, design = structure.variants, points.design
+    found: dict[str, np.ndarray] = {}
     for name, values, chosen in zip(design.names, design.values, points.choices.T, strict=True):
         field = name.removeprefix(TOPOLOGY)
         if name.startswith(TOPOLOGY) and may_vary(field):
             used, at = np.unique(chosen, return_inverse=True)
             base = variants.base.figures[field]  # of points that do not set it
-            figures = [base if choice == UNSET else variants.value(field, values[choice]) for choice in used.tolist()]
+            choices: list[int] = used.tolist()
+            figures = [base if choice == UNSET else variants.value(field, values[choice]) for choice in choices]
             found[field] = np.array(figures, np.float64)[at]
     return found

@@ -36,8 +36,8 @@ ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: operator.mod,
     ast.Pow: _power,
 }
@@ -110,10 +110,11 @@ class Expression:
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 members = [self._lower(item) for item in items]
                 return lambda names: [member(names) for member in members]
-        raise ValueError(
-            f"{ast.unparse(node)!r} is not allowed in {self.text!r}; use parameter names, numbers, + - * / // % **, "
-            "comparisons, in, and, or, not"
-        )
+            case _:
+                raise ValueError(
+                    f"{ast.unparse(node)!r} is not allowed in {self.text!r}; use parameter names, numbers, + - * / // % **, "
+                    "comparisons, in, and, or, not"
+                )
 
     def _lower_name(self, node: ast.expr) -> Lowered:
         name = ast.unparse(node)
@@ -168,4 +169,5 @@ def _is_truth(node: ast.expr, truths: Set[str]) -> bool:
             return True
         case ast.Name() | ast.Attribute():
             return ast.unparse(node) in truths
-    return False
+        case _:
+            return False

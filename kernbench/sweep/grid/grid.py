@@ -15,6 +15,7 @@ from typing import Any
 
 from kernbench import library
 from kernbench.errors import InputError, suggest
+from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import check
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree
 from kernbench.sweep.grid.axis import Span, Value
@@ -148,8 +149,8 @@ def _check(tree: Marked) -> GridSpec:
         return check(GridSpec, tree)
     except InputError as error:
         problems = [str(error)]
-    parameters = tree.value.get("parameters") if isinstance(tree.value, dict) else None
-    if parameters and isinstance(parameters.value, dict):
+    parameters = tree.value.get("parameters") if is_mapping(tree.value) else None
+    if parameters and is_mapping(parameters.value):
         method = tree.value["method"].value if "method" in tree.value else "grid"
         deque(_axes(parameters, method in DRAWN, problems), maxlen=0)
     raise InputError("\n".join(problems))
@@ -170,8 +171,8 @@ def _method_problems(spec: GridSpec, fields: Mapping[str, Marked]) -> Iterator[s
 def _axes(parameters: Marked, drawn: bool, problems: list[str]) -> Iterator[tuple[str, Axis]]:
     for name, given in parameters.value.items():
         try:
-            if not isinstance(given.value, dict):
-                form = "values" if isinstance(given.value, list) else "value"
+            if not is_mapping(given.value):
+                form = "values" if is_list(given.value) else "value"
                 given = Marked({form: given}, given.mark, given.key)
             spec = check(AxisSpec, given)
             values = spec.expand(drawn=drawn)
@@ -188,7 +189,7 @@ def _axes(parameters: Marked, drawn: bool, problems: list[str]) -> Iterator[tupl
 def _rules(given: Marked | None, keeps: bool, problems: list[str]) -> Iterator[Rule]:
     if given is None:
         return
-    for text in given.value if isinstance(given.value, list) else [given]:
+    for text in given.value if is_list(given.value) else [given]:
         try:
             yield Rule(Condition(text.value), keeps, text.mark)
         except ValueError as error:
@@ -206,7 +207,7 @@ def _derived(spec: GridSpec, fields: Mapping[str, Marked], problems: list[str]) 
 def _objectives(spec: GridSpec, fields: Mapping[str, Marked]) -> Iterator[Objective]:
     for column, sense in spec.objectives.items():
         node = fields["objectives"]
-        mark = (node.value[column].key or node.mark) if isinstance(node.value, dict) else node.mark
+        mark = (node.value[column].key or node.mark) if is_mapping(node.value) else node.mark
         yield Objective(column, sense == "min", mark)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis_schema import Scalar
 
@@ -14,16 +15,16 @@ SENSES = ("min", "max")
 
 
 def _listed(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
+    return value if is_list(value) else [value]
 
 
 def _groups(value: Any) -> Any:
-    return [value] if isinstance(value, list) and all(isinstance(name, str) for name in value) else value
+    return [value] if is_list(value) and all(isinstance(name, str) for name in value) else value
 
 
 def _senses(value: Any) -> Any:
     """`{latency_ns: min}` and `[min latency_ns]` are the same; so is a single text."""
-    if isinstance(value, dict):
+    if is_mapping(value):
         return value
     senses: dict[str, str] = {}
     for text in _listed(value):
@@ -68,7 +69,7 @@ class GridSpec(Model):
     topology: str = "sip_2x4x4"
     mode: str = "hybrid"
     parameters: dict[str, Any] = Field(default_factory=dict)
-    zip: Annotated[list[list[str]], BeforeValidator(_groups)] = Field(default_factory=list)
+    zip: Annotated[list[list[str]], BeforeValidator(_groups)] = Field(default_factory=list[list[str]])
     constraints: Texts = Field(default_factory=list)
     where: Texts = Field(default_factory=list)
     exclude: Texts = Field(default_factory=list)

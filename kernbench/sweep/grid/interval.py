@@ -7,7 +7,7 @@ a division by what may be 0, a remainder) the ends are infinite: unknown is neve
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +62,8 @@ class _Evaluator:
                 return Interval(join([part.low for part in parts]), join([part.high for part in parts]))
             case ast.Compare(left=left, ops=ops, comparators=rights):
                 return self._compare(left, ops, rights)
-        return unknown(self._count)
+            case _:
+                return unknown(self._count)
 
     def _truth(self, node: ast.expr) -> Interval:
         of = self.value(node)
@@ -85,7 +86,8 @@ class _Evaluator:
                 slack = _SLACK * np.maximum(abs(found.low), abs(found.high))
                 wide = Interval(found.low - slack, found.high + slack)
                 return _where(a.low > 0, wide, unknown(self._count))
-        return unknown(self._count)
+            case _:
+                return unknown(self._count)
 
     def _compare(self, left: ast.expr, ops: list[ast.cmpop], rights: list[ast.expr]) -> Interval:
         low, high, a = np.ones(self._count), np.ones(self._count), self.value(left)
@@ -111,15 +113,16 @@ def _decide(op: ast.cmpop, a: Interval, b: Interval) -> tuple[np.ndarray | float
             same = (a.low == a.high) & (b.low == b.high) & (a.low == b.low)
             apart = (a.high < b.low) | (b.high < a.low)
             return (same, ~apart) if isinstance(op, ast.Eq) else (apart, ~same)
-    return 0.0, 1.0
+        case _:
+            return 0.0, 1.0
 
 
 def _times(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where((x == 0) | (y == 0), 0.0, x * y)  # nothing of anything, however much that may be
 
 
-def _ends(values: object) -> Interval:
-    found = list(values)  # type: ignore[call-overload]
+def _ends(values: Iterable[np.ndarray]) -> Interval:
+    found = list(values)
     return Interval(np.minimum.reduce(found), np.maximum.reduce(found))
 
 

@@ -171,12 +171,13 @@ def _keyed(table: polars.DataFrame, against: polars.DataFrame, shared: Sequence[
 
     if PLACE in shared:
         return table.with_row_index(PLACE)
-    kinds = {}
+    casts: list[polars.Expr] = []
     for name in shared:
         mine, theirs = table[name].dtype, against[name].dtype
         if mine != theirs:
-            kinds[name] = polars.Float64 if mine.is_numeric() and theirs.is_numeric() else polars.String
-    return table.cast(kinds)
+            kind = polars.Float64 if mine.is_numeric() and theirs.is_numeric() else polars.String
+            casts.append(polars.col(name).cast(kind))
+    return table.with_columns(casts)
 
 
 def _change(a: polars.Expr, b: polars.Expr) -> polars.Expr:

@@ -64,14 +64,14 @@ def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
         try:
             yield first
             yield from frames
-        except BaseException as error:  # which polars words as one of its own
+        except BaseException as error:  # polars would replace it by an error of its own; `write` raises it again
             failures.append(error)
             raise
 
     def write(file: Path) -> None:
         try:
             register_io_source(source, schema=first.schema).sink_parquet(file, row_group_size=SLICE)
-        except BaseException:
+        except BaseException:  # a panic of polars is no Exception
             if failures:
                 raise failures[0] from None
             raise

@@ -80,14 +80,15 @@ class StoredRows:
         import polars
 
         parts, rows = self._part[which], self._row[which]
-        frames, places = [polars.DataFrame(schema=dict(COLUMNS))], []
-        for part in np.unique(parts).tolist():
+        frames, places = [polars.DataFrame(schema=dict(COLUMNS))], [np.zeros(0, np.int64)]
+        used: list[int] = np.unique(parts).tolist()
+        for part in used:
             here = np.flatnonzero(parts == part)
             first = int(rows[here].min())
             found = read_part(self._paths[part], first=first, count=int(rows[here].max()) - first + 1)
             frames.append(found[rows[here] - first])
             places.append(here)
-        order = np.argsort(np.concatenate([*places, np.zeros(0, np.int64)]))
+        order = np.argsort(np.concatenate(places))
         return polars.concat(frames)[order]
 
 

@@ -68,7 +68,7 @@ def _list_bases(grid: Grid, points: Points, rows: Rows, keys: np.ndarray) -> pol
 
     at = points.finder()(keys)
     names = [objective.column for objective in objectives_of(grid)]
-    frames = []
+    frames: list[polars.DataFrame] = []
     for some in slices(at[rows.found[at]]):
         made = _make(grid, points, rows, some)
         frames.append(made.filter(made["status"] == OK).select(polars.col("key").alias("of"), *names))

@@ -70,7 +70,8 @@ def test_settling_outside_of_ranks_is_nothing() -> None:
     Launcher().let_others_run()
 
 
-def test_the_first_error_is_reported_and_every_other_rank_is_released() -> None:
+@pytest.mark.parametrize("later", [KeyError, SystemExit])
+def test_the_first_error_is_reported_and_every_other_rank_is_released(later: type[BaseException]) -> None:
     launcher, released = Launcher(), []
 
     def worker(rank: int) -> None:
@@ -80,8 +81,8 @@ def test_the_first_error_is_reported_and_every_other_rank_is_released() -> None:
             launcher.rendezvous("barrier", None, lambda _: None)
         finally:
             released.append(rank)
-            if rank == 2:
-                raise KeyError("later and of no interest")
+            if rank == 0:
+                raise later("of no interest")
 
     with pytest.raises(RunError) as caught:
         launcher.spawn(worker, (), 4)
