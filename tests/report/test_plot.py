@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from kernbench.report.plot import choose_layout, plot_latency
-from kernbench.sweep.results.pareto import answerable
+from kernbench.sweep.results.bounds import answerable
 from tests.report.tables import table
 
 BANDWIDTH = "topology__hbm__channel_gbs"
