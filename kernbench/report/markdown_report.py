@@ -112,11 +112,11 @@ def tell_free(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     free = find_free(grid, table, objectives)
     if not free:
         return []
-    default = ", ".join(map(str, objectives))
+    default = " and ".join(map(str, objectives))
     return [
-        f"the grid has no objectives, so the default holds ({default}) and hardware is free, twice as much of it too: "
-        f"{', '.join(map(short_name, free))}; say what it costs, as in derived: {{cost: …}}, "
-        f"objectives: [{objectives[0]}, min cost]"
+        f"the grid has no objectives; in the default, {default}, hardware counts as free, so that twice as much of "
+        f"{', '.join(map(short_name, free))} costs nothing: "
+        f"give derived: {{cost: …}} and objectives: [{objectives[0]}, min cost]"
     ]
 
 

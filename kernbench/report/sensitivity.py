@@ -82,12 +82,10 @@ def _sensitivity(
     if low == high:
         return None
     best, worst = (low, high) if objective.least else (high, low)
-    if best_at is not None:
-        best = int(which[best_at])
     return Sensitivity(
         axis,
         objective,
-        labels[best],
+        labels[best] if best_at is None else rows[axis.column][best_at],
         labels[worst] if best_at is None else None,
         means[high] / means[low] - 1 if means[low] > 0 else None,
         between / total if total > 0 else 0.0,

@@ -114,9 +114,9 @@ def test_hardware_that_costs_nothing_by_default_is_named(tmp_path: Path, capsys:
     path, out = write_grid(tmp_path, **axes), tmp_path / "out"
     assert run(path, "--out", out) == 0
     sentence = (
-        "the grid has no objectives, so the default holds (max achieved_tflops) and hardware is free, twice as much of it "
-        "too: hbm.channels, pe_gemm.tflops_f16; say what it costs, as in derived: {cost: …}, "
-        "objectives: [max achieved_tflops, min cost]"
+        "the grid has no objectives; in the default, max achieved_tflops, hardware counts as free, so that twice as much of "
+        "hbm.channels, pe_gemm.tflops_f16 costs nothing: "
+        "give derived: {cost: …} and objectives: [max achieved_tflops, min cost]"
     )
     assert sentence in capsys.readouterr().out.splitlines()
     assert f"* {sentence}" in (out / "report.md").read_text(encoding="utf-8").splitlines()
