@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ LATENCY, RATE = Objective("latency_ns"), Objective("achieved_tflops", least=Fals
 BOUNDS = "AAHH"  # of four points: bounded, bounded, simulated, simulated
 
 
-def table(latency: list[float | None], modes: str = BOUNDS, **columns: list[Any]) -> polars.DataFrame:
+def table(latency: Sequence[float | None], modes: str = BOUNDS, **columns: list[Any]) -> polars.DataFrame:
     """Points by the first letter of their modes; E failed."""
     words = {"A": "analytic", "H": "hybrid", "E": None}
     return polars.DataFrame(
