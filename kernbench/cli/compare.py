@@ -108,7 +108,8 @@ def _show(found: Comparison) -> None:
 
         show(_table(found, moved))
     for column in found.columns:
-        click.echo(_sentence(found, column))
+        for sentence in _sentences(found, column):
+            click.echo(sentence)
 
 
 def _settings(found: Comparison) -> Iterable[str]:
@@ -121,22 +122,29 @@ def _settings(found: Comparison) -> Iterable[str]:
             yield f"{name}: {ours.get(name, 'as it stands')} in A, {theirs.get(name, 'as it stands')} in B"
 
 
-def _sentence(found: Comparison, column: str) -> str:
+def _sentences(found: Comparison, column: str) -> Iterable[str]:
+    """What moved of simulated points, then of bounds."""
+    from kernbench.modes import Mode
     from kernbench.sweep.results.comparison import CHANGE
 
-    changes = found.pairs[column + CHANGE].drop_nulls()
-    moved = changes.filter(changes != 0)
-    if not len(moved):
-        return f"{column}: none of {len(changes)} moved"
-    return f"{column}: {len(moved)} of {len(changes)} moved, by {moved.min():+.3%} to {moved.max():+.3%}"
+    pairs = found.pairs
+    bounds = (pairs["fidelity_a"].eq_missing(Mode.ANALYTIC)) | (pairs["fidelity_b"].eq_missing(Mode.ANALYTIC))
+    for some, name in ((pairs.filter(~bounds), column), (pairs.filter(bounds), f"{column}, bounds alone")):
+        changes = some[column + CHANGE].drop_nulls()
+        moved = changes.filter(changes != 0)
+        if len(moved):
+            yield f"{name}: {len(moved)} of {len(changes)} moved, by {moved.min():+.3%} to {moved.max():+.3%}"
+        elif len(some) or (name == column and not len(pairs)):
+            yield f"{name}: none of {len(changes)} moved"
 
 
 def _table(found: Comparison, moved: polars.DataFrame) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from kernbench.report.table import format_value
+    from kernbench.report.table import MARKS, format_value
     from kernbench.sweep.results.comparison import CHANGE
+    from kernbench.sweep.row import BOUND
 
     title = f"{plural(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
@@ -151,8 +159,7 @@ def _table(found: Comparison, moved: polars.DataFrame) -> Table:
         for column in found.columns:
             change = row[column + CHANGE]
             cells += [
-                format_value(row[f"{column}_a"]),
-                format_value(row[f"{column}_b"]),
+                *(MARKS[row.get(f"{column}{BOUND}_{side}")] + format_value(row[f"{column}_{side}"]) for side in "ab"),
                 "" if change is None else f"{change:+.3%}",
             ]
         before, after = row["status_a"], row["status_b"]

@@ -16,6 +16,7 @@ import click
 from kernbench.cli import options
 from kernbench.cli.main import CANCELLED
 from kernbench.errors import RunError
+from kernbench.modes import Mode
 from kernbench.sweep.row import OK
 from kernbench.text import plural
 
@@ -160,7 +161,9 @@ def _line_writer(plan: Plan) -> OnPoint:
 
 
 def _outcome(row: Row) -> str:
-    return row["status"] if row["error"] else f"{row['latency_ns']:,.1f} ns"
+    if row["error"]:
+        return row["status"]
+    return f"{'≥ ' if row['fidelity'] == Mode.ANALYTIC else ''}{row['latency_ns']:,.1f} ns"
 
 
 def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
@@ -170,16 +173,16 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
 def _show(result: SweepResult, as_json: bool) -> None:
     import polars
 
-    from kernbench.report.markdown_report import find_gaps
+    from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
-    from kernbench.report.table import rank_points
+    from kernbench.sweep.results.pareto import best_point
 
     plan, scan = result.plan, polars.scan_parquet(result.table_path)
     files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
-        best = find_rows(scan, rank_points(table, objectives[0], 1)).to_dicts()
+        best = find_rows(scan, best_point(table, objectives[0], objectives)).to_dicts()
         click.echo(json.dumps(_summary(result, table, objectives, files, best)))
         return
     for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
@@ -187,6 +190,8 @@ def _show(result: SweepResult, as_json: bool) -> None:
     for gap in find_gaps(plan.grid, table):
         click.echo(gap, err=True)
     _show_results(table, objectives)
+    for sentence in tell_free(plan.grid, table, objectives):
+        click.echo(sentence)
     if result.decided:
         click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
@@ -199,7 +204,8 @@ def _show(result: SweepResult, as_json: bool) -> None:
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
     from kernbench.cli.screen import show
     from kernbench.report.sensitivity import find_sensitivities
-    from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table
+    from kernbench.report.table import best_points, front_points, sensitivity_table
+    from kernbench.sweep.results.pareto import rank_points
 
     if not len(rank_points(table, objectives[0], 1)):
         return
@@ -218,6 +224,7 @@ def _summary(
     files: Mapping[str, Path],
     best: list[dict[str, Any]],
 ) -> dict[str, Any]:
+    from kernbench.report.markdown_report import find_free
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.sweep.results.pareto import pareto_front
 
@@ -234,6 +241,7 @@ def _summary(
         "wall_s": result.wall_s,
         **({"decided": asdict(result.decided)} if result.decided else {}),
         "objectives": [str(objective) for objective in objectives],
+        "free": find_free(plan.grid, table, objectives),
         "best": best[0] if best else None,
         "front": pareto_front(table, objectives)["key"].to_list(),
         "sensitivity": [
@@ -245,6 +253,8 @@ def _summary(
                 "spread": one.spread,
                 "share": one.share,
                 "slope": one.slope,
+                "points": one.points,
+                "of": one.of,
             }
             for one in find_sensitivities(table, objectives)
         ],

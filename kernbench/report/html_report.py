@@ -1,7 +1,7 @@
 """`report.html`: the results of a sweep on one page, without a network.
 
 It has the plots as SVG, and a table of points to sort, filter and plot. Of very many points it has the Pareto front and
-the best.
+the best. Bounds come after results, marked and drawn hollow.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from kernbench.report.markdown_report import SENSITIVITY_HEADS, summarise
+from kernbench.report.markdown_report import summarise
 from kernbench.report.sensitivity import Sensitivity
-from kernbench.report.table import rank_points, sensitivity_cells, shown_columns
+from kernbench.report.table import (
+    MARKS,
+    sensitivity_cells,
+    sensitivity_heads,
+    shown_columns,
+    tell_selection,
+)
 from kernbench.sweep.grid.grid import Grid, Objective
-from kernbench.sweep.results.pareto import pareto_front
+from kernbench.sweep.results.bounds import count_bounded, find_senses, is_bounded
+from kernbench.sweep.results.pareto import pareto_front, rank_points
 from kernbench.sweep.results.store import write_whole
-from kernbench.sweep.row import COLUMNS
+from kernbench.sweep.row import BOUND, COLUMNS
 from kernbench.text import plural
 
 if TYPE_CHECKING:
@@ -49,7 +56,8 @@ def write_page(
         summary=escape(first),
         sentences="".join(f"<li>{escape(sentence)}</li>" for sentence in rest),
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
-        sensitivity=_rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)) if found else "",
+        sensitivity=_sensitivities(found),
+        hollow=" hollow ones are bounds (≥ at least, ≤ at most);" if any(data["marks"]) else "",
         shown=f"{len(data['rows'])} of {plural(len(table), 'point')}",
         data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
     )
@@ -62,13 +70,12 @@ def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str,
     import polars
 
     front = pareto_front(table, objectives)
-    ranked = polars.concat([front, rank_points(table, objectives[0], MOST_POINTS)]).unique(
-        "key", keep="first", maintain_order=True
-    )
-    rows = ranked.head(MOST_POINTS)
+    bounds = table.filter(is_bounded(table)) if count_bounded(table) else table.clear()
+    ranked = polars.concat([front, *(rank_points(part, objectives[0], MOST_POINTS) for part in (table, bounds))])
+    rows = ranked.unique("key", keep="first", maintain_order=True).head(MOST_POINTS)
     varying = shown_columns(table, objectives)
     rest = [name for name in table.columns if name in COLUMNS or name not in varying]
-    results = [name for name in rest if name not in DROPPED and table[name].n_unique() > 1]
+    results = [name for name in rest if name not in DROPPED and not name.endswith(BOUND) and table[name].n_unique() > 1]
     columns = list(dict.fromkeys([*varying, *results]))
     numeric = [name for name in columns if table[name].dtype.is_numeric() or table[name].dtype == polars.Boolean]
     wanted = [objective.column for objective in objectives]
@@ -80,8 +87,17 @@ def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str,
         "up": wanted[0],
         "colour": next((name for name in columns if name not in (across, wanted[0])), wanted[0]),
         "rows": [[_plain(value) for value in row] for row in rows.select(columns).iter_rows()],
+        "marks": _marks(rows, columns),
         "front": rows["key"].is_in(front["key"].to_list()).to_list(),
     }
+
+
+def _marks(rows: polars.DataFrame, columns: Sequence[str]) -> list[list[str] | None]:
+    """Of each row that has only bounds the mark before each figure."""
+    senses = zip(*(find_senses(rows, name) for name in columns), strict=True)
+    return [
+        [MARKS[sense] for sense in row] if bound else None for row, bound in zip(senses, is_bounded(rows), strict=True)
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -96,7 +112,17 @@ def _picture(name: str, path: Path) -> str:
     return f"<figure><figcaption>{escape(name.capitalize())}</figcaption>{own}</figure>"
 
 
+def _sensitivities(found: Sequence[Sensitivity]) -> str:
+    if not found:
+        return ""
+    told = tell_selection(found)
+    averages = f"<p>{escape(f'Averages{told}.')}</p>" if told else ""
+    return (
+        f"<h2>What moves the objectives</h2>{averages}{_rows(sensitivity_heads(found), map(sensitivity_cells, found))}"
+    )
+
+
 def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     head = "".join(f"<th>{escape(text)}</th>" for text in heads)
     body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
-    return f"<h2>What moves the objectives</h2><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

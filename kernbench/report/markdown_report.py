@@ -7,10 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.report.sensitivity import Sensitivity
-from kernbench.report.swept_axes import find_swept, title_of
-from kernbench.report.table import count_bounded, format_value, rank_points, sensitivity_cells, shown_columns
+from kernbench.report.swept_axes import find_swept, short_name, title_of
+from kernbench.report.table import (
+    count_results,
+    format_value,
+    mark_bounds,
+    sensitivity_cells,
+    sensitivity_heads,
+    shown_columns,
+    tell_others,
+    tell_selection,
+)
 from kernbench.sweep.grid.grid import Grid, Objective
-from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
+from kernbench.sweep.results.bounds import answerable, count_bounded, count_possibly_better, is_bounded, possible
+from kernbench.sweep.results.pareto import best_point, pareto_front, rank_points, with_figure
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import FEASIBLE, OK, VERSUS
 from kernbench.text import plural
@@ -20,7 +30,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 25
 MOST_VALUES = 8
-SENSITIVITY_HEADS = ("objective", "parameter", "best at", "worst at", "between them", "of variance", "1 % more gives")
 
 
 def write_report(
@@ -35,12 +44,16 @@ def write_report(
     lines = [f"# {grid.description or grid.name}", "", *_summary(grid, table, objectives), ""]
     ranked = rank_points(table, objectives[0], MOST_ROWS)
     known = len(with_figure(answerable(table), objectives[0].column))
-    lines += _section("Best points", _points(table, ranked, objectives, known))
+    others = tell_others(table, ranked, objectives[0])
+    best = _points(table, ranked, objectives, known)
+    lines += _section("Best points", [*best, "", f"Of {count_results(table)}{others}."] if others else best)
     if len(objectives) > 1:
         front = pareto_front(table, objectives)
         lines += _section("Pareto front", _points(table, front, objectives, len(front)))
     if found:
-        lines += _section("What moves the objectives", _rows(SENSITIVITY_HEADS, map(sensitivity_cells, found)))
+        rows = _rows(sensitivity_heads(found), map(sensitivity_cells, found))
+        told = tell_selection(found)
+        lines += _section("What moves the objectives", [f"Averages{told}.", "", *rows] if told else rows)
     for name, picture in pictures.items():
         lines += [f"![{name}]({picture.name})", ""]
     lines += _section("Points that failed", _failures(table))
@@ -50,7 +63,6 @@ def write_report(
 
 def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     """The grid and its best points, in a few sentences."""
-    done = answerable(table)
     finished = int((table["status"] == OK).sum())
     sentences = [
         f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {plural(len(table), 'point')}"
@@ -58,24 +70,58 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     if finished < len(table):
         sentences[0] += f", {len(table) - finished} of which failed"
     if FEASIBLE in table.columns:
-        sentences[0] += f"; {len(done)} keep the conditions on their results"
+        open_ = int(table[FEASIBLE].is_null().sum())
+        sentences[0] += f"; {int(table[FEASIBLE].sum())} keep the conditions on their results"
+        sentences[0] += f", {open_} may do so by their bounds" if open_ else ""
     if bounded := count_bounded(table):
         sentences.append(
-            f"{len(table) - bounded:,} of them simulated; of the others, whose fidelity is analytic, figures are bounds: "
-            "the least time, the highest rate"
+            f"{len(table) - bounded:,} of them simulated, which alone are ranked and averaged; the others, whose fidelity is "
+            "analytic, have only bounds: times are at least (≥), rates at most (≤) what is shown"
         )
-    front = pareto_front(table, objectives)
+    elif is_bounded(table).any():
+        sentences.append(
+            "none of them simulated: figures are bounds, times at least (≥), rates at most (≤) what is shown"
+        )
     for objective in objectives:
-        ranked = rank_points(front if len(front) else table, objective, 1)  # of equal points, one on the front
+        ranked = best_point(table, objective, objectives)
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
         where = ", ".join(f"{title_of(axis.column)} = {format_value(best[axis.column])}" for axis in find_swept(table))
-        sentence = f"{objective}: {format_value(best[objective.column])}" + (f" at {where}" if where else "")
+        (figure,) = mark_bounds(ranked, objective.column, [format_value(best[objective.column])])
+        sentence = f"{objective}: {figure}" + (f" at {where}" if where else "")
         if best.get(objective.column + VERSUS) is not None:
             sentence += f"; {best[objective.column + VERSUS]:.3g} of its baseline's"
+        if better := count_possibly_better(table, objective, float(best[objective.column])):
+            sentence += f"; {plural(better, 'point')} that {_was(better)} not simulated may be better"
         sentences.append(sentence)
-    return [*sentences, *find_gaps(grid, table)]
+    return [*sentences, *tell_free(grid, table, objectives), *find_gaps(grid, table)]
+
+
+def find_free(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+    """The axes that add hardware which costs nothing in objectives that the grid did not ask for; none if it did."""
+    if grid.objectives:
+        return []
+    wanted = {objective.column for objective in objectives}
+    axes = (axis for axis in find_swept(table) if axis.adds_hardware)
+    return [axis.column for axis in axes if not wanted & {axis.column, *axis.companions}]
+
+
+def tell_free(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
+    """A sentence that says which hardware counts as free by default, if any does."""
+    free = find_free(grid, table, objectives)
+    if not free:
+        return []
+    default = " and ".join(map(str, objectives))
+    return [
+        f"the grid has no objectives; in the default, {default}, hardware counts as free, so that twice as much of "
+        f"{', '.join(map(short_name, free))} costs nothing: "
+        f"give derived: {{cost: …}} and objectives: [{objectives[0]}, min cost]"
+    ]
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
@@ -91,8 +137,10 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
             )
             place = f", as at {where}" if where and len(without) < len(finished) else ""
             formula = f"{derived.expression.text!r} has no value there"
+            if is_bounded(without).all():
+                formula = f"{derived.expression.text!r} bounds nothing where times and rates are bounds"
             gaps.append(f"{plural(len(without), 'point')} without {derived.name}, since {formula}{place}")
-    if FEASIBLE in table.columns and len(finished) and not finished[FEASIBLE].any():
+    if FEASIBLE in table.columns and len(finished) and not len(possible(table)):
         gaps.append(f"none of {plural(len(finished), 'point')} keeps the conditions on results")
     return gaps
 
@@ -117,8 +165,9 @@ def _section(title: str, rows: list[str]) -> list[str]:
 def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], count: int) -> list[str]:
     """The first of `count` rows."""
     columns = [*shown_columns(table, objectives), "bottleneck"]
-    shown = rows.select(columns).head(MOST_ROWS)
-    lines = _rows([title_of(name) for name in columns], (map(format_value, row) for row in shown.iter_rows()))
+    shown = rows.head(MOST_ROWS)
+    cells = [mark_bounds(shown, name, list(map(format_value, shown[name]))) for name in columns]
+    lines = _rows([title_of(name) for name in columns], zip(*cells, strict=True))
     return [*lines, "", f"{len(shown)} of {count:,}."] if count > len(shown) else lines
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.report import style
-from kernbench.report.swept_axes import find_swept, short_name
+from kernbench.report.swept_axes import find_swept, restrict, short_name
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.results.pareto import answerable, pareto_front
+from kernbench.sweep.results.bounds import answerable, count_bounded, possible
+from kernbench.sweep.results.pareto import pareto_front
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -24,19 +26,23 @@ MOST_TICKS = 8
 def plot_parallel(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
     """Draw `stem`.svg and `stem`.png; returns their paths, none if fewer than two axes vary.
 
-    Of very many points a sample is drawn, evenly from best to worst. Errors: InputError if the directory cannot be written.
+    Of very many points a sample is drawn, evenly from best to worst; points that have only bounds are left out. Errors:
+    InputError if the directory cannot be written.
     """
-    done = answerable(table)
-    swept = [axis.column for axis in find_swept(done)]
+    done, bounded = answerable(table), count_bounded(table)
+    axes = restrict(find_swept(possible(table)), done) if bounded else find_swept(done)
+    swept = [axis.column for axis in axes]
     columns = list(dict.fromkeys([*swept, *(objective.column for objective in objectives)]))
     known = done.drop_nulls([objective.column for objective in objectives])
     if len(swept) < 2 or len(known) < 2:
         return style.discard(stem)
     with style.look():
-        return style.save(_draw(known, columns, objectives, title), stem)
+        return style.save(_draw(known, columns, objectives, bounded, title), stem)
 
 
-def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objective], title: str) -> Figure:
+def _draw(
+    done: polars.DataFrame, columns: list[str], objectives: Sequence[Objective], bounded: int, title: str
+) -> Figure:
     import matplotlib
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
@@ -60,7 +66,8 @@ def _draw(done: polars.DataFrame, columns: list[str], objectives: Sequence[Objec
     axes.add_collection(LineCollection(drawn, colors=style.CATEGORIES[1], linewidths=1.6, zorder=3))
     _label(axes, columns, scales)
     name = "Pareto front" if len(objectives) > 1 else "best"
-    axes.set_title(f"orange: {name}; of the others bright is good in {first.column}", fontsize="small")
+    left_out = f"; {plural(bounded, 'point')} with bounds alone left out" if bounded else ""
+    axes.set_title(f"orange: {name}; of the others bright is good in {first.column}{left_out}", fontsize="small")
     style.head(figure, title)
     return figure
 

@@ -1,18 +1,21 @@
 """The line plot of a sweep: latency against the first axis, a line for each value of the second, a panel for each of the third.
 
 The first axis is the first numeric one; without one, values are side by side. Axes beyond the third, and axes with too
-many values, are not drawn: of points that differ only in them the fastest is shown, and the plot says so.
+many values, are not drawn: of points that differ only in them the fastest is shown, and the plot says so. Lower bounds are
+drawn hollow and joined by dots; so is the fastest of some points if it may be one that has only a bound.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.report import style
 from kernbench.report.swept_axes import Swept, find_swept, short_name
-from kernbench.sweep.results.pareto import answerable
+from kernbench.sweep.results.bounds import best_of_each, is_bounded, possible
+from kernbench.sweep.results.derived_columns import LATENCY
 
 if TYPE_CHECKING:
     import polars
@@ -49,7 +52,7 @@ def plot_latency(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
 
     The bytes depend on the table and the title alone. Errors: InputError if the directory cannot be written.
     """
-    done = answerable(table)
+    done = possible(table)
     layout = choose_layout(done)
     if layout is None:
         return style.discard(stem)
@@ -90,18 +93,35 @@ def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds
     shades = style.colours(len(order), ordered=ordered)
     for i, value in enumerate(order):
         points = shown.filter(polars.col(line.column) == value) if line else shown
-        best = points.group_by(layout.across.column, maintain_order=True).agg(polars.col("latency_ns").min())
+        best = best_of_each(points, [layout.across.column], LATENCY)
         if layout.across.numeric:
             best = best.sort(layout.across.column)
+        bounded = is_bounded(best)
+        across = [_place(layout.across, x) for x in best[layout.across.column]]
+        latency = best["latency_ns"].cast(float) / nanoseconds
+        look: dict[str, Any] = {
+            "color": shades[i],
+            "marker": style.MARKERS[i % len(style.MARKERS)],
+            "markersize": 5,
+        }
+        if bounded.any():
+            dots = ":" if layout.across.numeric else ""
+            axes.plot(across, latency.to_list(), color=shades[i], linestyle=dots, linewidth=1, zorder=1.5)
+            hollow = [figure if bound else None for figure, bound in zip(latency, bounded, strict=True)]
+            axes.plot(across, _gaps(hollow), linestyle="", **look, **style.HOLLOW)
+        simulated = [None if bound else figure for figure, bound in zip(latency, bounded, strict=True)]
         axes.plot(
-            [_place(layout.across, x) for x in best[layout.across.column]],
-            (best["latency_ns"] / nanoseconds).to_list(),
-            color=shades[i],
+            across,
+            _gaps(simulated),
             linestyle="-" if layout.across.numeric else "",
-            marker=style.MARKERS[i % len(style.MARKERS)],
-            markersize=5,
             label=style.shown(value),
+            **look,
         )
+
+
+def _gaps(figures: list[float | None]) -> list[float]:
+    """With nan, which is not drawn, for None."""
+    return [nan if figure is None else figure for figure in figures]
 
 
 def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, unit: str, nanoseconds: float) -> None:
@@ -113,9 +133,12 @@ def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, un
     style.scale(axes, "y", (done["latency_ns"] / nanoseconds).to_list(), ticks=False)
     figure.supxlabel(layout.across.title, fontsize="medium")
     figure.supylabel(f"latency ({unit})", fontsize="medium")
-    if layout.line:
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, title=layout.line.title, loc="outside right center", alignment="left")
+    handles, labels = axes.get_legend_handles_labels() if layout.line else ([], [])
+    if is_bounded(done).any():
+        handles, labels = [*handles, style.hollow_marker()], [*labels, "lower bound"]
+    if handles:
+        title = layout.line.title if layout.line else None
+        figure.legend(handles, labels, title=title, loc="outside right center", alignment="left")
     if layout.folded:
         names = ", ".join(short_name(axis.column) for axis in layout.folded)
         figure.text(1, 0, f"the fastest over {names}", ha="right", fontsize="small")

@@ -3,6 +3,10 @@
 For each value of an axis the objective is averaged over all other axes. `spread` is the relative difference of the averages,
 `share` the part of the variance that they explain (the first-order Sobol' index; on a whole grid the shares add up to 1 without
 interactions), `slope` the change of the objective, in per cent, for one per cent more of a numeric parameter.
+
+Points that have only bounds are in no average. Where there are such points, as in mode auto, those that were simulated are a
+selection near the front, whose averages may order the values of an axis otherwise than averages of the whole grid. So the
+best value is then that of the best point, which is the same in both, and none is called the worst.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.report.swept_axes import Swept, find_swept
+from kernbench.report.swept_axes import Swept, find_swept, restrict
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.results.pareto import answerable, with_figure
+from kernbench.sweep.results.bounds import answerable, count_bounded, possible
+from kernbench.sweep.results.pareto import best_point, with_figure
 
 if TYPE_CHECKING:
     import polars
@@ -27,7 +32,10 @@ FEW_VALUES = 4  # more, with hardly more than one point each, are grouped too
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """The effect of one axis on one objective. `best` and `worst` are values of the axis, or `low … high` of a bin."""
+    """The effect of one axis on one objective. `best` and `worst` are values of the axis, or `low … high` of a bin.
+
+    They have the best and the worst average; of a selection, `best` is the value at the best point and `worst` is None.
+    """
 
     axis: Swept
     objective: Objective
@@ -38,22 +46,32 @@ class Sensitivity:
     )  # the worst average over the best (or the reverse for a maximum) - 1; None if they are not positive
     share: float  # of the variance, 0 … 1
     slope: float | None  # d ln objective / d ln parameter; None unless both are numeric and positive
+    points: int  # that are averaged
+    of: int  # points of the table
+    selected: bool  # whether others are left out since they have only bounds
 
 
 def find_sensitivities(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[Sensitivity]:
     """For each objective every axis with an effect on it, the largest share first."""
-    done = answerable(table)
+    done, selected = answerable(table), count_bounded(table) > 0
     found: list[Sensitivity] = []
     for objective in objectives:
         rows = with_figure(done, objective.column)
-        axes = [axis for axis in find_swept(rows) if axis.column != objective.column]
+        swept = restrict(find_swept(possible(table)), rows) if selected else find_swept(rows)
+        axes = [axis for axis in swept if axis.column != objective.column]
         alone = len(axes) == 1
-        ranked = sorted((_sensitivity(rows, axis, objective, alone) for axis in axes), key=lambda one: -one.share)
-        found += [one for one in ranked if one.best != one.worst]
+        at = (
+            rows["key"].is_in(best_point(table, objective, objectives)["key"].to_list()).arg_max() if selected else None
+        )
+        effects = (_sensitivity(rows, axis, objective, alone, at, len(table)) for axis in axes)
+        found += sorted((one for one in effects if one), key=lambda one: -one.share)
     return found
 
 
-def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective, alone: bool) -> Sensitivity:
+def _sensitivity(
+    rows: polars.DataFrame, axis: Swept, objective: Objective, alone: bool, best_at: int | None, of: int
+) -> Sensitivity | None:
+    """None if the axis has no effect; `best_at`: the best row, if its value counts as the best."""
     outcome = rows[objective.column].to_numpy().astype(float)
     labels, which = _groups(rows, axis, alone)
     counts = np.bincount(which, minlength=len(labels))
@@ -61,15 +79,20 @@ def _sensitivity(rows: polars.DataFrame, axis: Swept, objective: Objective, alon
     total = outcome.var()
     between = (counts * (means - outcome.mean()) ** 2).sum() / len(outcome)
     low, high = int(means.argmin()), int(means.argmax())
+    if low == high:
+        return None
     best, worst = (low, high) if objective.least else (high, low)
     return Sensitivity(
         axis,
         objective,
-        labels[best],
-        labels[worst],
+        labels[best] if best_at is None else rows[axis.column][best_at],
+        labels[worst] if best_at is None else None,
         means[high] / means[low] - 1 if means[low] > 0 else None,
         between / total if total > 0 else 0.0,
         _slope(rows, axis, outcome),
+        len(rows),
+        of,
+        best_at is not None,
     )
 
 

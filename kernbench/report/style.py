@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, FAINT = "#333333", "#DDDDDD"
 MARKERS = "osD^vPX"
+HOLLOW: dict[str, Any] = {"markerfacecolor": "white"}  # of points that have only bounds
 MOST_LINES = 12  # more cannot be distinguished, nor labelled beside the plot
 TITLE_LETTERS = 9.5  # an inch
 MOST_TICKS = 9  # more values than these get matplotlib's own ticks
@@ -84,6 +85,13 @@ def colours(count: int, *, ordered: bool) -> list[Any]:
         shades = matplotlib.colormaps["viridis"]
         return [shades(0.88 * i / (count - 1)) for i in range(count)]
     return [CATEGORIES[i % len(CATEGORIES)] for i in range(count)]
+
+
+def hollow_marker() -> Any:
+    """The entry of a legend for points that have only bounds."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="", marker=MARKERS[0], markersize=5, color=INK, **HOLLOW)
 
 
 def head(figure: Figure, title: str) -> None:

@@ -18,8 +18,9 @@ from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.swept_axes import find_cost, find_swept, same_work
 from kernbench.sweep.grid.grid import Grid, Objective
+from kernbench.sweep.results.bounds import answerable
 from kernbench.sweep.results.derived_columns import LATENCY, objectives_of
-from kernbench.sweep.results.pareto import answerable, pareto_front
+from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import STAMP
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import polars
 
 UNREAD = ("wall_s", "program_digest", *STAMP)
-KEPT = ("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "status", "error", "key")
+KEPT = ("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "fidelity", "status", "error", "key")
 
 
 def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:

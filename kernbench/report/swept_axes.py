@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 # The unit of a topology field is a word of its name (`channel_gbs`, `tflops_f16`); some units measure cost.
 UNITS = {"gbs": "GB/s", "tflops": "TFLOPS", "bytes": "B", "ns": "ns", "mm": "mm", "ghz": "GHz"}
 PAID_FOR = {"GB/s", "TFLOPS", "B", "GHz"}
+# Words in names of fields, and of parameters of a bench, of which more is more hardware; and memories.
+HARDWARE = {"gbs", "tflops", "elements", "ghz", "channels", "count", "cubes", "pes", "rows", "cols"}
+BENCH_HARDWARE = {"sips", "cubes", "pes"}
+MEMORIES = {"topology.sram.bytes", "topology.pe_tcm.bytes", "topology.hbm.slice_bytes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,11 @@ class Swept:
     def paid_for(self) -> bool:
         """Whether more of it makes the machine more expensive."""
         return self.numeric and self.unit in PAID_FOR
+
+    @property
+    def adds_hardware(self) -> bool:
+        """Whether more of it, or of what changes with it, is more hardware: packages, cubes, PEs, channels, rates, memory."""
+        return self.numeric and any(map(_adds_hardware, (self.column, *self.companions)))
 
     @property
     def unit(self) -> str | None:
@@ -102,6 +111,17 @@ def find_swept(table: polars.DataFrame) -> list[Swept]:
         else:
             axes.append((column, []))
     return [_swept(table, column, companions) for column, companions in axes]
+
+
+def restrict(axes: Sequence[Swept], rows: polars.DataFrame) -> list[Swept]:
+    """The axes with the values that they have in some rows; without those that have one value there."""
+    found = [_swept(rows, axis.column, list(axis.companions)) for axis in axes]
+    return [axis for axis in found if len(axis.values) > 1]
+
+
+def _adds_hardware(column: str) -> bool:
+    words = set(column.removeprefix(TOPOLOGY).replace(".", "_").split("_"))
+    return column in MEMORIES or bool(words & (HARDWARE if column.startswith(TOPOLOGY) else BENCH_HARDWARE))
 
 
 def _change_together(table: polars.DataFrame, one: str, other: str) -> bool:

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kernbench.modes import Mode
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.results.pareto import answerable, pareto_front, with_figure
-from kernbench.sweep.row import COLUMNS, VERSUS
+from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses
+from kernbench.sweep.results.pareto import pareto_front, rank_points
+from kernbench.sweep.row import COLUMNS, LOWER, UPPER, VERSUS
 from kernbench.text import plural
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, in this order
+MARKS = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
 ENDLESS = 10_000  # characters, wider than any table
 
 
@@ -73,17 +72,10 @@ class Points:
         return table
 
 
-def rank_points(table: polars.DataFrame, objective: Objective, most: int | None = None) -> polars.DataFrame:
-    """The finished and feasible points, best first, at most `most`."""
-    known = with_figure(answerable(table), objective.column)
-    figures = known[objective.column].to_numpy().astype(float)
-    return known[np.argsort(figures if objective.least else -figures, kind="stable")[:most]]
-
-
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
     """The best `most` points by the first objective: varying parameters, objectives, latency and bottleneck."""
     ranked = rank_points(table, objectives[0], most)
-    title = f"best {len(ranked)} of {plural(len(table), 'point')} by {objectives[0].column}"
+    title = f"best {len(ranked)} of {count_results(table)} by {objectives[0].column}{tell_others(table, ranked, objectives[0])}"
     return _points(table, ranked, objectives, title)
 
 
@@ -99,14 +91,28 @@ def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most:
 
 def sensitivity_table(found: Sequence[Sensitivity]) -> Table:
     """The sensitivities of the objectives to the parameters."""
-    shown = _empty("what moves the objectives, each parameter averaged over all others")
-    for heading in ("objective", "parameter", "best at", "worst at"):
-        shown.add_column(heading, overflow="fold")
-    for heading in ("between them", "of variance", "1 % more gives"):
-        shown.add_column(heading, justify="right")
+    shown = _empty(f"what moves the objectives, each parameter averaged over all others{tell_selection(found)}")
+    heads = sensitivity_heads(found)
+    for heading in heads:
+        shown.add_column(heading, justify="right" if heading in heads[-3:] else "left", overflow="fold")
     for one in found:
         shown.add_row(*sensitivity_cells(one))
     return shown
+
+
+def sensitivity_heads(found: Sequence[Sensitivity]) -> tuple[str, ...]:
+    """The headings of a table of sensitivities."""
+    values = ("best point at",) if any(one.selected for one in found) else ("best at", "worst at")
+    return ("objective", "parameter", *values, "between them", "of variance", "1 % more gives")
+
+
+def tell_selection(found: Sequence[Sensitivity]) -> str:
+    """Of which points sensitivities are averages, where others have only bounds."""
+    few = min(found, key=lambda one: one.points)
+    if not few.selected:
+        return ""
+    some = f"{few.points:,} of {plural(few.of, 'point')}"
+    return f", in {some}: those that were simulated and are results, mostly near the front, no average of the grid"
 
 
 def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
@@ -115,7 +121,7 @@ def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
         one.objective.column,
         short_name(one.axis.column) + "".join(f", {short_name(name)}" for name in one.axis.companions),
         format_value(one.best),
-        format_value(one.worst),
+        *(() if one.selected else (format_value(one.worst),)),
         "" if one.spread is None else f"{one.spread:.1%}",
         f"{one.share:.1%}",
         "" if one.slope is None else f"{one.slope:+.2f} %",
@@ -123,22 +129,32 @@ def sensitivity_cells(one: Sensitivity) -> tuple[str, ...]:
 
 
 def shown_columns(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
-    """The columns of a table of points: varying parameters, objectives, their shares of the baseline, the latency, and the
-    fidelity if some are bounds.
-    """
+    """The columns of a table of points: varying parameters, objectives, their shares of the baseline, the latency."""
     varying = [column for axis in find_swept(table) for column in (axis.column, *axis.companions)]
     wanted = [objective.column for objective in objectives]
-    versus = [name for name in table.columns if name.removesuffix("_vs_baseline") in wanted and name not in wanted]
-    mixed = ["fidelity"] if count_bounded(table) else []
-    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns", *mixed]))
+    versus = [name for name in table.columns if name.removesuffix(VERSUS) in wanted and name not in wanted]
+    return list(dict.fromkeys([*varying, *wanted, *versus, "latency_ns"]))
 
 
-def count_bounded(table: polars.DataFrame) -> int:
-    """The number of rows that are bounds if others were simulated; else 0."""
-    if "fidelity" not in table.columns:
-        return 0
-    bounded = int((table["fidelity"] == Mode.ANALYTIC).sum())
-    return bounded if bounded < len(table) - table["fidelity"].null_count() else 0
+def count_results(table: polars.DataFrame) -> str:
+    """The number of points; of those that were simulated, if others have only bounds."""
+    bounded = count_bounded(table)
+    return plural(len(table) - bounded, "simulated point") if bounded else plural(len(table), "point")
+
+
+def tell_others(table: polars.DataFrame, ranked: polars.DataFrame, objective: Objective) -> str:
+    """The points that a ranking leaves out since they have only bounds, and those of them that may belong into it."""
+    bounded = count_bounded(table)
+    if not bounded:
+        return ""
+    told = f"; {bounded:,} more {'has' if bounded == 1 else 'have'} only bounds"
+    better = count_possibly_better(table, objective, float(ranked[objective.column][-1])) if len(ranked) else 0
+    return f"{told}, by which {better:,} may stand among these" if better else told
+
+
+def mark_bounds(table: polars.DataFrame, column: str, cells: Sequence[str]) -> list[str]:
+    """The cells of a column with ≥ or ≤ before those that are bounds."""
+    return [text and MARKS[sense] + text for text, sense in zip(cells, find_senses(table, column), strict=True)]
 
 
 def format_value(value: object) -> str:
@@ -154,15 +170,17 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
         heading = _heading(name) if name in COLUMNS else name.replace(".", ".\n")
         spare = VERSUS if name.endswith(VERSUS) else ""
         right = table[name].dtype.is_numeric()
-        columns.append(Column(heading, [_cell(name, value) for value in rows[name]], right, spare))
+        columns.append(Column(heading, _cells(rows, name), right, spare))
     if all(column.heading != "TFLOPS" for column in columns):
-        columns.append(
-            Column("TFLOPS", [_cell("achieved_tflops", value) for value in rows["achieved_tflops"]], True, "TFLOPS")
-        )
+        columns.append(Column("TFLOPS", _cells(rows, "achieved_tflops"), True, "TFLOPS"))
     shares = ["" if busy is None else f"{busy:.0%}" for busy in rows["bottleneck_utilisation"]]
     columns.append(Column("busy", shares, True, "busy"))
     columns.append(Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck"))
     return Points(title, columns)
+
+
+def _cells(rows: polars.DataFrame, column: str) -> list[str]:
+    return mark_bounds(rows, column, [_cell(column, value) for value in rows[column]])
 
 
 def _cell(column: str, value: Any) -> str:

@@ -8,7 +8,7 @@ running every point, and whatever was not run stands in it with bounds that do n
 Where a structure has many points, and one that is not settled would run, those of them are bounded once more, with the queues
 that bounds leave out otherwise: that takes as long as a few runs. Their rows are kept under keys of their own.
 
-A few points are drawn and run too, to say how tight the bounds were.
+A few points are drawn and run too, to say how tight the bounds were. So are the baselines of all points that ran.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kernbench.sweep.execution.worker import bound_group, run_point
 from kernbench.sweep.grid.interval import Interval, find_interval, unknown
 from kernbench.sweep.plan import Plan, find_missing
 from kernbench.sweep.point import Point
+from kernbench.sweep.results.bounds import ENDS, NOT_NEGATIVE, bound_results
 from kernbench.sweep.results.derived_columns import objectives_of
 from kernbench.sweep.results.pareto import undominated
 from kernbench.sweep.results.store import RANK, Store
@@ -43,12 +44,6 @@ CONTROL_SHARE = 0.01  # of the points, run to see how tight the bounds are
 LEAST_CONTROLS = 2
 MANY_POINTS = 16  # of a structure, for which queues are looked at
 MOST_KEPT = 8  # structures, to come back to
-
-_TIMES = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
-_RATES = ("achieved_tflops", "achieved_gbs")  # that are, of bounds, what pe_exec_ns allows at most
-_BOUNDS = ("lower_ns", "upper_ns")  # that a point has whether it ran or not
-_NOT_NEGATIVE = (*_RATES, "events", "flit_hops", "wall_s", "bottleneck_utilisation")
-_SLACK = 1e-12  # of a rate worked out in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,7 @@ class AutoRows:
     def take(self, which: np.ndarray) -> polars.DataFrame:
         """The rows of some points that have one, in the order given."""
         bounds = _overlay(self._bounds.take(which), self._queues, which, ["key"])
-        return _overlay(bounds, self._runs, which, ["key", *_BOUNDS])
+        return _overlay(bounds, self._runs, which, ["key", *ENDS])
 
 
 def _overlay(rows: polars.DataFrame, finer: StoredRows, which: np.ndarray, but: list[str]) -> polars.DataFrame:
@@ -148,7 +143,17 @@ def _run_auto(plan: Plan, store: Store, config: ExecutorConfig, on_point: OnPoin
             continue
         run(chosen)
         drawn = drawn[:0]
+    run(_find_baselines(plan, state.ran))
     return RefinedPoints(queues, runs), AutoSummary(len(runs), int(state.ran.sum()), state.find_tightness(control))
+
+
+def _find_baselines(plan: Plan, ran: np.ndarray) -> np.ndarray:
+    """The points that points that ran are compared with and that have not run: a bound is no baseline."""
+    baseline = plan.points.baseline
+    if baseline is None:
+        return np.empty(0, np.int64)
+    places = np.unique(plan.points.finder()(baseline[ran]))
+    return places[~ran[places]]
 
 
 class _QueueBoundRefiner:
@@ -192,7 +197,7 @@ class _AutoState:
         self.closely = queues.found.copy()
         self._failed = np.zeros(self._count, bool)
         self._bounded = bounds.rank == RANK[OK]
-        wanted = {"latency_ns", *_BOUNDS, *(objective.column for objective in objectives_of(self._grid))}
+        wanted = {"latency_ns", *ENDS, *(objective.column for objective in objectives_of(self._grid))}
         wanted = wanted.union(
             *(derived.expression.names for derived in self._grid.derived),
             *(rule.condition.names for rule in self._grid.rules),
@@ -208,27 +213,19 @@ class _AutoState:
 
     def take_bounds(self, which: np.ndarray, rows: polars.DataFrame) -> None:
         """Take in bounds of points that have not run."""
-        known = {name: rows[name].cast(float).to_numpy() for name in (*_TIMES, *_RATES, *_BOUNDS)}
-        upper = known["upper_ns"]
-        for name, (low, high) in self._results.items():
-            if name in _NOT_NEGATIVE:
-                low[which] = 0.0
-            if name in _TIMES:
-                _narrow(which, low, known[name], high, upper)
-            elif name in _RATES:
-                least = known[name] * (known["pe_exec_ns"] / np.where(upper > 0, upper, np.nan)) * (1 - _SLACK)
-                _narrow(which, low, least, high, known[name])
-            elif name in _BOUNDS:
-                _narrow(which, low, known[name], high, known[name])
+        for name, (low, high) in bound_results(rows, list(self._results)).items():
+            ours = self._results[name]
+            ours.low[which] = np.maximum(ours.low[which], low)
+            ours.high[which] = np.minimum(ours.high[which], high)
 
     def take(self, place: int, row: Row) -> None:
         """Take in the row of a point that has run."""
         self.ran[place] = True
         self._failed[place] = row["status"] != OK
         for name, (low, high) in self._results.items():
-            if name not in _BOUNDS:
+            if name not in ENDS:
                 value = row[name]
-                unknown_low = 0.0 if name in _NOT_NEGATIVE else -np.inf
+                unknown_low = 0.0 if name in NOT_NEGATIVE else -np.inf
                 low[place], high[place] = (unknown_low, np.inf) if value is None else (value, value)
 
     def choose(self) -> np.ndarray:
@@ -293,12 +290,6 @@ def _read_parameters(plan: Plan, wanted: set[str]) -> Mapping[str, Interval]:
         if name in wanted and name not in names and isinstance(value, int | float):
             columns[name] = np.full(len(plan.points), float(value))
     return {name: Interval(values, values) for name, values in columns.items()}
-
-
-def _narrow(which: np.ndarray, low: np.ndarray, least: np.ndarray, high: np.ndarray, most: np.ndarray) -> None:
-    """Set the ends of some points where both are known."""
-    known = ~(np.isnan(least) | np.isnan(most))
-    low[which[known]], high[which[known]] = least[known], most[known]
 
 
 def _cost(column: Interval, least: bool) -> Interval:

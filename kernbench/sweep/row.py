@@ -40,6 +40,10 @@ COLUMNS: dict[str, type] = {
 
 FEASIBLE = "feasible"  # the column that says whether a point keeps the conditions on its results
 VERSUS = "_vs_baseline"  # after an objective's name: its share of the baseline's
+BOUND = (
+    "_bound"  # after a derived column's name: how the figure of a bounded row is to be read, LOWER or UPPER; else null
+)
+LOWER, UPPER = "lower", "upper"
 STAMP = ("bench_digest", "topology_digest", "kernbench")  # the same for all points of a sweep
 FIGURES = tuple(name for name in COLUMNS if name not in ("status", "error", "key", *STAMP))
 

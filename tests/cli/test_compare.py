@@ -123,7 +123,26 @@ def test_bounds_are_compared_with_bounds(tmp_path: Path, capsys: pytest.CaptureF
     before = keep(tmp_path / "a", simulated(table(lambda m: 100.0, M=[1]), 0))
     after = keep(tmp_path / "b", simulated(table(lambda m: 110.0, M=[1]), 0))
     assert main(["compare", before, after, "--threshold", "1%"]) == 1
-    assert "latency_ns: 1 of 1 moved, by +10.000% to +10.000%" in printed(capsys)
+    lines = printed(capsys)
+    assert "latency_ns, bounds alone: 1 of 1 moved, by +10.000% to +10.000%" in lines
+    assert any(line.split()[:5] == ["≥", "100", "≥", "110", "+10.000%"] for line in lines)
+
+
+def test_what_moved_of_bounds_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = keep(tmp_path / "a", simulated(table(lambda m: 100.0, M=[1, 2, 3]), 1, 2))
+    after = keep(tmp_path / "b", simulated(table(lambda m: 110.0 if m > 1 else 100.0, M=[1, 2, 3]), 1, 2))
+    assert main(["compare", before, after, "--json"]) == 0
+    moved = json.loads(capsys.readouterr().out)["moved"]
+    assert [(row["fidelity_a"], row["latency_ns_bound_a"], row["latency_ns_bound_b"]) for row in moved] == [
+        ("analytic", "lower", "lower")
+    ] * 2
+    assert main(["compare", before, after]) == 0
+    assert printed(capsys)[-4:] == [
+        "latency_ns: none of 1 moved",
+        "latency_ns, bounds alone: 2 of 2 moved, by +10.000% to +10.000%",
+        "pe_exec_ns: none of 1 moved",
+        "pe_exec_ns, bounds alone: none of 2 moved",
+    ]
 
 
 def test_a_threshold_is_not_kept_where_nothing_can_be_compared(

@@ -97,6 +97,7 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "failed": 0,
         "changed": [],
         "objectives": ["max achieved_tflops"],
+        "free": [],
         "sensitivity": [],
         "files": {
             "table": str(out / "table.parquet"),
@@ -106,6 +107,22 @@ def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             "page": str(out / "report.html"),
         },
     }
+
+
+def test_hardware_that_costs_nothing_by_default_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axes = {"M": [1, 2], "topology.hbm.channels": [2, 4], "topology.pe_gemm.tflops_f16": [1, 2]}
+    path, out = write_grid(tmp_path, **axes), tmp_path / "out"
+    assert run(path, "--out", out) == 0
+    sentence = (
+        "the grid has no objectives; in the default, max achieved_tflops, hardware counts as free, so that twice as much of "
+        "hbm.channels, pe_gemm.tflops_f16 costs nothing: "
+        "give derived: {cost: …} and objectives: [max achieved_tflops, min cost]"
+    )
+    assert sentence in capsys.readouterr().out.splitlines()
+    assert f"* {sentence}" in (out / "report.md").read_text(encoding="utf-8").splitlines()
+    assert sentence in (out / "report.html").read_text(encoding="utf-8")
+    assert run(path, "--out", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["free"] == ["topology.hbm.channels", "topology.pe_gemm.tflops_f16"]
 
 
 def test_failed_points_are_counted_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

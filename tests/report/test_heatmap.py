@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars
 import pytest
 
 from kernbench.report.heatmap import plot_heat
@@ -17,6 +18,24 @@ def test_a_map_of_the_two_axes_that_matter_most(tmp_path: Path) -> None:
     svg, _ = plot_heat(given, LATENCY, tmp_path / "heat", "t")
     first = svg.read_bytes()
     assert plot_heat(given, LATENCY, tmp_path / "heat", "t")[0].read_bytes() == first
+
+
+@pytest.mark.slow
+def test_cells_whose_best_may_be_a_bound_are_hollow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.figure
+
+    kept: list[matplotlib.figure.Figure] = []
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "savefig", lambda figure, path, **_: kept.append(figure) or path.touch()
+    )
+    given = table(lambda m, n, k: 100.0 * m + 10 * n + k, M=[1, 2], N=[1, 2], K=[0, 1])
+    modes = ["hybrid", "analytic", "analytic", "hybrid", "hybrid", "hybrid", "analytic", "analytic"]
+    plot_heat(given.with_columns(fidelity=polars.Series(modes)), LATENCY, tmp_path / "heat", "t")
+    axes = kept[0].axes[0]
+    assert sorted(text.get_text() for text in axes.texts) == ["110", "210", "≥ 120", "≥ 220"]
+    assert len(axes.patches) == 2
+    (legend,) = kept[0].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["lower bound"]
 
 
 def test_no_map_of_one_axis(tmp_path: Path) -> None:

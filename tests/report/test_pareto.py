@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars
 import pytest
 
 from kernbench.report.pareto import plot_pareto
@@ -30,6 +31,26 @@ def test_a_plot_is_drawn_where_there_are_two_objectives(tmp_path: Path) -> None:
     assert drawn == [tmp_path / "pareto.svg", tmp_path / "pareto.png"]
     assert plot_pareto(given, [LATENCY], tmp_path / "pareto", "t") == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_the_front_goes_through_results_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.figure
+
+    kept: list[matplotlib.figure.Figure] = []
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "savefig", lambda figure, path, **_: kept.append(figure) or path.touch()
+    )
+    given = table(lambda gbs, variant: len(variant) * 900 / gbs, **{BANDWIDTH: [8, 16]}, variant=["a", "bb"])
+    given = given.with_columns(fidelity=polars.Series(["hybrid", "analytic", "analytic", "hybrid"]))
+    plot_pareto(given, [LATENCY, COST], tmp_path / "pareto", "t")
+    (axes,) = kept[0].axes
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert sorted(y for line in hollow for y in line.get_ydata()) == [56.25, 225.0]
+    (front,) = [line for line in axes.lines if line.get_label() == "Pareto front"]
+    assert list(front.get_ydata()) == [112.5]
+    (legend,) = kept[0].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "bb", "Pareto front", "lower bound"]
 
 
 @pytest.mark.slow

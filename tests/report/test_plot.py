@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from kernbench.report.plot import choose_layout, plot_latency
-from kernbench.sweep.results.pareto import answerable
+from kernbench.sweep.results.bounds import answerable
 from tests.report.tables import table
 
 BANDWIDTH = "topology__hbm__channel_gbs"
@@ -79,6 +79,27 @@ def test_a_plot_says_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [text.get_text() for text in legend.get_texts()] == ["8", "16"]
     assert "the fastest over N" in [text.get_text() for text in figure.texts]
     assert [list(line.get_ydata()) for line in left.lines] == [[32.0, 64.0], [16.0, 32.0]]
+
+
+@pytest.mark.slow
+def test_bounds_are_hollow_and_in_no_solid_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.figure
+
+    kept: list[matplotlib.figure.Figure] = []
+    monkeypatch.setattr(
+        matplotlib.figure.Figure, "savefig", lambda figure, path, **_: kept.append(figure) or path.touch()
+    )
+    given = table(lambda m, n: 10.0 * m + n, M=[1, 2, 3], N=[0, 1]).with_columns(
+        fidelity=polars.Series(["hybrid", "hybrid", "hybrid", "analytic", "analytic", "hybrid"])
+    )
+    plot_latency(given, tmp_path / "latency", "t")
+    (axes,) = kept[0].axes
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    assert [[y for y in line.get_ydata() if y == y] for line in hollow] == [[30.0], [21.0]]
+    solid = [line for line in axes.lines if line.get_linestyle() == "-"]
+    assert [[y for y in line.get_ydata() if y == y] for line in solid] == [[10.0, 20.0], [11.0, 31.0]]
+    (legend,) = kept[0].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["0", "1", "lower bound"]
 
 
 DRAW = """

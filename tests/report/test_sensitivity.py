@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import polars
 import pytest
 
 from kernbench.report.sensitivity import find_sensitivities
@@ -34,6 +35,16 @@ def test_spread_and_slope() -> None:
 def test_of_a_maximum_the_best_is_the_most() -> None:
     (one,) = find_sensitivities(table(lambda m: 10.0 * m, M=[1, 2]), [Objective("achieved_tflops", least=False)])
     assert (one.best, one.worst) == (1, 2)
+
+
+def test_of_a_selection_only_what_was_simulated_is_averaged() -> None:
+    """Averages of bounds, or of what was simulated, would have called b the best."""
+    given = table(lambda m, kind: 10.0 * m + (5 if kind == "b" else 0), M=[1, 2, 3, 4], kind=["a", "b"])
+    modes = ["hybrid", "hybrid", "hybrid", "analytic", "analytic", "analytic", "hybrid", "analytic"]
+    found = find_sensitivities(given.with_columns(fidelity=polars.Series(modes)), [LATENCY])
+    kind = next(one for one in found if one.axis.column == "kind")
+    assert (kind.best, kind.worst, kind.points, kind.of, kind.selected) == ("a", None, 4, 8, True)
+    assert kind.spread == pytest.approx((10 + 20 + 40) / 3 / 15 - 1)
 
 
 def test_many_drawn_values_are_taken_together() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars
 import pytest
 
+from kernbench.report.markdown_report import find_free, tell_free
 from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
 from kernbench.sweep.grid.grid import Objective, load_grid
 from tests.report.tables import table
@@ -36,9 +37,20 @@ def test_answers_are_made_of_what_varies() -> None:
         "achieved_tflops",
         *read.columns[5:],
     ]
-    assert read.columns[5:] == ["status", "error", "key", "cost"]
+    assert read.columns[5:] == ["fidelity", "status", "error", "key", "cost"]
     assert find_rows(given.lazy(), read[::-1]).equals(given[::-1])
     assert read_report_columns(given.clear().lazy()).is_empty()
+
+
+def test_hardware_counts_as_free_only_if_the_grid_asks_for_nothing() -> None:
+    axes = {"topology__sips__count": [1, 2], BANDWIDTH: [8, 16], "sips": [1, 2], "topology__ucie__overhead_ns": [1, 2]}
+    given = table(lambda *_: 1.0, **axes, algorithm=["ring", "tree"])
+    grid = load_grid(GRID)
+    by_default = (Objective("latency_ns"), Objective("topology.hbm.channel_gbs"))
+    assert find_free(grid, given, by_default) == ["topology.sips.count", "sips"]
+    assert find_free(grid, given, by_default[:1]) == ["topology.sips.count", "topology.hbm.channel_gbs", "sips"]
+    assert find_free(load_grid({**GRID, "objectives": ["min latency_ns"]}), given, by_default[:1]) == []
+    assert tell_free(grid, table(lambda *_: 1.0, algorithm=["ring", "tree"]), by_default) == []
 
 
 @pytest.mark.slow
@@ -49,11 +61,49 @@ def test_bounds_among_simulated_points_are_told_apart(tmp_path: Path) -> None:
     grid = load_grid({**GRID, "mode": "auto"})
     lines = write_outputs(grid, given.lazy(), tmp_path)["report"].read_text(encoding="utf-8").splitlines()
     assert (
-        "* 1 of them simulated; of the others, whose fidelity is analytic, figures are bounds: "
-        "the least time, the highest rate"
+        "* 1 of them simulated, which alone are ranked and averaged; the others, whose fidelity is analytic, have only "
+        "bounds: times are at least (≥), rates at most (≤) what is shown"
     ) in lines
-    assert "| M | latency_ns | fidelity | bottleneck |" in lines
-    assert "| 2 | 20 | analytic | sip0.cube0.hbm_ctrl.pe0 |" in lines
+    assert "* min latency_ns: 10 at M = 1" in lines
+    assert "| M | latency_ns | bottleneck |" in lines
+    assert "| 1 | 10 | sip0.cube0.hbm_ctrl.pe0 |" in lines
+    assert not [line for line in lines if line.startswith(("| 2 ", "| 3 "))]
+    assert "Of 1 simulated point; 2 more have only bounds." in lines
+
+
+@pytest.mark.slow
+def test_a_bound_that_may_be_better_than_the_best_result_is_told(tmp_path: Path) -> None:
+    modes = polars.Series(["hybrid", "analytic", "hybrid"])
+    given = table(lambda m: 10.0 * m, M=[2, 1, 3]).with_columns(fidelity=modes)
+    lines = write_outputs(load_grid({**GRID, "mode": "auto"}), given.lazy(), tmp_path)["report"].read_text(
+        encoding="utf-8"
+    )
+    assert "* min latency_ns: 20 at M = 2; 1 point that was not simulated may be better\n" in lines
+    assert "Of 2 simulated points; 1 more has only bounds, by which 1 may stand among these." in lines
+
+
+@pytest.mark.slow
+def test_figures_of_bounds_alone_are_marked(tmp_path: Path) -> None:
+    given = table(lambda m: 10.0 * m, M=[2, 1]).with_columns(fidelity=polars.lit("analytic"))
+    grid = load_grid({**GRID, "mode": "analytic", "objectives": ["min latency_ns", "max achieved_tflops"]})
+    paths = write_outputs(grid, given.lazy(), tmp_path)
+    lines = paths["report"].read_text(encoding="utf-8").splitlines()
+    assert "* none of them simulated: figures are bounds, times at least (≥), rates at most (≤) what is shown" in lines
+    assert "* min latency_ns: ≥ 10 at M = 1" in lines
+    assert "| 1 | ≥ 10 | ≤ 100 | sip0.cube0.hbm_ctrl.pe0 |" in lines
+
+
+@pytest.mark.slow
+def test_the_page_marks_bounds(tmp_path: Path) -> None:
+    modes = polars.Series(["hybrid", "analytic"])
+    given = table(lambda m: 10.0 * m, M=[1, 2]).with_columns(fidelity=modes)
+    grid = load_grid({**GRID, "mode": "auto"})
+    page = write_outputs(grid, given.lazy(), tmp_path)["page"].read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'type="application/json">(.*?)</script>', page, re.S)[0])
+    marks = dict(zip(data["columns"], data["marks"][1], strict=True))
+    assert (data["front"], data["marks"][0]) == ([True, False], None)
+    assert (marks["M"], marks["latency_ns"], marks["achieved_tflops"]) == ("", "≥ ", "≤ ")
+    assert "hollow ones are bounds (≥ at least, ≤ at most);" in page
 
 
 @pytest.mark.slow

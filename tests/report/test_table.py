@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import polars
 import pytest
 
 from kernbench.report.sensitivity import find_sensitivities
@@ -46,6 +47,26 @@ def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures() -> None:
     assert lines[11] == "not shown, for lack of room: TFLOPS"
     assert "1,580,236.8" in shown(made, width=40)[6]
     assert len(shown(made, width=20)) > 10  # folded, since nothing is left to leave out
+
+
+def test_rankings_leave_bounds_out_and_say_so() -> None:
+    modes = polars.Series(["analytic", "hybrid", "hybrid"])
+    given = table(lambda m: 10.0 * m, M=[1, 2, 3]).with_columns(fidelity=modes)
+    lines = shown(best_points(given, [LATENCY]))
+    assert lines[0] == (
+        "best 2 of 2 simulated points by latency_ns; 1 more has only bounds, by which 1 may stand among these"
+    )
+    assert [line.split()[0] for line in lines if "80%" in line] == ["2", "3"]
+    sensitivities = shown(sensitivity_table(find_sensitivities(given, [LATENCY])))
+    assert "in 2 of 3 points: those that were simulated" in " ".join(sensitivities)
+    assert any(line.split()[2:5] == ["best", "point", "at"] for line in sensitivities)
+
+
+def test_where_all_are_bounds_figures_are_marked() -> None:
+    given = table(lambda m: 10.0 * m, M=[1, 2]).with_columns(fidelity=polars.lit("analytic"))
+    lines = shown(best_points(given, [LATENCY, TFLOPS]))
+    assert lines[0] == "best 2 of 2 points by latency_ns"
+    assert lines[4].split()[:5] == ["1", "≥", "10.0", "≤", "100.000"]
 
 
 def test_a_long_front_is_cut_and_says_so() -> None:

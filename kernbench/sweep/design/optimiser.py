@@ -90,7 +90,7 @@ class Optimiser:
                 values = tuple(row[column] for column in columns)
                 known = row["status"] == OK and None not in values
                 trial = self._asked[point]
-                if known and not row.get(FEASIBLE, True):
+                if known and row.get(FEASIBLE) is False:  # null is what bounds leave open
                     self._infeasible.add(trial.number)
                 self._told[point] = tuple(map(float, values)) if known else None
                 self._tell(trial, self._told[point])

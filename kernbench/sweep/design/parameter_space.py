@@ -14,7 +14,7 @@ from kernbench.errors import InputError, find_nearest, suggest
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Derived, Grid, Rule
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.row import COLUMNS, FEASIBLE, VERSUS
+from kernbench.sweep.row import BOUND, COLUMNS, FEASIBLE, VERSUS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,7 +109,8 @@ class ParameterSpace:
 
     def _misnamed(self) -> Iterator[str]:
         for derived in self.grid.derived:
-            if derived.name in self.parameters | RESULTS | {FEASIBLE} or derived.name.endswith(VERSUS):
+            taken = self.parameters | RESULTS | {FEASIBLE} | {other.name + BOUND for other in self.grid.derived}
+            if derived.name in taken or derived.name + BOUND in self.parameters or derived.name.endswith(VERSUS):
                 yield f"{derived.mark}: {derived.name!r} is a column already; give the derived one another name"
 
     def _is_needed(self, derived: Derived) -> bool:

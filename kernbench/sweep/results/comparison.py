@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from kernbench.modes import Mode
 from kernbench.errors import InputError, suggest
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.row import COLUMNS, OK
+from kernbench.sweep.results.bounds import find_senses
+from kernbench.sweep.row import BOUND, COLUMNS, OK
 
 if TYPE_CHECKING:
     import polars
@@ -48,8 +49,8 @@ class Side:
 class Comparison:
     """Two sides, point by point.
 
-    pairs: a row for each point of both, with the parameters that tell points apart, `status_a`, `status_b`, and of each
-    compared column its figure in A, in B, and the change; only_a, only_b: the points of one side alone; bounded_a, bounded_b:
+    pairs: a row for each point of both, with the parameters that tell points apart, `status_a`, `status_b`, `fidelity_a`,
+    `fidelity_b`, and of each compared column its figure in A, in B, and the change, and, where figures are bounds, `…_bound_a` and `…_bound_b`; only_a, only_b: the points of one side alone; bounded_a, bounded_b:
     how many points of both that side has bounds of and the other a simulated time, which are in no pair.
     """
 
@@ -149,7 +150,11 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     keys = list(shared) or [PLACE]
     a, b = _keyed(one.table, other.table, keys), _keyed(other.table, one.table, keys)
     left, right = (
-        side.select(*keys, *(polars.col(name).alias(f"{name}_{tail}") for name in ("status", "fidelity", *columns)))
+        side.select(
+            *keys,
+            *(polars.col(name).alias(f"{name}_{tail}") for name in ("status", "fidelity", *columns)),
+            *(polars.Series(f"{name}{BOUND}_{tail}", find_senses(side, name), polars.String) for name in columns),
+        )
         for side, tail in ((a, "a"), (b, "b"))
     )
     pairs = left.join(right, on=keys, how="inner", nulls_equal=True, maintain_order="left").with_columns(
@@ -158,7 +163,9 @@ def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str
     bounded = [(pairs[f"fidelity_{tail}"] == Mode.ANALYTIC).fill_null(value=False) for tail in "ab"]
     simulated = [(pairs[f"fidelity_{tail}"] != Mode.ANALYTIC).fill_null(value=False) for tail in "ab"]
     bounded_a, bounded_b = bounded[0] & simulated[1], bounded[1] & simulated[0]
-    pairs = pairs.filter(~(bounded_a | bounded_b)).drop("fidelity_a", "fidelity_b")
+    pairs = pairs.filter(~(bounded_a | bounded_b))
+    senses = [f"{name}{BOUND}_{tail}" for name in columns for tail in "ab"]
+    pairs = pairs.drop(name for name in senses if pairs[name].is_null().all())
     only_a = a.join(b, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     only_b = b.join(a, on=keys, how="anti", nulls_equal=True, maintain_order="left")
     telling = tuple(name for name in shared if len(pairs) and pairs[name].n_unique() > 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.grid.grid import Derived, Grid, Objective, Rule
 from kernbench.sweep.design.points import SweepContext
+from kernbench.sweep.results.bounds import BOUNDED_MODES, BoundedColumns
 from kernbench.sweep.row import FEASIBLE, VERSUS
 from kernbench.sweep.design.parameter_space import late_names
 
@@ -27,11 +28,23 @@ def objectives_of(grid: Grid) -> tuple[Objective, ...]:
 
 
 def add_derived(grid: Grid, context: SweepContext, table: polars.DataFrame) -> polars.DataFrame:
-    """The table with the columns that depend on one row alone: derived columns and feasibility."""
+    """The table with the columns that depend on one row alone: derived columns and feasibility.
+
+    Where rows may be bounds (modes analytic and auto), a column that reads results is followed by one that says what its
+    figure bounds; both are null where it bounds nothing, as is the feasibility that bounds leave open.
+    """
+    late = late_names(grid)
+    bounded = BoundedColumns(table, context.fields) if grid.mode in BOUNDED_MODES else None
     for derived in grid.derived:
-        table = table.with_columns(_derive(derived, context, table))
-    late = [rule for rule in grid.rules if rule.condition.names & late_names(grid)]
-    return table.with_columns(_judge(late, context, table)) if late else table
+        values = _derive(derived, context, table)
+        if bounded and derived.name in late:
+            table = table.with_columns(bounded.settle(derived.expression, values))
+            continue
+        table = table.with_columns(values)
+        if bounded:
+            bounded.keep(values)
+    rules = [rule for rule in grid.rules if rule.condition.names & late]
+    return table.with_columns(_judge(rules, context, table, bounded)) if rules else table
 
 
 def add_shares(grid: Grid, table: polars.DataFrame, baseline: np.ndarray, bases: polars.DataFrame) -> polars.DataFrame:
@@ -59,15 +72,21 @@ def _derive(derived: Derived, context: SweepContext, table: polars.DataFrame) ->
     return polars.Series(derived.name, values, dtype=kind, strict=False)
 
 
-def _judge(rules: list[Rule], context: SweepContext, table: polars.DataFrame) -> polars.Series:
+def _judge(
+    rules: list[Rule], context: SweepContext, table: polars.DataFrame, bounded: BoundedColumns | None
+) -> polars.Series:
+    """Whether rows keep all rules; null where bounds leave it open."""
     import polars
 
-    holds = [True] * len(table)
+    holds: list[bool | None] = [True] * len(table)
     for rule in rules:
         names = _names(rule.condition.names, context, table)
         holds = [
             so_far and _or_none(rule.condition.holds, at) is rule.keeps for so_far, at in zip(holds, names, strict=True)
         ]
+    if bounded:
+        for place, kept in zip(bounded.which.nonzero()[0].tolist(), bounded.judge(rules), strict=True):
+            holds[place] = kept
     return polars.Series(FEASIBLE, holds, dtype=polars.Boolean)
 
 

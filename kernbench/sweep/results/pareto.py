@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.row import FEASIBLE, OK
+from kernbench.sweep.results.bounds import answerable
 
 if TYPE_CHECKING:
     import polars
@@ -53,7 +53,7 @@ def _front(costs: np.ndarray) -> np.ndarray:
 
 
 def pareto_front(table: polars.DataFrame, objectives: Sequence[Objective]) -> polars.DataFrame:
-    """The rows that no other beats, best in the first objective first; of finished and feasible points only."""
+    """The rows that no other beats, best in the first objective first; of results only (`answerable`)."""
     import polars
 
     done = answerable(table)
@@ -64,12 +64,17 @@ def pareto_front(table: polars.DataFrame, objectives: Sequence[Objective]) -> po
     return front.sort(objectives[0].column, descending=not objectives[0].least, maintain_order=True)
 
 
-def answerable(table: polars.DataFrame) -> polars.DataFrame:
-    """The rows that may be an answer: of points that finished and keep the conditions on their results."""
-    good = table["status"] == OK
-    if FEASIBLE in table.columns:
-        good &= table[FEASIBLE]
-    return table if good.all() else table.filter(good)
+def rank_points(table: polars.DataFrame, objective: Objective, most: int | None = None) -> polars.DataFrame:
+    """The results, best first, at most `most`."""
+    known = with_figure(answerable(table), objective.column)
+    figures = known[objective.column].to_numpy().astype(float)
+    return known[np.argsort(figures if objective.least else -figures, kind="stable")[:most]]
+
+
+def best_point(table: polars.DataFrame, objective: Objective, objectives: Sequence[Objective]) -> polars.DataFrame:
+    """The best result in one of the objectives, of equals one on the front: one row, or none."""
+    front = pareto_front(table, objectives)
+    return rank_points(front if len(front) else table, objective, 1)
 
 
 def with_figure(table: polars.DataFrame, column: str) -> polars.DataFrame:

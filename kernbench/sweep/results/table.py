@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from kernbench.modes import Mode
+from kernbench.sweep.results.bounds import is_bounded
 from kernbench.sweep.results.derived_columns import add_derived, add_shares, objectives_of
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.results.stored_rows import slices
@@ -63,7 +65,10 @@ def _make(grid: Grid, points: Points, rows: Rows, which: np.ndarray) -> polars.D
 
 
 def _list_bases(grid: Grid, points: Points, rows: Rows, keys: np.ndarray) -> polars.DataFrame:
-    """The baseline points: `of`, one of the keys, and the objectives of that point, if it has a result."""
+    """The baseline points: `of`, one of the keys, and the objectives of that point, if it has a result.
+
+    A bound is no baseline, but of other bounds in mode analytic.
+    """
     import polars
 
     at = points.finder()(keys)
@@ -71,5 +76,8 @@ def _list_bases(grid: Grid, points: Points, rows: Rows, keys: np.ndarray) -> pol
     frames: list[polars.DataFrame] = []
     for some in slices(at[rows.found[at]]):
         made = _make(grid, points, rows, some)
-        frames.append(made.filter(made["status"] == OK).select(polars.col("key").alias("of"), *names))
+        good = made["status"] == OK
+        if grid.mode == Mode.AUTO:
+            good &= ~is_bounded(made)
+        frames.append(made.filter(good).select(polars.col("key").alias("of"), *names))
     return polars.concat(frames) if frames else polars.DataFrame(schema={"of": str, **dict.fromkeys(names, float)})

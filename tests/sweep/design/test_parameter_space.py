@@ -50,6 +50,10 @@ def test_conditions_on_results_wait_for_them() -> None:
         ({"derived": {"events": 1}}, "grid: 'events' is a column already; give the derived one another name"),
         ({"derived": {"feasible": 1}}, "grid: 'feasible' is a column already; give the derived one another name"),
         (
+            {"derived": {"a": "latency_ns", "a_bound": 1}},
+            "grid: 'a_bound' is a column already; give the derived one another name",
+        ),
+        (
             {"derived": {"a_vs_baseline": 1}},
             "grid: 'a_vs_baseline' is a column already; give the derived one another name",
         ),
