@@ -14,7 +14,9 @@ FAR = 2**62  # the distance of unreachable nodes, and the weight of a missing ed
 
 
 @jit
-def sparse_distances(start, neighbour, weight, source, target):
+def sparse_distances(
+    start: np.ndarray, neighbour: np.ndarray, weight: np.ndarray, source: int, target: int
+) -> np.ndarray:
     """int64[node] distances over CSR rows: start int64[node + 1], neighbour int64[m], weight int64[m] > 0.
 
     With a target, only those up to the target's are final; -1 stands for none.
@@ -71,7 +73,7 @@ def _sift_down(heap_distance, heap_node, size, distance, node):
 
 
 @jit
-def dense_distances(weights, source):
+def dense_distances(weights: np.ndarray, source: int) -> np.ndarray:
     """int64[node] distances over a dense matrix int64[node, node] whose entries without an edge are FAR."""
     nodes = len(weights)
     distance = np.full(nodes, FAR, np.int64)
@@ -92,7 +94,9 @@ def dense_distances(weights, source):
 
 
 @jit
-def tree(distance, edge, edge_src, edge_dst, edge_weight):
+def tree(
+    distance: np.ndarray, edge: np.ndarray, edge_src: np.ndarray, edge_dst: np.ndarray, edge_weight: np.ndarray
+) -> np.ndarray:
     """int64[node] the last edge of the path to each node, -1 for the source and unreachable nodes.
 
     `edge` int64[m] are the ids that may be used, ascending; the other arrays are over all edges.
@@ -106,7 +110,7 @@ def tree(distance, edge, edge_src, edge_dst, edge_weight):
 
 
 @jit
-def walk(last, edge_src, source, target):
+def walk(last: np.ndarray, edge_src: np.ndarray, source: int, target: int) -> np.ndarray:
     """int64[hop] the edges of the path from source to target along a tree, in order.
 
     If the target is not in the tree, the path is just -1.
@@ -126,7 +130,15 @@ def walk(last, edge_src, source, target):
 
 
 @jit
-def trace(distance, start, neighbour, edge, edge_weight, source, target):
+def trace(
+    distance: np.ndarray,
+    start: np.ndarray,
+    neighbour: np.ndarray,
+    edge: np.ndarray,
+    edge_weight: np.ndarray,
+    source: int,
+    target: int,
+) -> np.ndarray:
     """int64[hop] the edges of the path from source to target, in order, from distances without a tree.
 
     The rows are of a graph whose links have two directions with the ids 2 i and 2 i + 1. If the target cannot be reached,

@@ -5,6 +5,8 @@ Compiled for the same reason as `op_rows`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import jit
 from kernels_jit.compile.pointers import pointer_to
 from kernels_jit.layout import codes
@@ -13,7 +15,7 @@ from kernels_jit.simulate.event_heap import schedule
 
 
 @jit
-def put_rows(written, owner, op, tags, owners, first):
+def put_rows(written: np.ndarray, owner: int, op: np.ndarray, tags: np.ndarray, owners: np.ndarray, first: int) -> None:
     """Take rows apart as they were written, int64[row * (1 + ROW_WIDTH)], each with its tag before it.
 
     They go into int64[row, ROW_WIDTH], int32[row] and int64[row] from row `first` on.

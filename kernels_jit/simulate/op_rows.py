@@ -6,12 +6,14 @@ more than running them.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import jit
 from kernels_jit.layout import codes
 
 
 @jit
-def find_illegal(op, first, legal):
+def find_illegal(op: np.ndarray, first: int, legal: np.ndarray) -> tuple[int, int]:
     """The first wrong cell from row `first` on, as (row, column), or (NONE, NONE); column 0 is an unknown opcode.
 
     Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH, 2] least value and end of the range of each operand.
