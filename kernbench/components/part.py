@@ -12,7 +12,7 @@ class, or from `Part` with parameters of its own.
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from kernbench.components.derived import Origin, list_derived, time_of
 from kernbench.schema.fields import Ns
@@ -70,9 +70,9 @@ class Delaying(Part):
     overhead_fs = time_of("overhead_ns")
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value can be a figure; numbers of numpy can."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return not isinstance(value, bool) and isinstance(value, Real)
 
 
 def plain(value: Any) -> int | float:

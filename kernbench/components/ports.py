@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import inf, isfinite
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 
@@ -60,13 +60,14 @@ def check(part: Part, standard: type[Part]) -> None:
 
 def figures(part: Part) -> dict[str, float]:
     """The figures of a part. Errors: InputError with file:line for a drop-in that raises or returns no mapping."""
-    found: Any = _call(part, "figures", part.figures)
+    found = _call(part, "figures", part.figures)
     if not isinstance(found, Mapping):
         raise InputError(
             f"{place(type(part), 'figures')}: {_name(part, 'figures')}() answered {found!r}, "
             "expected numbers by name, such as {'cycle': 500000}"
         )
-    return {name: plain(value) if is_number(value) else value for name, value in found.items()}
+    given = cast("Mapping[str, Any]", found)
+    return {name: plain(value) if is_number(value) else value for name, value in given.items()}
 
 
 def find_cost(part: Part, method: str, arguments: tuple[Any, ...]) -> Amounts:
@@ -79,7 +80,8 @@ def find_cost(part: Part, method: str, arguments: tuple[Any, ...]) -> Amounts:
     known, at = figures(part), place(type(part), method)
     if not isinstance(found, Mapping):
         raise InputError(f"{at}: {shown} answered {found!r}, expected amounts of figures, such as {{'cycle': 12}}")
-    for name, amount in found.items():
+    amounts = cast("Mapping[str, Any]", found)
+    for name, amount in amounts.items():
         if name not in known:
             raise InputError(f"{at}: {shown} answered the figure {name!r}, which it lacks{suggest(str(name), known)}")
         if not is_number(amount) or not 0 <= amount * known[name] <= MOST_FS:
@@ -87,7 +89,7 @@ def find_cost(part: Part, method: str, arguments: tuple[Any, ...]) -> Amounts:
                 f"{at}: {shown} answered {amount!r} of {name!r}; an amount is a number of at least 0, "
                 f"and takes {MOST_FS:g} fs at most"
             )
-    return {name: plain(amount) for name, amount in found.items()}
+    return {name: plain(amount) for name, amount in amounts.items()}
 
 
 def find_tile_order(part: Part, tiles: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +125,7 @@ def _name(part: Part, port: str) -> str:
 
 
 def _check_number(part: Part, port: str, value: object, most: float, shown: str = " is") -> None:
-    if not is_number(value) or not isfinite(value) or not 0 <= value <= most:  # pyright: ignore[reportArgumentType, reportOperatorIssue]
+    if not is_number(value) or not isfinite(value) or not 0 <= value <= most:
         limit = f" and at most {most:g}" if most < inf else ""
         raise InputError(
             f"{place(type(part), port)}: {_name(part, port)}{shown} {value!r}; expected a number of at least 0{limit}"

@@ -201,7 +201,7 @@ class Builder:
         return Provenance(tuple(sources), figures, node, *stations)
 
     def _terminals(self, first: int) -> dict[int, Terminal]:
-        found = {}
+        found: dict[int, Terminal] = {}
         for memory in self.memories:
             found[memory.node] = Terminal(first, memory.stripes, memory.overhead.fs)
             first += memory.stripes

@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -123,4 +123,4 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
 
 
 def _frozen(read: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in read.items()}
+    return {name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value for name, value in read.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def make_networkx(machine: Machine, intent: Intent) -> Any:
     """A networkx.DiGraph over part names; nodes carry kind and position, edges id, weight, length and bandwidth."""
     import networkx
 
-    graph = networkx.DiGraph(name=machine.name)
+    graph = cast("Any", networkx.DiGraph(name=machine.name))
     for node, name in enumerate(machine.node_name):
         at = (float(machine.node_x_mm[node]), float(machine.node_y_mm[node]))
         graph.add_node(name, id=node, kind=machine.node_kind[node], position_mm=at)

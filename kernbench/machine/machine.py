@@ -17,11 +17,11 @@ from kernbench.errors import InputError, suggest
 from kernbench.machine.costs import Costs
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
 from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
+from kernbench.machine.intents import Intent
 from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
-    from kernbench.machine.intents import Intent
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Places, Shape
 
@@ -78,16 +78,18 @@ class Machine:
     server_slots: np.ndarray  # int64[server]
 
     shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
-    dropins: Mapping[str, DropIn] = field(default_factory=dict, repr=False)  # by part
-    sources: Mapping[str, str] = field(default_factory=dict, repr=False)  # hashes of files outside `models` folders
+    dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part
+    sources: Mapping[str, str] = field(
+        default_factory=dict[str, str], repr=False
+    )  # hashes of files outside `models` folders
     costs: Costs = field(init=False, repr=False)  # of the work of a PE
     places: Places = field(init=False, repr=False)  # ids of PEs, memories and endpoints; the only maker of their names
     routing: Routing = field(init=False, repr=False)
     node_id: dict[str, int] = field(init=False, repr=False)
     server_id: dict[str, int] = field(init=False, repr=False)
     _origins: Origins | None = field(init=False, repr=False, default=None)
-    _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict)
-    _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict)
+    _csr: dict[Intent, Csr] = field(init=False, repr=False, default_factory=dict[Intent, Csr])
+    _weights: dict[Intent, np.ndarray] = field(init=False, repr=False, default_factory=dict[Intent, np.ndarray])
 
     def __post_init__(self) -> None:
         self.node_id = {name: i for i, name in enumerate(self.node_name)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kernbench.components.derived import Origin, list_derived
 from kernbench.components.part import Part
@@ -51,6 +51,7 @@ def list_figure_origins(spec: Model) -> dict[str, Origin]:
     }
 
 
-def _find(spec: Model, port: str) -> tuple[Any, str]:
+def _find(spec: Model, port: str) -> tuple[Model, str]:
+    """The part of a port, or the topology itself, and the name of the port in it."""
     owner, _, name = port.rpartition(".")
     return reduce(getattr, owner.split(".") if owner else (), spec), name

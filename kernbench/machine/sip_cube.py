@@ -131,7 +131,7 @@ def _pe(cube: Builder, spec: SipSpec, pe: int, router: int) -> None:
     outward = _outward(cube, spec, router)
     away = math.copysign(PART_PITCH_MM, outward)
     prefix = f"pe{pe}.pe_"
-    part = {}
+    part: dict[str, int] = {}
     for name in PE_PARTS:
         column, row = _AT[name]
         at = (x + PART_PITCH_MM * column, y + outward + away * row)

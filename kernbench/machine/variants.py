@@ -98,7 +98,7 @@ class Variants:
         return found
 
 
-def _with(section: Any, values: Mapping[str, Any]) -> Any:
+def _with(section: Model, values: Mapping[str, Any]) -> Model:
     return type(section).model_validate({**dict(section), **values})
 
 

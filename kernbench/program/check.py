@@ -70,7 +70,7 @@ def check_rows(program: Program, first: int = 0) -> None:
         kind, value = op[row, 0], op[row, column]
         if column == 0:
             raise ProgramError(f"row {row} has opcode {kind}; known: 0 to {len(Op) - 1}")
-        name, (least, end) = _NAMES[_KIND_AT[kind, column]], legal[kind, column]
+        name, (least, end) = _NAMES[int(_KIND_AT[kind, column])], legal[kind, column]
         raise ProgramError(f"row {row} ({Op(kind).name}): {name} is {value}; it must be in [{least}, {end})")
     if program.plan_rows and program.plan_rows[-1] >= first:
         _check_plans(program, bisect_left(program.plan_rows, first))

@@ -10,9 +10,9 @@ because freezing triples the time to make one, and a kernel makes one for each c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 Shape = tuple[int, ...]
 
@@ -68,7 +68,7 @@ class Epilogue:
 class Note(Mapping[str, Any]):
     """Base of all notes; as a mapping it has the key "op" and its fields."""
 
-    __slots__ = ()
+    __slots__: ClassVar[tuple[str, ...]] = ()
     op: ClassVar[str] = ""
 
     def __getitem__(self, key: str) -> Any:
@@ -202,9 +202,9 @@ class Composite(Note):
 def plain(value: Any) -> Any:
     """A note, or a value in one, as dicts, lists, numbers and strings."""
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
+        return [plain(item) for item in cast("Sequence[Any]", value)]
     if is_dataclass(value) and not isinstance(value, type):
         return {
             type(value).__name__.lower(): {field.name: plain(getattr(value, field.name)) for field in fields(value)}

@@ -53,13 +53,13 @@ class PlanTemplate(NamedTuple):
     placeholders: Placeholders
     stripes: Stripes
 
-    def fill(self, own: np.ndarray) -> np.ndarray:
+    def fill(self, numbers: np.ndarray) -> np.ndarray:
         """int64[plan, stage, ROW_WIDTH] the rows of plans with these numbers, int64[plan, number]."""
-        rows = np.repeat(self.rows[None], len(own), axis=0)
+        rows = np.repeat(self.rows[None], len(numbers), axis=0)
         stage, column, at = self.placeholders
-        rows[:, stage, column] = own[:, at]
+        rows[:, stage, column] = numbers[:, at]
         stage, start_bytes, offset, burst_bytes = self.stripes
-        rows[:, stage, 3] = (own[:, offset] + start_bytes) // burst_bytes % own[:, offset + 1]
+        rows[:, stage, 3] = (numbers[:, offset] + start_bytes) // burst_bytes % numbers[:, offset + 1]
         return rows
 
 
@@ -81,10 +81,10 @@ def instantiate(
     token_start[-1] = len(rows)
     for i, template in enumerate(templates):
         members = np.flatnonzero(which == i)
-        own = np.array([plans[member][1] for member in members.tolist()], np.int64)
+        numbers = np.array([plans[member][1] for member in members.tolist()], np.int64)
         first = stage_start[members, None]
         at = first + np.arange(len(template.rows))
-        rows[at], tags[at] = template.fill(own), template.tags
+        rows[at], tags[at] = template.fill(numbers), template.tags
         token_start[plan_start[members, None] + np.arange(len(template.token_start) - 1)] = (
             first + template.token_start[:-1]
         )

@@ -60,7 +60,7 @@ def _portions(
 class Thread:
     """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
 
-    __slots__ = ("_dirty", "_pending", "chunks", "id", "name", "notes", "row_count")
+    __slots__ = ("_dirty", "chunks", "id", "name", "notes", "pending", "row_count")
 
     def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
         self.id = id
@@ -70,7 +70,7 @@ class Thread:
             int, Mapping[str, Any]
         ] = {}  # by row index: the computation of a row, for the op log and replay
         self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows) of each flush
-        self._pending: list[bytes] = []
+        self.pending: list[bytes] = []  # packed rows, until the next flush
         self._dirty = dirty
 
     def extend(self, rows: bytes, at: int = 0, note: Mapping[str, Any] | None = None) -> int:
@@ -78,9 +78,9 @@ class Thread:
 
         A note is attached to row `at` among them.
         """
-        if not self._pending:
+        if not self.pending:
             self._dirty.append(self)
-        self._pending.append(rows)
+        self.pending.append(rows)
         first = self.row_count
         self.row_count = first + len(rows) // ROW_BYTES
         if note is not None:
@@ -285,11 +285,11 @@ class Program:
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
-    def plan_from(self, template: PlanTemplate, own: tuple[int, ...], note: Mapping[str, Any]) -> int:
+    def plan_from(self, template: PlanTemplate, numbers: tuple[int, ...], note: Mapping[str, Any]) -> int:
         """A plan from a template and its own numbers: faster than `plan`; the next flush moves it into the op table."""
         if self._singles:
             self._flush_plans()
-        self._templated.append((template, own))
+        self._templated.append((template, numbers))
         self._templated_stages += len(template.rows)
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
@@ -299,15 +299,15 @@ class Program:
         if self._templated:  # millions of stages, perhaps: room for all is made once
             self._table.reserve(self._templated_stages + sum(thread.pending_rows for thread in self._dirty))
         self._flush_plans()
-        chunks = []
+        chunks: list[tuple[int, int, int]] = []
         if len(self._dirty) > 1:
             self._dirty.sort(key=attrgetter("id"))
         for thread in self._dirty:
-            first = self._table.write(thread._pending, thread.id)
+            first = self._table.write(thread.pending, thread.id)
             end = self._table.n
             thread.chunks.append((thread.row_count - (end - first), first, end - first))
             chunks.append((thread.id, first, end))
-            thread._pending.clear()
+            thread.pending.clear()
         self._dirty.clear()
         return chunks
 
