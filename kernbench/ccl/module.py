@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from kernbench import library
 from kernbench.ccl.plan import Plan
@@ -68,6 +68,10 @@ def load_algorithm(name: str) -> Algorithm:
     return _loaded[key]
 
 
+def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
+
+
 def _check(path: Path, module: ModuleType) -> Algorithm:
     shown = library.show_path(path)
     missing = [name for name in (*_KINDS, "TOPO_NAME_TO_KIND", "kernel_args", "kernel") if not hasattr(module, name)]
@@ -81,7 +85,7 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
     collective = getattr(module, "COLLECTIVE", "all_reduce")
     if collective not in COLLECTIVES:
         raise InputError(f"{shown}: COLLECTIVE is {collective!r}{suggest(str(collective), COLLECTIVES)}")
-    if not isinstance(module.TOPO_NAME_TO_KIND, Mapping):
+    if not _is_mapping(module.TOPO_NAME_TO_KIND):
         raise InputError(
             f"{shown}: TOPO_NAME_TO_KIND is {module.TOPO_NAME_TO_KIND!r}; make it a dict of names to kinds"
         )

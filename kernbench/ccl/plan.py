@@ -43,7 +43,8 @@ class Plan:
 
     def part(self, tl: Any, n_elem: int) -> Part:
         """The part of the calling PE; of 0 elements if it has none."""
-        cube, pe = tl.program_id(axis=1), tl.program_id(axis=0)
+        cube: int = tl.program_id(axis=1)
+        pe: int = tl.program_id(axis=0)
         if self.spans is None:
             first, elements = (cube * n_elem, n_elem) if pe == 0 else (0, 0)
         else:

@@ -72,7 +72,7 @@ def _problems(found: Comparison, over: polars.DataFrame, limits: dict[str, float
     allowed = ", ".join(
         f"{column} {limit:.6%}".rstrip("%").rstrip("0").rstrip(".") + "%" for column, limit in limits.items()
     )
-    problems = []
+    problems: list[str] = []
     if len(over):
         problems.append(f"{len(over)} of {len(found.pairs)} points moved by more than allowed ({allowed}) or failed")
     if len(found.only_a):

@@ -149,7 +149,7 @@ def command(
 
         show(figures_table(table.to_dicts(), EVALUATIONS[name].shown))
     check = EVALUATIONS[name].check
-    violations = _find(check)(table) if check else []
+    violations: list[str] = _find(check)(table) if check else []
     summary = {"evaluation": name, "rows": table.to_dicts(), "files": files}
     _report(summary | ({"violations": violations} if check else {}), as_json)
     if violations:

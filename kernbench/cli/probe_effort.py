@@ -17,7 +17,7 @@ def show_effort(summary: Mapping[str, Any]) -> None:
     show_files(summary["files"])
 
 
-def show_files(files: Mapping[str, Any]) -> None:
+def show_files(files: Mapping[str, str | list[str]]) -> None:
     """Print the files that were written; a value is a path or a list of them."""
     for made in files.values():
         for path in made if isinstance(made, list) else [made]:

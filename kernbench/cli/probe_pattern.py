@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -67,7 +67,7 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
 
     plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
     files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
-    summary = {**curve.to_dict(), "overrides": overrides, "files": files}
+    summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}
 
     def write(partial: Path) -> None:
         curve.table().write_parquet(partial / CURVE)

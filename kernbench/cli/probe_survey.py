@@ -105,7 +105,7 @@ def _sizes(survey: Survey) -> Any:
     """One row for each case, one column for each size."""
     columns = {"family": ("family", ""), "name": ("case", "")}
     columns |= {str(one.nbytes): (format_bytes(one.nbytes), ".1%") for one in survey.measured}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for case, same in groupby(survey.measured, lambda one: one.case):
         row: dict[str, Any] = {"family": case.family, "name": case.name}
         rows.append(row | {str(one.nbytes): one.utilisation for one in same})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int, int, int], None] | None]:
+def progress() -> Generator[Callable[[int, int, int], None] | None]:
     """A callback for a run's `on_progress`: shows a bar on stderr from the first call on, and removes it at the end.
 
     None if stderr is no terminal.
@@ -31,7 +31,7 @@ def progress() -> Iterator[Callable[[int, int, int], None] | None]:
 
 
 @contextmanager
-def status_line() -> Iterator[Callable[[str], None]]:
+def status_line() -> Generator[Callable[[str], None]]:
     """A callback that shows a text on stderr until the end of the block; it does nothing if stderr is no terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None

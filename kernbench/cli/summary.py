@@ -55,7 +55,7 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def _collectives(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     """A line for each of the first collectives: its time, its participants, and its ratio to the lower bound."""
-    lines = []
+    lines: list[tuple[str, str, str]] = []
     for one in found[:MOST_COLLECTIVES]:
         slots = f"slots in {one['buffer_kind']}"
         remark = (

@@ -21,7 +21,7 @@ from kernbench.sweep.row import OK
 from kernbench.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     import polars
 
@@ -111,7 +111,7 @@ def _announce(plan: Plan) -> None:
 
 
 @contextmanager
-def _progress(plan: Plan) -> Iterator[OnPoint]:
+def _progress(plan: Plan) -> Generator[OnPoint]:
     """A callback for finished points: draws a bar on a terminal, writes lines elsewhere."""
     from rich.console import Console
 

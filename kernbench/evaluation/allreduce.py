@@ -68,7 +68,7 @@ def evaluate_allreduce(
     for sip_topology in TOPOLOGIES[1:] if n_sips else ():
         find_grid(n_sips, sip_topology, sips_w, sips_h)  # an impossible grid is refused before anything runs
     shared = {"n_sips": n_sips, "cubes": cubes, "n_slots": n_slots, "slot_size": slot_size, "dtype": dtype}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for case in list_cases():
         grid = {} if case["sip_topology"] == "ring_1d" else {"sips_w": sips_w, "sips_h": sips_h}
         parameters = {**shared, **grid, **case}
@@ -110,7 +110,7 @@ def _row(result: RunResult, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def find_violations(table: polars.DataFrame) -> list[str]:
     """What must hold in every table and does not: slots in TCM are the fastest, the centre beats the corner, bounds hold."""
-    found = []
+    found: list[str] = []
     times = {
         (row["sip_topology"], row["algorithm"], row["buffer_kind"], row["root"], row["bytes_per_pe"]): row["latency_ns"]
         for row in table.to_dicts()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernbench.evaluation.measure import OnRow, measure
 
@@ -73,7 +73,7 @@ def evaluate_attention(
     import polars
 
     shared = {"heads": heads, "head_dim": head_dim, "dtype": dtype}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for phase, users, length, groups in _points(dict.fromkeys((kv_heads, heads))):
         parameters = {"users": users, PHASES[phase][0]: length, "kv_heads": groups, **shared}
         result = measure(f"attention-{phase}", topology, parameters, overrides, mode, verify)

@@ -78,7 +78,7 @@ def evaluate_gemm(
     import polars
 
     shared = {"dtype": dtype, "sips": sips, "cubes": cubes, "pes": pes}
-    rows = []
+    rows: list[dict[str, Any]] = []
     for m, k, n in SHAPES:
         for variant in VARIANTS:
             parameters = {"M": m, "K": k, "N": n, "variant": variant, **shared}
