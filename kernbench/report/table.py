@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, in this order
-MARKS = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
+MARKS: dict[str | None, str] = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
 ENDLESS = 10_000  # characters, wider than any table
 
 

@@ -5,6 +5,8 @@ Compiled, because a program of a large GEMM has millions of rows of 64 bytes, an
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernels_jit.compile.jit import jit
 from kernels_jit.compile.pointers import pointer_to
 from kernels_jit.layout import codes
@@ -15,7 +17,7 @@ NOT_COUNTED = -2  # a row that holds nothing and moves nothing, or is not asked 
 
 
 @jit
-def find_held_servers(op, counted, held):
+def find_held_servers(op: np.ndarray, counted: np.ndarray, held: np.ndarray) -> int:
     """Write the server that each row holds into `held`, int32[row], or NO_SERVER or NOT_COUNTED. Returns how many transfer.
 
     Arguments: int64[row, ROW_WIDTH], bool[row], int32[row].
@@ -35,7 +37,7 @@ def find_held_servers(op, counted, held):
 
 
 @jit
-def list_transfers(op, held, transfers):
+def list_transfers(op: np.ndarray, held: np.ndarray, transfers: np.ndarray) -> None:
     """Write route, bytes and stripe of each counted transfer into `transfers`, int64[transfer, 3]."""
     found = 0
     for row in range(op.shape[0]):
@@ -46,7 +48,7 @@ def list_transfers(op, held, transfers):
 
 
 @jit
-def sum_held(held, times, busy_fs):
+def sum_held(held: np.ndarray, times: np.ndarray, busy_fs: np.ndarray) -> int:
     """Add the time from start to end of each row to its server; returns how many counted rows have no end.
 
     Arguments: int32[row] of `find_held_servers`, TIME[row], int64[server].

@@ -53,7 +53,9 @@ NO_TOKENS, NO_STAGES, NO_STAGE, COUNTS, APART = 1, 2, 3, 4, 5  # what is wrong w
 
 
 @jit
-def find_wrong_plan(op, plan_start, token_start, token_end, first):
+def find_wrong_plan(
+    op: np.ndarray, plan_start: np.ndarray, token_start: np.ndarray, token_end: np.ndarray, first: int
+) -> tuple[int, int]:
     """The first wrong plan from plan `first` on, as (plan, what is wrong with it), or (NONE, NONE).
 
     Arguments: int64[row, ROW_WIDTH], int64[plan + 1] into the tokens, int64[token] first and end rows, int.

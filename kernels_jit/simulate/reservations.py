@@ -35,12 +35,12 @@ def try_reserve(m, op, times, place):
     reservation = reservation_at(m, transfer.route)
     other = reservation.transfer
     held = reservation.held == 1 and (other == _NONE or transfer_at(m, other).latest_fs <= state.now_fs)
-    known = reservation.flits == flits and reservation.last_bytes == last_bytes
+    closed = has_closed_form(m, first, flits, last_bytes)
     # The transfer before has landed, so all stations of the route are free again (docs/engine.md, 6).
-    if held and (known or has_closed_form(m, first, flits, last_bytes)):
+    if held and closed:
         reservation.transfer = place
         return True
-    if not mark_in_use(m, op, times, transfer) or not has_closed_form(m, first, flits, last_bytes):
+    if not mark_in_use(m, op, times, transfer) or not closed:
         return False
     unmark_in_use(m, transfer)
     for number in range(first, transfer.end_step):
