@@ -14,7 +14,7 @@ from kernbench.schema.yaml import Marked, load
 
 
 class Parameter(Model):
-    """One parameter of a part. A plain value is in `unit`; `source` cites its origin ("chosen: ..." if nobody published it)."""
+    """One parameter of a part. A plain value is in `unit`; `source` cites its origin ("chosen: ..." without a publication)."""
 
     value: Any
     unit: str = ""

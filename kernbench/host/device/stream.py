@@ -38,8 +38,8 @@ class Command:
     ) -> Command:
         """A command with entries for PEs; entries that PEs share are sent once over the common part of their routes."""
 
-        def size(told: Iterable[Sized]) -> int:
-            return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in told}.values()))
+        def size(carried: Iterable[Sized]) -> int:
+            return header_bytes + entry_bytes * sum(map(len, {id(entries): entries for entries in carried}.values()))
 
         return cls(
             name,
