@@ -110,6 +110,33 @@ def _show(found: Comparison) -> None:
     for column in found.columns:
         for sentence in _sentences(found, column):
             click.echo(sentence)
+    for line in _ratio(found):
+        click.echo(line)
+    if path := found.moved_path():
+        _show_path(path)
+
+
+def _ratio(found: Comparison) -> Iterable[str]:
+    """How many times as fast one of two runs is."""
+    if not (found.a.is_run and found.b.is_run and len(found.pairs)):
+        return
+    a, b = found.pairs["latency_ns_a"][0], found.pairs["latency_ns_b"][0]
+    if a and b and a != b:
+        yield f"B is {max(a, b) / min(a, b):.2f} times {'faster' if b < a else 'slower'} than A"
+
+
+def _show_path(path: list[tuple[str, float, float]]) -> None:
+    """Where on the critical path the difference is."""
+    from kernbench.cli.screen import figures_table, show
+
+    names = {"kind": ("spent on", ""), "a": ("A ns", ",.3f"), "b": ("B ns", ",.3f"), "more": ("B - A ns", "+,.3f")}
+    rows = [{"kind": kind, "a": a, "b": b, "more": b - a} for kind, a, b in path if a != b]
+    if not rows:
+        return
+    click.secho("\ncritical paths, by the difference", bold=True)
+    show(figures_table(rows[:MOST_SHOWN], names))
+    if len(rows) > MOST_SHOWN:
+        click.echo(f"and {len(rows) - MOST_SHOWN} more, in --json")
 
 
 def _settings(found: Comparison) -> Iterable[str]:
@@ -179,4 +206,5 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "columns": list(found.columns),
         "moved": found.moved().to_dicts(),
         "over": over.to_dicts(),
+        "critical_path": [{"kind": kind, "a_ns": a, "b_ns": b} for kind, a, b in found.moved_path()],
     }

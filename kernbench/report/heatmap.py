@@ -127,6 +127,6 @@ def _write_cells(axes: Axes, cells: np.ndarray, senses: np.ndarray, image: Any) 
         if np.isnan(value):
             continue
         red, green, blue, _ = image.cmap(image.norm(value))
-        sense = senses[row, column]
+        sense: Any = senses[row, column]
         ink = "white" if sense is None and 0.3 * red + 0.59 * green + 0.11 * blue < DARK else "black"
         axes.text(column, row, f"{MARKS[sense]}{value:,.4g}", ha="center", va="center", color=ink, fontsize="x-small")

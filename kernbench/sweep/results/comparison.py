@@ -38,6 +38,7 @@ class Side:
     name: str
     table: polars.DataFrame
     is_run: bool
+    spent_ns: Mapping[str, float] | None = None  # critical path of an explained run, by class of part
 
     @property
     def parameters(self) -> list[str]:
@@ -63,6 +64,17 @@ class Comparison:
     only_b: polars.DataFrame
     bounded_a: int
     bounded_b: int
+
+    def moved_path(self) -> list[tuple[str, float, float]]:
+        """Of two explained runs, the classes of part on their critical paths with the time in A and in B (ns).
+
+        The largest difference comes first; the differences add up to that of the latencies. Without both it is empty.
+        """
+        a, b = self.a.spent_ns, self.b.spent_ns
+        if a is None or b is None:
+            return []
+        found = [(kind, a.get(kind, 0.0), b.get(kind, 0.0)) for kind in dict.fromkeys([*a, *b])]
+        return sorted(found, key=lambda one: (-abs(one[2] - one[1]), one[0]))
 
     def moved(self) -> polars.DataFrame:
         """The pairs in which anything changed, the largest change of the first column first."""
@@ -116,7 +128,8 @@ def read_side(path: Path) -> Side:
         if file.suffix == ".parquet":
             side = Side(str(path), polars.read_parquet(file), is_run=False)
         else:
-            side = Side(str(path), _read_run(json.loads(file.read_text(encoding="utf-8"))), is_run=True)
+            result = json.loads(file.read_text(encoding="utf-8"))
+            side = Side(str(path), _read_run(result), is_run=True, spent_ns=_read_path(result))
         side.table.select("latency_ns", "status", "fidelity")
     except (OSError, ValueError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise InputError(f"{file} is not the table of a sweep nor the figures of a run ({error})") from None
@@ -131,6 +144,12 @@ def _read_run(result: Mapping[str, Any]) -> polars.DataFrame:
     kinds = {name: COLUMNS[name] for name in figures}
     row = {**result["parameters"], **fields, **figures, "fidelity": result.get("mode"), "status": OK}
     return polars.DataFrame([row], schema_overrides=kinds)
+
+
+def _read_path(result: Mapping[str, Any]) -> dict[str, float] | None:
+    if "explain" not in result:
+        return None
+    return {str(kind): float(ns) for kind, ns in result["explain"]["critical_path"].items()}
 
 
 def _shared_parameters(one: Side, other: Side) -> tuple[str, ...]:
