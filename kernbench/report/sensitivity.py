@@ -19,7 +19,7 @@ import numpy as np
 
 from kernbench.report.swept_axes import Swept, find_swept, restrict
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.results.bounds import answerable, count_bounded, possible
+from kernbench.sweep.results.bounds import answerable, count_bounded, is_bounded, possible
 from kernbench.sweep.results.pareto import best_point, with_figure
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Sensitivity:
     points: int  # that are averaged
     of: int  # points of the table
     selected: bool  # whether others are left out since they have only bounds
+    of_bounds: bool  # whether bounds are averaged, since nothing was simulated
 
 
 def find_sensitivities(table: polars.DataFrame, objectives: Sequence[Objective]) -> list[Sensitivity]:
@@ -93,6 +94,7 @@ def _sensitivity(
         len(rows),
         of,
         best_at is not None,
+        bool(is_bounded(rows).any()),
     )
 
 

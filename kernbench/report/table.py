@@ -11,7 +11,7 @@ from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses
+from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses, is_bounded
 from kernbench.sweep.results.pareto import pareto_front, rank_points
 from kernbench.sweep.row import COLUMNS, LOWER, UPPER, VERSUS
 from kernbench.text import plural
@@ -107,7 +107,9 @@ def sensitivity_heads(found: Sequence[Sensitivity]) -> tuple[str, ...]:
 
 
 def tell_selection(found: Sequence[Sensitivity]) -> str:
-    """Of which points sensitivities are averages, where others have only bounds."""
+    """Of which points sensitivities are averages, where some have only bounds."""
+    if any(one.of_bounds for one in found):
+        return ", of bounds alone: nothing was simulated"
     few = min(found, key=lambda one: one.points)
     if not few.selected:
         return ""
@@ -146,7 +148,7 @@ def tell_others(table: polars.DataFrame, ranked: polars.DataFrame, objective: Ob
     """The points that a ranking leaves out since they have only bounds, and those of them that may belong into it."""
     bounded = count_bounded(table)
     if not bounded:
-        return ""
+        return "; all are bounds" if is_bounded(ranked).any() else ""
     told = f"; {bounded:,} more {'has' if bounded == 1 else 'have'} only bounds"
     better = count_possibly_better(table, objective, float(ranked[objective.column][-1])) if len(ranked) else 0
     return f"{told}, by which {better:,} may stand among these" if better else told

@@ -65,7 +65,9 @@ def test_rankings_leave_bounds_out_and_say_so() -> None:
 def test_where_all_are_bounds_figures_are_marked() -> None:
     given = table(lambda m: 10.0 * m, M=[1, 2]).with_columns(fidelity=polars.lit("analytic"))
     lines = shown(best_points(given, [LATENCY, TFLOPS]))
-    assert lines[0] == "best 2 of 2 points by latency_ns"
+    assert lines[0] == "best 2 of 2 points by latency_ns; all are bounds"
+    sensitivities = " ".join(shown(sensitivity_table(find_sensitivities(given, [LATENCY]))))
+    assert "averaged over all others, of bounds alone: nothing was simulated" in " ".join(sensitivities.split())
     assert lines[4].split()[:5] == ["1", "≥", "10.0", "≤", "100.000"]
 
 
