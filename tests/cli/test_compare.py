@@ -218,3 +218,39 @@ def test_what_cannot_be_compared_is_refused(
     assert refusal(capsys, tmp_path / "x.json", sweeps[0]) == (
         f"error: {tmp_path / 'x.json'} is not the table of a sweep nor the figures of a run ('overrides')"
     )
+
+
+def keep_explained(directory: Path, latency_ns: float, spent_ns: dict[str, float]) -> str:
+    """The files of a run that was explained, as far as they are compared."""
+    directory.mkdir()
+    result = {"parameters": {}, "overrides": {}, "mode": "hybrid", "latency_ns": latency_ns, "pe_exec_ns": latency_ns}
+    (directory / "result.json").write_text(json.dumps({**result, "explain": {"critical_path": spent_ns}}))
+    return str(directory)
+
+
+def test_where_two_explained_runs_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = keep_explained(tmp_path / "a", 100.0, {"gemm": 60.0, "noc links": 40.0})
+    b = keep_explained(tmp_path / "b", 179.0, {"hbm_ctrl channels": 90.0, "gemm": 60.0, "noc links": 29.0})
+    assert main(["compare", a, b]) == 0
+    lines = printed(capsys)
+    assert "B is 1.79 times slower than A" in lines
+    at = lines.index("critical paths, by the difference")
+    assert [line.split() for line in lines[at + 2 :]] == [
+        ["hbm_ctrl", "channels", "0.000", "90.000", "+90.000"],
+        ["noc", "links", "40.000", "29.000", "-11.000"],
+    ]
+    assert main(["compare", b, a, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["critical_path"]
+    assert found[0] == {"kind": "hbm_ctrl channels", "a_ns": 90.0, "b_ns": 0.0}
+    assert sum(one["b_ns"] - one["a_ns"] for one in found) == -79.0
+
+
+def test_a_run_that_was_not_explained_has_no_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = keep_explained(tmp_path / "a", 100.0, {"gemm": 100.0})
+    plain = tmp_path / "b"
+    plain.mkdir()
+    result = json.loads(Path(a, "result.json").read_text())
+    del result["explain"]
+    (plain / "result.json").write_text(json.dumps(result))
+    assert main(["compare", a, str(plain)]) == 0
+    assert not [line for line in printed(capsys) if line.startswith(("critical", "B is"))]
