@@ -106,8 +106,9 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def store(self, ptr: int, handle: TensorHandle) -> None:
         """Write a tensor to memory; returns when memory has acknowledged it."""
-        self._check_source("store", handle)
         va = self._address("store", ptr)
+        handle = self._as_tensor("store", handle)
+        self._check_source("store", handle)
         self._dispatch()
         self._runner.store(Store((handle.operand,), va, handle.shape, handle.dtype), handle)
 

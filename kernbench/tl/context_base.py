@@ -125,6 +125,21 @@ class ContextCore:
         if isinstance(x.operand, int) and x.space == "tcm" and not x.addr:
             fail(f"tl.{primitive} got {x!r}, a result without an address", "give the context a scratch_base")
 
+    def _as_tensor(self, primitive: str, x: TensorHandle) -> TensorHandle:
+        """A tensor in TCM: the given one, or its elements, loaded, if it is in memory on demand. Errors: KernelError."""
+        if isinstance(x, TensorHandle) and x.on_demand:
+            return self._fetch(x)
+        self._check_tensor(primitive, x)
+        return x
+
+    def _fetch(self, x: TensorHandle) -> TensorHandle:
+        """A tensor in memory, read as by tl.load."""
+        plain = x.swap() if x.transposed else x
+        value = self._begin()
+        out = TensorHandle(value, plain.addr, plain.type, plain.space, True)
+        self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
+        return out.swap() if x.transposed else out
+
     def _check_tensor(self, primitive: str, x: object) -> None:
         if not isinstance(x, TensorHandle):
             fail(f"tl.{primitive} got {x!r}", "give a tensor, such as one from tl.load")

@@ -24,8 +24,7 @@ class MatmulPrimitives(ContextCore):
 
     def dot(self, a: TensorHandle, b: TensorHandle) -> TensorHandle:
         """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
-        self._check_tensor("dot", a)
-        self._check_tensor("dot", b)
+        a, b = self._as_tensor("dot", a), self._as_tensor("dot", b)
         result, acc_dtype, work = find_product(a.type, b.type)
         value = self._begin()
         out = self._result(value, result)
@@ -83,7 +82,7 @@ class MatmulPrimitives(ContextCore):
         if isinstance(x, NUMBERS):
             check_number("composite", x)  # pyright: ignore[reportArgumentType]
             return scalar_handle(x, "f32" if is_float(dtype) else dtype)
-        self._check_tensor("composite", x)
+        x = self._as_tensor("composite", x)
         if find_broadcast(x.shape, shape) != shape:
             fail(
                 f"tl.composite got an epilogue tensor of shape {x.shape} for a result of shape {shape}",

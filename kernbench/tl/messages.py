@@ -11,7 +11,7 @@ from math import prod
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import suggest
-from kernbench.program.op_semantics import Load, Recv, Ref, Send, Shape
+from kernbench.program.op_semantics import Recv, Ref, Send, Shape
 from kernbench.tl.context_base import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
@@ -79,7 +79,7 @@ class MessagePrimitives(ContextCore):
             if self._space("recv", str(dst_space)) == "tcm":
                 note.out_tcm = address
             else:
-                note.out_va = address
+                note.out_va, note.out_space = address, str(dst_space)
         return self._receive_now(note)
 
     def recv_no_consume(
@@ -101,16 +101,8 @@ class MessagePrimitives(ContextCore):
         return future
 
     def _check_message(self, src: TensorHandle) -> None:
-        if not isinstance(src, TensorHandle) or not src.streamed or src.space != "hbm":
+        if not isinstance(src, TensorHandle) or not src.streamed or src.space not in ("hbm", "sram"):
             self._check_source("send", src)
-
-    def _fetch(self, src: TensorHandle) -> TensorHandle:
-        """A tensor in memory, read as by tl.load."""
-        plain = src.swap() if src.transposed else src
-        value = self._begin()
-        out = TensorHandle(value, plain.addr, plain.type, "hbm", True)
-        self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
-        return out.swap() if src.transposed else out
 
     def _collect(self, future: RecvFuture) -> TensorHandle:
         if future in self._futures:
@@ -149,7 +141,7 @@ class MessagePrimitives(ContextCore):
     def _source(self, address: int, shape: Shape, dtype: str, space: str) -> TensorHandle:
         """The tensor at an address."""
         if self._space("send", space) != "tcm":
-            return reference_handle(Ref(address, shape, dtype))
+            return reference_handle(Ref(address, shape, dtype, space))
         nbytes = prod(shape) * itemsize(dtype)
         held = reversed(self._resident.items())
         found = [start for start, x in held if start and start <= address and address + nbytes <= start + x.nbytes]
@@ -158,9 +150,8 @@ class MessagePrimitives(ContextCore):
                 f"tl.send got the TCM address {address:#x}, where this kernel holds no {nbytes} bytes of one tensor",
                 "give the tensor itself, or an address inside of one",
             )
-        holder = self._resident[found[0]]
-        self._check_ended("send", holder)
-        return holder.cut(address - found[0], shape, dtype)
+        self._check_ended("send", self._resident[found[0]])
+        return reference_handle(Ref(address, shape, dtype, "tcm"))
 
 
 def _elements(primitive: str, nbytes: int | None, shape: int | Sequence[int] | None, dtype: str) -> Shape:
