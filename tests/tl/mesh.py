@@ -73,7 +73,10 @@ class Mesh:
         self._taken[where] += ring.nbytes
         sip, cube, pe = where
         kind = {"tcm": Kind.PE, "sram": Kind.SRAM, "hbm": Kind.HBM}[ring.tier]
-        offset = self._taken[where] - ring.nbytes
+        apart = {"tcm": 0, "sram": pe << 17, "hbm": BYTES}[
+            ring.tier
+        ]  # from the rings of others, from the tests' own data
+        offset = self._taken[where] - ring.nbytes + apart
         return self.machine.places.address_of(sip, cube, kind, 0 if kind == Kind.SRAM else pe, offset)
 
     def _pe(self, where):
