@@ -122,6 +122,11 @@ def _as_accumulator(acc_dtype: str | None, dtype: str) -> str:
 def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str | None) -> tuple[Shape, str]:
     """Shape and dtype of a composite's result. Errors: CompositeError for the op, KernelError for the tensors."""
     for x in (a,) if b is None else (a, b):
+        if isinstance(x, WHOLE):
+            fail(
+                f"tl.composite got {x!r}, a number or a pointer, where a tensor is meant",
+                "name what is at a pointer with tl.ref, or load it with tl.load",
+            )
         if not isinstance(x, TensorHandle):
             fail(f"tl.composite got {x!r}", "give a tensor, from tl.load or tl.ref")
     if op == "gemm":

@@ -185,6 +185,7 @@ step = st.one_of(
         st.one_of(st.none(), place),
         st.sampled_from(EPILOGUES),
         tile,
+        st.sampled_from([None, "i8", "i16"]),
     ),
     st.tuples(st.just("store"), place, st.integers(1, SIDE), st.integers(-3, 3)),
     st.tuples(st.just("copy"), place, place, st.integers(1, SIDE)),
@@ -214,7 +215,7 @@ def run_steps(steps, dtype, *, tl):
 
 
 def start(given_, dtype, tl):
-    op, a, b, out, epilogue, tile_shape = given_
+    op, a, b, out, epilogue, tile_shape, acc_dtype = given_
 
     def operand(at, loaded, transposed):
         x = (tl.load if loaded else tl.ref)(region(at, dtype), (SIDE, SIDE), dtype)
@@ -225,7 +226,8 @@ def start(given_, dtype, tl):
         epilogue = [step for step in epilogue if step.get("scope") != "k_tile"]
     math_op = "add" if op == "math" else None
     pair = operand(*a), operand(*b)
-    return tl.composite(op, *pair, out_ptr, math_op=math_op, epilogue=epilogue, tile_shape=tile_shape)
+    how = {"epilogue": epilogue, "tile_shape": tile_shape, "acc_dtype": acc_dtype}
+    return tl.composite(op, *pair, out_ptr, math_op=math_op, **how)
 
 
 @settings(max_examples=60, deadline=None)
