@@ -66,6 +66,7 @@ class Session:
         self._builder = NetworkBuilder(self.machine)
         self._pool = empty_pool(self.machine)
         self._known = _Known()
+        self._asking = False
 
     @cached_property
     def _memory(self) -> Memory:
@@ -119,7 +120,11 @@ class Session:
         self.wall_s += perf_counter() - begun
         if status == codes.ASKED:
             if on_ask is not None:
-                on_ask(self._memory["asking"])
+                self._asking = True
+                try:
+                    on_ask(self._memory["asking"])
+                finally:
+                    self._asking = False
                 self._load()
         elif status == codes.IDLE:
             if self._memory["heap_n"] or self._memory["in_flight"]:
@@ -211,6 +216,11 @@ class Session:
     def now_fs(self) -> int:
         """The time of the last event."""
         return max(self._memory["now_fs"], self._memory["latest_fs"])
+
+    @property
+    def ask_fs(self) -> int | None:
+        """The time of the ask under way; None outside of asks. Times of rows up to it are certain, later ones may change."""
+        return self._memory["now_fs"] if self._asking else None
 
     @property
     def speculation(self) -> Speculation:

@@ -20,7 +20,6 @@ from kernbench.program.op_semantics import (
     Load,
     Math,
     Operand,
-    Piece,
     Recv,
     Ref,
     Send,
@@ -88,7 +87,7 @@ class ThreadParams:
     def _(self, note: Recv) -> Params:
         message = {"direction": note.direction, "queue": note.queue, "index": note.index, "consume": note.consume}
         if note.out_va is not None:
-            here = place("hbm", note.out_va, note.shape, note.dtype)
+            here = place(note.out_space, note.out_va, note.shape, note.dtype)
         elif note.out_tcm is not None:
             here = place("tcm", note.out_tcm, note.shape, note.dtype)
         else:
@@ -111,13 +110,9 @@ class ThreadParams:
             step = {"step": operand.step} if operand.step else {}
             return {"constant": operand.value, **step, "shape": list(operand.shape), "dtype": operand.dtype}
         if isinstance(operand, Ref):
-            return place("hbm", operand.va, operand.shape, operand.dtype)
+            return place(operand.space, operand.va, operand.shape, operand.dtype)
         if isinstance(operand, View):
             return _swap(self._operand(operand.of))
-        if isinstance(operand, Piece):
-            of = self._operand(operand.of)
-            at = {"address": of["address"] + operand.offset} if "address" in of else {"offset": operand.offset}
-            return {**of, **at, "shape": list(operand.shape), "dtype": operand.dtype}
         return self._values[operand]
 
 

@@ -38,7 +38,9 @@ class _Tile:
         self.space, self.dtype, self.shape = of.get("space"), of["dtype"], shape
         self.address = of.get("address", 0) + first * size  # of the next transfer
         self.nbytes = shape[0] * shape[1] * size
-        self.left = self.nbytes if self.space == "hbm" and "value" not in of else 0  # loaded tiles are not transferred
+        self.left = (
+            self.nbytes if self.space in ("hbm", "sram") and "value" not in of else 0
+        )  # loaded tiles are not transferred
 
     def move(self, nbytes: int) -> Params:
         """The parameters of a transfer of the next bytes."""

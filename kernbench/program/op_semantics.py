@@ -29,11 +29,12 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Row-major elements in memory at a virtual address, read when the operation that uses them completes."""
+    """Row-major elements at an address in memory, a virtual one, or in the PE's TCM; read by the operation that uses them."""
 
     va: int
     shape: Shape
     dtype: str
+    space: str = "hbm"  # "hbm" or "sram", which are memory, or "tcm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +44,7 @@ class View:
     of: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """The bytes of another operand from an offset on, as row-major elements."""
-
-    of: Operand
-    offset: int  # bytes
-    shape: Shape
-    dtype: str
-
-
-Operand = int | Constant | Ref | View | Piece  # an int is the id of an earlier value of the same thread
+Operand = int | Constant | Ref | View  # an int is the id of an earlier value of the same thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +131,8 @@ class Math(Note):
 class Send(Note):
     """An operand, as it was when this row was issued, became message `index` of the queue `queue`.
 
-    The name of a queue is that of its sending end, as in "sip0.cube0.pe0:E". Both are set when the row is written.
+    The name of a queue is that of its sending end, as in "sip0.cube0.pe0:E". Its slot is a memory and the address there.
+    All three are set when the row is written.
     """
 
     op: ClassVar[str] = "send"
@@ -150,14 +142,15 @@ class Send(Note):
     dtype: str
     queue: str = ""
     index: int = -1
+    slot: tuple[int, int] = (-1, 0)
 
 
 @dataclass(slots=True, eq=False)
 class Recv(Note):
-    """Message `index` of the queue `queue` became value `out`, and was written to memory at `out_va` unless that is None.
+    """Message `index` of the queue `queue`, in `slot`, became value `out`, and was written to `out_va` unless it is None.
 
-    A `direction` of None is any direction, until the row is written. `out_tcm` is the address of the copy in TCM, or None.
-    With `consume` False the reading of the slot takes no time: a diagnostic.
+    A `direction` of None is any direction, until the row is written. `out_tcm` is the address of the copy in TCM, or None;
+    `out_space` is the memory space of `out_va`. With `consume` False the reading of the slot takes no time: a diagnostic.
     """
 
     op: ClassVar[str] = "recv"
@@ -167,9 +160,11 @@ class Recv(Note):
     dtype: str
     out_tcm: int | None = None
     out_va: int | None = None
+    out_space: str = "hbm"
     consume: bool = True
     queue: str = ""
     index: int = -1
+    slot: tuple[int, int] = (-1, 0)
 
 
 @dataclass(slots=True, eq=False)

@@ -8,13 +8,12 @@ and nan silently, as on a device.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from kernbench.dtypes import is_float, numpy_dtype
-from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Operand, Piece, Ref, View
+from kernbench.program.op_semantics import Composite, Constant, Dot, Epilogue, Math, Operand, Ref, View
 
 Read = Callable[[Ref], np.ndarray]
 
@@ -68,16 +67,7 @@ def resolve(operand: Operand, values: Mapping[int, np.ndarray], read: Read) -> n
         return np.swapaxes(resolve(operand.of, values, read), -1, -2)
     if isinstance(operand, Ref):
         return read(operand)
-    if isinstance(operand, Piece):
-        return cut_bytes(resolve(operand.of, values, read), operand)
     return constant(operand)
-
-
-def cut_bytes(of: np.ndarray, operand: Piece) -> np.ndarray:
-    """The elements that a piece takes out of an array."""
-    raw = np.ascontiguousarray(of).reshape(-1).view(np.uint8)[operand.offset :]
-    kind = numpy_dtype(operand.dtype)
-    return raw[: math.prod(operand.shape) * kind.itemsize].copy().view(kind).reshape(operand.shape)
 
 
 def constant(operand: Constant) -> np.ndarray:
@@ -118,28 +108,43 @@ def _product(a: np.ndarray, b: np.ndarray, acc_dtype: str) -> np.ndarray:
 
 
 def _composite(note: Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    def apply(result: np.ndarray, scope: str) -> np.ndarray:
+    tensors = arrays[: len(note.tensors)]
+    if note.kind == "gemm":
+        (a, b), tile = tensors, note.tile[1]
+        parts: Iterable[Sequence[np.ndarray]] = (
+            (a[:, k : k + tile], b[k : k + tile]) for k in range(0, a.shape[1], tile)
+        )
+    else:
+        parts = (tensors,)
+    return apply_epilogue(note, "kernel", compute_block(note, parts, arrays), arrays)
+
+
+def compute_block(note: Composite, parts: Iterable[Sequence[np.ndarray]], operands: Sequence[np.ndarray]) -> np.ndarray:
+    """A block of a composite's result in the accumulator's type, before the epilogue of scope `kernel`.
+
+    `parts` has the tensors of the block for each k tile, in the order in which the tiles are summed. `operands` are
+    inputs of the composite; those of its epilogue broadcast to the block.
+    """
+    total: np.ndarray | None = None
+    with np.errstate(all="ignore"):
+        for tensors in parts:
+            if note.kind == "gemm":
+                part = _product(tensors[0], tensors[1], note.acc_dtype)
+            else:
+                part = _math(str(note.function), tensors, None, note.acc_dtype).astype(numpy_dtype(note.acc_dtype))
+            part = apply_epilogue(note, "k_tile", part, operands)
+            total = part if total is None else np.add(total, part, dtype=part.dtype)
+    assert total is not None
+    return apply_epilogue(note, "output_tile", total, operands)
+
+
+def apply_epilogue(note: Composite, scope: str, result: np.ndarray, operands: Sequence[np.ndarray]) -> np.ndarray:
+    """The steps of a scope on a block, or on the result, of a composite: in the accumulator's type."""
+    with np.errstate(all="ignore"):
         for step in note.epilogue:
             if step.scope == scope:
-                result = _step(step, result, arrays)
-        return result
-
-    if note.kind == "math":
-        result = _math(str(note.function), arrays[: len(note.tensors)], None, note.acc_dtype)
-        result = result.astype(numpy_dtype(note.acc_dtype))
-    elif any(step.scope == "k_tile" for step in note.epilogue):
-        result = _tiled(note, arrays, lambda part: apply(part, "k_tile"))
-    else:
-        result = _product(arrays[0], arrays[1], note.acc_dtype)
-    return apply(apply(result, "output_tile"), "kernel")
-
-
-def _tiled(note: Composite, arrays: Sequence[np.ndarray], each: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """The product summed tile by tile along k, with `each` applied to each partial product before it is added."""
-    a, b = arrays[:2]
-    tile = note.tile[1]
-    parts = [each(_product(a[:, k : k + tile], b[k : k + tile], note.acc_dtype)) for k in range(0, a.shape[1], tile)]
-    return np.add.reduce(parts, axis=0, dtype=numpy_dtype(note.acc_dtype))
+                result = _step(step, result, operands)
+    return result
 
 
 def _step(step: Epilogue, result: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:

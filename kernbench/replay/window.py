@@ -1,4 +1,4 @@
-"""The memory view of one PE: a store behind an address translation."""
+"""A view of memory: a store behind an address translation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from kernbench.dtypes import numpy_dtype
 from kernbench.replay.store import MemoryStore
+from kernbench.replay.timed_store import TimedStore
 
 Translate = Callable[[int, int], list[tuple[int, int, int]]]  # (va, bytes) → (space, address, bytes) in order
 
@@ -18,13 +19,13 @@ class Window:
 
     __slots__ = ("_store", "_translate")
 
-    def __init__(self, store: MemoryStore, translate: Translate) -> None:
+    def __init__(self, store: MemoryStore | TimedStore, translate: Translate) -> None:
         self._store = store
         self._translate = translate
 
-    def over(self, store: MemoryStore) -> Window:
-        """The same view of another store."""
-        return Window(store, self._translate)
+    def segments(self, va: int, nbytes: int, /) -> list[tuple[int, int, int]]:
+        """(space, address, bytes) of the pieces of a range, in its order."""
+        return self._translate(va, nbytes)
 
     def read(self, va: int, shape: tuple[int, ...], dtype: str, /) -> np.ndarray:
         """The elements at an address, row-major; a copy."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from kernbench.program.op_semantics import Composite, Note, Recv
-from kernbench.tl.handle import TensorHandle
+from kernbench.program.op_semantics import Composite, Note, Recv, Ref
+from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class CommandList:
     def receive(self, note: Recv, /) -> TensorHandle:
         """Collect a receipt."""
         self._commands.append(note)
+        if note.out_va is not None:
+            return reference_handle(Ref(note.out_va, note.shape, note.dtype, note.out_space), on_demand=True)
         return TensorHandle(note.out, note.out_tcm or 0, type_of(note.shape, note.dtype))
 
     def composite(self, completion: CompletionHandle, /) -> None:

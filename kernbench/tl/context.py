@@ -48,13 +48,14 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
     def _program(self, primitive: str, axis: int) -> tuple[int, int]:
         if axis not in (0, 1):
             fail(f"tl.{primitive} got axis {axis!r}", "axis 0 counts the PEs of a cube, axis 1 the cubes")
-        return self._programs[axis]
+        return self._programs[int(axis)]
 
     @staticmethod
     def cdiv(a: int, b: int) -> int:
         """a / b rounded up."""
         if not b:
             fail(f"tl.cdiv got {a!r} and {b!r}", "give a divisor other than 0")
+        a, b = (int(x) if isinstance(x, WHOLE) else x for x in (a, b))
         return -(-a // b)
 
     def cycles(self, n: int) -> None:
@@ -106,8 +107,9 @@ class TLContext(MathPrimitives, MatmulPrimitives, MessagePrimitives):
 
     def store(self, ptr: int, handle: TensorHandle) -> None:
         """Write a tensor to memory; returns when memory has acknowledged it."""
-        self._check_source("store", handle)
         va = self._address("store", ptr)
+        handle = self._as_tensor("store", handle)
+        self._check_source("store", handle)
         self._dispatch()
         self._runner.store(Store((handle.operand,), va, handle.shape, handle.dtype), handle)
 

@@ -10,7 +10,7 @@ from kernbench.errors import suggest
 from kernbench.program.op_semantics import Dot, Load, Math, Note, Recv, Send, Store
 from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
-from kernbench.tl.handle import CompletionHandle, RecvFuture, TensorHandle
+from kernbench.tl.handle import WHOLE, CompletionHandle, RecvFuture, TensorHandle
 from kernbench.tl.scratch import Scratch
 from kernbench.tl.tensor_type import TensorType
 
@@ -76,10 +76,10 @@ class ContextCore:
         scratch_size: int = SCRATCH_BYTES,
     ) -> None:
         self.commands: list[Note] = []
-        self._programs = ((pe_id, num_programs), (cube_id, num_cubes))
-        self._dispatch_cycles = dispatch_cycles
+        self._programs = ((index(pe_id), index(num_programs)), (index(cube_id), index(num_cubes)))
+        self._dispatch_cycles = index(dispatch_cycles)
         self._runner: Runner = CommandList(self.commands) if runner is None else runner
-        self._scratch = Scratch(scratch_base, scratch_size)
+        self._scratch = Scratch(index(scratch_base), index(scratch_size))
         self._value_count = 0
         self._pending: dict[CompletionHandle, None] = {}  # under way, in the order of their start
         self._futures: dict[RecvFuture, None] = {}  # messages expected and not waited for
@@ -110,6 +110,11 @@ class ContextCore:
     def _address(self, primitive: str, ptr: int) -> int:
         if ptr.__class__ is int:
             return ptr
+        if isinstance(ptr, TensorHandle):
+            fail(
+                f"tl.{primitive} got {ptr!r} where a pointer is meant",
+                "give an address, such as a tensor argument of the kernel",
+            )
         try:
             return int(index(ptr))
         except TypeError:
@@ -125,7 +130,27 @@ class ContextCore:
         if isinstance(x.operand, int) and x.space == "tcm" and not x.addr:
             fail(f"tl.{primitive} got {x!r}, a result without an address", "give the context a scratch_base")
 
+    def _as_tensor(self, primitive: str, x: TensorHandle) -> TensorHandle:
+        """A tensor in TCM: the given one, or its elements, loaded, if it is in memory on demand. Errors: KernelError."""
+        if isinstance(x, TensorHandle) and x.on_demand:
+            return self._fetch(x)
+        self._check_tensor(primitive, x)
+        return x
+
+    def _fetch(self, x: TensorHandle) -> TensorHandle:
+        """A tensor in memory, read as by tl.load."""
+        plain = x.swap() if x.transposed else x
+        value = self._begin()
+        out = TensorHandle(value, plain.addr, plain.type, plain.space, True)
+        self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
+        return out.swap() if x.transposed else out
+
     def _check_tensor(self, primitive: str, x: object) -> None:
+        if isinstance(x, WHOLE):
+            fail(
+                f"tl.{primitive} got {x!r}, a number or a pointer, where a tensor is meant",
+                "load what is at a pointer with tl.load",
+            )
         if not isinstance(x, TensorHandle):
             fail(f"tl.{primitive} got {x!r}", "give a tensor, such as one from tl.load")
         if x.streamed:

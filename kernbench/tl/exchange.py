@@ -7,6 +7,7 @@ the arrival, reads the slot, and returns it with a credit that takes time but no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernbench.program.ops import GE, NONE, Op
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.pe import PeContext
     from kernbench.tl.queue import Queue
+    from kernbench.tl.tensor_type import TensorType
 
 _EXEC, _MOVE, _WAIT, _PIPE = int(Op.EXEC), int(Op.MOVE), int(Op.WAIT), int(Op.PIPE)  # plain ints: see `lower`
 
@@ -40,25 +42,35 @@ class Exchange:
         self._outward: dict[str, Queue] = {}
         self._inward: dict[str, Queue] = {}
 
-    def send(self, note: Send, nbytes: int) -> None:
-        """Wait for a slot and start the message. Errors: KernelError for a message larger than a slot."""
+    def send(self, note: Send, type: TensorType, before: Callable[[], object] | None = None) -> int:
+        """Wait for a slot and start the message; returns its plan. `before` is called when there is a slot.
+
+        Errors: KernelError for a message larger than a slot.
+        """
+        nbytes = type.nbytes
         queue = self._outward.get(note.direction) or self._find_outward(note.direction)
         if nbytes > queue.ring.slot_bytes:
             fail(
                 f"tl.send got {nbytes} bytes for {note.direction!r}, whose slots have {queue.ring.slot_bytes}",
                 "send it in pieces, or give the process group larger slots",
             )
-        note.queue, note.index = queue.name, queue.sent
+        note.queue, note.index, note.slot = queue.name, queue.sent, queue.slot(queue.sent)
+        queue.sent_types[queue.sent] = type
         queue.sent += 1
         _agree("send", queue, note.index, nbytes)
         rows = self._schedule
         freed = note.index + 1 - queue.ring.n_slots
         if freed > 0:
             rows += pack_row(self._credit_tag, _WAIT, queue.credited, GE, freed, 0, 0, 0, 0)
+        if before is not None:
+            self._thread.extend(rows)
+            before()
+            rows = b""
         stages = self._stages.get((queue, nbytes)) or self._write_stages(queue, nbytes)
         plan = self._pe.program.token(stages, note)
         at = count_rows(rows)
         self._thread.extend(rows + pack_row(self._send_tag, _PIPE, plan, queue.arrived, 0, 0, 0, 0, 0), at, note)
+        return plan
 
     def post(self, note: Recv) -> None:
         """Decide which message a receive will take."""
@@ -66,17 +78,24 @@ class Exchange:
         if note.direction is None:
             note.direction = choose(self._queues("recv", None), self._thread, self._pause)
         queue = self._find_queue(note)
-        note.queue, note.index = queue.name, queue.received
+        note.queue, note.index, note.slot = queue.name, queue.received, queue.slot(queue.received)
         queue.received += 1
 
-    def arrive(self, note: Recv) -> None:
-        """Wait until a message has arrived."""
-        self._thread.wait(self._find_queue(note).arrived, note.index + 1)
+    def learn(self, note: Recv) -> None:
+        """Wait until a message has arrived, and set the shape and dtype of the receive to those of the message."""
+        queue = self._find_queue(note)
+        self._thread.wait(queue.arrived, note.index + 1)
+        assert self._pause is not None  # since the kernel has neighbours
+        self._thread.ask()
+        self._pause()
+        type = queue.sent_types[note.index]
+        note.shape, note.dtype = type.shape, type.dtype
 
     def take(self, note: Recv, nbytes: int) -> None:
         """Wait until a message has arrived, read its slot and give the slot back."""
         queue = self._find_queue(note)
         _agree("recv", queue, note.index, nbytes)
+        queue.sent_types.pop(note.index, None)
         rows = pack_row(self._arrival_tag, _WAIT, queue.arrived, GE, note.index + 1, 0, 0, 0, 0)
         if note.consume:
             rows += self._reads.get((queue, nbytes)) or self._write_read(queue, nbytes)

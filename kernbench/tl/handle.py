@@ -9,8 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from kernbench.dtypes import bits, is_float
-from kernbench.program.op_semantics import Composite, Constant, Operand, Piece, Recv, Ref, Shape, View
-from kernbench.replay.numerics import cut_bytes
+from kernbench.program.op_semantics import Composite, Constant, Operand, Recv, Ref, View
 from kernbench.tl.current_context import active, find_active
 from kernbench.tl.errors import fail
 from kernbench.tl.promotion import scalar_dtype
@@ -23,12 +22,25 @@ NUMBERS = (float, *WHOLE, np.floating)
 class TensorHandle:
     """A tensor as a kernel sees it: shape, dtype, where it is, and, in a live kernel, its numbers.
 
-    `space` is "hbm" or "tcm" and `addr` the address there. `pinned` says that the elements were loaded into TCM; a
-    handle in "hbm" that is not pinned is streamed by its users. `transposed` says that `addr` holds the rows of
-    the transposed tensor. The operators + - * / take handles of shapes that broadcast, or numbers.
+    `space` is "hbm", "sram" or "tcm" and `addr` the address there. `pinned` says that the elements were loaded into TCM; a
+    handle in memory that is not pinned is streamed by composites, and loaded by each other operation if it is `on_demand`.
+    `transposed` says that `addr` holds the rows of the transposed tensor. The operators + - * / take handles of shapes
+    that broadcast, or numbers.
     """
 
-    __slots__ = ("_data", "addr", "dtype", "operand", "pinned", "shape", "space", "streamed", "transposed", "type")
+    __slots__ = (
+        "_data",
+        "addr",
+        "dtype",
+        "on_demand",
+        "operand",
+        "pinned",
+        "shape",
+        "space",
+        "streamed",
+        "transposed",
+        "type",
+    )
 
     def __init__(
         self,
@@ -39,6 +51,7 @@ class TensorHandle:
         pinned: bool = False,
         transposed: bool = False,
         data: np.ndarray | None = None,
+        on_demand: bool = False,
     ) -> None:
         self.operand = operand  # its name in notes
         self.addr = addr
@@ -47,7 +60,8 @@ class TensorHandle:
         self.dtype = type.dtype
         self.space = space
         self.pinned = pinned
-        self.streamed = space == "hbm" and not pinned  # still in memory, to be fetched by its users
+        self.streamed = space != "tcm" and not pinned  # still in memory, to be fetched by its users
+        self.on_demand = on_demand
         self.transposed = transposed
         self._data = data
 
@@ -68,14 +82,8 @@ class TensorHandle:
         data = None if self._data is None else self._data.swapaxes(-1, -2)
         operand = self.operand.of if isinstance(self.operand, View) else View(self.operand)
         type = type_of(shape, self.dtype)
-        return TensorHandle(operand, self.addr, type, self.space, self.pinned, not self.transposed, data)
-
-    def cut(self, offset: int, shape: Shape, dtype: str) -> TensorHandle:
-        """The bytes from an offset on as a tensor of its own."""
-        piece = Piece(self.operand, offset, shape, dtype)
-        data = None if self._data is None else cut_bytes(self._data, piece)
-        type = type_of(shape, dtype)
-        return TensorHandle(piece, self.addr + offset, type, self.space, self.pinned, data=data)
+        transposed = not self.transposed
+        return TensorHandle(operand, self.addr, type, self.space, self.pinned, transposed, data, self.on_demand)
 
     def __repr__(self) -> str:
         return f"TensorHandle({self.shape}, {self.dtype}, {self.space}:{self.addr:#x})"
@@ -117,13 +125,13 @@ class TensorHandle:
 class CompletionHandle:
     """A composite in progress, for `tl.wait`. `out` is its result in TCM, or None if it goes to memory."""
 
-    __slots__ = ("counter", "inputs", "note", "out")
+    __slots__ = ("counter", "inputs", "note", "out", "plan")
 
     def __init__(self, note: Composite, inputs: tuple[TensorHandle, ...], out: TensorHandle | None) -> None:
         self.note = note
         self.inputs = inputs
         self.out = out
-        self.counter = -1  # counts its end in the program, once it has been lowered
+        self.counter = self.plan = -1  # in the program, once it has been lowered: the counter of its end, its tiles
 
 
 class RecvFuture:
@@ -173,6 +181,6 @@ def scalar_handle(value: float, dtype: str) -> TensorHandle:
     return constant_handle(Constant((), scalar_dtype(value, dtype), as_number(value)))
 
 
-def reference_handle(ref: Ref) -> TensorHandle:
-    """A tensor that stays in memory."""
-    return TensorHandle(ref, ref.va, type_of(ref.shape, ref.dtype), "hbm")
+def reference_handle(ref: Ref, *, on_demand: bool = False) -> TensorHandle:
+    """A tensor that stays where it is."""
+    return TensorHandle(ref, ref.va, type_of(ref.shape, ref.dtype), ref.space, on_demand=on_demand)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program
-    from kernbench.replay.mailbox import Mailbox
 
 LEVELS = ("", "intra_", "global_")  # between cubes, between the PEs of a cube, between SIPs
 DIRECTIONS = tuple(level + side for level in LEVELS for side in "NSEW")
@@ -63,7 +62,7 @@ class Ring:
 
 NeighbourTable = Mapping[str, Ring]  # of one PE, by direction
 Where = tuple[int, int, int]  # sip, cube, pe
-# Allocates the ring of a PE; returns its address in the memory of its tier.
+# Allocates the ring of a PE; returns its physical address.
 PlaceRing = Callable[[Where, Ring], int]
 
 
@@ -73,12 +72,11 @@ class Ipcq:
     def __init__(
         self,
         program: Program,
-        mailbox: Mailbox,
         read_counter: Callable[[int], int],
         place_ring: PlaceRing,
         name: str = "",
     ) -> None:
-        self.program, self.mailbox, self.read_counter, self.name = program, mailbox, read_counter, name
+        self.program, self.read_counter, self.name = program, read_counter, name
         self._place_ring = place_ring
         self._first: dict[tuple[Where, str], int] = {}  # by PE and direction: where the slots of its ring begin
         self.watchers: set[int] = set()  # threads that may wait for ever
@@ -125,7 +123,7 @@ class PeQueues:
     """The queues of one PE."""
 
     def __init__(self, ipcq: Ipcq, where: Where, table: NeighbourTable) -> None:
-        self.mailbox, self.read_counter = ipcq.mailbox, ipcq.read_counter
+        self.read_counter = ipcq.read_counter
         self.directions = tuple(table)
         self.turn = 0  # the direction at which the next receive from any source begins to look
         self._watch: tuple[list[Watcher], int] | None = None

@@ -2,7 +2,7 @@
 
 Before the data of a load is read, that of a store is written or a composite is computed, the rows so far must have run: an
 `ask` ends them and `pause` returns once the simulated time is reached. A load reads memory when it completes; a store is
-visible from the moment its transfer is issued; a composite reads and writes when it is waited for.
+visible from the moment its transfer is issued; a composite reads and writes its tiles at their own times.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import numpy as np
 from kernbench.errors import RunError
 from kernbench.program.op_semantics import Dot, Load, Math, Recv, Ref, Send, Store
 from kernbench.replay import numerics
+from kernbench.replay.tile_rows import as_reference
 from kernbench.tl.context_base import Work
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import CompletionHandle, TensorHandle
 from kernbench.tl.lower import Lowering
 
 if TYPE_CHECKING:
-    from kernbench.replay.mailbox import Mailbox
+    from kernbench.replay.tiled_composite import TiledComposite
     from kernbench.tl.pe import PeContext
 
 
@@ -34,13 +35,14 @@ class LiveLowering(Lowering):
             raise RunError(f"a live kernel on {pe.path} was given no memory; run it recorded")
         self._memory = pe.memory
         self._pause = pause
+        self._under_way: dict[CompletionHandle, TiledComposite] = {}
         self._run_rows = pe.thread.row_count  # rows that have run
 
     def load(self, note: Load, out: TensorHandle, /) -> None:
         """Read memory when the load is complete."""
         super().load(note, out)
         self._catch_up()
-        out._data = self._memory.read(note.va, note.shape, note.dtype)
+        out._data = self._memory.read(Ref(note.va, note.shape, note.dtype))
 
     def store(self, note: Store, source: TensorHandle, /) -> None:
         """Write memory when the transfer is issued."""
@@ -53,35 +55,39 @@ class LiveLowering(Lowering):
         """Compute at once."""
         super().compute(note, work, inputs, out)
         out._data = numerics.compute(note, [self._array(x) for x in inputs])
+        self._memory.write_tcm(note.addr, out._data)
 
     def send(self, note: Send, source: TensorHandle, /) -> None:
-        """Copy the present numbers of the source."""
-        super().send(note, source)
-        self._mailbox.put(note.queue, note.index, self._array(source))
-
-    def _learn(self, note: Recv) -> None:
-        self._catch_up()
-        note.shape, note.dtype = self._mailbox.look(note.queue, note.index)
+        """Copy the numbers of the source when there is a slot."""
+        in_tcm = isinstance(source.operand, Ref)  # by its address there: the contents change with time
+        plan = self._exchange.send(note, source.type, self._catch_up if in_tcm else None)
+        self._memory.send(note, plan, self._array(source))
 
     def _deliver(self, note: Recv, out: TensorHandle) -> None:
         self._catch_up()
-        out._data = self._mailbox.take(note.queue, note.index, note.shape, note.dtype)
+        out._data = self._memory.receive(note)
+        if note.out_tcm is not None:
+            self._memory.write_tcm(note.out_tcm, out._data)
         if note.out_va is not None:
             self._memory.write(note.out_va, out._data)
 
+    def composite(self, completion: CompletionHandle, /) -> None:
+        """Let the tiles be read and written at their times."""
+        super().composite(completion)
+        arrays = [None if as_reference(x.operand) else self._array(x) for x in completion.inputs]
+        self._under_way[completion] = self._memory.begin_composite(completion.note, completion.plan, arrays)
+
     def wait(self, completion: CompletionHandle, /) -> None:
-        """Compute when the composite has ended."""
+        """Make the result known when the composite has ended."""
         super().wait(completion)
         self._catch_up()
-        result = numerics.compute(completion.note, [self._array(x) for x in completion.inputs])
+        result = self._memory.finish_composite(self._under_way.pop(completion))
         if completion.out is not None:
             completion.out._data = result
-        if completion.note.out_va is not None:
-            self._memory.write(completion.note.out_va, result)
 
     def read_data(self, handle: TensorHandle, /) -> np.ndarray:
         """The numbers of a handle. Errors: KernelError for one that is not in TCM yet."""
-        if handle.streamed and handle.space == "hbm" and handle._data is None:
+        if handle.streamed and handle.space != "tcm" and handle._data is None:
             fail(f"the kernel reads the data of {handle!r}, which is not in TCM", "load it with tl.load")
         return self._array(handle)
 
@@ -93,12 +99,7 @@ class LiveLowering(Lowering):
         return numerics.resolve(handle.operand, {}, self._read)
 
     def _read(self, ref: Ref) -> np.ndarray:
-        return self._memory.read(ref.va, ref.shape, ref.dtype)
-
-    @property
-    def _mailbox(self) -> Mailbox:
-        assert self.pe.queues is not None
-        return self.pe.queues.mailbox
+        return self._memory.read(ref)
 
     def _catch_up(self) -> None:
         """Let the rows so far run; returns at the simulated time of their end."""

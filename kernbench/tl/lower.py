@@ -85,7 +85,7 @@ class Lowering:
     def composite(self, completion: CompletionHandle, /) -> None:
         """Scheduler, then the start of all tokens of the plan."""
         program, note = self.pe.program, completion.note
-        plan = add_plan(completion, self)
+        plan = completion.plan = add_plan(completion, self)
         self._composites += 1
         completion.counter = program.counter(f"the end of composite {self._composites} of {self.pe.path}")
         self.thread.extend(self._schedule)
@@ -97,7 +97,7 @@ class Lowering:
 
     def send(self, note: Send, source: TensorHandle, /) -> None:
         """Scheduler, a free slot, then the DMA continues with the message while the kernel goes on."""
-        self._exchange.send(note, source.type.nbytes)
+        self._exchange.send(note, source.type)
 
     def post(self, note: Recv, /) -> None:
         """Scheduler, and the choice of the message."""
@@ -106,8 +106,7 @@ class Lowering:
     def receive(self, note: Recv, /) -> TensorHandle:
         """Arrival, read of the slot, and the copy if one is asked for."""
         if not note.shape:
-            self._exchange.arrive(note)
-            self._learn(note)
+            self._exchange.learn(note)
         nbytes = type_of(note.shape, note.dtype).nbytes
         self._exchange.take(note, nbytes)
         out = self._received(note)
@@ -119,13 +118,9 @@ class Lowering:
             self._transfer(note.out_va, nbytes, b"", None, write=True)
         return out
 
-    def _learn(self, note: Recv) -> None:  # noqa: ARG002
-        """Set the shape of a message that has arrived, if the kernel did not give one."""
-        fail("tl.recv got no shape, but recorded kernels do not see the message", "give its shape, or run it live")
-
     def _received(self, note: Recv) -> TensorHandle:
         if note.out_va is not None:
-            return reference_handle(Ref(note.out_va, note.shape, note.dtype))
+            return reference_handle(Ref(note.out_va, note.shape, note.dtype, note.out_space), on_demand=True)
         space, address = ("tcm", note.out_tcm) if note.out_tcm is not None else self._exchange.find_slot(note)
         return TensorHandle(note.out, address, type_of(note.shape, note.dtype), space, space != "tcm")
 

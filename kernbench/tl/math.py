@@ -113,8 +113,7 @@ class MathPrimitives(ContextCore):
         return self._along("min", x, axis)
 
     def _unary(self, function: str, x: TensorHandle) -> TensorHandle:
-        self._check_tensor(function, x)
-        return self._job(function, (x,))
+        return self._job(function, (self._as_tensor(function, x),))
 
     def _elementwise(self, function: str, *given: Tensor) -> TensorHandle:
         for x in given:
@@ -123,7 +122,7 @@ class MathPrimitives(ContextCore):
         return self._job(function, given)  # type: ignore[arg-type]
 
     def _along(self, function: str, x: TensorHandle, axis: int) -> TensorHandle:
-        self._check_tensor(function, x)
+        x = self._as_tensor(function, x)
         return self._job(function, (x,), as_axis(function, x.shape, axis))
 
     def _job(self, function: str, inputs: tuple[TensorHandle, ...], axis: int | None = None) -> TensorHandle:
@@ -140,8 +139,7 @@ class MathPrimitives(ContextCore):
         tensors: list[TensorHandle] = []
         for x in given:
             if not isinstance(x, NUMBERS):
-                self._check_tensor(function, x)
-                tensors.append(x)
+                tensors.append(self._as_tensor(function, x))
             elif dtype is not None:
                 check_number(function, x)
                 tensors.append(scalar_handle(x, dtype))

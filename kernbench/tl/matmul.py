@@ -24,8 +24,7 @@ class MatmulPrimitives(ContextCore):
 
     def dot(self, a: TensorHandle, b: TensorHandle) -> TensorHandle:
         """a @ b of two tensors in TCM, (M, K) times (K, N); products are summed in f32, or i32 for integers."""
-        self._check_tensor("dot", a)
-        self._check_tensor("dot", b)
+        a, b = self._as_tensor("dot", a), self._as_tensor("dot", b)
         result, acc_dtype, work = find_product(a.type, b.type)
         value = self._begin()
         out = self._result(value, result)
@@ -83,7 +82,7 @@ class MatmulPrimitives(ContextCore):
         if isinstance(x, NUMBERS):
             check_number("composite", x)  # pyright: ignore[reportArgumentType]
             return scalar_handle(x, "f32" if is_float(dtype) else dtype)
-        self._check_tensor("composite", x)
+        x = self._as_tensor("composite", x)
         if find_broadcast(x.shape, shape) != shape:
             fail(
                 f"tl.composite got an epilogue tensor of shape {x.shape} for a result of shape {shape}",
@@ -123,6 +122,11 @@ def _as_accumulator(acc_dtype: str | None, dtype: str) -> str:
 def _result_type(op: str, a: TensorHandle, b: TensorHandle | None, math_op: str | None) -> tuple[Shape, str]:
     """Shape and dtype of a composite's result. Errors: CompositeError for the op, KernelError for the tensors."""
     for x in (a,) if b is None else (a, b):
+        if isinstance(x, WHOLE):
+            fail(
+                f"tl.composite got {x!r}, a number or a pointer, where a tensor is meant",
+                "name what is at a pointer with tl.ref, or load it with tl.load",
+            )
         if not isinstance(x, TensorHandle):
             fail(f"tl.composite got {x!r}", "give a tensor, from tl.load or tl.ref")
     if op == "gemm":

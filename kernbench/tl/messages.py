@@ -11,7 +11,7 @@ from math import prod
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import suggest
-from kernbench.program.op_semantics import Load, Recv, Ref, Send, Shape
+from kernbench.program.op_semantics import Recv, Ref, Send, Shape
 from kernbench.tl.context_base import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
@@ -39,7 +39,8 @@ class MessagePrimitives(ContextCore):
         """Send a tensor to the neighbour in a direction; returns once there is a free slot for it there.
 
         Instead of a tensor, `src_addr` in `space` with `shape` or `nbytes` of `dtype`: an address in TCM of a tensor
-        that the kernel holds, or in memory ("hbm", "sram"), which is read first. Errors: KernelError.
+        that the kernel holds, or in memory ("hbm", "sram"), which is read first. What is sent is what is there then: a slot
+        may hold the next message by the time, a received tensor itself does not change. Errors: KernelError.
         """
         direction = self._direction("send", dir)
         if src is None:
@@ -67,19 +68,20 @@ class MessagePrimitives(ContextCore):
     ) -> TensorHandle:
         """Wait for the next message from the neighbour in a direction, or from any, and read it out of its slot.
 
-        With `dst_addr` and `dst_space` it is also copied there. Without a shape a live kernel gets that of the message. The
-        slot lies where the process group put it, whatever `space` says. Errors: KernelError.
+        With both `dst_addr` and `dst_space` it is also copied there, and the tensor that is returned is the copy; otherwise it
+        is the slot. Without a shape it has that of the message. The slot lies where the process group put it, whatever
+        `space` says. Errors: KernelError.
         """
         self._space("recv", space)
         note = self._recv_note("recv", dir, shape, dtype)
-        if (dst_addr is None) != (dst_space is None):
-            fail(f"tl.recv got dst_addr={dst_addr!r} and dst_space={dst_space!r}", "give both, or neither")
-        if dst_addr is not None:
+        if dst_space is not None:
+            self._space("recv", dst_space)
+        if dst_addr is not None and dst_space is not None:
             address = self._address("recv", dst_addr)
-            if self._space("recv", str(dst_space)) == "tcm":
+            if dst_space == "tcm":
                 note.out_tcm = address
             else:
-                note.out_va = address
+                note.out_va, note.out_space = address, dst_space
         return self._receive_now(note)
 
     def recv_no_consume(
@@ -101,16 +103,8 @@ class MessagePrimitives(ContextCore):
         return future
 
     def _check_message(self, src: TensorHandle) -> None:
-        if not isinstance(src, TensorHandle) or not src.streamed or src.space != "hbm":
+        if not isinstance(src, TensorHandle) or not src.streamed or src.space not in ("hbm", "sram"):
             self._check_source("send", src)
-
-    def _fetch(self, src: TensorHandle) -> TensorHandle:
-        """A tensor in memory, read as by tl.load."""
-        plain = src.swap() if src.transposed else src
-        value = self._begin()
-        out = TensorHandle(value, plain.addr, plain.type, "hbm", True)
-        self._runner.load(Load(value, plain.addr, plain.shape, plain.dtype), out)
-        return out.swap() if src.transposed else out
 
     def _collect(self, future: RecvFuture) -> TensorHandle:
         if future in self._futures:
@@ -121,7 +115,7 @@ class MessagePrimitives(ContextCore):
 
     def _recv_note(self, primitive: str, dir: str | None, shape: int | Sequence[int], dtype: str) -> Recv:
         direction = None if dir is None else self._direction(primitive, dir)
-        known = as_shape(primitive, shape) if shape != () else ()
+        known = () if isinstance(shape, Sequence) and not shape else as_shape(primitive, shape)
         self._value_count += 1
         return Recv(self._value_count, direction, known, as_dtype(primitive, dtype))
 
@@ -149,7 +143,7 @@ class MessagePrimitives(ContextCore):
     def _source(self, address: int, shape: Shape, dtype: str, space: str) -> TensorHandle:
         """The tensor at an address."""
         if self._space("send", space) != "tcm":
-            return reference_handle(Ref(address, shape, dtype))
+            return reference_handle(Ref(address, shape, dtype, space))
         nbytes = prod(shape) * itemsize(dtype)
         held = reversed(self._resident.items())
         found = [start for start, x in held if start and start <= address and address + nbytes <= start + x.nbytes]
@@ -158,9 +152,8 @@ class MessagePrimitives(ContextCore):
                 f"tl.send got the TCM address {address:#x}, where this kernel holds no {nbytes} bytes of one tensor",
                 "give the tensor itself, or an address inside of one",
             )
-        holder = self._resident[found[0]]
-        self._check_ended("send", holder)
-        return holder.cut(address - found[0], shape, dtype)
+        self._check_ended("send", self._resident[found[0]])
+        return reference_handle(Ref(address, shape, dtype, "tcm"))
 
 
 def _elements(primitive: str, nbytes: int | None, shape: int | Sequence[int] | None, dtype: str) -> Shape:

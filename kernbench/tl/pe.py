@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.op_semantics import Shape
     from kernbench.program.program import Program, Thread
+    from kernbench.replay.pe_memory import PeMemory
     from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.plan_outline import PlanOutline
 
@@ -39,14 +39,6 @@ class TranslateMany(Protocol):
     def __call__(self, va: np.ndarray, nbytes: np.ndarray, /) -> tuple[np.ndarray, np.ndarray]: ...
 
 
-class Memory(Protocol):
-    """The contents of memory as one PE sees them; only live kernels need it."""
-
-    def read(self, va: int, shape: Shape, dtype: str, /) -> np.ndarray: ...
-
-    def write(self, va: int, data: np.ndarray, /) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeContext:
     """One PE of one launch."""
@@ -61,7 +53,7 @@ class PeContext:
     lookups: int = 1  # in the MMU, before each access of a DMA
     num_programs: int  # PEs per cube that run this kernel
     num_cubes: int
-    memory: Memory | None = None
+    memory: PeMemory | None = None  # its contents; only live kernels need them
     queues: PeQueues | None = None  # the queues to its neighbours, if it has any
     outlines: dict[Any, PlanOutline] = field(default_factory=dict)  # of composites, shared by PEs of the program
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
     from kernbench.program.program import Program
     from kernbench.tl.ipcq import Ring, Where
+    from kernbench.tl.tensor_type import TensorType
 
 Terms = tuple[tuple[str, float], ...]  # a unit cost of the machine, and its amount
 
@@ -28,11 +29,11 @@ class Queue:
         "_durations",
         "_program",
         "_returned",
+        "_slots",
         "_taken",
         "arrived",
         "credit",
         "credited",
-        "first_address",
         "home",
         "name",
         "read",
@@ -40,6 +41,7 @@ class Queue:
         "ring",
         "route",
         "sent",
+        "sent_types",
         "sizes",
         "source",
         "target",
@@ -56,9 +58,10 @@ class Queue:
         self.ring = ring
         self._program = program
         self._durations: dict[tuple[int, bool], int] = {}  # by bytes and write
-        self.first_address = address
+        self._slots = address, *machine.places.memory_of(address)[:2]  # physical address, memory, offset in it
         self.sent = self.received = 0
         self.sizes: dict[int, int] = {}  # bytes of messages of which only one end is lowered, by number
+        self.sent_types: dict[int, TensorType] = {}  # of messages that are sent and not yet received, by number
         self.arrived = program.counter(f"messages from {self.source} at {self.target}")
         self.credited = program.counter(f"slots that {self.target} gives back to {self.source}")
         self.route = machine.routing.route(sender.dma, receiver.dma, Intent.PE_DMA, RouteKind.MESSAGE)
@@ -69,8 +72,17 @@ class Queue:
         self._returned = 0
 
     def address(self, index: int) -> int:
-        """The address of the slot of a message in its memory."""
-        return self.first_address + index % self.ring.n_slots * self.ring.slot_bytes
+        """The address of the slot of a message for the kernel that receives it: in TCM, or a physical one."""
+        physical, _, offset = self._slots
+        return (offset if self.ring.tier == "tcm" else physical) + self._start(index)
+
+    def slot(self, index: int) -> tuple[int, int]:
+        """The memory of the slot of a message, and the address there."""
+        _, memory, offset = self._slots
+        return memory, offset + self._start(index)
+
+    def _start(self, index: int) -> int:
+        return index % self.ring.n_slots * self.ring.slot_bytes
 
     def write_duration(self, nbytes: int) -> int:
         """The time to write a slot, as a duration of the program."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kernbench.errors import suggest
+from kernbench.errors import InputError, suggest
 
 Kernel = Callable[..., Any]
 
@@ -28,6 +28,16 @@ def get_kernel(name: str) -> Kernel:
     """The kernel of a name. Errors: KeyError with the nearest known name."""
     if name not in _kernels:
         raise KeyError(f"no kernel is named {name!r}{suggest(name, _kernels)}")
+    return _kernels[name]
+
+
+def find_kernel(name: str) -> Kernel:
+    """The kernel that a launch names. Errors: InputError with the nearest known name."""
+    if name not in _kernels:
+        raise InputError(
+            f"torch.launch got {name!r} without a kernel, and none is registered by that name"
+            f"{suggest(name, _kernels)}; give the kernel after its name"
+        )
     return _kernels[name]
 
 

@@ -16,6 +16,8 @@ def as_shape(primitive: str, shape: int | Sequence[int]) -> Shape:
     """A shape as a tuple of positive ints; an int n means (n,). Errors: KernelError."""
     if type(shape) is tuple:
         return _check_shape(primitive, shape)
+    if isinstance(shape, np.ndarray):
+        shape = shape.tolist()
     return _check_shape(primitive, tuple(shape) if isinstance(shape, Sequence) else (shape,))
 
 

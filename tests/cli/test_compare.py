@@ -183,7 +183,11 @@ def test_runs_are_compared_whatever_is_set(tmp_path: Path, capsys: pytest.Captur
     assert main(["compare", a, b]) == 0
     lines = printed(capsys)
     assert lines[2] == "topology.hbm.channel_gbs: as it stands in A, 64 in B"
-    assert lines[-2:] == ["latency_ns: 1 of 1 moved, by -20.000% to -20.000%", "pe_exec_ns: none of 1 moved"]
+    assert lines[-3:] == [
+        "latency_ns: 1 of 1 moved, by -20.000% to -20.000%",
+        "pe_exec_ns: none of 1 moved",
+        "B is 1.25 times faster than A",
+    ]
 
 
 def test_parameters_of_other_types_are_the_same_points(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from kernbench.program.op_semantics import (
     Epilogue,
     Load,
     Math,
-    Piece,
     Recv,
     Ref,
     Send,
@@ -49,10 +48,16 @@ def test_a_product_with_a_view() -> None:
     assert twice["inputs"][1] == {**X, "transposed": False}
 
 
-def test_a_piece_begins_further_on() -> None:
-    found = loaded().describe(Store((Piece(1, 8, (4,), "f16"),), 256, (4,), "f16"))
-    assert found["inputs"] == [{**X, "address": 72, "shape": [4]}]
-    assert (found["space"], found["address"], found["nbytes"]) == ("hbm", 256, 8)
+def test_what_is_sent_by_its_address_is_in_a_space() -> None:
+    found = loaded().describe(Send((Ref(72, (4,), "f16", "tcm"),), "E", (4,), "f16"))
+    assert found["inputs"] == [{"space": "tcm", "address": 72, "shape": [4], "dtype": "f16"}]
+    assert found["nbytes"] == 8
+
+
+def test_a_store_names_its_source_and_its_target() -> None:
+    found = loaded().describe(Store((1,), 256, (2, 4), "f16"))
+    assert found["inputs"] == [X]
+    assert (found["space"], found["address"], found["nbytes"]) == ("hbm", 256, 16)
 
 
 def test_a_composite_to_memory_and_to_a_value() -> None:

@@ -15,7 +15,10 @@ class Recorder:
     def __init__(self, thread: int, seen: list[tuple[int, Note]]) -> None:
         self.thread, self.seen = thread, seen
 
-    def perform(self, note: Note) -> None:
+    def begin(self, note: Note, plan: int) -> None:
+        self.seen.append((self.thread, note))
+
+    def perform(self, note: Note, plan: int) -> None:
         self.seen.append((self.thread, note))
 
 

@@ -121,3 +121,98 @@ def test_reading_while_another_writes_depends_on_time_alone(live: bool) -> None:
         torch.expect(y, np.stack([np.full(8, 51), np.zeros(8)]))
 
     check(host, live=live)
+
+
+TALL = (512, 32)
+
+
+@both
+def test_a_composite_has_read_what_is_overwritten_while_it_runs(live: bool) -> None:
+    """The first tiles are read long before the store, the last ones long after it."""
+
+    def kernel(x, w, y, tl) -> None:
+        done = tl.composite("gemm", tl.ref(x, TALL), tl.ref(w, (32, 32)), y)
+        tl.cycles(150)
+        tl.store(x, tl.zeros((32, 32)))
+        tl.store(x + 480 * 32 * 2, tl.full((32, 32), 2.0))
+        tl.wait(done)
+
+    def host(torch) -> None:
+        x, w = torch.ones(TALL, dp=ONE, name="x"), torch.ones((32, 32), dp=ONE, name="w")
+        y = torch.empty(TALL, dp=ONE, name="y")
+        torch.launch("kernel", kernel, x, w, y)
+        torch.expect(y, np.concatenate([np.full((480, 32), 32), np.full((32, 32), 64)]))
+
+    check(host, live=live)
+
+
+@both
+def test_an_output_tile_is_there_before_its_composite_has_ended(live: bool) -> None:
+    def kernel(x, w, y, early, tl) -> None:
+        done = tl.composite("gemm", tl.load(x, TALL), tl.load(w, (32, 32)), y)
+        tl.cycles(50)
+        first, last = tl.load(y, (32, 32)), tl.load(y + 480 * 32 * 2, (32, 32))
+        tl.store(early, first)
+        tl.store(early + 32 * 32 * 2, last)
+        tl.wait(done)
+
+    def host(torch) -> None:
+        x, w = torch.ones(TALL, dp=ONE, name="x"), torch.ones((32, 32), dp=ONE, name="w")
+        y, early = torch.empty(TALL, dp=ONE, name="y"), torch.empty((64, 32), dp=ONE, name="early")
+        torch.launch("kernel", kernel, x, w, y, early)
+        torch.expect(y, np.full(TALL, 32))
+        torch.expect(early, np.concatenate([np.full((32, 32), 32), np.zeros((32, 32))]))
+
+    check(host, live=live)
+
+
+@both
+def test_a_composite_streams_what_another_one_writes(live: bool) -> None:
+    """The second is so far behind that each tile is there when it reads it."""
+
+    def kernel(x, w, y, z, tl) -> None:
+        first = tl.composite("gemm", tl.ref(x, TALL), tl.ref(w, (32, 32)), y)
+        tl.cycles(150)
+        second = tl.composite("math", tl.ref(y, TALL), out_ptr=z, math_op="abs")
+        tl.wait(second)
+        tl.wait(first)
+
+    def host(torch) -> None:
+        x, w = torch.ones(TALL, dp=ONE, name="x"), torch.ones((32, 32), dp=ONE, name="w")
+        y, z = torch.empty(TALL, dp=ONE, name="y"), torch.empty(TALL, dp=ONE, name="z")
+        torch.launch("kernel", kernel, x, w, y, z)
+        torch.expect(z, np.full(TALL, 32))
+
+    check(host, live=live)
+
+
+@both
+def test_a_step_over_the_whole_result_is_in_memory_with_the_last_tile(live: bool) -> None:
+    def kernel(x, w, y, early, tl) -> None:
+        twice = [{"op": "scale", "factor": 2, "scope": "kernel"}]
+        done = tl.composite("gemm", tl.load(x, TALL), tl.load(w, (32, 32)), y, epilogue=twice)
+        tl.cycles(100)
+        tl.store(early, tl.load(y, (32, 32)))
+        tl.wait(done)
+
+    def host(torch) -> None:
+        x, w = torch.ones(TALL, dp=ONE, name="x"), torch.ones((32, 32), dp=ONE, name="w")
+        y, early = torch.empty(TALL, dp=ONE, name="y"), torch.empty((32, 32), dp=ONE, name="early")
+        torch.launch("kernel", kernel, x, w, y, early)
+        torch.expect(y, np.full(TALL, 64))
+        torch.expect(early, np.zeros((32, 32)))
+
+    check(host, live=live)
+
+
+@both
+def test_a_composite_may_write_over_its_operand(live: bool) -> None:
+    def kernel(x, tl) -> None:
+        tl.wait(tl.composite("math", tl.ref(x, TALL), tl.ref(x, TALL), x, math_op="add"))
+
+    def host(torch) -> None:
+        x = torch.ones(TALL, dp=ONE, name="x")
+        torch.launch("kernel", kernel, x)
+        torch.expect(x, np.full(TALL, 2))
+
+    check(host, live=live)

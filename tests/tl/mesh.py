@@ -5,16 +5,18 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kernbench.dtypes import itemsize, numpy_dtype
 from kernbench.engine import Session
+from kernbench.host.device.device_memory import LiveTimes
 from kernbench.machine import load_machine
+from kernbench.machine.address import Kind
 from kernbench.program.program import Program
-from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numbers import Numbers
-from kernbench.replay.replay import Replay
+from kernbench.replay.replay import Replay, RunTimes
+from kernbench.replay.timed_store import TimedStore
 from kernbench.tl.ipcq import Ipcq, Ring
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel
+from tests.tl.rig import Memory
 
 BASE = 1 << 32
 BYTES = 1 << 20
@@ -22,29 +24,24 @@ A, B, C = (0, 0, 0), (0, 0, 1), (0, 1, 0)  # PEs of "tiny": two of cube0, one of
 
 
 class Slice:
-    """Addresses from BASE on, in a PE's own slice."""
+    """Addresses from BASE on, in a PE's own slice, and physical ones."""
 
     def __init__(self, machine, where):
         self.node = machine.places.hbm(*where)
-        self.data = np.zeros(BYTES, np.uint8)
+        self.memory_of = machine.places.memory_of
 
     def locate(self, va, nbytes):
         found = self.translate(va, nbytes)
         return found[0] if len(found) == 1 else None
 
     def translate(self, va, nbytes):
-        return [(self.node, va - BASE, nbytes)]
+        if BASE <= va < BASE + BYTES:
+            return [(self.node, va - BASE, nbytes)]
+        return [(*self.memory_of(va)[:2], nbytes)]
 
     def translate_many(self, va, nbytes):
-        return np.full(len(va), self.node), va - BASE
-
-    def read(self, va, shape, dtype):
-        at, nbytes = va - BASE, int(np.prod(shape)) * itemsize(dtype)
-        return self.data[at : at + nbytes].view(numpy_dtype(dtype)).reshape(shape).copy()
-
-    def write(self, va, data):
-        raw = np.ascontiguousarray(data).view(np.uint8).ravel()
-        self.data[va - BASE : va - BASE + len(raw)] = raw
+        found = [self.translate(int(at), int(size))[0] for at, size in zip(va, nbytes, strict=True)]
+        return np.array([node for node, _, _ in found]), np.array([offset for _, offset, _ in found])
 
 
 def line(*wheres, **ring):
@@ -65,31 +62,38 @@ class Mesh:
         self.program = Program(self.machine)
         self.session = Session(self.program, mode)
         self.live = live
-        self.mailbox = Mailbox()
-        self.ipcq = Ipcq(
-            self.program, self.mailbox, lambda counter: int(self.session.counter_value[counter]), self._place_ring
-        )
+        self.ipcq = Ipcq(self.program, lambda counter: int(self.session.counter_value[counter]), self._place_ring)
         self.ipcq.install(tables)
-        self.memory = {where: Slice(self.machine, where) for where in tables}
+        self.replayed = RunTimes()
+        self.store = TimedStore(LiveTimes(self.session) if live else self.replayed)
+        self.memory = {}
         self.pes = {where: self._pe(where) for where in tables}
 
     def _place_ring(self, where, ring):
         self._taken[where] += ring.nbytes
-        return self._taken[where] - ring.nbytes
+        sip, cube, pe = where
+        kind = {"tcm": Kind.PE, "sram": Kind.SRAM, "hbm": Kind.HBM}[ring.tier]
+        apart = {"tcm": 0, "sram": pe << 17, "hbm": BYTES}[
+            ring.tier
+        ]  # from the rings of others, from the tests' own data
+        offset = self._taken[where] - ring.nbytes + apart
+        return self.machine.places.address_of(sip, cube, kind, 0 if kind == Kind.SRAM else pe, offset)
 
     def _pe(self, where):
-        place, memory = self.machine.places.pe(*where), self.memory[where]
+        place, flat = self.machine.places.pe(*where), Slice(self.machine, where)
+        thread = self.program.thread("sip{}.cube{}.pe{}.pe_cpu/k".format(*where))
+        self.memory[where] = Memory(self.store, self.program, thread.id, flat.translate, place.tcm)
         return PeContext(
             program=self.program,
-            thread=self.program.thread("sip{}.cube{}.pe{}.pe_cpu/k".format(*where)),
+            thread=thread,
             machine=self.machine,
             place=place,
-            locate=memory.locate,
-            translate=memory.translate,
-            translate_many=memory.translate_many,
+            locate=flat.locate,
+            translate=flat.translate,
+            translate_many=flat.translate_many,
             num_programs=2,
             num_cubes=2,
-            memory=memory if self.live else None,
+            memory=self.memory[where] if self.live else None,
             queues=self.ipcq.pe_queues(place),
         )
 
@@ -108,7 +112,7 @@ class Mesh:
         self.session.check_finished(exclude=self.ipcq.watchers)
         if not self.live:
             of_thread = {pe.thread.id: self.memory[where] for where, pe in self.pes.items()}
-            replay = Replay(self.program, lambda thread: Numbers(of_thread[thread], self.mailbox))
+            replay = Replay(self.program, lambda thread: Numbers(of_thread[thread]), self.replayed)
             replay.advance(self.session.op_issue_fs, self.session.op_end_fs)
         return [self._end(where) for where in kernels]
 
@@ -119,6 +123,10 @@ class Mesh:
     def _end(self, where):
         thread = self.pes[where].thread
         return int(self.session.op_end_fs[thread.find_row(thread.row_count - 1)])
+
+    def bytes_of(self, where):
+        """The memory of a PE from BASE on."""
+        return self.memory[where].read(BASE, (BYTES,), "u8")
 
     def times(self, name):
         """(issue, start, end) of each row with an op name, in the order of their start."""
@@ -138,5 +146,5 @@ def both(kernels, tables, **options):
     (recorded, ends), (alive, live_ends) = found
     assert ends == live_ends
     for where in tables:
-        assert (recorded.memory[where].data == alive.memory[where].data).all()
+        assert (recorded.bytes_of(where) == alive.bytes_of(where)).all()
     return SimpleNamespace(ends=ends, mesh=recorded)

@@ -2,10 +2,13 @@
 
 import numpy as np
 
-from kernbench.dtypes import itemsize, numpy_dtype
 from kernbench.engine import Session
+from kernbench.host.device.device_memory import LiveTimes
 from kernbench.machine import load_machine
+from kernbench.program.op_semantics import Ref
 from kernbench.program.program import Program
+from kernbench.replay.pe_memory import PeMemory
+from kernbench.replay.timed_store import TimedStore
 from kernbench.tl.context import TLContext
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
@@ -20,7 +23,6 @@ class FlatMemory:
     def __init__(self, machine, cut=BYTES):
         self.nodes = machine.places.hbm(0, 0, 0), machine.places.hbm(0, 0, 1)
         self.cut = cut
-        self.data = np.zeros(BYTES, np.uint8)
 
     def locate(self, va, nbytes):
         found = self.translate(va, nbytes)
@@ -39,13 +41,13 @@ class FlatMemory:
         node[(start < self.cut) & (end > self.cut)] = -1
         return node, np.where(far, start - self.cut, start)
 
-    def read(self, va, shape, dtype):
-        at, nbytes = va - BASE, int(np.prod(shape)) * itemsize(dtype)
-        return self.data[at : at + nbytes].view(numpy_dtype(dtype)).reshape(shape).copy()
 
-    def write(self, va, data):
-        raw = np.ascontiguousarray(data).view(np.uint8).ravel()
-        self.data[va - BASE : va - BASE + len(raw)] = raw
+class Memory(PeMemory):
+    """The memory of a PE for tests to read and write."""
+
+    def read(self, at, shape=None, dtype=None):
+        """The elements of a reference, or at an address."""
+        return super().read(at if isinstance(at, Ref) else Ref(at, shape, dtype))
 
 
 class Rig:
@@ -53,23 +55,25 @@ class Rig:
 
     def __init__(self, overrides=None, cut=BYTES):
         self.machine = load_machine("tiny", overrides)
-        self.memory = FlatMemory(self.machine, cut)
+        flat = FlatMemory(self.machine, cut)
         self.program = Program(self.machine)
+        self.session = Session(self.program)
         self.thread = self.program.thread("pe0")
         self.place = self.machine.places.pe(0, 0, 0)
+        store = TimedStore(LiveTimes(self.session))
+        self.memory = Memory(store, self.program, self.thread.id, flat.translate, self.place.tcm)
         self.pe = PeContext(
             program=self.program,
             thread=self.thread,
             machine=self.machine,
             place=self.place,
-            locate=self.memory.locate,
-            translate=self.memory.translate,
-            translate_many=self.memory.translate_many,
+            locate=flat.locate,
+            translate=flat.translate,
+            translate_many=flat.translate_many,
             num_programs=2,
             num_cubes=2,
             memory=self.memory,
         )
-        self.session = Session(self.program)
 
     def record(self, kernel, *args):
         """Run a kernel recorded; returns the time of its end (fs)."""

@@ -1,11 +1,12 @@
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 from kernbench.errors import KernelError
 from kernbench.machine import load_machine
-from kernbench.program.op_semantics import Constant, Ref, View
+from kernbench.program.op_semantics import Constant, Ref, View, plain
 from kernbench.tl.context import TLContext
 from kernbench.tl.current_context import activate, run_kernel
 from tests.tl.rig import BASE, commands
@@ -252,7 +253,7 @@ def test_constants_can_be_stored():
         (lambda tl: tl.full("ab", 1), "tl.full got the shape ('a', 'b'); give an int or a tuple of ints"),
         (lambda tl: tl.arange(4, 4), "tl.arange got 4 and 4; give two ints, the second one greater"),
         (lambda tl: tl.trans(tl.zeros(4)), "tl.trans got TensorHandle((4,), f16, tcm:0x0); give a tensor of two dimensions or more"),  # noqa: E501
-        (lambda tl: tl.send("E", 3), "tl.send got 3; give a tensor, such as one from tl.load"),
+        (lambda tl: tl.send("E", 3), "tl.send got 3, a number or a pointer, where a tensor is meant; load what is at a pointer with tl.load"),  # noqa: E501
         (lambda tl: tl.send("e", tl.zeros(4)), "tl.send got the direction 'e'; did you mean 'E'? Known: E, N, S, W, global_E, global_N, global_S, global_W, intra_E, intra_N, intra_S, intra_W"),  # noqa: E501
         (lambda tl: tl.send("E"), "tl.send got neither a tensor nor an address; give src, or src_addr with shape or nbytes"),
         (lambda tl: tl.send("E", src_addr=64), "tl.send got nbytes=None of f16; give a shape, or a multiple of 2"),
@@ -262,11 +263,17 @@ def test_constants_can_be_stored():
         (lambda tl: tl.send("E", src_addr=64, shape=4), "tl.send got the TCM address 0x40, where this kernel holds no 8 bytes of one tensor; give the tensor itself, or an address inside of one"),  # noqa: E501
         (lambda tl: tl.send("E", src_addr=64, shape=4, space="dram"), "tl.send got the space 'dram'; did you mean 'sram'? Known: hbm, sram, tcm"),  # noqa: E501
         (lambda tl: tl.recv("E", 4, space="hbn"), "tl.recv got the space 'hbn'; did you mean 'hbm'? Known: hbm, sram, tcm"),
-        (lambda tl: tl.recv("E", 4, dst_addr=64), "tl.recv got dst_addr=64 and dst_space=None; give both, or neither"),
+        (lambda tl: tl.recv("E", 4, dst_addr=64, dst_space="hbn"), "tl.recv got the space 'hbn'; did you mean 'hbm'? Known: hbm, sram, tcm"),  # noqa: E501
+        (lambda tl: tl.dot(BASE, tl.zeros((2, 2))), "tl.dot got 4294967296, a number or a pointer, where a tensor is meant; load what is at a pointer with tl.load"),  # noqa: E501
+        (lambda tl: tl.exp(np.int64(BASE)), "tl.exp got np.int64(4294967296), a number or a pointer, where a tensor is meant; load what is at a pointer with tl.load"),  # noqa: E501
+        (lambda tl: tl.sum(BASE, 0), "tl.sum got 4294967296, a number or a pointer, where a tensor is meant; load what is at a pointer with tl.load"),  # noqa: E501
+        (lambda tl: tl.composite("gemm", BASE, BASE), "tl.composite got 4294967296, a number or a pointer, where a tensor is meant; name what is at a pointer with tl.ref, or load it with tl.load"),  # noqa: E501
+        (lambda tl: tl.load(tl.zeros(4), 4), "tl.load got TensorHandle((4,), f16, tcm:0x0) where a pointer is meant; give an address, such as a tensor argument of the kernel"),  # noqa: E501
+        (lambda tl: tl.store(tl.zeros(4), BASE), "tl.store got TensorHandle((4,), f16, tcm:0x0) where a pointer is meant; give an address, such as a tensor argument of the kernel"),  # noqa: E501
         (lambda tl: tl.recv_async(None, 4), "tl.recv_async got no direction; give one of N, S, E, W, intra_N, intra_S, intra_E, intra_W, global_N, global_S, global_E, global_W"),  # noqa: E501
         (lambda tl: tl.cycles(-1), "tl.cycles got -1; give a whole number of cycles, 0 or more"),
         (lambda tl: tl.wait(3), "tl.wait got 3; give what tl.composite or tl.recv_async returned, or nothing to wait for all composites"),  # noqa: E501
-        (lambda tl: tl.store(BASE, 3), "tl.store got 3; give a tensor, such as one from tl.load"),
+        (lambda tl: tl.store(BASE, 3), "tl.store got 3, a number or a pointer, where a tensor is meant; load what is at a pointer with tl.load"),  # noqa: E501
         (
             lambda tl: tl.store(BASE, tl.ref(BASE, 4)),
             "tl.store got TensorHandle((4,), f16, hbm:0x100000000), which is not in TCM; "
@@ -339,3 +346,36 @@ def test_an_unknown_dtype_is_refused():
             commands(call)
         line = f"tests/tl/test_context.py:{call.__code__.co_firstlineno}"
         assert str(error.value).startswith(f"tl.{primitive} got the dtype 'f61', at {line}; did you mean 'f16'? ")
+
+
+def test_one_of_two_destinations_leaves_a_message_in_its_slot():
+    made = commands(lambda *, tl: (tl.recv("E", 4, dst_addr=64), tl.recv("E", 4, dst_space="hbm")))
+    assert [(note.out_tcm, note.out_va) for note in made if note.op == "recv"] == [(None, None)] * 2
+
+
+def test_integers_of_numpy_are_integers():
+    def kernel(whole, *, tl):
+        pe, pes = tl.program_id(whole(0)), tl.num_programs(whole(0))
+        assert (type(pe), type(pes), type(tl.program_id(whole(1)))) == (int, int, int)
+        at = BASE + int(whole(pe)) * 64
+        x = tl.load(at, (whole(4), whole(8)), "f32")
+        y = tl.sum(x, whole(1)) * whole(3) + whole(1)
+        tl.store(
+            at + whole(8) if whole is int else np.int64(at + 8), tl.softmax(tl.full(whole(4), whole(2)), axis=whole(0))
+        )
+        tl.composite("gemm", x, tl.ref(at, [whole(8), whole(8)], "f32"), at, tile_shape=(whole(2), whole(4), whole(2)))
+        tl.cycles(whole(tl.cdiv(whole(7), whole(2))))
+        tl.send("E", src_addr=y.addr, nbytes=whole(8), dtype="f32")
+        tl.send("E", tl.arange(whole(2), whole(5)))
+        tl.recv("E", whole(4), dst_addr=whole(64), dst_space="tcm")
+        tl.wait(tl.recv_async("E", np.array([2, 3]) if whole is not int else (2, 3)))
+
+    def notes(whole):
+        context = {"pe_id": whole(1), "num_programs": whole(4), "cube_id": whole(0), "scratch_base": whole(16)}
+        tl = TLContext(**context, dispatch_cycles=whole(1), scratch_size=1024)
+        run_kernel(kernel, tl, whole)
+        return [plain(note) for note in tl.commands]
+
+    expected = notes(int)
+    for whole in (np.int64, np.int32, np.uint16, np.uint8):
+        assert repr(notes(whole)) == repr(expected)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernbench.errors import DeadlockError, KernelError
+from kernbench.machine.address import Kind
 from kernbench.tl.ipcq import Ring
 from tests.tl.mesh import BASE, A, B, C, Mesh, both, line
 
@@ -246,6 +247,60 @@ def test_a_message_may_be_passed_on_from_its_slot():
     assert numbers(run, C, 8).tolist() == [7] * 8
 
 
+@pytest.mark.parametrize("tier", ["tcm", "sram", "hbm"])
+def test_a_slot_is_sent_by_its_address_whatever_its_memory(tier):
+    def left(*, tl):
+        for value in range(3):
+            tl.send("E", tl.full((2, 4), value + 1))
+
+    def middle(*, tl):
+        for _ in range(3):
+            r = tl.recv("W", (2, 4))
+            assert r.space == tier
+            tl.send("E", src_addr=r.addr, shape=8, space=r.space)
+            tl.send("E", src_addr=r.addr + 8, nbytes=8, space=r.space)
+
+    def right(*, tl):
+        for i in range(3):
+            tl.store(BASE + 32 * i, tl.recv("W", 8))
+            tl.store(BASE + 32 * i + 16, tl.recv("W", 4))
+
+    run = both({A: left, B: middle, C: right}, line(A, B, C, tier=tier))
+    assert numbers(run, C, 48).reshape(3, 16)[:, :12].tolist() == [[value] * 12 for value in (1, 2, 3)]
+
+
+def test_an_address_in_tcm_is_what_is_there_when_it_is_sent():
+    """The slot has been given back, and holds the next message by the time of the second send."""
+
+    def left(*, tl):
+        tl.send("E", tl.full(8, 1))
+        tl.send("E", tl.full(8, 2))
+
+    def middle(*, tl):
+        r = tl.recv("W", 8)
+        tl.send("E", src_addr=r.addr, shape=8)
+        tl.cycles(500)
+        tl.send("E", src_addr=r.addr, shape=8)
+        tl.send("E", r)
+
+    def right(*, tl):
+        for i in range(3):
+            tl.store(BASE + 16 * i, tl.recv("W", 8))
+
+    run = both({A: left, B: middle, C: right}, line(A, B, C, n_slots=1))
+    assert numbers(run, C, 24)[::8].tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize("tier", ["sram", "hbm"])
+def test_a_slot_is_loaded_by_its_address(tier):
+    def right(*, tl):
+        r = tl.recv("W", 8)
+        tl.store(BASE, tl.load(r.addr, 8) + 1)
+
+    run = both({A: lambda *, tl: tl.send("E", tl.full(8, 4)), B: right}, line(A, B, tier=tier))
+    assert numbers(run, B, 8).tolist() == [5] * 8
+
+
 def test_slots_lie_where_there_was_room_one_after_the_other():
     def middle(*, tl):
         places = [tl.recv("W", 8).addr for _ in range(3)] + [tl.recv("E", 8).addr]
@@ -326,19 +381,75 @@ def test_slots_are_given_back_in_order():
     assert run.ends[0] > 1000 * NS
 
 
-def test_a_live_kernel_learns_the_shape_of_a_message():
+def test_a_receive_without_a_shape_takes_that_of_the_message():
     def left(*, tl):
         tl.send("E", tl.full((2, 3), 7, "i16"))
+        tl.send("E", tl.full(5, 8, "f32"))
+        tl.send("E", tl.full((1, 1), 9))
 
     def right(*, tl):
         x = tl.recv("W")
-        assert (x.shape, x.dtype, x.data.tolist()) == ((2, 3), "i16", [[7] * 3] * 2)
+        assert (x.shape, x.dtype) == ((2, 3), "i16")
+        tl.store(BASE, x)
+        y = tl.wait(tl.recv_async("W"))
+        assert (y.shape, y.dtype) == ((5,), "f32")
+        assert tl.recv(shape=()).shape == (1, 1)
+
+    run = both({A: left, B: right}, line(A, B))
+    assert numbers(run, B, 6, "i16").tolist() == [7] * 6
+
+
+def test_a_live_kernel_sees_the_numbers_of_a_message():
+    seen = []
+
+    def right(*, tl):
+        seen.append(tl.recv("W").data.tolist())
+        seen.append(tl.recv("W", 2, dst_addr=BASE, dst_space="hbm").data.tolist())
+
+    def left(*, tl):
+        tl.send("E", tl.full((2, 3), 7, "i16"))
+        tl.send("E", tl.full(2, 3))
 
     Mesh(line(A, B), live=True).run({A: left, B: right})
-    with pytest.raises(KernelError) as caught:
-        Mesh(line(A, B)).run({A: left, B: right})
-    assert "tl.recv got no shape, but recorded kernels do not see the message, at " in str(caught.value)
-    assert str(caught.value).endswith("; give its shape, or run it live")
+    assert seen == [[[7] * 3] * 2, [3, 3]]
+
+
+def test_what_is_copied_to_memory_can_be_computed_with():
+    """It is streamed by a composite and loaded by other operations, as it is in memory then."""
+
+    def left(*, tl):
+        for value in (1, 2):
+            tl.send("E", tl.full((16, 16), value))
+
+    def right(*, tl):
+        x = tl.recv("W", (16, 16), dst_addr=BASE + 4096, dst_space="hbm")
+        y = tl.recv("W", (16, 16), dst_addr=BASE + 8192, dst_space="hbm")
+        assert (x.space, x.addr, x.pinned) == ("hbm", BASE + 4096, False)
+        tl.store(BASE, tl.dot(x, y))
+        tl.store(BASE + 512, x + y * 2)
+        tl.store(BASE + 1024, tl.sum(tl.trans(x), axis=0))
+        tl.store(BASE + 8192, tl.full((16, 16), 5))
+        tl.store(BASE + 1536, y)
+        tl.wait(tl.composite("gemm", x, tl.trans(y), BASE + 2048, epilogue=[{"op": "bias", "bias": x}]))
+
+    run = both({A: left, B: right}, line(A, B))
+    assert numbers(run, B, 256).tolist() == [32] * 256
+    assert numbers(run, B, 256, offset=512).tolist() == [5] * 256
+    assert numbers(run, B, 16, offset=1024).tolist() == [16] * 16
+    assert numbers(run, B, 256, offset=1536).tolist() == [5] * 256
+    assert numbers(run, B, 256, offset=2048).tolist() == [81] * 256
+
+
+def test_a_message_is_copied_to_sram():
+    def right(*, tl):
+        at = sram + 4096
+        x = tl.recv("W", 8, dst_addr=at, dst_space="sram")
+        assert (x.space, x.addr) == ("sram", at)
+        tl.store(BASE, tl.load(at, 8) + x)
+
+    sram = Mesh(line(A, B)).machine.places.address_of(0, 0, Kind.SRAM)
+    run = both({A: lambda *, tl: tl.send("E", tl.full(8, 4)), B: right}, line(A, B))
+    assert numbers(run, B, 8).tolist() == [8] * 8
 
 
 # From anywhere
@@ -533,7 +644,7 @@ def test_numbers_are_kept_as_they_were_sent():
 def conversations(draw):
     """Messages in an order that all three PEs keep to: (from, to, elements, cycles before it, how it is received)."""
     ways = [(A, B, "E"), (B, A, "W"), (B, C, "E"), (C, B, "W")]
-    how = st.sampled_from(["recv", "recv_async", "recv_no_consume", "copy"])
+    how = st.sampled_from(["recv", "recv_async", "recv_no_consume", "copy", "shapeless", "used"])
     one = st.tuples(st.sampled_from(ways), st.integers(1, 300), st.integers(0, 60), how)
     return draw(st.lists(one, min_size=1, max_size=12))
 
@@ -559,6 +670,11 @@ def test_any_conversation_is_the_same_in_every_way_of_running(messages, n_slots,
                 waiting.clear()
                 if how == "copy":
                     tl.recv(back, elements, dst_addr=BASE + 1024 * i, dst_space="hbm")
+                elif how == "shapeless":
+                    tl.store(BASE + 1024 * i, tl.recv(back))
+                elif how == "used":
+                    copied = tl.recv(back, elements, dst_addr=BASE + 65536, dst_space="hbm")
+                    tl.store(BASE + 1024 * i, copied + 0)
                 elif how != "recv_async":
                     tl.store(BASE + 1024 * i, getattr(tl, how)(back, elements))
         for at, future in waiting:

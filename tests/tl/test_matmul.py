@@ -87,7 +87,7 @@ def test_an_epilogue_is_refused_at_once(step, sentence):
     [
         (lambda tl, a, b: tl.composite("conv", a, b), "tl.composite got the op 'conv'; known: gemm, math"),
         (lambda tl, a, b: tl.composite("gemm", a), "tl.composite 'gemm' got b=None and math_op=None; give a and b, and no math_op"),  # noqa: E501
-        (lambda tl, a, b: tl.composite("gemm", a, 3), "tl.composite got 3; give a tensor, from tl.load or tl.ref"),
+        (lambda tl, a, b: tl.composite("gemm", a, 3), "tl.composite got 3, a number or a pointer, where a tensor is meant; name what is at a pointer with tl.ref, or load it with tl.load"),  # noqa: E501
         (lambda tl, a, b: tl.composite("gemm", a, a), "tl.composite got shapes (4, 8) and (4, 8), which do not multiply; give (M, K) and (K, N)"),  # noqa: E501
         (lambda tl, a, b: tl.composite("math", a, math_op="expp"), "tl.composite 'math' of 1 got math_op 'expp'; did you mean 'exp'? Known: abs, cos, exp, log, sigmoid, sin, sqrt"),  # noqa: E501
         (lambda tl, a, b: tl.composite("math", a, b, math_op="add"), "tl.composite 'math' got shapes (4, 8) and (8, 4); make them equal"),  # noqa: E501

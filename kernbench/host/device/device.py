@@ -192,9 +192,9 @@ class Device:
                 ring.tier, *where[1:], ring.nbytes, f"a ring of {ring.n_slots} slots"
             )
             slots.append(Buffer(self, shard))
-            return self.machine.places.memory_of(shard.pa)[1]
+            return shard.pa
 
-        queues = Ipcq(self.program, self.memory.mailbox, self._read_counter, place_ring, name)
+        queues = Ipcq(self.program, self._read_counter, place_ring, name)
         queues.watchers = self._watchers
         return queues
 

@@ -7,7 +7,7 @@ simulated time, so data of the host is written at an `ask` of the host thread, a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,17 +15,18 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.program.op_semantics import Note
-from kernbench.replay.mailbox import Mailbox
 from kernbench.replay.numbers import Numbers
-from kernbench.replay.replay import Performer, Replay
-from kernbench.replay.store import MemoryStore
-from kernbench.replay.window import Window
+from kernbench.replay.pe_memory import PeMemory
+from kernbench.replay.replay import Performer, Replay, RunTimes
+from kernbench.replay.timed_store import NEVER, TimedStore
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
     from kernbench.host.memory.address_models import Map
     from kernbench.host.memory.initial_values import Contents
     from kernbench.host.memory.tensor_layout import Layout
+    from kernbench.machine.part_index import PePlace
+    from kernbench.program.op_semantics import Composite
     from kernbench.program.program import Thread
 
 
@@ -40,20 +41,44 @@ class HostData(Note):
     deposit: int  # its number
 
 
+class LiveTimes:
+    """The times of a run while it goes on; see `Clock`. Outside of asks it is the end of all time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def now_fs(self) -> int:
+        """The time of the ask under way."""
+        asked = self._session.ask_fs
+        return NEVER - 1 if asked is None else asked
+
+    @property
+    def issue_fs(self) -> np.ndarray:
+        """The issue of each row."""
+        return self._session.op_issue_fs
+
+    @property
+    def end_fs(self) -> np.ndarray:
+        """The end of each row."""
+        return self._session.op_end_fs
+
+
 class DeviceMemory:
     """The contents of all memories of a machine during one run."""
 
     def __init__(self, session: Session, live: bool) -> None:
         self._session = session
         self._live = live
-        self._store = MemoryStore()
+        times = RunTimes()
+        self._store = TimedStore(LiveTimes(session) if live else times)
         self._locate = session.program.machine.places.memory_of
-        self.mailbox = Mailbox()  # messages between PEs
         self._deposits: list[tuple[Layout, Contents]] = []
         self._pending: dict[int, deque[int]] = {}  # in live runs, by host thread: deposits that are not made yet
-        self._windows: dict[int, Window] = {}  # by PE thread
-        self._replay = Replay(session.program, self._performer)
+        self._views: dict[int, PeMemory] = {}  # by PE thread
+        self._replay = Replay(session.program, self._performer, times)
         self._computed = (0, 0)  # rows and events up to which the replay has run
+        self._watch: Callable[[Performer], Performer] = lambda performer: performer
 
     def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
         """Let memory hold `contents` from the completion of `row`, the last of a host thread."""
@@ -73,10 +98,11 @@ class DeviceMemory:
         layout, contents = self._deposits[number]
         layout.scatter(self._store, contents.make(), self._locate)
 
-    def open_window(self, thread: Thread, page_map: Map) -> Window:
+    def open_view(self, thread: Thread, place: PePlace, page_map: Map) -> PeMemory:
         """The memory that the PE of a thread can access, by its page map."""
-        window = self._windows[thread.id] = Window(self._store, page_map.translate)
-        return window
+        program = self._session.program
+        view = self._views[thread.id] = PeMemory(self._store, program, thread.id, page_map.translate, place.tcm)
+        return view
 
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
         """The numbers of a copy of a tensor, by default the first, after all that has run."""
@@ -108,13 +134,14 @@ class DeviceMemory:
         found: list[np.ndarray] = []
         again = DeviceMemory(self._session, live=False)
         again._deposits = self._deposits
-        again._windows = {thread: window.over(again._store) for thread, window in self._windows.items()}
-        again._replay = Replay(self._session.program, lambda thread: _Watcher(again._performer(thread), wanted, found))
+        again._views = {thread: view.over(again._store) for thread, view in self._views.items()}
+        again._watch = lambda performer: _Watcher(performer, wanted, found)
         again._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
         return found
 
     def _performer(self, thread: int) -> Performer:
-        return Numbers(self._windows[thread], self.mailbox) if thread in self._windows else _Depositor(self)
+        found = Numbers(self._views[thread]) if thread in self._views else _Depositor(self)
+        return self._watch(found)
 
 
 class _Watcher:
@@ -123,11 +150,15 @@ class _Watcher:
     def __init__(self, performer: Performer, wanted: Mapping[str, Any], found: list[np.ndarray]) -> None:
         self._performer, self._wanted, self._found = performer, wanted, found
 
-    def perform(self, note: Note, /) -> None:
+    def begin(self, note: Composite, plan: int, /) -> None:
+        """Start a composite."""
+        self._performer.begin(note, plan)
+
+    def perform(self, note: Note, plan: int, /) -> None:
         """Perform a note."""
         if note is self._wanted and isinstance(self._performer, Numbers):
-            self._found += [np.array(array) for array in self._performer.look(note)]
-        self._performer.perform(note)
+            self._found += [np.array(array) for array in self._performer.look(note, plan)]
+        self._performer.perform(note, plan)
 
 
 class _Depositor:
@@ -136,6 +167,9 @@ class _Depositor:
     def __init__(self, memory: DeviceMemory) -> None:
         self._memory = memory
 
-    def perform(self, note: Note, /) -> None:
+    def begin(self, note: Composite, plan: int, /) -> None:
+        """A host thread starts no composite."""
+
+    def perform(self, note: Note, plan: int, /) -> None:  # noqa: ARG002
         """Make the deposit that a note stands for."""
         self._memory.make_deposit(note["deposit"])

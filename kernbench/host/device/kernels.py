@@ -84,7 +84,7 @@ class PeRun:
 
     def _context(self, thread: Thread, place: PePlace, seen: Map) -> PeContext:
         kernels = self._kernels
-        window = kernels.memory.open_window(thread, self._addresses.quiet(seen))
+        view = kernels.memory.open_view(thread, place, self._addresses.quiet(seen))
         return PeContext(
             program=kernels.program,
             thread=thread,
@@ -96,7 +96,7 @@ class PeRun:
             lookups=self._addresses.lookups,
             num_programs=len(self._message.target_pe),
             num_cubes=len(self._message.target_cubes),
-            memory=window if kernels.live else None,
+            memory=view if kernels.live else None,
             queues=self._queues.pe_queues(place),
             outlines=kernels.outlines,
         )

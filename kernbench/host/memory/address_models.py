@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from kernbench.errors import OutOfMemoryError
 from kernbench.host.memory.allocator import Allocator
 from kernbench.host.memory.page_table import Merged, PageMap
-from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, Pointer, ranges
+from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, PhysicalPointer, ranges
+from kernbench.host.memory.pointer import Pointer
 from kernbench.host.memory.va_regions import Regions
 from kernbench.host.messages import Entries, MmuMap, MmuUnmap, Shard, Targets, distinct
 from kernbench.machine.address_decoder import AddressDecoder, Segment
@@ -115,7 +116,7 @@ class AddressModel(ABC):
 
     def argument(self, tensor: Placed, cube: int, pe: int) -> int:  # noqa: ARG002
         """The address that a kernel on a PE gets for a tensor."""
-        return tensor.layout.va
+        return Pointer(tensor.layout.va)
 
 
 class VirtualAddresses(AddressModel):
@@ -170,7 +171,7 @@ class PhysicalAddresses(AddressModel):
         super().__init__(machine, sip)
         self._live: dict[int, np.ndarray] = {}  # by the address of the tensor: the ranges of its shards
         self._map: PhysicalMap | None = None
-        self._pointers: dict[int, Pointer] = {}  # by the entries of the PEs
+        self._pointers: dict[int, PhysicalPointer] = {}  # by the entries of the PEs
 
     def begin(self, name: str, nbytes: int, shards: Sequence[Shard]) -> int:  # noqa: ARG002
         """The physical address of the first shard."""
@@ -190,12 +191,12 @@ class PhysicalAddresses(AddressModel):
             self._map = PhysicalMap(self._decoder, self._live.values())
         return self._map
 
-    def argument(self, tensor: Placed, cube: int, pe: int) -> Pointer:
+    def argument(self, tensor: Placed, cube: int, pe: int) -> PhysicalPointer:
         """A pointer into the PE's own copies."""
         entries = tensor.entries(cube, pe)
         if id(entries) not in self._pointers:
             extent = Extent.of(tensor.name, tensor.layout.va, tensor.layout.nbytes, entries)
-            self._pointers[id(entries)] = Pointer(extent)
+            self._pointers[id(entries)] = PhysicalPointer(extent)
         return self._pointers[id(entries)]
 
 

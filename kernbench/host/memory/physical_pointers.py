@@ -46,30 +46,32 @@ class Extent(NamedTuple):
         return self.addresses[at] + offset - self.starts[at]
 
 
-class Pointer(int):
+class PhysicalPointer(int):
     """The physical address of a byte of a tensor; adding bytes moves through the tensor, not through memory."""
+
+    __array_ufunc__ = None  # numpy leaves arithmetic to this class
 
     _extent: Extent
     _offset: int
 
-    def __new__(cls, extent: Extent, offset: int = 0) -> Pointer:
+    def __new__(cls, extent: Extent, offset: int = 0) -> PhysicalPointer:
         self = super().__new__(cls, extent.address(offset))
         self._extent, self._offset = extent, offset
         return self
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, _WHOLE) or isinstance(other, Pointer):
-            return super().__add__(other)
-        return Pointer(self._extent, self._offset + int(other))
+        if not isinstance(other, _WHOLE) or isinstance(other, PhysicalPointer):
+            return int(self) + (int(other) if isinstance(other, PhysicalPointer) else other)
+        return PhysicalPointer(self._extent, self._offset + int(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, Pointer) and other._extent is self._extent:
+        if isinstance(other, PhysicalPointer) and other._extent is self._extent:
             return self._offset - other._offset
-        if not isinstance(other, _WHOLE) or isinstance(other, Pointer):
-            return super().__sub__(other)
-        return Pointer(self._extent, self._offset - int(other))
+        if not isinstance(other, _WHOLE) or isinstance(other, PhysicalPointer):
+            return int(self) - other
+        return PhysicalPointer(self._extent, self._offset - int(other))
 
 
 def ranges(shards: Iterable[Shard]) -> np.ndarray:

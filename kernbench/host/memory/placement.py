@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from kernbench.errors import InputError, suggest
 
 REPLICATE, COLUMN_WISE, ROW_WISE = "replicate", "column_wise", "row_wise"
@@ -37,14 +39,14 @@ class DPPolicy:
             if strategy not in STRATEGIES:
                 raise InputError(f"DPPolicy {axis}={strategy!r} is no strategy{suggest(str(strategy), STRATEGIES)}")
         for axis, count in (("num_pes", num_pes), ("num_cubes", num_cubes)):
-            if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
+            if count is not None and (not isinstance(count, (int, np.integer)) or isinstance(count, bool)):
                 raise InputError(f"DPPolicy {axis}={count!r} is no whole number; give one, or None for all")
             if count is not None and count < 1:
                 raise InputError(f"DPPolicy {axis}={count} leaves nobody to hold the tensor; give 1 or more")
         self.cube = cube
         self.pe = pe
-        self.num_pes = num_pes
-        self.num_cubes = num_cubes
+        self.num_pes = None if num_pes is None else int(num_pes)
+        self.num_cubes = None if num_cubes is None else int(num_cubes)
 
     def __repr__(self) -> str:
         return f"DPPolicy(cube={self.cube!r}, pe={self.pe!r}, num_pes={self.num_pes}, num_cubes={self.num_cubes})"

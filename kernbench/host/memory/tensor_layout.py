@@ -14,6 +14,7 @@ from kernbench.host.messages import Entries, MapEntry, Shard
 
 if TYPE_CHECKING:
     from kernbench.replay.store import MemoryStore
+    from kernbench.replay.timed_store import TimedStore
 
 Locate = Callable[[int], tuple[int, int, int]]  # physical address → (memory node, offset in it, bytes to its end)
 
@@ -66,7 +67,7 @@ class Layout:
         row = cube if block.cube is None else 0
         return copies[row * self.pes + pe if block.pe is None else row]
 
-    def scatter(self, store: MemoryStore, array: np.ndarray, locate: Locate) -> None:
+    def scatter(self, store: MemoryStore | TimedStore, array: np.ndarray, locate: Locate) -> None:
         """Write the parts of an array to memory; copies of a part share its bytes until one of them is written."""
         matrix = array.reshape(matrix_shape(self.policy, self.shape))
         for block, copies in self.parts:
@@ -82,7 +83,7 @@ class Layout:
         """The number of copies of each part."""
         return max(len(copies) for _, copies in self.parts)
 
-    def gather(self, store: MemoryStore, locate: Locate, copy: int = 0) -> np.ndarray:
+    def gather(self, store: MemoryStore | TimedStore, locate: Locate, copy: int = 0) -> np.ndarray:
         """Read the array from memory; of replicated parts one copy, by default the first."""
         matrix = np.empty(matrix_shape(self.policy, self.shape), numpy_dtype(self.dtype))
         for block, copies in self.parts:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from kernbench.errors import InputError
 from kernbench.host.torch.unsupported import Namespace
 
@@ -95,7 +97,7 @@ class Multiprocessing(Namespace):
                 "ranks are greenlets that are always joined: leave these out"
             )
         runtime = self._runtime
-        if not isinstance(nprocs, int) or not 1 <= nprocs <= len(runtime.sips):
+        if not isinstance(nprocs, (int, np.integer)) or not 1 <= nprocs <= len(runtime.sips):
             raise InputError(
                 f"spawn got nprocs={nprocs!r}, but this run has {len(runtime.sips)} "
                 f"{'SIP' if len(runtime.sips) == 1 else 'SIPs'}; give 1 to {len(runtime.sips)}"
@@ -105,4 +107,4 @@ class Multiprocessing(Namespace):
             raise InputError(
                 f"spawn got nprocs={nprocs}, but the process group has a world size of {size}; spawn with nprocs={size}"
             )
-        runtime.launcher.spawn(fn, args, nprocs)
+        runtime.launcher.spawn(fn, args, int(nprocs))

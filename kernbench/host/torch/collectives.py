@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernbench.ccl.broadcast_in_sip import spread
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
@@ -79,10 +81,10 @@ class Collectives:
 
     def rooted(self, collective: str, tensor: Tensor, root: int, op: str) -> None:
         """`broadcast` from a root rank, or `reduce` to it. Errors: InputError for a rank that is not there."""
-        if not isinstance(root, int) or not 0 <= root < self.group.world_size:
+        if not isinstance(root, (int, np.integer)) or not 0 <= root < self.group.world_size:
             raise InputError(f"{collective} got rank {root!r}; ranks are 0 to {self.group.world_size - 1}")
         self._rendezvous(
-            collective, [tensor], (root, op), lambda tensors: self._run(collective, tensors, op, root=root)
+            collective, [tensor], (root, op), lambda tensors: self._run(collective, tensors, op, root=int(root))
         )
 
     def exchange(self, collective: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], op: str) -> None:

@@ -6,7 +6,7 @@ the end of the bench. Numbers are lazier still: they are computed when `numpy()`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +25,7 @@ from kernbench.host.torch.distributed import Distributed
 from kernbench.host.torch.runtime import Expectation, Reference, Runtime
 from kernbench.host.torch.tensor import Tensor
 from kernbench.host.torch.unsupported import Namespace
+from kernbench.tl.registry import find_kernel
 
 if TYPE_CHECKING:
     from kernbench.host.messages import Shard
@@ -184,16 +185,19 @@ class RuntimeContext(Namespace):
 
     # Running
 
-    def launch(self, name: str, fn: Callable[..., Any], *args: Any, start_ns: float | None = None) -> Launch:
+    def launch(self, name: str, fn: Any = None, *args: Any, start_ns: float | None = None) -> Launch:
         """Run a kernel on every PE that holds its tensors (on all of the SIP if it has none); not waited for.
 
+        A kernel that is registered, as by an earlier launch, may be left out: `launch(name, *args)`.
         A tensor argument reaches the kernel as the address at which it begins, a tuple of tensors as a tuple of them.
         No PE starts before `start_ns` of simulated
         time. The `response` of the launch is None until the host has waited. Errors: InputError for tensors of another
         SIP, of different PEs, or that are no tensors at all; KernelError when the kernel raises.
         """
-        if not isinstance(name, str) or not callable(fn):
+        if not isinstance(name, str):
             raise InputError(f"torch.launch got {name!r}, {fn!r}; give a name, the kernel and its arguments")
+        if not callable(fn):
+            args, fn = args if fn is None else (fn, *args), find_kernel(name)
         sip = self.runtime.current_sip
         cubes, pes = self._targets(name, list(_tensors_in(args)))
         sent = tuple(_as_arg(name, arg) for arg in args)

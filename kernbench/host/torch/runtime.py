@@ -70,13 +70,13 @@ class Runtime:
 
     def set_device(self, index: int) -> None:
         """Select the SIP on which tensors are made and kernels launched. Errors: InputError for one that is not there."""
-        if not isinstance(index, int) or not 0 <= index < len(self.sips):
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.sips):
             raise InputError(f"there is no device {index!r}; this run has devices 0 to {len(self.sips) - 1}")
         rank = self.launcher.current
         if rank is None:
-            self._selected = index
+            self._selected = int(index)
         else:
-            rank.device = index
+            rank.device = int(index)
 
     def create(self, name: str, contents: Contents, policy: DPPolicy) -> tuple[int, Layout]:
         """Place a tensor on the selected SIP; returns that SIP and the layout. Errors: as `Device.create`."""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Literal
+
 import numpy as np
 import pytest
 
 from kernbench import DPPolicy, InputError, bench, run
+from kernbench.machine.address import Kind
+from kernbench.tl.ipcq import Ring
 
 SPREAD = DPPolicy(cube="replicate", pe="row_wise")
 
@@ -53,3 +58,33 @@ def test_what_lies_in_no_memory() -> None:
         result.read_memory(1 << 60, 1)
     with pytest.raises(InputError, match=r"^analytic mode computes no numbers; use mode hybrid$"):
         run(adding, "tiny", mode="analytic").read_memory(0, 1)
+
+
+def add_and_pass(seen, x, tl) -> None:
+    if tl.program_id() == 0:
+        total = tl.load(x, 8) + 1
+        seen.append(total.addr)
+        tl.send("intra_E", total)
+    else:
+        seen.append(tl.recv("intra_W", 8).addr)
+
+
+@pytest.mark.parametrize("tier", ["tcm", "sram", "hbm"])
+@pytest.mark.parametrize("live", [False, True], ids=["recorded", "live"])
+def test_scratch_and_slots_are_in_memory(live: bool, tier: Literal["tcm", "sram", "hbm"]) -> None:
+    seen: list[int] = []
+
+    @bench("passing", "One PE sends a sum to the next")
+    def passing(torch):
+        x = torch.full((2, 8), 5, dp=DPPolicy(pe="row_wise", num_cubes=1), name="x")
+        west, east = Ring(0, 0, 0, "intra_E", tier=tier), Ring(0, 0, 1, "intra_W", tier=tier)
+        torch.driven.ipcq = torch.driven.install_neighbours(
+            {(0, 0, 0): {"intra_E": east}, (0, 0, 1): {"intra_W": west}}
+        )
+        torch.launch("add_and_pass", partial(add_and_pass, seen), x)
+
+    result = run(passing, "tiny", live=live)
+    places = result.device.machine.places
+    slot = places.address_of(0, 0, Kind.PE, 1, seen[1]) if tier == "tcm" else seen[1]
+    for address in (places.address_of(0, 0, Kind.PE, 0, seen[0]), slot):
+        assert result.read_memory(address, 16).view(np.float16).tolist() == [6] * 8

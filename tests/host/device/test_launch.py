@@ -9,7 +9,7 @@ from kernbench.errors import InputError, KernelError
 from kernbench.host.device.launch import Launch
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.runs.metrics import run_metrics
-from kernbench.tl.registry import get_kernel
+from kernbench.tl.registry import get_kernel, register_kernel
 from tests.host.conftest import Make
 
 NS = 1_000_000
@@ -137,6 +137,28 @@ def test_a_launch_takes_the_name_of_its_kernel_however_often(make: Make) -> None
         torch.launch("k", kernel)
         assert get_kernel("k") is kernel
     assert ran == ["one"] * 4 + ["two"] * 8
+
+
+def test_a_registered_kernel_is_launched_by_its_name(make: Make) -> None:
+    ran = []
+
+    def kernel(x, n, tl) -> None:
+        ran.append((x, n))
+
+    torch = make()
+    x = torch.zeros(4, dp=torch.DPPolicy(num_cubes=np.int64(1), num_pes=np.int32(1)))
+    register_kernel("by its name", kernel)
+    torch.launch("by its name", x, 3)
+    torch.launch("by its name", None, x, 4)
+    torch.launch("given with it", kernel, x, 5)
+    torch.launch("given with it", x, 6)
+    assert ran == [(x.data_ptr(), n) for n in (3, 4, 5, 6)]
+    with pytest.raises(InputError) as error:
+        torch.launch("by its nam", x)
+    assert str(error.value).startswith(
+        "torch.launch got 'by its nam' without a kernel, and none is registered by that name; did you mean 'by its name'? "
+    )
+    assert str(error.value).endswith("; give the kernel after its name")
 
 
 @pytest.mark.parametrize(("live", "pe"), [(False, "sip0.cube0.pe0"), (True, "sip0.cube1.pe1")])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernbench.errors import AddressError
-from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, Pointer, ranges
+from kernbench.host.memory.physical_pointers import Extent, PhysicalMap, PhysicalPointer, ranges
 from kernbench.host.messages import MapEntry, Shard
 from kernbench.machine.address_decoder import ABSENT
 from tests.host.memory.test_page_table import Memories
@@ -18,17 +18,17 @@ EXTENT = Extent.of("x", 1000, 150, ENTRIES)
 
 
 def test_adding_bytes_moves_through_the_tensor() -> None:
-    x = Pointer(EXTENT)
+    x = PhysicalPointer(EXTENT)
     assert [x + 0, x + 99, x + 100, 149 + x, x + 150] == [512, 611, 5000, 5049, 5050]
     assert x + 60 + 60 == x + np.int64(120) == 5020
     assert x + 120 - 60 == 572
     assert (x + 120) - x == 120
-    assert isinstance(x + 1, Pointer)
+    assert isinstance(x + 1, PhysicalPointer)
     assert index(x) == int(x) == 512
 
 
 def test_what_is_no_number_of_bytes_is_left_to_plain_integers() -> None:
-    x, other = Pointer(EXTENT), Pointer(Extent.of("y", 0, 10, (MapEntry(0, Shard(0, 0, 0, 100, 10)),)))
+    x, other = PhysicalPointer(EXTENT), PhysicalPointer(Extent.of("y", 0, 10, (MapEntry(0, Shard(0, 0, 0, 100, 10)),)))
     assert x - other == 412
     assert x + other == 612
     assert type(x + other) is int
@@ -40,7 +40,7 @@ def test_what_is_no_number_of_bytes_is_left_to_plain_integers() -> None:
 @pytest.mark.parametrize("offset", [-1, 151])
 def test_bytes_that_the_tensor_lacks(offset: int) -> None:
     with pytest.raises(AddressError) as error:
-        Pointer(EXTENT) + offset
+        PhysicalPointer(EXTENT) + offset
     assert str(error.value) == (
         f"byte {offset} of tensor 'x' does not exist: it has 150; check the pointer arithmetic of the kernel"
     )

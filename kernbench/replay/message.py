@@ -1,0 +1,54 @@
+"""A message between PEs in flight: the numbers of its source as it was sent, until its slot is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.replay.timed_store import NEVER, Segment
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+    from kernbench.replay.store import MemoryStore
+
+
+class Message:
+    """A message from its send to the write of its slot; see `Transaction`."""
+
+    reads: Sequence[Segment] = ()
+
+    def __init__(
+        self, program: Program, plan: int, thread: int, slot: tuple[int, int], data: np.ndarray, memory: MemoryStore
+    ) -> None:
+        self._program, self._plan, self._thread = program, plan, thread
+        self._data = np.array(data, order="C").reshape(-1).view(np.uint8)
+        self._slot, self._memory = slot, memory
+        self.writes: Sequence[Segment] = ((*slot, len(self._data)),)
+        self.is_done = False
+        self._arrival_fs = NEVER
+
+    def look(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> None:  # noqa: ARG002
+        """Find the end of the write of the slot, which is the last stage."""
+        if self._plan < len(self._program.plan_rows):
+            row = int(self._program.token_end[self._program.plan_start[self._plan]]) - 1
+            if row < len(end_fs) and end_fs[row] >= 0:
+                self._arrival_fs = int(end_fs[row])
+
+    def next_write(self) -> tuple[int, int, int]:
+        """(time, thread, plan) of the write of the slot; NEVER as time if it is not known, or done."""
+        return (NEVER if self.is_done else self._arrival_fs, self._thread, self._plan)
+
+    def read_until(self, time_fs: int) -> None:
+        """Nothing: the source has been read."""
+
+    def write_first(self) -> None:
+        """Write the slot."""
+        self._memory.write(*self._slot, self._data)
+        self.is_done = True
+
+    def write_until(self, time_fs: int) -> None:
+        """Write the slot if it is written by then."""
+        if not self.is_done and self._arrival_fs <= time_fs:
+            self.write_first()
