@@ -41,7 +41,7 @@ def test_plain_is_ready_for_json():
         "function": None,
         "inputs": [
             3,
-            {"view": {"of": {"ref": {"va": 4096, "shape": [8, 4], "dtype": "f16"}}}},
+            {"view": {"of": {"ref": {"va": 4096, "shape": [8, 4], "dtype": "f16", "space": "hbm"}}}},
             {"constant": {"shape": [], "dtype": "f32", "value": 0.5, "step": 0}},
         ],
         "out": None,
