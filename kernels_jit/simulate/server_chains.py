@@ -44,9 +44,10 @@ def enter_chain(m, op, times, place, now):
             return False
     elif not form_chain(m, op, number, row, job.end, now):
         return False
-    if CHECKED and plan.chain_first != _NONE:
-        last_fs = time_at(times, job_at(m, plan.chain_last).row).issue_fs
-        assert last_fs <= now, "a token enters a chain before one that is in it"
+    if CHECKED:
+        if plan.chain_first != _NONE:
+            last_fs = time_at(times, job_at(m, plan.chain_last).row).issue_fs
+            assert last_fs <= now, "a token enters a chain before one that is in it"
     free_finished(m, times, plan)
     end = row + plan.chain_rows
     write_times(m, op, times, row, end, now)
