@@ -45,6 +45,10 @@ def show_explanation(found: Mapping[str, Any]) -> None:
     _show(found["queueing"], QUEUEING)
     _title("roofline")
     click.echo(_roofline(found["roofline"]))
+    if found["advice"]:
+        _title("advice")
+    for sentence in found["advice"]:
+        click.echo(sentence)
 
 
 def _title(text: str) -> None:

@@ -17,6 +17,7 @@ from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
 from kernbench.oplog.queueing import Queueing, find_queueing
 from kernbench.oplog.utilisation import Parts, list_parts
+from kernbench.runs.advice import list_advice
 from kernbench.runs.metrics import busy_of_run
 from kernbench.runs.roofline import Roofline, find_roofline
 from kernbench.runs.what_if import WhatIf, find_what_if
@@ -87,6 +88,11 @@ class Explanation:
                 found.append(Usage(kind, len(here), used, mean, float(share[top]), self.parts.name[top]))
         return tuple(sorted(found, key=lambda one: (-one.most, one.kind)))
 
+    @property
+    def advice(self) -> list[str]:
+        """Sentences on what holds the run up, where that is certain."""
+        return list_advice(self.usage, self.roofline, self.what_if)
+
     def path_table(self) -> polars.DataFrame:
         """The critical path: start_ns, end_ns, part, op_name, kind, spent_ns; a row for each class of each piece."""
         import polars
@@ -123,6 +129,7 @@ class Explanation:
             "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
             "roofline": None if self.roofline is None else self.roofline.to_dict(),
+            "advice": self.advice,
         }
 
     def _utilisation(self) -> np.ndarray:
