@@ -143,7 +143,7 @@ def _settings(found: Comparison) -> Iterable[str]:
     """The settings that differ between two runs."""
     if not (found.a.is_run and found.b.is_run):
         return
-    ours, theirs = (side.table.select(side.parameters).row(0, named=True) for side in (found.a, found.b))
+    ours, theirs = ({name: side.table[name][0] for name in side.parameters} for side in (found.a, found.b))
     for name in dict.fromkeys([*ours, *theirs]):
         if ours.get(name) != theirs.get(name):
             yield f"{name}: {ours.get(name, 'as it stands')} in A, {theirs.get(name, 'as it stands')} in B"

@@ -8,7 +8,7 @@ import numpy as np
 from kernbench.engine import Session
 from kernbench.host.device.device_memory import LiveTimes
 from kernbench.machine import load_machine
-from kernbench.machine.address import Kind
+from kernbench.machine.address import MemorySpace
 from kernbench.program.program import Program
 from kernbench.replay.numbers import Numbers
 from kernbench.replay.replay import Replay, RunTimes
@@ -72,12 +72,12 @@ class Mesh:
     def _place_ring(self, where, ring):
         self._taken[where] += ring.nbytes
         sip, cube, pe = where
-        kind = {"tcm": Kind.PE, "sram": Kind.SRAM, "hbm": Kind.HBM}[ring.tier]
+        kind = {"tcm": MemorySpace.PE, "sram": MemorySpace.SRAM, "hbm": MemorySpace.HBM}[ring.tier]
         apart = {"tcm": 0, "sram": pe << 17, "hbm": BYTES}[
             ring.tier
         ]  # from the rings of others, from the tests' own data
         offset = self._taken[where] - ring.nbytes + apart
-        return self.machine.places.address_of(sip, cube, kind, 0 if kind == Kind.SRAM else pe, offset)
+        return self.machine.places.address_of(sip, cube, kind, 0 if kind == MemorySpace.SRAM else pe, offset)
 
     def _pe(self, where):
         place, flat = self.machine.places.pe(*where), Slice(self.machine, where)

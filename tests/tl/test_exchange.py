@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernbench.errors import DeadlockError, KernelError
-from kernbench.machine.address import Kind
+from kernbench.machine.address import MemorySpace
 from kernbench.tl.ipcq import Ring
 from tests.tl.mesh import BASE, A, B, C, Mesh, both, line
 
@@ -447,7 +447,7 @@ def test_a_message_is_copied_to_sram():
         assert (x.space, x.addr) == ("sram", at)
         tl.store(BASE, tl.load(at, 8) + x)
 
-    sram = Mesh(line(A, B)).machine.places.address_of(0, 0, Kind.SRAM)
+    sram = Mesh(line(A, B)).machine.places.address_of(0, 0, MemorySpace.SRAM)
     run = both({A: lambda *, tl: tl.send("E", tl.full(8, 4)), B: right}, line(A, B))
     assert numbers(run, B, 8).tolist() == [8] * 8
 

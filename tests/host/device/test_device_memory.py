@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernbench import DPPolicy, InputError, bench, run
-from kernbench.machine.address import Kind
+from kernbench.machine.address import MemorySpace
 from kernbench.tl.ipcq import Ring
 
 SPREAD = DPPolicy(cube="replicate", pe="row_wise")
@@ -85,6 +85,6 @@ def test_scratch_and_slots_are_in_memory(live: bool, tier: Literal["tcm", "sram"
 
     result = run(passing, "tiny", live=live)
     places = result.device.machine.places
-    slot = places.address_of(0, 0, Kind.PE, 1, seen[1]) if tier == "tcm" else seen[1]
-    for address in (places.address_of(0, 0, Kind.PE, 0, seen[0]), slot):
+    slot = places.address_of(0, 0, MemorySpace.PE, 1, seen[1]) if tier == "tcm" else seen[1]
+    for address in (places.address_of(0, 0, MemorySpace.PE, 0, seen[0]), slot):
         assert result.read_memory(address, 16).view(np.float16).tolist() == [6] * 8
