@@ -255,7 +255,7 @@ class Memory:
     def _add_reservations(self, count: int) -> None:
         known = self["route_n"]
         rows = np.zeros(count - known, r.RESERVATION)
-        rows["transfer"] = rows["flits"] = rows["last_bytes"] = codes.NONE
+        rows["transfer"] = rows["flits"] = codes.NONE
         rows["ahead"] = 1
         self.write("reservations", rows, known * words_of(r.RESERVATION))
         self["route_n"] = count

@@ -262,8 +262,7 @@ ROUTE = record("start", "end", "lead_fs", "tail_fs", "propagation_fs", "directio
 RESERVATION = record(
     "held",  # 1: only transfers of this route have passed its stations since it was taken, one at a time
     "transfer",  # the latest of them, until it is freed; or NONE
-    "flits",  # a size of transfers, by flits and bytes of the last; or NONE
-    "last_bytes",
+    "flits",  # of an even transfer (see `is_even`), all of them full; or NONE
     "lands_fs",  # how long after its start one of that size lands
     "passed",  # flits that have passed all steps and are not yet counted at the stations
     "ahead",  # tokens that a transfer may go on to; twice as many each time that goes well

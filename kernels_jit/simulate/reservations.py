@@ -62,11 +62,11 @@ def finish_in_closed_form(m, transfer):
     state_at(m, 0).closed += 1
     if CHECKED:
         check_unused(m, transfer)
-    if reservation.flits != flits or reservation.last_bytes != last_bytes:
+    if reservation.flits != flits or last_bytes != state_at(m, 0).flit_bytes:
         if not is_even(m, first, end, flits, last_bytes):
             transfer.closed = NOTED
             return uncontended_end(m, first, end, flits, last_bytes, stripe, start, ADD)
-        reservation.flits, reservation.last_bytes = flits, last_bytes
+        reservation.flits = flits
         reservation.lands_fs = uncontended_end(m, first, end, flits, last_bytes, stripe, start, KEEP) - start
     transfer.closed = COUNTED
     reservation.passed += flits
