@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say where the time went: critical path, what-if table (of programs below a million rows), utilisation, queueing, "
+    help="Say where the time went: critical path, what-if table (of runs below 260,000 events), utilisation, queueing, "
     "roofline.",
 )
 @click.option(

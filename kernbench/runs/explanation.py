@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
 
 
-MOST_ROWS = (
-    1 << 20
-)  # of a program whose what-if table is part of the explanation: some thirty runs, each a tenth of a second
+MOST_EVENTS = 1 << 18  # of a run whose what-if table is part of the explanation: some thirty such runs take two seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
         path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches) if session.program.row_count <= MOST_ROWS else None,
+        what_if=find_what_if(session, launches) if session.events <= MOST_EVENTS else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

@@ -76,7 +76,7 @@ def find_what_if(
     Without `fields`, of every field that a time of the run follows from. None if the program does not repeat the run without
     the host, which waited for results in between.
 
-    Errors: InputError for a factor that is not positive, or a field that no time follows from.
+    Errors: InputError for a factor that is not positive or too small, or a field that no time follows from.
     """
     if not factor > 0:
         raise InputError(f"a what-if got factor {factor:g}; give a number greater than 0, such as 2 for twice as fast")
@@ -91,14 +91,17 @@ def find_what_if(
     faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
     table = _Table(program, _launches_of(program, launches), faster)
     base_fs = int(latency_fs(Runs.of(session), launches)[0])
-    if table.run([()]) != [base_fs]:
+    if not base_fs or table.run([()]) != {(): base_fs}:
         return None
-    found = table.run([(field,) for field in fields])
-    gain = {(field,): base_fs - fs for field, fs in zip(fields, found, strict=True)}
-    busy = busy_shares(session, used)
-    ranked = sorted(fields, key=lambda field: (-max(gain[field,] / base_fs, busy.get(field, 0)), field))[:GROUPED]
-    groups = [group for size in range(2, len(ranked) + 1) for group in combinations(ranked, size)]
-    gain |= {group: base_fs - fs for group, fs in zip(groups, table.run(groups), strict=True)}
+    try:
+        gain = {alone: base_fs - fs for alone, fs in table.run([(field,) for field in fields]).items()}
+        busy = busy_shares(session, used)
+        share = {alone: max(gained / base_fs, busy.get(alone[0], 0)) for alone, gained in gain.items()}
+        ranked = [field for (field,) in sorted(share, key=lambda alone: (-share[alone], alone))][:GROUPED]
+        groups = [group for size in range(2, len(ranked) + 1) for group in combinations(ranked, size)]
+        gain |= {group: base_fs - fs for group, fs in table.run(groups).items()}
+    except OverflowError as error:
+        raise InputError(f"a what-if got factor {factor:g}, and then {error}; give a factor nearer to 1") from None
     alternatives = [
         Alternative(
             {field: (machine.figures[field], faster[field]) for field in group},
@@ -115,7 +118,7 @@ def find_what_if(
 def _gain_apart(group: tuple[str, ...], gain: Mapping[tuple[str, ...], int]) -> int:
     """The most that two parts of a group gain, each without the other."""
     parts = [part for size in range(1, len(group)) for part in combinations(group, size)]
-    return max(gain[part] + gain[tuple(field for field in group if field not in part)] for part in parts)
+    return max(gain.get(part, 0) + gain.get(tuple(one for one in group if one not in part), 0) for part in parts)
 
 
 class _Table:
@@ -124,18 +127,28 @@ class _Table:
     def __init__(self, program: Program, launches: Sequence[Launch], faster: Mapping[str, float]) -> None:
         self._program, self._launches, self._faster = program, launches, faster
         self._batch = Batch(program)
+        self._left: int | None = None  # threads that wait for ever, as of queues that nobody reads: in the first run
 
-    def run(self, changed: Sequence[tuple[str, ...]]) -> list[int]:
-        """The latency (fs) of each run, with the fields that are changed in it."""
+    def run(self, changed: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
+        """The latency (fs) by the fields that are changed in a run, without runs that do not come to their end.
+
+        Errors: OverflowError for a time beyond what can be counted.
+        """
         figures, rows = self._program.machine.figures, range(len(changed))
         values = {
             field: np.array([self._faster[field] if field in changed[row] else figures[field] for row in rows])
             for field in {field for fields in changed for field in fields} or self._faster
         }
         if not changed or not values:
-            return []
+            return {}
         times = batch_times(self._program, self._program.machine.origins(), values)
-        return [int(fs) for runs in self._batch.run(times) for fs in latency_fs(runs, self._launches)]
+        found: dict[tuple[str, ...], int] = {}
+        for runs in self._batch.run(times):
+            for fields, fs, left in zip(changed[runs.points], latency_fs(runs, self._launches), runs.left, strict=True):
+                self._left = left if self._left is None else self._left
+                if left == self._left:
+                    found[fields] = int(fs)
+        return found
 
 
 def _origin_of_fields(origins: Origins) -> dict[str, Origin]:

@@ -158,7 +158,7 @@ def test_what_if_something_were_faster(
     assert list(alone["alternatives"][0]) == ["fields", "latency_ns", "change"]
     assert run("--explain", "--json") == 0
     assert json.loads(capsys.readouterr().out)["explain"]["what_if"] == alone
-    monkeypatch.setattr("kernbench.runs.explanation.MOST_ROWS", 1)
+    monkeypatch.setattr("kernbench.runs.explanation.MOST_EVENTS", 1)
     assert run("--explain") == 0
     assert "not simulated: the run is long (--what-if simulates it)" in capsys.readouterr().out
     assert run("--explain", "--what-if", "--json") == 0

@@ -87,6 +87,13 @@ def test_a_factor_must_be_positive(gemm: RunResult, factor: float) -> None:
         gemm.what_if(factor)
 
 
+def test_times_beyond_counting_are_told(gemm: RunResult) -> None:
+    with pytest.raises(
+        InputError, match=r"got factor 1e-12, and then a time is more than .*; give a factor nearer to 1"
+    ):
+        gemm.what_if(1e-12)
+
+
 def test_a_field_must_be_one_of_times(gemm: RunResult) -> None:
     with pytest.raises(
         InputError, match=r"no time of machine tiny follows from 'hbm.channels'; known: .*hbm.channel_gbs"
