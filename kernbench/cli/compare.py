@@ -127,16 +127,14 @@ def _ratio(found: Comparison) -> Iterable[str]:
 
 def _show_path(path: list[tuple[str, float, float]]) -> None:
     """Where on the critical path the difference is."""
-    from kernbench.cli.screen import figures_table, show
+    from kernbench.cli.screen import show_first
 
     names = {"kind": ("spent on", ""), "a": ("A ns", ",.3f"), "b": ("B ns", ",.3f"), "more": ("B - A ns", "+,.3f")}
     rows = [{"kind": kind, "a": a, "b": b, "more": b - a} for kind, a, b in path if a != b]
     if not rows:
         return
     click.secho("\ncritical paths, by the difference", bold=True)
-    show(figures_table(rows[:MOST_SHOWN], names))
-    if len(rows) > MOST_SHOWN:
-        click.echo(f"and {len(rows) - MOST_SHOWN} more, in --json")
+    show_first(rows, names, MOST_SHOWN)
 
 
 def _settings(found: Comparison) -> Iterable[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kernbench.cli.screen import figures_table, show
+from kernbench.cli.screen import show_first
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
@@ -37,12 +37,12 @@ def show_explanation(found: Mapping[str, Any]) -> None:
     whole = found["critical_path_ns"]
     _title(f"critical path: {whole:,.3f} ns, the latency")
     rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
-    _show(rows, PATH)
+    show_first(rows, PATH, MOST_SHOWN)
     show_what_if(found["what_if"])
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
-    _show(found["utilisation"], USAGE)
+    show_first(found["utilisation"], USAGE, MOST_SHOWN)
     _title("queueing against service, summed over operations")
-    _show(found["queueing"], QUEUEING)
+    show_first(found["queueing"], QUEUEING, MOST_SHOWN)
     _title("roofline")
     click.echo(_roofline(found["roofline"]))
     if found["advice"]:
@@ -55,21 +55,9 @@ def _title(text: str) -> None:
     click.secho(f"\n{text}", bold=True)
 
 
-def _show(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str]]) -> None:
-    show(figures_table(rows[:MOST_SHOWN], columns))
-    if len(rows) > MOST_SHOWN:
-        click.echo(f"and {len(rows) - MOST_SHOWN} more, in --json")
-
-
-def _times(found: Mapping[str, Any] | None) -> str:
-    return (
-        "faster" if found is None else "twice as fast" if found["factor"] == 2 else f"{found['factor']:g} times as fast"
-    )
-
-
 def show_what_if(found: Mapping[str, Any] | None) -> None:
-    """Print `WhatIf.to_dict()`."""
-    _title(f"what if a field of the topology were {_times(found)}, simulated")
+    """Print `WhatIf.to_dict()` of a run with everything twice as fast."""
+    _title(f"what if a field of the topology were {'faster' if found is None else 'twice as fast'}, simulated")
     if found is None:
         click.echo(
             "not simulated: the run is long (--what-if simulates it), or its host waited for results in between, "
@@ -84,7 +72,7 @@ def show_what_if(found: Mapping[str, Any] | None) -> None:
     if not rows:
         click.echo(f"no field changes the latency by {LEAST_CHANGE:.1%} or more")
         return
-    _show(rows, WHAT_IF)
+    show_first(rows, WHAT_IF, MOST_SHOWN)
 
 
 def _change(name: str, **values: float) -> str:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,16 +82,12 @@ def command(
                 device=device,
                 on_progress=on_progress,
             )
-    explanation = result.explain() if explain else None
-    alternatives = explanation.what_if if explanation else None
-    if what_if and alternatives is None:
-        alternatives = result.what_if()
-    if explanation is not None:
-        explanation = replace(explanation, what_if=alternatives)
+    explanation = result.explain(what_if=what_if) if explain else None
     summary = {**result.to_dict(), "files": {} if out is None else result.write(out, explanation)}
     if explanation is not None:
         summary["explain"] = explanation.to_dict()
     elif what_if:
+        alternatives = result.what_if()
         summary["what_if"] = alternatives and alternatives.to_dict()
     if as_json:
         click.echo(json.dumps(summary))

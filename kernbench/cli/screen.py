@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from rich.console import ConsoleRenderable
@@ -22,6 +24,13 @@ def show(table: ConsoleRenderable) -> None:
     with console.capture() as captured:
         console.print(table)
     console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def show_first(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]], most: int) -> None:
+    """Print the first rows as `figures_table`, and how many more there are."""
+    show(figures_table(rows[:most], columns))
+    if len(rows) > most:
+        click.echo(f"and {len(rows) - most} more, in --json")
 
 
 def figures_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]]) -> Table:

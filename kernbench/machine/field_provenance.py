@@ -56,9 +56,14 @@ class Origins:
     turn: np.ndarray  # int64[station]: of the turnaround
 
     @property
+    def by_field(self) -> dict[str, Origin]:
+        """An origin of each field that any time follows from."""
+        return {origin.field: origin for origin in (*self.known, *self.figures.values())}
+
+    @property
     def fields(self) -> frozenset[str]:
         """The fields that any time follows from."""
-        return frozenset(origin.field for origin in (*self.known, *self.figures.values()))
+        return frozenset(self.by_field)
 
 
 def no_origins(stations: int) -> Origins:

@@ -148,11 +148,16 @@ class _Path:
         if found is None:
             latency = find_uncontended_latency(self._program.machine, route, nbytes)
             spent = {OVERHEADS: int(latency.overhead_fs.sum()), WIRES: latency.wire_fs}
-            for step in range(len(latency.station)):
-                own = self._classes(latency.station[[step]])
-                together = self._classes(latency.station[latency.equals_of(step)])
-                spent[own] = spent.get(own, 0) + int(latency.first_fs[step])
-                spent[together] = spent.get(together, 0) + int(latency.rest_fs[step])
+            parts = [
+                (self._station_kind[station], fs)
+                for station, fs in zip(latency.station.tolist(), latency.first_fs.tolist(), strict=True)
+            ]
+            parts += [
+                (self._classes(latency.station[latency.equals_of(step)]), int(latency.rest_fs[step]))
+                for step in np.flatnonzero(latency.rest_fs).tolist()
+            ]
+            for kind, fs in parts:
+                spent[kind] = spent.get(kind, 0) + fs
             busy_fs = self._station_busy_fs[latency.station]
             busiest = latency.station[busy_fs >= AS_SLOW * busy_fs.max()]
             found = self._alone[route, nbytes] = spent, self._classes(busiest)

@@ -146,7 +146,10 @@ class Thread:
     @property
     def pending_rows(self) -> int:
         """How many rows are not in the op table yet."""
-        return self.row_count - sum(count for _, _, count in self.chunks)
+        if not self.chunks:
+            return self.row_count
+        first, _, count = self.chunks[-1]
+        return self.row_count - (first + count)
 
     def at(self, row: int) -> Thread:
         """A finished thread of the same rows, which stand together from a row of the op table on."""
@@ -319,7 +322,6 @@ class Program:
             self._singles.clear()
             self._single_stages.clear()
         if self._templated:
-            self._table.reserve(self._templated_stages)
             for plans in _portions(self._templated):
                 self._append_plans(*instantiate(plans))
             self._templated.clear()

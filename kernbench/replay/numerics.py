@@ -80,15 +80,13 @@ def constant(operand: Constant) -> np.ndarray:
     return np.full(operand.shape, operand.value, kind if fits else np.int64)
 
 
-def compute(note: Dot | Math | Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
+def compute(note: Dot | Math, arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The result of a noted operation on the arrays of its `inputs`, in its shape and dtype."""
     with np.errstate(all="ignore"):
         if isinstance(note, Math):
             result = _math(note.function, arrays, note.axis, note.dtype)
-        elif isinstance(note, Dot):
-            result = _product(arrays[0], arrays[1], note.acc_dtype)
         else:
-            result = _composite(note, arrays)
+            result = _product(arrays[0], arrays[1], note.acc_dtype)
         return result.astype(numpy_dtype(note.dtype))
 
 
@@ -105,18 +103,6 @@ def _math(function: str, arrays: Sequence[np.ndarray], axis: int | None, dtype: 
 def _product(a: np.ndarray, b: np.ndarray, acc_dtype: str) -> np.ndarray:
     wide = _wide(acc_dtype)
     return np.matmul(a.astype(wide), b.astype(wide)).astype(numpy_dtype(acc_dtype))
-
-
-def _composite(note: Composite, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    tensors = arrays[: len(note.tensors)]
-    if note.kind == "gemm":
-        (a, b), tile = tensors, note.tile[1]
-        parts: Iterable[Sequence[np.ndarray]] = (
-            (a[:, k : k + tile], b[k : k + tile]) for k in range(0, a.shape[1], tile)
-        )
-    else:
-        parts = (tensors,)
-    return apply_epilogue(note, "kernel", compute_block(note, parts, arrays), arrays)
 
 
 def compute_block(note: Composite, parts: Iterable[Sequence[np.ndarray]], operands: Sequence[np.ndarray]) -> np.ndarray:

@@ -36,8 +36,7 @@ def list_advice(usage: Sequence[Usage], roofline: Roofline | None, what_if: What
             else "more bandwidth of HBM, or less traffic"
         )
         found.append(f"{roofline.share:.0%} of the roofline is reached: only {helps} can help much")
-    best = what_if.best if what_if is not None else None
-    if best is not None and len(best.fields) > 1 and what_if is not None:
+    if what_if is not None and (best := what_if.best) is not None and len(best.fields) > 1:
         alone = max((-one.change for one in what_if.alternatives if len(one.fields) == 1), default=0.0)
         names = ", ".join(best.fields)
         found.append(

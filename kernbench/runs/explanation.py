@@ -135,8 +135,8 @@ class Explanation:
         return self.busy_fs / (self.parts.slots * max(self.window_fs, 1))
 
 
-def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
-    """Explain a finished run."""
+def explain_run(session: Session, launches: Sequence[Launch], *, what_if: bool = False) -> Explanation:
+    """Explain a finished run; with `what_if` the table is part of it however long the run is."""
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     row, since_fs = None, 0
     if launches:
@@ -149,7 +149,7 @@ def explain_run(session: Session, launches: Sequence[Launch]) -> Explanation:
         path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches) if session.events <= MOST_EVENTS else None,
+        what_if=find_what_if(session, launches) if what_if or session.events <= MOST_EVENTS else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

@@ -80,16 +80,16 @@ class RunResult:
         session = self.device.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
-    def explain(self) -> Explanation:
+    def explain(self, *, what_if: bool = False) -> Explanation:
         """Why the run took as long as it did: critical path, what-if table, utilisation, queueing, roofline.
 
-        Errors: InputError in mode analytic.
+        The what-if table of a long run is left out unless `what_if` asks for it. Errors: InputError in mode analytic.
         """
         from kernbench.runs.explanation import explain_run
 
         if self.binding is not None:
             raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
-        return explain_run(self.device.session, self.launches)
+        return explain_run(self.device.session, self.launches, what_if=what_if)
 
     def what_if(self, factor: float = 2, fields: Sequence[str] | None = None) -> WhatIf | None:
         """The latency of the run if fields of the topology were faster by a factor, simulated: see `runs.what_if`.

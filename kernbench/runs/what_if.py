@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kernbench.components.derived import Origin
     from kernbench.engine import Session
     from kernbench.host.device.launch import Launch
-    from kernbench.machine.field_provenance import Origins
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program, Thread
 
@@ -81,25 +80,25 @@ def find_what_if(
     if not factor > 0:
         raise InputError(f"a what-if got factor {factor:g}; give a number greater than 0, such as 2 for twice as fast")
     machine, program = session.machine, session.program.settled()
-    origins = _origin_of_fields(machine.origins())
-    used = used_fields(program)
+    origins, used = machine.origins().by_field, used_fields(program)
     if fields is None:
         fields = sorted(field for field in used if machine.figures[field] > 0)
     elif unknown := [field for field in fields if field not in origins]:
         known = ", ".join(sorted(origins))
         raise InputError(f"no time of machine {machine.name} follows from {unknown[0]!r}; known: {known}")
+    if not fields:
+        return None
     faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
-    table = _Table(program, _launches_of(program, launches), faster)
+    runs = _Repetitions(program, _launches_of(program, launches), faster)
     base_fs = int(latency_fs(Runs.of(session), launches)[0])
-    if not base_fs or table.run([()]) != {(): base_fs}:
+    if not base_fs or runs.base_fs != base_fs:
         return None
     try:
-        gain = {alone: base_fs - fs for alone, fs in table.run([(field,) for field in fields]).items()}
+        gain = runs.find_gains([(field,) for field in fields])
         busy = busy_shares(session, used)
         share = {alone: max(gained / base_fs, busy.get(alone[0], 0)) for alone, gained in gain.items()}
         ranked = [field for (field,) in sorted(share, key=lambda alone: (-share[alone], alone))][:GROUPED]
-        groups = [group for size in range(2, len(ranked) + 1) for group in combinations(ranked, size)]
-        gain |= {group: base_fs - fs for group, fs in table.run(groups).items()}
+        gain |= runs.find_gains([group for size in range(2, len(ranked) + 1) for group in combinations(ranked, size)])
     except OverflowError as error:
         raise InputError(f"a what-if got factor {factor:g}, and then {error}; give a factor nearer to 1") from None
     alternatives = [
@@ -121,39 +120,33 @@ def _gain_apart(group: tuple[str, ...], gain: Mapping[tuple[str, ...], int]) -> 
     return max(gain.get(part, 0) + gain.get(tuple(one for one in group if one not in part), 0) for part in parts)
 
 
-class _Table:
-    """Runs of one program, in each of which some fields have other values."""
+class _Repetitions:
+    """Runs of one program, in each of which some fields are faster."""
 
     def __init__(self, program: Program, launches: Sequence[Launch], faster: Mapping[str, float]) -> None:
         self._program, self._launches, self._faster = program, launches, faster
         self._batch = Batch(program)
-        self._left: int | None = None  # threads that wait for ever, as of queues that nobody reads: in the first run
+        ((self.base_fs, self._left),) = self._run([()])  # as it is: latency, and what waits for ever
 
-    def run(self, changed: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
-        """The latency (fs) by the fields that are changed in a run, without runs that do not come to their end.
+    def find_gains(self, changed: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], int]:
+        """How much shorter the latency is (fs), by the fields that are faster; without runs that do not come to their end.
 
         Errors: OverflowError for a time beyond what can be counted.
         """
-        figures, rows = self._program.machine.figures, range(len(changed))
+        found = zip(changed, self._run(changed) if changed else (), strict=True)
+        return {fields: self.base_fs - fs for fields, (fs, left) in found if left == self._left}
+
+    def _run(self, changed: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
+        """The latency (fs) of each run, and how much waits for ever at its end, as queues that nobody reads."""
+        machine = self._program.machine
         values = {
-            field: np.array([self._faster[field] if field in changed[row] else figures[field] for row in rows])
-            for field in {field for fields in changed for field in fields} or self._faster
+            field: np.array([new if field in fields else machine.figures[field] for fields in changed])
+            for field, new in self._faster.items()
         }
-        if not changed or not values:
-            return {}
-        times = batch_times(self._program, self._program.machine.origins(), values)
-        found: dict[tuple[str, ...], int] = {}
+        times, found = batch_times(self._program, machine.origins(), values), list[tuple[int, int]]()
         for runs in self._batch.run(times):
-            for fields, fs, left in zip(changed[runs.points], latency_fs(runs, self._launches), runs.left, strict=True):
-                self._left = left if self._left is None else self._left
-                if left == self._left:
-                    found[fields] = int(fs)
+            found += zip(latency_fs(runs, self._launches).tolist(), runs.left.tolist(), strict=True)
         return found
-
-
-def _origin_of_fields(origins: Origins) -> dict[str, Origin]:
-    """An origin of each field that a time follows from."""
-    return {origin.field: origin for origin in (*origins.known, *origins.figures.values())}
 
 
 def _faster(origin: Origin, value: float, factor: float) -> float:
