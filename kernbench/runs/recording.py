@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
-from kernbench.errors import InputError
+from kernbench.errors import InputError, KernBenchError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.runs.metrics import BatchMetrics, run_metrics
@@ -84,8 +84,8 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
     device = RecordingDevice(watched)
     torch = RuntimeContext(device, sips, seed=0)
     try:
-        bench.run(torch, **parameters)
-    except (Exception, SystemExit):  # a user's bench may raise anything; its run reports the error
+        bench.call(torch, parameters)
+    except KernBenchError:  # a run on its own reports it
         return None
     if device.depends_on_run or not torch.runtime.submitted:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.errors import InputError, RunError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
@@ -21,7 +21,6 @@ from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
-from kernbench.user_modules import line_of
 
 if TYPE_CHECKING:
     from kernbench.host.device.device import Progress
@@ -122,12 +121,7 @@ def choose_sips(machine: Machine, device: str) -> range:
 
 
 def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object]) -> None:
-    try:
-        found.run(torch, **parameters)
-    except KernBenchError:
-        raise
-    except (Exception, SystemExit) as error:  # a user's bench may raise anything
-        raise _raised(f"bench {found.name!r}", error, found) from error
+    found.call(torch, parameters)
     if not torch.runtime.submitted:
         raise RunError(
             f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
@@ -144,10 +138,6 @@ def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str,
     return {"collectives": tuple(collectives), **run_metrics(session, torch.runtime.launches)}
 
 
-def _raised(what: str, error: BaseException, found: Bench) -> RunError:
-    return RunError(f"{what} raised {type(error).__name__}: {error}, at {line_of(error, found.file)}")
-
-
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
     if not torch.runtime.expectations:
         raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
@@ -157,7 +147,7 @@ def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
         try:
             expected = np.asarray(reference() if callable(reference) else reference)
         except (Exception, SystemExit) as error:  # a user's reference may raise anything
-            raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
+            raise found.raised(f"the reference of tensor {tensor.name!r}", error) from error
         for name, got in torch.runtime.list_contents(expectation):
             mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))
     return tuple(mismatch for mismatch in mismatches if mismatch is not None)

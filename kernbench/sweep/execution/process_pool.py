@@ -27,13 +27,13 @@ from typing import Any
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.worker import RunPoint, attempt_all
 from kernbench.sweep.point import Point
-from kernbench.sweep.row import LOST, failed_row
+from kernbench.sweep.row import LOST, Row, failed_row
 
 MOST_TRIES = 2
 OBJECTS = 50_000  # that a worker makes between two looks for garbage: about as many as a point has
 TELLING_S = 0.05  # how long a worker may keep rows to itself
 
-Outcome = tuple[Point, dict[str, Any]]  # a point with its row
+Outcome = tuple[Point, Row]  # a point with its row
 Outcomes = Generator[Outcome, None, None]
 Task = tuple[Batch, int]  # a batch with the number of this try
 
@@ -132,7 +132,7 @@ def _ready(started: list[_Worker]) -> list[_Worker]:
     return [worker for worker in started if worker.pipe in ready]
 
 
-def lost_row(point: Point, cause: str) -> dict[str, Any]:
+def lost_row(point: Point, cause: str) -> Row:
     """The row of a point that has killed its worker `MOST_TRIES` times."""
     died = f"the worker process died {MOST_TRIES} times at this point ({cause})"
     return {**failed_row(LOST, f"{died}; with fewer workers each has more memory"), "key": point.key}
@@ -182,7 +182,7 @@ def _serve(pipe: Connection, run: RunPoint, directory: str, environment: dict[st
     gc.set_threshold(OBJECTS)
     with suppress(EOFError, OSError):
         while True:
-            rows: list[dict[str, Any]] = []
+            rows: list[Row] = []
             sent = time.monotonic()
             for row in attempt_all(run, pipe.recv()):
                 rows.append(row)

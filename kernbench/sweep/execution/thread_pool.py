@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.process_pool import Outcome
-from kernbench.sweep.execution.worker import found_row, run_together
+from kernbench.sweep.execution.worker import rows_with_errors, run_together
 from kernbench.sweep.point import Point
+from kernbench.sweep.row import Row
 
 if TYPE_CHECKING:
     from kernbench.sweep.execution.shared_structure import SharedStructure
@@ -32,7 +33,7 @@ def run_in_threads(
     waiting, out = iter(batches), 0
     left: list[Batch] = []
     tasks: SimpleQueue[Batch | None] = SimpleQueue()
-    done: SimpleQueue[tuple[Point, object] | None] = SimpleQueue()
+    done: SimpleQueue[tuple[Point, Row | None] | None] = SimpleQueue()
     stop = threading.Event()
     threads = [threading.Thread(target=_serve, args=(structure, tasks, done, stop), daemon=True) for _ in range(count)]
     for thread in threads:
@@ -48,11 +49,11 @@ def run_in_threads(
             if found is None:
                 out -= 1
                 continue
-            point, result = found
-            if result is None:
+            point, row = found
+            if row is None:
                 left.append(Batch((point,), True))
             else:
-                yield point, found_row(point, result)
+                yield point, row
     finally:
         stop.set()
         for _ in threads:
@@ -62,9 +63,11 @@ def run_in_threads(
 
 
 def _serve(structure: SharedStructure, tasks: SimpleQueue[Any], done: SimpleQueue[Any], stop: threading.Event) -> None:
-    """A thread's life: the points of a batch with their results, then None for the batch."""
+    """A thread's life: the points of a batch with their rows, then None for the batch."""
     while (batch := tasks.get()) and not stop.is_set():
-        for found in zip(batch.points, run_together(structure, batch.points), strict=True):
+        for found in zip(
+            batch.points, rows_with_errors(batch.points, run_together(structure, batch.points)), strict=True
+        ):
             done.put(found)
             if stop.is_set():
                 break

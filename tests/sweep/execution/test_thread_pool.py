@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kernbench.errors import InputError
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.shared_structure import SharedStructure
 from kernbench.sweep.execution.thread_pool import run_in_threads
@@ -54,12 +55,21 @@ def test_every_point_gets_its_row_in_a_thread() -> None:
     assert threading.get_ident() not in structure.threads
 
 
-@pytest.mark.parametrize("breaks", [ZeroDivisionError, MemoryError, SystemExit])
+@pytest.mark.parametrize("breaks", [InputError, MemoryError])
 def test_what_has_to_run_by_itself_is_handed_back(breaks: type[BaseException]) -> None:
     found, left = finish(run_in_threads(batches(1, 13, 2, 14, 3, 14, 4, 5, size=4), Fake(breaks), 3))
     assert sorted(row["latency_ns"] for _, row in found) == [1, 2, 3]
     assert sorted(batch.points[0].parameters["M"] for batch in left) == [4, 5, 13, 14, 14]
     assert all(batch.alike and len(batch) == 1 for batch in left)
+
+
+def test_an_unexpected_error_is_in_the_rows_of_the_points_that_are_left() -> None:
+    found, left = finish(run_in_threads(batches(1, 2, 14, 3, 4, 5, size=4), Fake(), 2))
+    rows = {point.parameters["M"]: row for point, row in found}
+    assert left == []
+    failed = {m: row["error"] for m, row in rows.items() if row["status"] == "error"}
+    assert failed == dict.fromkeys((14, 3), "unexpected ZeroDivisionError: ")
+    assert [rows[m]["latency_ns"] for m in (1, 2, 4, 5)] == [1, 2, 4, 5]
 
 
 def test_closing_ends_the_threads() -> None:
