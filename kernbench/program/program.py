@@ -60,7 +60,7 @@ def _portions(
 class Thread:
     """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
 
-    __slots__ = ("_dirty", "chunks", "id", "name", "notes", "pending", "row_count")
+    __slots__ = ("_dirty", "chunks", "id", "name", "notes", "pending", "row_count", "sources")
 
     def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
         self.id = id
@@ -71,6 +71,7 @@ class Thread:
         ] = {}  # by row index: the computation of a row, for the op log and replay
         self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows) of each flush
         self.pending: list[bytes] = []  # packed rows, until the next flush
+        self.sources: list[tuple[int, int]] = []  # (row index from which on, source line: an id of the program)
         self._dirty = dirty
 
     def extend(self, rows: bytes, at: int = 0, note: Mapping[str, Any] | None = None) -> int:
@@ -143,6 +144,15 @@ class Thread:
         """Attach to a row its computation, which the op log shows and replay performs."""
         self.notes[row] = params
 
+    def begin_source(self, source: int) -> None:
+        """Say that a source line issues the rows from here on; 0: no line does."""
+        self.sources.append((self.row_count, source))
+
+    def source_of(self, row: int) -> int:
+        """The source line that issued the row of an index; 0 if none did."""
+        at = bisect_right(self.sources, row, key=itemgetter(0)) - 1
+        return self.sources[at][1] if at >= 0 else 0
+
     @property
     def pending_rows(self) -> int:
         """How many rows are not in the op table yet."""
@@ -154,7 +164,7 @@ class Thread:
     def at(self, row: int) -> Thread:
         """A finished thread of the same rows, which stand together from a row of the op table on."""
         other = Thread(self.id, self.name, [])
-        other.row_count, other.notes = self.row_count, self.notes
+        other.row_count, other.notes, other.sources = self.row_count, self.notes, self.sources
         other.chunks = [(0, row, self.row_count)] * (self.row_count > 0)
         return other
 
@@ -167,6 +177,11 @@ class Thread:
                 return at + row - first
         raise IndexError(f"row {row} of thread {self.name} is not in the op table")
 
+    def find_index(self, row: int) -> int:
+        """The row index of a row of the op table, which is one of this thread."""
+        first, at, _ = self.chunks[bisect_right(self.chunks, row, key=itemgetter(1)) - 1]
+        return first + row - at
+
 
 class Program:
     """A device program for one machine."""
@@ -176,8 +191,10 @@ class Program:
         self.threads: list[Thread] = []
         self.counter_labels: list[object] = []  # `str` of a label is for messages only
         self.tags: list[tuple[str, str]] = [("", "control")]  # (op name, op kind) by tag
+        self.sources: list[tuple[str, int]] = [("", 0)]  # (file, line) of a kernel; the first: no line
         self.plan_notes: list[Mapping[str, Any]] = []  # by plan
         self._tag_ids: dict[tuple[str, str], int] = {("", "control"): 0}
+        self._source_ids: dict[tuple[str, int], int] = {("", 0): 0}
         self._duration_ids: dict[Terms, int] = {(): ZERO}
         self._durations: list[Terms] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
@@ -252,6 +269,15 @@ class Program:
         if found is None:
             found = self._tag_ids[key] = len(self.tags)
             self.tags.append(key)
+        return found
+
+    def source(self, file: str, line: int) -> int:
+        """The id of a source line, for `Thread.begin_source`."""
+        key = (file, line)
+        found = self._source_ids.get(key)
+        if found is None:
+            found = self._source_ids[key] = len(self.sources)
+            self.sources.append(key)
         return found
 
     def duration(self, *terms: tuple[str, float]) -> int:
@@ -339,6 +365,14 @@ class Program:
         self._token_end.append(token_start[1:])
         self._plan_start.append(first + plan_start[1:])
         self.plan_rows += token_start[plan_start[:-1]].tolist()
+
+    def source_of(self, row: int) -> tuple[str, int]:
+        """(file, line) of the source line that issued a row of the op table; ("", 0) if none did, as of a stage of a plan."""
+        thread = int(self.op_thread[row])
+        if thread == NONE:
+            return self.sources[0]
+        owner = self.threads[thread]
+        return self.sources[owner.source_of(owner.find_index(row))]
 
     # For the checker, the engine and the op log
 

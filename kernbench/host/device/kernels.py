@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.host.messages import TensorArg
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
+from kernbench.tl.source_lines import LineFinder
 
 if TYPE_CHECKING:
     from kernbench.host.device.device_memory import DeviceMemory
@@ -31,6 +32,7 @@ class Kernels:
         self.program, self.memory, self.live = program, memory, live
         self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: runs its next step
         self.outlines: dict[Any, PlanOutline] = {}  # of composites; PEs share them
+        self.lines = LineFinder(program)
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
         """Prepare the kernel of a launch for each of its PEs. Errors: InputError for a tensor that is freed."""
@@ -99,4 +101,5 @@ class PeRun:
             memory=view if kernels.live else None,
             queues=self._queues.pe_queues(place),
             outlines=kernels.outlines,
+            lines=kernels.lines,
         )
