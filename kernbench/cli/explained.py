@@ -14,6 +14,8 @@ MOST_SHOWN = 10  # rows of a table; the rest is in --json
 PATH = {"kind": ("spent on", ""), "ns": ("ns", ",.3f"), "share": ("share", ".1%")}
 WHAT_IF = {"fields": ("field", ""), "latency_ns": ("latency ns", ",.3f"), "change": ("change", "+.1%")}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
+LONG = "not simulated: a table takes some thirty runs, and this one is long; --what-if simulates it"
+WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
 USAGE = {
     "kind": ("class", ""),
     "parts": ("parts", ",d"),
@@ -32,13 +34,13 @@ QUEUEING = {
 }
 
 
-def show_explanation(found: Mapping[str, Any]) -> None:
-    """Print `Explanation.to_dict()`."""
+def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
+    """Print `Explanation.to_dict()`. `long`: of a run that is too long for a what-if table that nobody asked for."""
     whole = found["critical_path_ns"]
     _title(f"critical path: {whole:,.3f} ns, the latency")
     rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
     show_first(rows, PATH, MOST_SHOWN)
-    show_what_if(found["what_if"])
+    show_what_if(found["what_if"], long=long)
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     show_first(found["utilisation"], USAGE, MOST_SHOWN)
     _title("queueing against service, summed over operations")
@@ -55,14 +57,11 @@ def _title(text: str) -> None:
     click.secho(f"\n{text}", bold=True)
 
 
-def show_what_if(found: Mapping[str, Any] | None) -> None:
-    """Print `WhatIf.to_dict()` of a run with everything twice as fast."""
+def show_what_if(found: Mapping[str, Any] | None, *, long: bool = False) -> None:
+    """Print `WhatIf.to_dict()` of a run with everything twice as fast, or why there is none."""
     _title(f"what if a field of the topology were {'faster' if found is None else 'twice as fast'}, simulated")
     if found is None:
-        click.echo(
-            "not simulated: the run is long (--what-if simulates it), or its host waited for results in between, "
-            "so that it cannot be repeated without the host"
-        )
+        click.echo(LONG if long else WAITED)
         return
     rows = [
         {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}

@@ -5,6 +5,8 @@ import pty
 import subprocess
 import sys
 
+import pytest
+
 from kernbench.cli.progress import progress, status_line
 
 SAYING = """
@@ -15,10 +17,14 @@ print(True)
 """
 SCRIPT = """
 from kernbench.cli.progress import progress
-with progress() as tell:
+with progress() as display:
     if {told}:
-        tell(250, 1000, 7_000_000)
-print(tell is None)
+        display.on_progress(250, 1000, 7_000_000)
+print(display.on_progress is None)
+"""
+COMMAND = """
+from kernbench.cli.main import main
+print(main({arguments}))
 """
 
 
@@ -29,7 +35,7 @@ def output_on_a_terminal(script: str) -> tuple[str, str]:
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
         check=True,
     )
     os.close(theirs)
@@ -46,8 +52,7 @@ def output_on_a_terminal(script: str) -> tuple[str, str]:
 def test_a_terminal_sees_how_far_a_run_has_come():
     shown, silent = output_on_a_terminal(SCRIPT.format(told=True))
     assert silent == "False"
-    assert "250 flits served, 7 ns simulated" in shown
-    assert "25 %" in shown
+    assert "simulating: 250 flits served, 7 ns simulated, 25%" in shown
 
 
 def test_a_run_that_tells_nothing_shows_nothing():
@@ -55,10 +60,12 @@ def test_a_run_that_tells_nothing_shows_nothing():
     assert "served" not in shown
 
 
-def test_elsewhere_there_is_silence(monkeypatch):
+def test_elsewhere_there_is_silence(monkeypatch, capfd):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    with progress() as tell:
-        assert tell is None
+    with progress() as display:
+        display.say("the third case")
+        assert display.on_progress is None
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_terminal_sees_what_is_being_done():
@@ -71,3 +78,18 @@ def test_elsewhere_nothing_is_said(monkeypatch, capfd):
     with status_line() as say:
         say("the third case")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_terminal_sees_each_stage_of_a_command(tmp_path):
+    """Of the last stage of each command, as a line is drawn ten times a second and earlier ones may be shorter."""
+    out = str(tmp_path / "out")
+    run = ["run", "gemm-single-pe", "--topology", "tiny"]
+    for arguments, last in (
+        ([*run, "--out", out], "writing the op log"),
+        ([*run, "--explain"], "runs done"),
+        (["diagram", "--topology", "tiny", "--out", out], "drawing the view of the pe"),
+    ):
+        shown, printed = output_on_a_terminal(COMMAND.format(arguments=arguments))
+        assert printed.splitlines()[-1] == "0"
+        assert last in shown
