@@ -61,9 +61,6 @@ def command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
-    from kernbench.runs.bench import replaces_shipped
-    from kernbench.runs.explanation import is_long
-    from kernbench.runs.run import run_bench
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
@@ -73,6 +70,10 @@ def command(
         raise InputError(f"{option} needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr), progress() as display:  # keep prints of the bench out of the output
         display.say("reading the bench and the machine")
+        from kernbench.runs.bench import replaces_shipped
+        from kernbench.runs.explanation import is_long
+        from kernbench.runs.run import run_bench
+
         found = _prepare(bench, topology, parameters, overrides)
         result = run_bench(
             found.run,

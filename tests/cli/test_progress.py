@@ -27,6 +27,18 @@ from kernbench.cli.main import main
 print(main({arguments}))
 """
 
+SWEEPING = """
+from types import SimpleNamespace
+from kernbench.cli.sweep import _progress
+from kernbench.sweep.execution.point_progress import PointProgress
+plan = SimpleNamespace(points=range(4), missing=range(4), most_points=4)
+with _progress(plan) as (on_point, on_progress):
+    on_point(SimpleNamespace(index=0), {{}})
+    on_progress(PointProgress(1, "simulating", 250, 7_000_000, 0.25))
+    on_progress(PointProgress(2, "recording the bench"))
+    {then}
+"""
+
 
 def output_on_a_terminal(script: str) -> tuple[str, str]:
     """What a process writes on a terminal that is its stderr, and on stdout."""
@@ -71,6 +83,15 @@ def test_elsewhere_there_is_silence(monkeypatch, capfd):
 def test_a_terminal_sees_what_is_being_done():
     shown, _ = output_on_a_terminal(SAYING)
     assert "the third case" in shown
+
+
+def test_a_terminal_sees_how_far_points_of_a_sweep_have_come():
+    shown, _ = output_on_a_terminal(SWEEPING.format(then=""))
+    assert "1/4" in shown
+    assert "point 3: recording the bench" in shown
+    again = "on_progress(PointProgress(1, 'simulating', 250, 7_000_000, 0.25))"
+    shown, _ = output_on_a_terminal(SWEEPING.format(then=again))
+    assert "point 2: simulating, 250 flits served, 7 ns simulated, 25%" in shown
 
 
 def test_elsewhere_nothing_is_said(monkeypatch, capfd):
