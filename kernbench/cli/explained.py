@@ -32,6 +32,8 @@ LAUNCHES = {
 }
 WHAT_IF = {"fields": ("field", ""), "latency_ns": ("latency ns", ",.3f"), "change": ("change", "+.1%")}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
+LONG = "not simulated: a table takes some thirty runs, and this one is long; --what-if simulates it"
+WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
 USAGE = {
     "kind": ("class", ""),
     "parts": ("parts", ",d"),
@@ -50,8 +52,8 @@ QUEUEING = {
 }
 
 
-def show_explanation(found: Mapping[str, Any]) -> None:
-    """Print `Explanation.to_dict()`."""
+def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
+    """Print `Explanation.to_dict()`. `long`: of a run that is too long for a what-if table that nobody asked for."""
     whole = found["critical_path_ns"]
     _title(f"critical path: {whole:,.3f} ns, the latency")
     _show_shares("spent on", found["critical_path"].items(), whole)
@@ -64,7 +66,7 @@ def show_explanation(found: Mapping[str, Any]) -> None:
         _title("launches")
         launches = [{**one, "share": one["path_ns"] / whole} for one in found["launches"]]
         show_first(launches, LAUNCHES, MOST_SHOWN)
-    show_what_if(found["what_if"])
+    show_what_if(found["what_if"], long=long)
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     show_first(found["utilisation"], USAGE, MOST_SHOWN)
     _title("queueing against service, summed over operations")
@@ -86,14 +88,11 @@ def _title(text: str) -> None:
     click.secho(f"\n{text}", bold=True)
 
 
-def show_what_if(found: Mapping[str, Any] | None) -> None:
-    """Print `WhatIf.to_dict()` of a run with everything twice as fast."""
+def show_what_if(found: Mapping[str, Any] | None, *, long: bool = False) -> None:
+    """Print `WhatIf.to_dict()` of a run with everything twice as fast, or why there is none."""
     _title(f"what if a field of the topology were {'faster' if found is None else 'twice as fast'}, simulated")
     if found is None:
-        click.echo(
-            "not simulated: the run is long (--what-if simulates it), or its host waited for results in between, "
-            "so that it cannot be repeated without the host"
-        )
+        click.echo(LONG if long else WAITED)
         return
     rows = [
         {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars
 
     from kernbench.engine import Session
+    from kernbench.engine.progress import OnStage
     from kernbench.host.device.launch import Launch
 
 
@@ -141,7 +142,14 @@ class Explanation:
         return self.busy_fs / (self.parts.slots * max(self.window_fs, 1))
 
 
-def explain_run(session: Session, launches: Sequence[Launch], *, what_if: bool = False) -> Explanation:
+def is_long(events: int) -> bool:
+    """Whether a run has so many events that its what-if table is made only where it is asked for."""
+    return events > MOST_EVENTS
+
+
+def explain_run(
+    session: Session, launches: Sequence[Launch], *, what_if: bool = False, on_stage: OnStage = lambda _: None
+) -> Explanation:
     """Explain a finished run; with `what_if` the table is part of it however long the run is."""
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     row, since_fs = None, 0
@@ -158,7 +166,7 @@ def explain_run(session: Session, launches: Sequence[Launch], *, what_if: bool =
         launches=time_by_launch(session.program, path, launches, times),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches) if what_if or session.events <= MOST_EVENTS else None,
+        what_if=find_what_if(session, launches, on_stage=on_stage) if what_if or not is_long(session.events) else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

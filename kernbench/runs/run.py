@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.engine.progress import Stage
 from kernbench.errors import InputError, RunError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
@@ -23,7 +24,7 @@ from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
 
 if TYPE_CHECKING:
-    from kernbench.host.device.device import Progress
+    from kernbench.engine.progress import OnProgress, OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
@@ -39,14 +40,16 @@ def run_bench(
     verify: bool = False,
     live: bool = False,
     device: str = "all",
-    on_progress: Progress | None = None,
+    on_stage: OnStage = lambda _: None,
+    on_progress: OnProgress | None = None,
 ) -> RunResult:
     """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
     as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
-    "analytic", which runs nothing and gives bounds. `on_progress` is called during long runs, as by `Session.run`.
+    "analytic", which runs nothing and gives bounds. `on_stage(text)` is called with what is done next, `on_progress` during
+    long runs as by `Session.run`.
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
     they make `verified` False.
@@ -57,14 +60,20 @@ def run_bench(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
+    stage = Stage(on_stage)
+    stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
     live = live or found.live
     driven = RecordingDevice(machine, live=live) if mode == Mode.ANALYTIC else Device(machine, mode, live)
-    driven.on_progress = on_progress
+    driven.stage, driven.on_progress = stage, on_progress
     torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
+    stage("recording the bench")
     _call(found, torch, given)
     driven.run()
+    if verify:
+        stage("computing the numbers")
     mismatches = _verify(found, torch) if verify else ()
+    stage("bounding the run" if mode == Mode.ANALYTIC else "measuring the run")
     return RunResult(
         bench=found.name,
         topology=machine.name,

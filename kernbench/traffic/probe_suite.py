@@ -117,7 +117,7 @@ class Survey:
         }
 
 
-def run_survey(machine: Machine, mode: str = "hybrid", on_case: Callable[[Case], None] = lambda _: None) -> Survey:
+def run_survey(machine: Machine, mode: str = "hybrid", on_case: Callable[[Case], object] = lambda _: None) -> Survey:
     """Probe a machine; `on_case` is called with each case before it runs.
 
     Errors: InputError for an unknown mode or a machine on which nothing can be probed.

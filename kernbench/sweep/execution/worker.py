@@ -9,6 +9,7 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +19,7 @@ from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.point import TOPOLOGY, Point
 from kernbench.sweep.row import ERROR, OK, Row, failed_row, ok_row
 
@@ -36,7 +38,13 @@ def run_point(point: Point) -> object:
     from kernbench.runs.run import run_bench
 
     return run_bench(
-        point.bench, point.topology, mode=point.mode, parameters=point.parameters, overrides=point.overrides
+        point.bench,
+        point.topology,
+        mode=point.mode,
+        parameters=point.parameters,
+        overrides=point.overrides,
+        on_stage=partial(report_stage, point.index),
+        on_progress=partial(report_run, point.index),
     )
 
 
@@ -118,6 +126,7 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     structure = find_structure(points[0])
     if structure is None:
         return None
+    report_stage(points[0].index, "bounding")
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             found = structure.bound(_read_figures(structure, points), len(points), queues=queues)

@@ -7,6 +7,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.point_progress import PointProgress, report_run
 from kernbench.sweep.execution.shared_structure import SharedStructure
 from kernbench.sweep.execution.thread_pool import run_in_threads
 from kernbench.sweep.point import Point
@@ -53,6 +54,18 @@ def test_every_point_gets_its_row_in_a_thread() -> None:
     assert left == []
     assert structure.threads
     assert threading.get_ident() not in structure.threads
+
+
+def test_threads_pass_on_what_their_points_tell() -> None:
+    class Telling(Fake):
+        def run_all(self, points):
+            report_run(points[0].index, 1, 2, 3)
+            return super().run_all(points)
+
+    heard: list[PointProgress] = []
+    found, _ = finish(run_in_threads(batches(1, 2, 3), Telling(), 2, heard.append))
+    assert len(found) == 3
+    assert sorted(heard) == [PointProgress(i, "simulating", 1, 3, 0.5) for i in (0, 2)]
 
 
 @pytest.mark.parametrize("breaks", [InputError, MemoryError])
