@@ -118,6 +118,7 @@ TESTS = (
     (CHAINED, "test_speculation", "test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
     (CHAINED, "test_speculation", "test_a_batch_ends_when_jobs_run_out", ()),
     (CHAINED, "test_speculation", "test_a_batch_is_split_where_it_began_and_not_in_rows_of_another", ()),
+    (CHAINED, "test_speculation", "test_a_batch_is_split_where_it_began_though_the_row_before_ends_then", ()),
     (CHAINED, "test_speculation", "test_tokens_that_are_taken_back_queue_again", ()),
     (CHAINED, "test_speculation", "test_reads_of_a_batch_may_begin_at_different_stripes", ()),
     (CHAINED, "test_speculation", "test_tokens_of_a_server_with_more_slots_are_not_batched", ()),

@@ -297,6 +297,21 @@ def test_a_batch_is_split_where_it_began_and_not_in_rows_of_another():
         run_both(program)
 
 
+def test_a_batch_is_split_where_it_began_though_the_row_before_ends_then():
+    """That is a read of another plan, and whoever queues behind it meets the batch."""
+    machine = BareMachine([LINK, LINK, *[CHANNEL] * 8], 2, [1] * 2, flit_bytes=64)
+    for link in (0, 1):
+        machine.route("read", [(2 + 4 * link, 4, 0, 0), link])
+    program = Program(machine)
+    for route, begins, reads in ((1, 0, 1), (0, 5, 3)):
+        thread = program.thread(f"plan of {route}")
+        thread.delay(program.duration(("fs", begins)))
+        read = (2, route, 256, 0, NONE, route, NONE, program.duration(("fs", 0)))
+        thread.pipe(add_plan(program, [[read] * reads]), NONE)
+    program.thread("other").move(0, 64, hold=1)
+    assert run_both(program).speculation.split == 2
+
+
 def test_tokens_that_are_taken_back_queue_again():
     """Somebody breaks the chain when all tokens have been handed out, and somebody else comes to where they begin."""
     for tokens in (7, 8, 9, 10):
