@@ -149,6 +149,7 @@ TESTS = (
     (CHAINED, "test_speculation", "test_a_token_that_stays_on_the_last_server_of_a_chain_is_not_overtaken", (1,)),
     (CHAINED, "test_speculation", "test_a_token_that_stays_on_the_last_server_of_a_chain_is_not_overtaken", (9,)),
     (CHAINED, "test_speculation", "test_a_stage_that_takes_no_time_is_in_no_chain", ()),
+    (("reservations",), "test_speculation", "test_a_transfer_whose_acknowledgement_is_on_its_way_is_not_reopened", ()),
     (("reservations",), "test_speculation", "test_a_memory_with_the_shortest_turn_is_not_reserved", ()),
     (("reservations",), "test_speculation", "test_a_channel_may_be_busy_with_what_has_landed_already", ()),
     (QUEUED, "test_speculation", "test_the_last_flit_may_be_there_before_others", ()),

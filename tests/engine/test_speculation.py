@@ -203,6 +203,19 @@ def test_a_channel_may_be_busy_with_what_has_landed_already():
     run_both(program)
 
 
+def test_a_transfer_whose_acknowledgement_is_on_its_way_is_not_reopened():
+    """Its arrival has been counted, and is not counted again when somebody else takes its link."""
+    machine = BareMachine([LINK, CHANNEL], 1, [1], flit_bytes=64)
+    write, message = machine.route("write", [0, 1], tail_fs=1000), machine.route("message", [0])
+    program = Program(machine)
+    program.thread("writes").move(write, 64, arrive=program.counter("arrived"), done=program.counter("acknowledged"))
+    other = program.thread("other")
+    other.delay(program.duration(("fs", 300)))
+    other.move(message, 64)
+    done = run_both(program).speculation
+    assert (done.revoked, done.reopened) == (1, 0)
+
+
 # Port queues
 
 
