@@ -157,9 +157,11 @@ def roll_back_tokens(m, op, times, place):
     transfer = transfer_at(m, place)
     last = transfer.job
     number = job_at(m, last).plan
-    if number == _NONE or plan_at(m, number).transfer != place:
-        return 0, 0
+    if CHECKED:
+        assert number != _NONE, "a batch is of no plan"
     plan = plan_at(m, number)
+    if plan.transfer != place:
+        return 0, 0
     plan.transfer = _NONE
     furthest = plan.chain_last
     first = remove_future_tokens(m, op, times, plan)
