@@ -20,8 +20,9 @@ from tests.naive.engine import NaiveEngine
 
 SHARES = {
     "crowded": 0.1,
-    "pipelines": 0.1,
-    "weaves": 0.1,
+    "pipelines": 0.05,
+    "weaves": 0.05,
+    "medleys": 0.1,
     "streams": 0.1,
     "partial": 0.1,
     "wide": 0.05,
