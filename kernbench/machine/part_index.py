@@ -14,6 +14,7 @@ from kernbench.machine.sip_network import OPPOSITE, SipNetwork, link_chiplets
 
 _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
+_CHIPLET_PATH = re.compile(r"sip\d+\.io(\d+)\.")
 _SIP_PATH = re.compile(r"sip(\d+)\.")
 
 
@@ -108,6 +109,7 @@ class Places:
         self._memories: dict[int, tuple[int, int]] = {}  # (node, bytes) by first address
         self._cube_of: np.ndarray | None = None
         self._sip_of: np.ndarray | None = None
+        self._chiplet_of: np.ndarray | None = None
         direct = shape.sip_wiring == "direct"
         self._network = SipNetwork.of(shape.sip_topology, shape.sip_w, shape.sip_h) if direct else None
         self._link_chiplets = link_chiplets(shape.io_sides, self._network.directions) if self._network else {}
@@ -162,11 +164,6 @@ class Places:
     def io_ucie(self, sip: int, cube: int, chiplet: int = 0) -> int:
         """The node of the port of an IO chiplet beside a cube, which is counted along the chiplet's side of the SIP."""
         return self._node(f"{sip_path(sip)}.io{chiplet}.io_ucie{cube}")
-
-    def chiplet_nodes(self, sip: int) -> list[list[int]]:
-        """The nodes of each IO chiplet of a SIP."""
-        paths = [f"{sip_path(sip)}.io{chiplet}." for chiplet in range(len(self.shape.io_sides))]
-        return [[node for name, node in self._nodes.items() if name.startswith(path)] for path in paths]
 
     def ucie(self, sip: int, cube: int, side: str) -> int:
         """The node of a cube's die-to-die port; `side` is "N", "S", "E" or "W"."""
@@ -258,11 +255,19 @@ class Places:
     def sip_of(self) -> np.ndarray:
         """int32[node] the number of the node's SIP; -1 outside SIPs."""
         if self._sip_of is None:
-            self._sip_of = np.full(len(self._nodes), -1, np.int32)
-            for name, node in self._nodes.items():
-                if matched := _SIP_PATH.match(name):
-                    self._sip_of[node] = int(matched[1])
+            self._sip_of = self._number_in(_SIP_PATH)
         return self._sip_of
+
+    def chiplet_of(self) -> np.ndarray:
+        """int32[node] the number of the node's IO chiplet in its SIP; -1 outside IO chiplets."""
+        if self._chiplet_of is None:
+            self._chiplet_of = self._number_in(_CHIPLET_PATH)
+        return self._chiplet_of
+
+    def _number_in(self, path: re.Pattern[str]) -> np.ndarray:
+        """int32[node] the number that the names of nodes begin with, after a pattern; -1 for other names."""
+        matches = map(path.match, self._nodes)
+        return np.array([-1 if matched is None else int(matched[1]) for matched in matches], np.int32)
 
     def _make_pe(self, sip: int, cube: int, pe: int) -> PePlace:
         self._check(sip, cube, pe)

@@ -167,15 +167,15 @@ def _dies(machine: Machine, sip: int, inside: list[int]) -> Iterable[Area]:
     of_cube = places.cube_of()[nodes]
     first = sip * places.cubes_per_sip
     cubes = [_cube_area(machine, nodes[of_cube == first + cube].tolist()) for cube in range(places.cubes_per_sip)]
+    chiplets = places.chiplet_of()[nodes]
     for chiplet in range(len(places.shape.io_sides)):
-        yield _chiplet_area(machine, sip, chiplet, cubes)
+        yield _chiplet_area(machine, chiplet, nodes[chiplets == chiplet].tolist(), cubes)
     yield from cubes
 
 
-def _chiplet_area(machine: Machine, sip: int, chiplet: int, cubes: list[Area]) -> Area:
-    """The area of an IO chiplet: as wide as its nodes, and as long as the cubes that it has ports to."""
+def _chiplet_area(machine: Machine, chiplet: int, nodes: list[int], cubes: list[Area]) -> Area:
+    """The area of an IO chiplet: as deep as its nodes, and as long as the cubes that it has ports to."""
     places = machine.places
-    nodes = places.chiplet_nodes(sip)[chiplet]
     x, y = machine.node_x_mm[nodes], machine.node_y_mm[nodes]
     ports = [node for node in nodes if machine.node_kind[node] == "conn"]
     label = "IO chiplet" if len(places.shape.io_sides) == 1 else f"io{chiplet}"

@@ -25,7 +25,7 @@ def test_chiplets_of_a_side_divide_its_cubes() -> None:
             for node in nodes
             if machine.node_kind[node] == "io_ucie"
         ]
-        for nodes in machine.places.chiplet_nodes(0)
+        for nodes in (np.flatnonzero(machine.places.chiplet_of() == chiplet) for chiplet in range(3))
     ]
     cubes = [[0], [1], [2, 3]]
     assert ports == [[[f"sip0.cube{cube}.ucie_N"] for cube in some] for some in cubes]
