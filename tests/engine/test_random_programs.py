@@ -29,8 +29,9 @@ SHARES = {
     "lanes": 0.1,
     "overtaking": 0.12,
     "mesh": 0.08,
-    "tiny": 0.2,
+    "tiny": 0.15,
     "sip": 0.12,
+    "trays": 0.05,
     "mesh_8x8": 0.05,
 }
 OTHERS = {
