@@ -28,7 +28,8 @@ _MOST_POINTS = 1 << 13
 if TYPE_CHECKING:
     from kernbench.analytic.node_times import NodeTimes
     from kernbench.host.device.launch import Launch
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from kernbench.engine import Session
     from kernbench.engine.batch_times import BatchTimes
     from kernbench.host.device.launch import Launch
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 class BatchMetrics:

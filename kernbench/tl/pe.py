@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
     from kernbench.replay.pe_memory import PeMemory
     from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.plan_outline import PlanOutline

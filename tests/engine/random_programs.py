@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernbench.program.program import ZERO, Program, Thread
+from kernbench.program.program import Program
+from kernbench.program.thread import ZERO, Thread
 from tests.engine import random_traffic
 from tests.engine.bare import BareMachine
 

@@ -13,7 +13,8 @@ from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import PePlace
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernbench.program.program import Program, Thread
+from kernbench.program.program import Program
+from kernbench.program.thread import Thread
 
 WHOLE_SIZES = (256, 512, 1024, 4096)
 PARTIAL_SIZES = (0, 1, 64, 130, 257, 300, 321, 600, 1000, 2049, 4000)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kernbench.host.memory.address_models import Map, Placed
     from kernbench.host.messages import KernelLaunch
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import Ipcq
     from kernbench.tl.plan_outline import PlanOutline
 

@@ -20,7 +20,8 @@ from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)
