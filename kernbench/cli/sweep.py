@@ -193,7 +193,9 @@ def _outcome(row: Row) -> str:
 
 
 def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
-    return " ".join(f"{axis.name}={columns[axis.name]}" for axis in plan.grid.axes if axis.span or len(axis.values) > 1)
+    """The values of the axes that vary, but for those whose `when` is not met at the point."""
+    varying = [axis.name for axis in plan.grid.axes if axis.span or len(axis.values) > 1]
+    return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
 def _show(result: SweepResult, scan: polars.LazyFrame, as_json: bool) -> None:

@@ -103,9 +103,9 @@ def is_warm(function: str = "loop.run") -> bool:
 
 
 def drop_unsound(folder: Path) -> None:
-    """Remove the files of a cache directory that have no valid seal, or that others could have written."""
+    """Remove the files of a cache directory that are not sound."""
     for path in _files(folder):
-        if find_stranger(path) or not is_sound(path):
+        if not is_sound(path):
             _seal_of(path).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
 
@@ -135,10 +135,10 @@ def find_ambiguous(folder: Path) -> set[Path]:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether a file matches its seal."""
+    """Whether a file matches its seal, and nobody else could have written it."""
     try:
-        return _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
-    except OSError:
+        return not find_stranger(path) and _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
+    except OSError:  # another process may have removed it just now
         return False
 
 

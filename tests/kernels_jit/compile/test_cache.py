@@ -142,3 +142,15 @@ def test_only_files_with_a_sound_seal_stay(tmp_path: Path):
         kept.write_bytes(damaged)
         cache.drop_unsound(tmp_path)
         assert not kept.exists()
+
+
+def test_a_file_that_another_process_removes_is_passed_over(tmp_path: Path, monkeypatch):
+    def gone(path: Path) -> str:
+        path.unlink()
+        raise FileNotFoundError(path)
+
+    (tmp_path / "f.1.nbc").write_bytes(b"code")
+    cache.seal_files(tmp_path)
+    monkeypatch.setattr(cache, "find_stranger", gone)
+    cache.drop_unsound(tmp_path)
+    assert list(tmp_path.glob("*.nbc")) == []
