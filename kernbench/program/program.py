@@ -23,7 +23,7 @@ from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
 from kernbench.program.plan_template import PlanTemplate, instantiate
-from kernbench.program.program_tables import ProgramTables
+from kernbench.program.program_tables import ProgramTables, Totals
 from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
@@ -185,6 +185,7 @@ class Program:
         self.checked_sizes: tuple[int, ...] = ()  # `sizes` at the last check
         self.legal = np.zeros(0, np.int64)  # the ranges of operands at the last check, see `kernbench.program.check`
         self._table = OpTable()
+        self._totals: Totals | None = None
         self._plan_start = GrowableArray()
         self._plan_start.append([0])
         self._token_start = GrowableArray()
@@ -398,6 +399,16 @@ class Program:
                 raise RunError(f"an operation takes {asked}, beyond {CLOCK}; ask for less")
             self._duration_fs.append(found)
         return self._duration_fs.rows
+
+    def totals(self) -> Totals:
+        """Jobs and bytes of the flushed rows; found once for as many rows."""
+        from kernels_jit.measure.row_totals import add_totals
+
+        rows, durations, found = self.row_count, len(self._durations), self._totals
+        if found is None or (found.rows, len(found.jobs)) != (rows, durations):
+            found = self._totals = Totals(rows, np.zeros(durations, np.int64), np.zeros(len(self.tags), np.int64))
+            add_totals(self.op, self.op_tag, found.jobs, found.moved_bytes)
+        return found
 
     def tables(self) -> ProgramTables:
         """The tables of the flushed rows, valid until the next flush. Errors: as `duration_fs`."""

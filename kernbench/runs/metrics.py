@@ -10,7 +10,7 @@ import numpy as np
 from kernbench.engine.batch import Runs
 from kernbench.machine.costs import FLOP
 from kernbench.oplog.utilisation import BusyParts, find_bottlenecks, list_parts
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -131,8 +131,7 @@ def _own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
 def gemm_flops(program: Program) -> int:
     """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
     of_duration = np.array([_flops(dict(terms)) for terms in program.durations])
-    jobs = program.op[:, 0] == Op.EXEC
-    return int(np.bincount(program.op[jobs, 2], minlength=len(of_duration)) @ of_duration)
+    return int(program.totals().jobs @ of_duration)
 
 
 def _flops(amounts: Mapping[str, float]) -> float:
@@ -142,9 +141,9 @@ def _flops(amounts: Mapping[str, float]) -> float:
 
 def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
     """The bytes that PEs moved by operations of these names: to and from memory, and to each other."""
-    moved = np.zeros(len(program.tags) + len(names), bool)  # by tag, with those that are new
-    moved[[program.tag(name, "memory") for name in names]] = True
-    return int(program.op[moved[program.op_tag] & (program.op[:, 0] == Op.MOVE), 2].sum())
+    moved_bytes = program.totals().moved_bytes
+    tags = (program.tag(name, "memory") for name in names)
+    return sum(int(moved_bytes[tag]) for tag in tags if tag < len(moved_bytes))
 
 
 def per_s(amount: int, fs: int) -> float:

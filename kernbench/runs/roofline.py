@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.program.ops import Op
 from kernbench.runs.metrics import dma_bytes, gemm_flops
 from kernbench.units import FS_PER_NS
 
@@ -82,8 +81,7 @@ def _gemm_fs(program: Program) -> int:
     of_duration = np.array(
         [sum(figures[figure] * n for figure, n in terms if figure.startswith(GEMM)) for terms in program.durations]
     )
-    jobs = program.op[program.op[:, 0] == Op.EXEC]
-    return round(float(of_duration[jobs[:, 2]].sum()))
+    return round(float(program.totals().jobs @ of_duration))
 
 
 def _engines(program: Program) -> int:
