@@ -87,7 +87,8 @@ def command(
             result = run_plan(
                 plan, workers, on_point, fail_fast=fail_fast, scheduler=scheduler, on_progress=on_progress
             )
-        _show(result, as_json)
+        with result.scan() as scan:
+            _show(result, scan, as_json)
     except KeyboardInterrupt:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
@@ -192,17 +193,19 @@ def _outcome(row: Row) -> str:
 
 
 def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
-    return " ".join(f"{axis.name}={columns[axis.name]}" for axis in plan.grid.axes if axis.span or len(axis.values) > 1)
+    """The values of the axes that vary, but for those whose `when` is not met at the point."""
+    varying = [axis.name for axis in plan.grid.axes if axis.span or len(axis.values) > 1]
+    return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, as_json: bool) -> None:
+def _show(result: SweepResult, scan: polars.LazyFrame, as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
     from kernbench.sweep.results.pareto import best_point
 
-    plan, scan = result.plan, polars.scan_parquet(result.table_path)
+    plan = result.plan
     with status_line() as say:
         say("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}

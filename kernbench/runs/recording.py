@@ -78,7 +78,8 @@ class RecordedGroup:
         """
         times = batch_times(self._program, self._origins, values)
         for runs in self._group.run(times, on_run):
-            yield self._metrics.list_metrics(runs, times.of(runs.points))
+            own = {field: column[runs.points] for field, column in values.items()}
+            yield self._metrics.list_metrics(runs, times.of(runs.points), own)
 
 
 def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:

@@ -30,6 +30,8 @@ class RunResult:
     makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
     bottleneck: the most utilised class of parts, its busiest part, and how much of pe_exec kernels kept that busy (of the
     makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
+    tflops_of_peak, gbs_of_peak: GEMM work over that of all engines of the PEs used, and bytes to and from memory over the
+    bandwidth of their HBM slices (`runs.demand`).
 
     In mode analytic nothing happens: times are bounds from below (`lower_ns` is that of latency_ns), `upper_ns` is one from
     above for all of them, and `binding` says what sets that of the makespan. Rates are bounds from above, of kernels that take
@@ -51,6 +53,8 @@ class RunResult:
     mismatches: tuple[str, ...]
     achieved_tflops: float | None  # None in analytic mode where pe_exec_ns is 0
     achieved_gbs: float | None
+    tflops_of_peak: float | None
+    gbs_of_peak: float | None
     bottleneck: str | None  # None in analytic mode, as are the next two
     bottleneck_part: str | None
     bottleneck_utilisation: float | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
+
+
+_SIP = re.compile(r"[0-9]{1,6}")
 
 
 def run_bench(
@@ -123,7 +127,7 @@ def choose_sips(machine: Machine, device: str) -> range:
     if device == "all":
         return range(count)
     name, _, number = device.partition(":")
-    if name != "sip" or not number.isdecimal() or int(number) >= count:
+    if name != "sip" or not _SIP.fullmatch(number) or int(number) >= count:
         known = ", ".join(["all", *(f"sip:{i}" for i in range(count))])
         raise InputError(f"machine {machine.name} has no device {device!r}; known: {known}")
     return range(int(number), int(number) + 1)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from kernbench.engine.progress import OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 GROUPED = 4  # fields of which all groups are tried: those that gain most or whose parts are busiest
 GAIN = 0.005  # of the latency: what a group gains beyond its members, if it is listed

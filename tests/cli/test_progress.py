@@ -43,20 +43,23 @@ with _progress(plan) as (on_point, on_progress):
 def output_on_a_terminal(script: str) -> tuple[str, str]:
     """What a process writes on a terminal that is its stderr, and on stdout."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        seen = b""
-        try:
-            while chunk := os.read(ours, 4096):  # all the while, as a terminal that is not read blocks who writes
-                seen += chunk
-        except OSError:  # the other end is closed: all has been read
-            pass
-        printed, _ = process.communicate()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 4096):  # as it is written: a terminal holds few characters
+            seen += chunk
+    except OSError:  # the other end is closed: all has been read
+        pass
     os.close(ours)
-    assert process.returncode == 0
-    return seen.decode(), printed.decode().strip()
+    said, _ = process.communicate()
+    assert process.returncode == 0, seen
+    return seen.decode(), said.decode().strip()
 
 
 def test_a_terminal_sees_how_far_a_run_has_come():

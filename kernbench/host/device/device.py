@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kernbench.host.messages import Shard, Targets
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Thread
+    from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import NeighbourTable, Ring, Where
 
 
