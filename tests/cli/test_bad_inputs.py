@@ -41,11 +41,19 @@ def test_arguments_out_of_all_proportion(
     arguments: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2
-    told = capsys.readouterr().err
+    told = capsys.readouterr().err.splitlines()[-1]  # after a word on compiling
     assert told.startswith("error: ")
     assert said in told
     assert len(told) < 500
     assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/elsewhere", ".hidden", "a\\b", "n" * 101])
+def test_a_grid_writes_into_no_other_directory(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "g.yaml").write_text(f"name: '{name}'\nbench: vector-add\ntopology: tiny\nparameters: {{n: [1024]}}\n")
+    assert main(["sweep", "g.yaml"]) == 2
+    assert "g.yaml:1:7: name: got " in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["g.yaml"]
 
 
 @pytest.mark.parametrize("value", ["{x: 1}", "[1, -.inf]"])
