@@ -35,6 +35,7 @@ DIMENSIONS: dict[str, dict[str, float]] = {
     "count": {"": 1.0, "cycle": 1.0},
 }
 _DIMENSION_OF = {unit: name for name, units in DIMENSIONS.items() for unit in units}
+MOST_DIGITS = 300  # of a number, and before or after its point by its exponent
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
 
 
@@ -59,7 +60,10 @@ def _exact(quantity: object, unit: str) -> Fraction:
     matched = _QUANTITY.fullmatch(str(quantity)) if not isinstance(quantity, bool | None) else None
     if matched is None:
         raise ValueError(f"got {quantity!r}, expected a number, {_with_units(units)}")
-    number, got = Fraction(matched[1]), matched[2] or unit
+    written, got = matched[1], matched[2] or unit
+    if len(written) > MOST_DIGITS or abs(int(written.lower().partition("e")[2] or 0)) > MOST_DIGITS:
+        raise ValueError(f"got {str(quantity)[:20]!r}, expected a number that is not out of all proportion")
+    number = Fraction(written)
     if got not in units:
         raise ValueError(f"got {quantity!r} with the unknown unit {got!r}, expected a number, {_with_units(units)}")
     return number * Fraction(str(units[got])) / Fraction(str(units[unit]))

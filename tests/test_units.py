@@ -75,3 +75,9 @@ def test_times_are_shown_in_ns(fs, shown):
 )
 def test_sizes_are_shown_in_the_largest_unit(nbytes, shown):
     assert units.format_bytes(nbytes) == shown
+
+
+@pytest.mark.parametrize("text", ["1e9999", "1e-9999 ns", "9" * 400, "1e" + "9" * 5000])
+def test_a_number_out_of_all_proportion(text):
+    with pytest.raises(ValueError, match=r"^got '.{1,20}', expected a number that is not out of all proportion$"):
+        units.parse(text, "ns")

@@ -53,9 +53,8 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     first = np.cumsum(count) - count
     at, of = expand_ranges(first[ways.way], (first + count)[ways.way])
     segment_start = np.searchsorted(of, np.arange(len(route) + 1))
-    fixed = routes.lead_fs + routes.propagation_fs + routes.tail_fs
     return Moves(
-        *(kinds.which, route, nbytes, fixed[route], ways),
+        *(kinds.which, route, nbytes, routes.wire_fs[route], ways),
         *(segment_start, numbers[at], *_write_choices(ways, list(known), len(basis))),
         _write_first(ways, len(basis))[ways.way],
     )

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
+MOST_RANKS, SAMPLE_RANKS = (
+    16,
+    4,
+)  # of more ranks than the first, the links of some stand for all: a route takes long to find
+
+
 class SharedLink(NamedTuple):
     """A link as those share it that send at the same time, all of them the same."""
 
@@ -109,7 +115,8 @@ class TimeModel(Cost):
     def _find_crowd(self, direction: str, cubes: tuple[int, ...]) -> dict[tuple[int, int], SharedLink]:
         routes: dict[tuple[int, int], list[np.ndarray]] = {}
         flows = np.zeros(self._machine.edge_count, np.int64)
-        for rank in range(self._world.ranks):
+        ranks = self._world.ranks
+        for rank in range(ranks if ranks <= MOST_RANKS else SAMPLE_RANKS):
             for cube in cubes:
                 peer = self.peer(rank, cube, direction)
                 if peer is None or (peer.rank == rank and rank > 0):
@@ -189,7 +196,8 @@ class TimeModel(Cost):
             return 0.0
         links = [link for ring in rings for link in ring]
         flights = [sorted(self.flight_ns(link, nbytes) for link in ring) for ring in rings]
-        hops, slowest = max(sum(ring[-steps:]) for ring in flights), max(ring[-1] for ring in flights)
+        hops = max(sum(ring[-steps:]) * steps / min(steps, len(ring)) for ring in flights)
+        slowest = max(ring[-1] for ring in flights)
         gap = max(self.gap_ns(link, nbytes) for link in links) + store
         credit = max(link.alpha_ns + self._credit_bytes * link.pace_ns for link in links)
         pace = max(gap, turn + rest, (slowest + turn + credit) / window)

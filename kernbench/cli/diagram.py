@@ -44,6 +44,7 @@ def command(
     from kernbench.atomic_output import write_directory
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
     from kernbench.machine.views import find_view, list_views
     from kernbench.report.diagram import draw_view
@@ -54,9 +55,13 @@ def command(
     parameters, overrides = split_assignments(assignments)
     out = out or Path("results", f"{Path(topology).stem}-diagram")
     check_directory(out)
-    machine = load_machine(topology, {**parameters, **overrides})
-    chosen = list_views(machine) if ALL in names else tuple(dict.fromkeys(names))
-    drawn = {name: draw_view(machine, find_view(machine, name), bandwidths=bandwidths) for name in chosen}
+    drawn: dict[str, str] = {}
+    with status_line() as say:
+        say("compiling the machine")
+        machine = load_machine(topology, {**parameters, **overrides})
+        for name in list_views(machine) if ALL in names else tuple(dict.fromkeys(names)):
+            say(f"drawing the view of the {name}")
+            drawn[name] = draw_view(machine, find_view(machine, name), bandwidths=bandwidths)
 
     def write(partial: Path) -> None:
         for name, svg in drawn.items():

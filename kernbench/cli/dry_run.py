@@ -19,22 +19,25 @@ UNITS = (("h", 3600.0), ("min", 60.0))
 
 def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     """Print the plan and the estimates of a sweep; trial runs are not kept."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.progress import status_line
     from kernbench.sweep.auto import plan_events
-    from kernbench.sweep.estimate import count_programs, estimate
+    from kernbench.sweep.estimate import BUDGET_S, count_programs, estimate
 
-    guess = estimate(plan, workers)
-    most = estimate(plan_events(plan), workers) if plan.grid.mode == Mode.AUTO else None
+    auto = plan.grid.mode == Mode.AUTO
+    budget_s = BUDGET_S / 2 if auto else BUDGET_S
+    announce_compiling()
+    with status_line() as say:
+        say("trying a few points")
+        guess = estimate(plan, workers, budget_s)
+        most = estimate(plan_events(plan), workers, budget_s) if auto else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)
     counts = {"points": plan.most_points, "programs": programs, "machines": machines, "missing": guess.points}
     if as_json:
-        figures: dict[str, object] = {
-            "workers": guess.workers,
-            "seconds": guess.seconds,
-            "peak_bytes": guess.peak_bytes,
-        }
+        figures: dict[str, object] = {"workers": guess.workers, **_figures(guess)}
         if most is not None:
-            figures["most_events"] = {"points": most.points, "seconds": most.seconds, "peak_bytes": most.peak_bytes}
+            figures["most_events"] = {"points": most.points, **_figures(most)}
         click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
         return
     which = f"{plural(programs, 'program')}, {plural(machines, 'machine')}"
@@ -55,15 +58,41 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _effort(guess: Estimate) -> str:
-    from kernbench.sweep.estimate import PATIENCE_S
+def _figures(guess: Estimate) -> dict[str, object]:
+    """`seconds` is null if nothing says how far a trial was; `least_seconds` if all came to their end."""
+    return {
+        "seconds": guess.seconds,
+        "least_seconds": guess.least_seconds if guess.cut else None,
+        "peak_bytes": guess.peak_bytes,
+        "tried": len(guess.trials),
+        "errors": list(guess.errors),
+    }
 
-    if guess.took_too_long:
-        return f"a few of them took more than {PATIENCE_S:.0f} s, so there is no estimate"
-    if guess.seconds is None or guess.peak_bytes is None:
+
+def _effort(guess: Estimate) -> str:
+    if guess.least_seconds is None or guess.peak_bytes is None:
         return "nothing to run"
     where = "this process" if guess.workers == 1 else f"{guess.workers} workers"
-    return f"about {_time(guess.seconds)} and {guess.peak_bytes / 1e6:,.0f} MB in {where}, from a few points tried just now"
+    memory = f"{guess.peak_bytes / 1e6:,.0f} MB in {where}"
+    least = _time(guess.least_seconds)
+    if not guess.cut:
+        said = f"about {least} and {memory}, from a few points tried just now"
+    elif guess.seconds is None:
+        said = f"at least {least} and {memory}: {_how_far(guess)}"
+    else:
+        said = f"about {_time(guess.seconds)}, at least {least}, and {memory}: {_how_far(guess)}"
+    if not guess.errors:
+        return said
+    verb = "fails" if len(guess.errors) == 1 else "fail"
+    return f"{said}\n{len(guess.errors)} of {plural(len(guess.trials), 'point')} tried {verb}: {guess.errors[0]}"
+
+
+def _how_far(guess: Estimate) -> str:
+    """How far the trial that was cut first was."""
+    first = guess.cut[0]
+    if first.share:
+        return f"a point had done {first.share:.0%} of its simulation after {first.first_s:.1f} s"
+    return f"after {first.first_s:.1f} s a point had not begun to simulate"
 
 
 def _time(seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -11,9 +11,29 @@ from kernbench.cli.screen import show_first
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
-PATH = {"kind": ("spent on", ""), "ns": ("ns", ",.3f"), "share": ("share", ".1%")}
+NO_LINE = "(no kernel: host and launches)"
+LINES = {
+    "place": ("line", ""),
+    "path_ns": ("ns", ",.3f"),
+    "share": ("share", ".1%"),
+    "text": ("source", ""),
+}
+LAUNCHES = {
+    "kernel": ("kernel", ""),
+    "place": ("launched at", ""),
+    "launches": ("launches", ",d"),
+    "kernel_ns": ("kernel ns", ",.3f"),
+    "path_ns": ("on path ns", ",.3f"),
+    "share": ("share", ".1%"),
+    "achieved_tflops": ("TFLOPS", ",.3f"),
+    "tflops_of_peak": ("of peak", ".1%"),
+    "achieved_gbs": ("GB/s", ",.1f"),
+    "gbs_of_peak": ("of peak", ".1%"),
+}
 WHAT_IF = {"fields": ("field", ""), "latency_ns": ("latency ns", ",.3f"), "change": ("change", "+.1%")}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
+LONG = "not simulated: a table takes some thirty runs, and this one is long; --what-if simulates it"
+WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
 USAGE = {
     "kind": ("class", ""),
     "parts": ("parts", ",d"),
@@ -32,13 +52,21 @@ QUEUEING = {
 }
 
 
-def show_explanation(found: Mapping[str, Any]) -> None:
-    """Print `Explanation.to_dict()`."""
+def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
+    """Print `Explanation.to_dict()`. `long`: of a run that is too long for a what-if table that nobody asked for."""
     whole = found["critical_path_ns"]
     _title(f"critical path: {whole:,.3f} ns, the latency")
-    rows = [{"kind": kind, "ns": ns, "share": ns / whole} for kind, ns in found["critical_path"].items()]
-    show_first(rows, PATH, MOST_SHOWN)
-    show_what_if(found["what_if"])
+    _show_shares("spent on", found["critical_path"].items(), whole)
+    _title("critical path by operation, and by line of the kernels")
+    _show_shares("operation", found["operations"].items(), whole)
+    click.echo()
+    lines = [{**one, "place": one["place"] or NO_LINE, "share": one["path_ns"] / whole} for one in found["lines"]]
+    show_first(lines, LINES, MOST_SHOWN)
+    if found["launches"]:
+        _title("launches")
+        launches = [{**one, "share": one["path_ns"] / whole} for one in found["launches"]]
+        show_first(launches, LAUNCHES, MOST_SHOWN)
+    show_what_if(found["what_if"], long=long)
     _title(f"utilisation over {found['window_ns']:,.3f} ns, the busiest of each class")
     show_first(found["utilisation"], USAGE, MOST_SHOWN)
     _title("queueing against service, summed over operations")
@@ -51,18 +79,20 @@ def show_explanation(found: Mapping[str, Any]) -> None:
         click.echo(sentence)
 
 
+def _show_shares(title: str, spent: Iterable[tuple[str, float]], whole: float) -> None:
+    rows = [{"name": name, "ns": ns, "share": ns / whole} for name, ns in spent]
+    show_first(rows, {"name": (title, ""), "ns": ("ns", ",.3f"), "share": ("share", ".1%")}, MOST_SHOWN)
+
+
 def _title(text: str) -> None:
     click.secho(f"\n{text}", bold=True)
 
 
-def show_what_if(found: Mapping[str, Any] | None) -> None:
-    """Print `WhatIf.to_dict()` of a run with everything twice as fast."""
+def show_what_if(found: Mapping[str, Any] | None, *, long: bool = False) -> None:
+    """Print `WhatIf.to_dict()` of a run with everything twice as fast, or why there is none."""
     _title(f"what if a field of the topology were {'faster' if found is None else 'twice as fast'}, simulated")
     if found is None:
-        click.echo(
-            "not simulated: the run is long (--what-if simulates it), or its host waited for results in between, "
-            "so that it cannot be repeated without the host"
-        )
+        click.echo(LONG if long else WAITED)
         return
     rows = [
         {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -118,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
     settings = Settings()
     _open_streams()
+    warnings.showwarning = _show_warning
     try:
         code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)
         return code if isinstance(code, int) else 0
@@ -137,6 +139,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
         _report(sentence if settings.debug else f"{sentence}; --debug shows where", settings)
         return 1
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    click.echo(f"warning: {message}", err=True)
 
 
 def _open_streams() -> None:

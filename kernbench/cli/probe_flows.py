@@ -54,8 +54,8 @@ def probe_flows(
     flows = _read_flows(texts, file)
     machine = load_machine(topology, overrides)
     announce_compiling()
-    with progress() as on_progress:
-        result = run_flows(machine, flows, mode, on_progress)
+    with progress() as display:
+        result = run_flows(machine, flows, mode, display.on_progress)
     _keep(result, overrides, out, as_json)
 
 

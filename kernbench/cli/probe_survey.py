@@ -25,6 +25,7 @@ COLUMNS = {
     "name": ("case", ""),
     "dst": ("other end", ""),
     "hops": ("hops", "d"),
+    "via": ("via", ""),
     "actual_ns": ("actual\nns", ",.3f"),
     "formula_ns": ("formula\nns =", ",.3f"),
     "wire_ns": ("wire\n+", ",.3f"),
@@ -90,7 +91,8 @@ def _show(survey: Survey) -> None:
     for family, same in groupby(survey.summary, lambda one: one.case.family):
         rows = [one.to_dict() for one in same]
         click.secho(f"\n{TITLES[family]}: {format_bytes(REFERENCE_BYTES)} from {rows[0]['src']}", bold=True)
-        show(figures_table(rows, COLUMNS))
+        shown = {name: column for name, column in COLUMNS.items() if name != "via" or any(row["via"] for row in rows)}
+        show(figures_table(rows, shown))
     click.secho("\nutilisation of the bottleneck by size", bold=True)
     show(_sizes(survey))
     click.secho("\ninvariants, over all sizes", bold=True)

@@ -5,38 +5,64 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kernbench.engine.progress import OnProgress
+
+
+class Display(NamedTuple):
+    """The two callbacks of a progress display."""
+
+    say: Callable[[str], object]  # shows what is being done
+    on_progress: OnProgress | None  # of `Session.run`; None if nothing is shown
 
 
 @contextmanager
-def progress() -> Generator[Callable[[int, int, int], None] | None]:
-    """A callback for a run's `on_progress`: shows a bar on stderr from the first call on, and removes it at the end.
+def progress() -> Generator[Display]:
+    """A line on stderr from the first callback to the end of the block: what is being done, since when and how far.
 
-    None if stderr is no terminal.
+    Nothing is shown if stderr is no terminal.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield Display(_stay_silent, None)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("running", visible=False)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", visible=False)
+
+        def say(text: str) -> None:
+            bar.update(task, visible=True, description=text, completed=0)
+            bar.tasks[0].total = None  # `update` would take None for no change
 
         def show(served: int, known: int, now_fs: int) -> None:
-            text = f"{served:,} flits served" + (f", {now_fs / 1e6:,.0f} ns simulated" if now_fs else "")
-            bar.update(task, visible=True, completed=served, total=max(known, served), description=text)
+            known = max(known, served)
+            text = f"simulating: {tell_progress(served, now_fs)}, {served / max(known, 1):.0%}"
+            bar.update(task, visible=True, completed=served, total=known, description=text)
 
-        yield show
+        yield Display(say, show)
+
+
+def _stay_silent(_text: str) -> None:
+    pass
+
+
+def tell_progress(served: int, now_fs: int) -> str:
+    """How far a simulation has come."""
+    return f"{served:,} flits served" + (f", {now_fs / 1e6:,.0f} ns simulated" if now_fs else "")
 
 
 @contextmanager
-def status_line() -> Generator[Callable[[str], None]]:
-    """A callback that shows a text on stderr until the end of the block; it does nothing if stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        yield status.update
+def status_line() -> Generator[Callable[[str], object]]:
+    """A callback that shows what is being done: that of `progress`."""
+    with progress() as display:
+        yield display.say

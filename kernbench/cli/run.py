@@ -17,7 +17,9 @@ from kernbench.library import show_path
 from kernbench.modes import Mode
 
 if TYPE_CHECKING:
+    from kernbench.engine.progress import OnStage
     from kernbench.runs.bench import Bench
+    from kernbench.runs.result import RunResult
 
 
 @click.command("run")
@@ -59,8 +61,6 @@ def command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
-    from kernbench.runs.bench import replaces_shipped
-    from kernbench.runs.run import run_bench
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
@@ -68,31 +68,31 @@ def command(
     if (explain or what_if) and mode == Mode.ANALYTIC:
         option = "--explain" if explain else "--what-if"
         raise InputError(f"{option} needs events, and analytic mode has none; use mode hybrid")
-    with redirect_stdout(sys.stderr):  # keep prints of the bench out of the output
+    with redirect_stdout(sys.stderr), progress() as display:  # keep prints of the bench out of the output
+        display.say("reading the bench and the machine")
+        from kernbench.runs.bench import replaces_shipped
+        from kernbench.runs.explanation import is_long
+        from kernbench.runs.run import run_bench
+
         found = _prepare(bench, topology, parameters, overrides)
-        with progress() as on_progress:
-            result = run_bench(
-                found.run,
-                topology,
-                mode=mode,
-                parameters=parameters,
-                overrides=overrides,
-                verify=verify_data,
-                live=live,
-                device=device,
-                on_progress=on_progress,
-            )
-    explanation = result.explain(what_if=what_if) if explain else None
-    summary = {**result.to_dict(), "files": {} if out is None else result.write(out, explanation)}
-    if explanation is not None:
-        summary["explain"] = explanation.to_dict()
-    elif what_if:
-        alternatives = result.what_if()
-        summary["what_if"] = alternatives and alternatives.to_dict()
+        result = run_bench(
+            found.run,
+            topology,
+            mode=mode,
+            parameters=parameters,
+            overrides=overrides,
+            verify=verify_data,
+            live=live,
+            device=device,
+            on_stage=display.say,
+            on_progress=display.on_progress,
+        )
+        summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display.say)}
     if as_json:
         click.echo(json.dumps(summary))
     else:
-        _show(summary, f" ({show_path(found.file)})" if replaces_shipped(found) else "")
+        left_out = explain and not what_if and is_long(result.events)
+        _show(summary, f" ({show_path(found.file)})" if replaces_shipped(found) else "", long=left_out)
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
 
@@ -111,7 +111,25 @@ def _prepare(bench: str, topology: str, parameters: Mapping[str, str], overrides
     return found
 
 
-def _show(summary: dict[str, Any], where: str) -> None:
+def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, say: OnStage) -> dict[str, Any]:
+    """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
+    explanation, table = None, None
+    if explain:
+        say("explaining the run")
+        explanation = result.explain(what_if=what_if, on_stage=say)
+        found: dict[str, Any] = {"explain": explanation.to_dict()}
+    elif what_if:
+        table = result.what_if(on_stage=say)
+        found = {"what_if": table and table.to_dict()}
+    else:
+        found = {}
+    if out is None:
+        return {"files": {}, **found}
+    say("writing the op log")
+    return {"files": result.write(out, explanation, table), **found}
+
+
+def _show(summary: dict[str, Any], where: str, *, long: bool) -> None:
     from kernbench.cli.screen import show
     from kernbench.cli.summary import summary_table
 
@@ -121,7 +139,7 @@ def _show(summary: dict[str, Any], where: str) -> None:
     if "explain" in summary:
         from kernbench.cli.explained import show_explanation
 
-        show_explanation(summary["explain"])
+        show_explanation(summary["explain"], long=long)
     if "what_if" in summary:
         from kernbench.cli.explained import show_what_if
 

@@ -39,9 +39,13 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         return lines
     lines += _collectives(summary.get("collectives", ()))
     if summary["achieved_tflops"]:
-        lines.append(("achieved", f"{summary['achieved_tflops']:,.3f} TFLOPS", "useful flops over kernel time"))
+        remark = f"useful flops over kernel time; {summary['tflops_of_peak']:.1%} of the PEs' peak"
+        lines.append(("achieved", f"{summary['achieved_tflops']:,.3f} TFLOPS", remark))
     if summary["achieved_gbs"]:
-        lines.append(("", f"{summary['achieved_gbs']:,.1f} GB/s", "bytes moved by DMA over kernel time"))
+        remark = "bytes moved by DMA over kernel time"
+        if summary["gbs_of_peak"]:
+            remark += f"; {summary['gbs_of_peak']:.1%} of their HBM's peak"
+        lines.append(("", f"{summary['achieved_gbs']:,.1f} GB/s", remark))
     if summary["bottleneck"]:
         busiest = f"{summary['bottleneck']}, most of all {summary['bottleneck_part']}"
         lines.append(("bottleneck", f"{summary['bottleneck_utilisation']:.1%} busy", busiest))

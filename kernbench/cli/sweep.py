@@ -15,6 +15,7 @@ import click
 
 from kernbench.cli import options
 from kernbench.cli.main import CANCELLED
+from kernbench.cli.progress import status_line, tell_progress
 from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.row import OK
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     import polars
 
+    from kernbench.sweep.execution.point_progress import OnProgress, PointProgress
     from kernbench.sweep.grid.grid import Objective
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
@@ -65,12 +67,15 @@ def command(
     the same command again and only the missing points run.
     """
     from kernbench.cli.outputs import check_directory
-    from kernbench.sweep.plan import plan_sweep
-    from kernbench.sweep.run import run_plan
 
     if out is not None:
         check_directory(out)
-    plan = plan_sweep(grid, out, retry=retry)
+    with status_line() as say:
+        say("planning the points")
+        from kernbench.sweep.plan import plan_sweep
+        from kernbench.sweep.run import run_plan
+
+        plan = plan_sweep(grid, out, retry=retry)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -78,9 +83,12 @@ def command(
         return 0
     _announce(plan)
     try:
-        with _progress(plan) as on_point:
-            result = run_plan(plan, workers, on_point, fail_fast=fail_fast, scheduler=scheduler)
-        _show(result, as_json)
+        with _progress(plan) as (on_point, on_progress):
+            result = run_plan(
+                plan, workers, on_point, fail_fast=fail_fast, scheduler=scheduler, on_progress=on_progress
+            )
+        with result.scan() as scan:
+            _show(result, scan, as_json)
     except KeyboardInterrupt:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return CANCELLED
@@ -111,32 +119,50 @@ def _announce(plan: Plan) -> None:
 
 
 @contextmanager
-def _progress(plan: Plan) -> Generator[OnPoint]:
-    """A callback for finished points: draws a bar on a terminal, writes lines elsewhere."""
+def _progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
+    """Callbacks for finished points and for those under way: they draw a bar; without a terminal the first writes lines."""
     from rich.console import Console
 
     console = Console(stderr=True)
     if not plan.missing or not console.is_terminal:
-        yield _line_writer(plan)
+        yield _line_writer(plan), None
         return
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        SpinnerColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), *times, TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("points", total=_to_run(plan))
+        task, done, under_way = progress.add_task("", total=_to_run(plan)), 0, dict[int, float]()
 
-        def advance(_point: Point, _row: Row) -> None:
-            bar = progress.tasks[task]
-            progress.update(task, advance=1, total=max(bar.total or 0, bar.completed + 1))
+        def show(text: str | None = None) -> None:
+            total = max(progress.tasks[task].total or 0, done + len(under_way))
+            progress.update(task, completed=done + sum(under_way.values()), total=total, description=text)
 
-        yield advance
+        def on_point(point: Point, _row: Row) -> None:
+            nonlocal done
+            done += 1
+            under_way.pop(point.index, None)
+            show()
+
+        def on_progress(found: PointProgress) -> None:
+            under_way[found.point] = found.share
+            show(_tell(found))
+
+        yield on_point, on_progress
+
+
+def _tell(found: PointProgress) -> str:
+    """How far a point has come."""
+    text = f"point {found.point + 1}: {found.stage}"
+    return f"{text}, {tell_progress(found.served, found.now_fs)}, {found.share:.0%}" if found.served else text
 
 
 def _to_run(plan: Plan) -> int:
@@ -167,18 +193,22 @@ def _outcome(row: Row) -> str:
 
 
 def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
-    return " ".join(f"{axis.name}={columns[axis.name]}" for axis in plan.grid.axes if axis.span or len(axis.values) > 1)
+    """The values of the axes that vary, but for those whose `when` is not met at the point."""
+    varying = [axis.name for axis in plan.grid.axes if axis.span or len(axis.values) > 1]
+    return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, as_json: bool) -> None:
+def _show(result: SweepResult, scan: polars.LazyFrame, as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
     from kernbench.sweep.results.pareto import best_point
 
-    plan, scan = result.plan, polars.scan_parquet(result.table_path)
-    files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}
+    plan = result.plan
+    with status_line() as say:
+        say("drawing the results")
+        files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:

@@ -1,4 +1,4 @@
-"""Parts that data passes through: routers, die-to-die ports, the IO chiplet's network, PCIe and the switch between packages."""
+"""Parts that data passes through: routers, die-to-die ports, the IO chiplet's network, and what joins packages."""
 
 from __future__ import annotations
 
@@ -32,15 +32,27 @@ class IoNoc(Delaying):
 
 
 class PcieEp(Delaying):
-    """The PCIe endpoint, which is store-and-forward. `gbs` is its link, one way."""
+    """The PCIe endpoint. `gbs` is its link, one way; it is cut-through unless `store_and_forward`."""
 
     kind: ClassVar[str] = "pcie_ep"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
-    whole: ClassVar[bool] = True
     gbs: Gbs
+    store_and_forward: bool
+
+    def stores(self) -> bool:
+        """As the field says."""
+        return self.store_and_forward or super().stores()
 
 
 class Switch(Delaying):
     """The fabric switch that joins the PCIe endpoints of all packages."""
 
     kind: ClassVar[str] = "switch"
+
+
+class SipLink(Delaying):
+    """A port of a direct link between two packages. `gbs` is the link, one way; each of its two ports charges the overhead."""
+
+    kind: ClassVar[str] = "sip_link"
+    ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
+    gbs: Gbs

@@ -39,6 +39,10 @@ class Part(Section):
     pays: ClassVar[tuple[str, ...]] = ()  # figures in durations of programs, besides those of ports and costs
     whole: ClassVar[bool] = False  # store-and-forward: it forwards nothing until it has the whole message
 
+    def stores(self) -> bool:
+        """Whether it is store-and-forward; else it is cut-through and forwards each flit as it comes."""
+        return type(self).whole
+
     def slots(self, way: str = "") -> int:  # noqa: ARG002
         """The number of jobs that are served at once; `way` is "read" or "write" if each has its own server."""
         return 1

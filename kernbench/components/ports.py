@@ -112,7 +112,7 @@ def _call(part: Part, port: str, get: Callable[[], Any], shown: str = "") -> Any
         return get()
     except KernBenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a user's part may raise anything
         at = place(type(part), port)
         line = line_of(error, Path(at.rpartition(":")[0]).absolute())
         raise InputError(

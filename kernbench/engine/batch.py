@@ -5,12 +5,14 @@ The results of each run are bit for bit those of a `Session` on that machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from kernbench.engine.memory import empty_pool, enlarged_pool, find_limits
+from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.session import Session
 from kernbench.program.ops import NONE, Op
 from kernels_jit.layout import codes
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _EVENTS_A_CALL = 1 << 21  # about half a second
 _CELLS = 1 << 20  # times of rows, or of stations, that are held at once
+
+OnRun = Callable[[int, int, int, int], None]  # (run, served, known, now_fs), as by `Session.run`
 
 
 class Runs(NamedTuple):
@@ -115,16 +119,19 @@ class Batch:
         self._most = max(1, _CELLS // max(program.row_count * words_of(r.TIME), len(self._fs_per_flit)))
         self._times = np.empty((self._most, program.row_count), r.TIME)
         self._pool = empty_pool(machine)
+        self._progress = ProgressReporter(program)
 
-    def run(self, times: BatchTimes) -> Iterator[Runs]:
+    def run(self, times: BatchTimes, on_run: OnRun | None = None) -> Iterator[Runs]:
         """Run the points of batch times; yields, after each call of the compiled code, those that it has finished.
+
+        `on_run(run, served, known, now_fs)` is called every second or sooner in runs that take longer.
 
         Errors: OverflowError at a point with more transfers in flight than can be named.
         """
         for first in range(0, len(times.values), self._most):
-            yield from self._run(first, times.of(slice(first, first + self._most)))
+            yield from self._run(first, times.of(slice(first, first + self._most)), on_run)
 
-    def _run(self, first: int, times: BatchTimes) -> Iterator[Runs]:
+    def _run(self, first: int, times: BatchTimes, on_run: OnRun | None) -> Iterator[Runs]:
         memory = self._memory
         word, column, values = self._list_words(times)
         words = np.empty_like(memory.used)
@@ -144,6 +151,14 @@ class Batch:
                 here = slice(done, end)
                 yield Runs(slice(first + done, first + end), found[here], self._times[here])
             done = end
+            if begun and on_run is not None and self._progress.is_due:
+                self._report(partial(on_run, first + done), words)
+
+    def _report(self, on_progress: OnProgress, words: np.ndarray) -> None:
+        """Report the progress of the run that is in int64[word] of memory."""
+        start, size = self._memory["stations"], words_of(r.STATION)
+        flits = words[start + word_of(r.STATION, "flits") :: size][: len(self._fs_per_flit)]
+        self._progress.report(on_progress, flits, int(words[word_of(r.STATE, "now_fs")]))
 
     def _list_words(self, times: BatchTimes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Which words of the memory differ, int64[], in which column of its values each is, and int64[point, column]."""

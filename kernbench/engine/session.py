@@ -21,12 +21,13 @@ import numpy as np
 from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
+from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, RunError
 from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
-from kernbench.program.ops import CLOCK, Op
+from kernbench.program.ops import CLOCK
 from kernbench.units import format_ns
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -35,7 +36,7 @@ from kernels_jit.simulate.op_append import give_rows
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-_EVENTS_A_CALL = 1 << 22  # between two reports of progress, at most a second
+_EVENTS_A_CALL = 1 << 22  # between two looks at the progress, at most a second
 
 
 @dataclass(slots=True)
@@ -66,6 +67,7 @@ class Session:
         self._builder = NetworkBuilder(self.machine)
         self._pool = empty_pool(self.machine)
         self._known = _Known()
+        self._progress = ProgressReporter(program)
         self._asking = False
 
     @cached_property
@@ -73,24 +75,20 @@ class Session:
         """The loop's memory, made on first use: a program that is recorded for others, or only bounded, needs none."""
         return Memory(self.machine, hybrid=self.mode == Mode.HYBRID)
 
-    def run(
-        self,
-        on_ask: Callable[[int], None] | None = None,
-        on_progress: Callable[[int, int, int], None] | None = None,
-    ) -> int:
+    def run(self, on_ask: Callable[[int], None] | None = None, on_progress: OnProgress | None = None) -> int:
         """Run until no event is left; returns the time (fs). Errors: RunError if it exceeds the clock.
 
         `on_ask(thread)` is called for each ASK row and may append rows to that thread, or add threads.
-        `on_progress(served, known, now_fs)` is called every second or sooner: how many times a flit has been served at a
-        station, and how many times that will be in all, by what is known of the program.
+        `on_progress(served, known, now_fs)` is called every second or sooner in runs that take longer: how many times a flit
+        has been served at a station, and how many times that will be in all, by what is known of the program.
         """
         self._load()
         while True:
             status = self._advance(_EVENTS_A_CALL, on_ask)
             if status == codes.IDLE:
                 return self.now_fs
-            if status == codes.MORE and on_progress is not None:
-                on_progress(int(self.station_flits.sum()), self._count_services(), self.now_fs)
+            if on_progress is not None and self._progress.is_due:
+                self._progress.report(on_progress, self.station_flits, self.now_fs)
 
     def step(self, on_ask: Callable[[int], None] | None = None) -> bool:
         """Do the next event, or serve the network until one is known; returns whether events are left. For tests."""
@@ -197,12 +195,6 @@ class Session:
         self._times = enlarged(self._times, known, len(self._op))
         for field in r.TIME.names or ():
             self._times[field][known:] = codes.NONE
-
-    def _count_services(self) -> int:
-        """The number of services of flits at stations by the rows known so far."""
-        moves = self.program.op[self.program.op[:, 0] == Op.MOVE]
-        steps = np.diff(self.machine.routing.tables().start)[moves[:, 1]]
-        return int((-(-moves[:, 2] // self.machine.flit_bytes) * steps).sum())
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Check the end of a run. Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""

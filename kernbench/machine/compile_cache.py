@@ -1,15 +1,17 @@
 """The compile cache: one file of arrays for each machine, under a hash of everything that it was compiled from.
 
-A file that cannot be read counts as missing. If the directory cannot be written, machines are compiled again in each process.
+A file begins with a digest of its key and its arrays, so a file that is damaged, or is under another key, counts as missing;
+so does one that others could have written. If the directory cannot be written, machines are compiled again in each process.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import tempfile
-import zipfile
 from dataclasses import asdict, fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,8 +22,11 @@ from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.part_index import Shape
+from kernels_jit.compile.ownership import find_stranger, make_private
 from kernels_jit.layout.machine_tables import Stations
 
+SUFFIX = ".machine"
+DIGEST_BYTES = 32
 KEEP = 32  # files, of about 2 MB each; a sweep over topologies makes one for each
 _JSON = (
     "name",
@@ -53,26 +58,34 @@ def directory() -> Path:
 
 def load_compiled(key: str) -> Machine | None:
     """The machine kept under a key, or None."""
-    path = directory() / f"{key}.npz"
+    path = directory() / f"{key}{SUFFIX}"
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            machine = _unpack({name: kept[name] for name in kept.files})
+        if find_stranger(path):
+            return None
+        content = path.read_bytes()
         os.utime(path)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+    except OSError:
         return None
-    return machine
+    digest, arrays = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
+    if digest != _digest(key, arrays):
+        return None
+    with np.load(BytesIO(arrays), allow_pickle=False) as kept:
+        return _unpack({name: kept[name] for name in kept.files})
 
 
 def save_compiled(key: str, machine: Machine) -> None:
     """Write the file of a machine, atomically; do nothing if the directory cannot be written."""
     folder = directory()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
         handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
         try:
+            arrays = BytesIO()
+            np.savez(arrays, **_pack(machine))
             with os.fdopen(handle, "wb") as file:
-                np.savez(file, **_pack(machine))
-            os.replace(temporary, folder / f"{key}.npz")
+                file.write(_digest(key, arrays.getvalue()))
+                file.write(arrays.getbuffer())
+            os.replace(temporary, folder / f"{key}{SUFFIX}")
         except BaseException:
             os.unlink(temporary)
             raise
@@ -81,8 +94,12 @@ def save_compiled(key: str, machine: Machine) -> None:
         return
 
 
+def _digest(key: str, arrays: bytes) -> bytes:
+    return hashlib.sha256(f"{key}\n".encode() + arrays).digest()
+
+
 def _prune(folder: Path) -> None:
-    kept = list(folder.glob("*.npz"))
+    kept = list(folder.glob(f"*{SUFFIX}"))
     if len(kept) > KEEP:
         kept.sort(key=lambda path: path.stat().st_mtime)
         for path in kept[: len(kept) - KEEP // 2]:

@@ -1,7 +1,8 @@
 """Kinds of links, and intents: the links that a kind of traffic may use.
 
 Routing minimises length plus penalties. Crossing between dies costs more than any path inside a die, so no path through a
-cube takes a port as a shortcut. Entering an IO chiplet costs more than any path across the cubes of a package.
+cube takes a port as a shortcut. Crossing between two IO chiplets of a package costs more than any path across its cubes,
+entering an IO chiplet from a cube more than all such crossings, and leaving a package more than any path inside it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ class EdgeKind(IntEnum):
     PCIE = 3  # between an IO chiplet and the switch
     COMMAND = 4  # into control processors and MMUs
     PE = 5  # between the parts of one PE
+    SIP = 6  # between two SIPs
 
 
 class Intent(IntEnum):
@@ -43,13 +45,14 @@ FORBIDDEN: dict[Intent, tuple[EdgeKind, ...]] = {
     Intent.ALL: (),
     Intent.PE_DMA: (EdgeKind.COMMAND,),
     Intent.M_CPU_DMA: (EdgeKind.PE,),
-    Intent.CUBE_LOCAL: (EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE),
+    Intent.CUBE_LOCAL: (EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE, EdgeKind.SIP),
 }
 
-# Added to the length in µm. A crossing passes two ports; no machine has a thousand cubes in a row, so an IO chiplet costs more
-# than any number of crossings.
+# Added to the length in µm. A crossing passes two ports, and a SIP has 16 cubes and 5 IO chiplets at most.
 PORT_PENALTY = 1_000_000
-IO_PENALTY = 1_000 * PORT_PENALTY
+CHIPLET_PENALTY = 100 * PORT_PENALTY
+IO_PENALTY = 10 * CHIPLET_PENALTY
+SIP_PENALTY = 1_000 * IO_PENALTY
 
 
 def allowed_edges(edge_kind: np.ndarray, intent: Intent) -> np.ndarray:

@@ -10,9 +10,12 @@ import numpy as np
 
 from kernbench.errors import InputError
 from kernbench.machine.address import Address, MemorySpace, base_of, decode
+from kernbench.machine.sip_network import OPPOSITE, SipNetwork, link_chiplets
 
 _PE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.pe(\d+)")
 _CUBE_PATH = re.compile(r"sip(\d+)\.cube(\d+)\.")
+_CHIPLET_PATH = re.compile(r"sip\d+\.io(\d+)\.")
+_SIP_PATH = re.compile(r"sip(\d+)\.")
 
 
 def sip_path(sip: int | None) -> str:
@@ -46,6 +49,8 @@ class Shape:
     sram_bytes: int = 0
     tcm_bytes: int = 0
     address_model: str = "va"  # of the addresses in kernels: "va", "pa" or "la"
+    io_sides: tuple[str, ...] = ("N",)  # the side of each IO chiplet of a SIP
+    sip_wiring: str = "switch"  # or "direct"
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> Places:
         """The part index of a machine of this shape, from the ids of its nodes and servers."""
@@ -103,19 +108,47 @@ class Places:
         self._m_cpus: dict[tuple[int, int], int] = {}
         self._memories: dict[int, tuple[int, int]] = {}  # (node, bytes) by first address
         self._cube_of: np.ndarray | None = None
+        self._sip_of: np.ndarray | None = None
+        self._chiplet_of: np.ndarray | None = None
+        direct = shape.sip_wiring == "direct"
+        self._network = SipNetwork.of(shape.sip_topology, shape.sip_w, shape.sip_h) if direct else None
+        self._link_chiplets = link_chiplets(shape.io_sides, self._network.directions) if self._network else {}
         self._cpu_servers = {nodes[name]: server for name, server in servers.items() if name in nodes}
 
+    @property
+    def direct(self) -> bool:
+        """Whether SIPs have direct links; else they are on the switch."""
+        return self._network is not None
+
     def switch(self) -> int:
-        """The node of the fabric switch."""
-        return self._nodes["switch"]
+        """The node of the fabric switch. Errors: InputError for a machine whose SIPs have direct links."""
+        return self._node("switch")
 
-    def pcie_ep(self, sip: int) -> int:
-        """The node of a SIP's PCIe endpoint, which the host talks to."""
-        return self._node(f"{sip_path(sip)}.io0.pcie_ep")
+    def sip_link(self, sip: int, direction: str) -> int:
+        """The node of a SIP's port of direct links in a direction, "E", "W", "S" or "N"."""
+        return self._node(f"{sip_path(sip)}.io{self._link_chiplets.get(direction, 0)}.sip_link_{direction}")
 
-    def io_cpu(self, sip: int) -> int:
-        """The node of a SIP's IO_CPU."""
-        return self._node(f"{sip_path(sip)}.io0.io_cpu")
+    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
+        """The direct links on the path from one node to another: the port that each leaves a SIP by, and enters the next by."""
+        if self._network is None:
+            return []
+        sip = self.sip_of()
+        return [
+            (self.sip_link(start, direction), self.sip_link(end, OPPOSITE[direction]))
+            for start, direction, end in self._network.hops(int(sip[src]), int(sip[dst]))
+        ]
+
+    def pcie_ep(self, sip: int, chiplet: int = 0) -> int:
+        """The node of the PCIe endpoint of an IO chiplet, which the host talks to."""
+        return self._node(f"{sip_path(sip)}.io{chiplet}.pcie_ep")
+
+    def pcie_eps(self, sip: int) -> list[int]:
+        """The nodes of all PCIe endpoints of a SIP."""
+        return [self.pcie_ep(sip, chiplet) for chiplet in range(len(self.shape.io_sides))]
+
+    def io_cpu(self, sip: int, chiplet: int = 0) -> int:
+        """The node of the IO_CPU of an IO chiplet; the first one gets the commands of the host."""
+        return self._node(f"{sip_path(sip)}.io{chiplet}.io_cpu")
 
     def m_cpu(self, sip: int, cube: int) -> int:
         """The node of a cube's M_CPU."""
@@ -124,13 +157,13 @@ class Places:
             found = self._m_cpus[sip, cube] = self._node(f"{cube_path(sip, cube)}.m_cpu")
         return found
 
-    def io_noc(self, sip: int) -> int:
-        """The node of the network of a SIP's IO chiplet."""
-        return self._node(f"{sip_path(sip)}.io0.io_noc")
+    def io_noc(self, sip: int, chiplet: int = 0) -> int:
+        """The node of the network of an IO chiplet."""
+        return self._node(f"{sip_path(sip)}.io{chiplet}.io_noc")
 
-    def io_ucie(self, sip: int, column: int) -> int:
-        """The node of the IO chiplet's port above a column of cubes."""
-        return self._node(f"{sip_path(sip)}.io0.io_ucie{column}")
+    def io_ucie(self, sip: int, cube: int, chiplet: int = 0) -> int:
+        """The node of the port of an IO chiplet beside a cube, which is counted along the chiplet's side of the SIP."""
+        return self._node(f"{sip_path(sip)}.io{chiplet}.io_ucie{cube}")
 
     def ucie(self, sip: int, cube: int, side: str) -> int:
         """The node of a cube's die-to-die port; `side` is "N", "S", "E" or "W"."""
@@ -218,6 +251,23 @@ class Places:
                 if matched := _CUBE_PATH.match(name):
                     self._cube_of[node] = int(matched[1]) * self.cubes_per_sip + int(matched[2])
         return self._cube_of
+
+    def sip_of(self) -> np.ndarray:
+        """int32[node] the number of the node's SIP; -1 outside SIPs."""
+        if self._sip_of is None:
+            self._sip_of = self._number_in(_SIP_PATH)
+        return self._sip_of
+
+    def chiplet_of(self) -> np.ndarray:
+        """int32[node] the number of the node's IO chiplet in its SIP; -1 outside IO chiplets."""
+        if self._chiplet_of is None:
+            self._chiplet_of = self._number_in(_CHIPLET_PATH)
+        return self._chiplet_of
+
+    def _number_in(self, path: re.Pattern[str]) -> np.ndarray:
+        """int32[node] the number that the names of nodes begin with, after a pattern; -1 for other names."""
+        matches = map(path.match, self._nodes)
+        return np.array([-1 if matched is None else int(matched[1]) for matched in matches], np.int32)
 
     def _make_pe(self, sip: int, cube: int, pe: int) -> PePlace:
         self._check(sip, cube, pe)

@@ -1,5 +1,8 @@
 """Routes: the stations that payloads pass, computed once and numbered.
 
+A path inside a SIP, or to the switch, is the shortest. Between SIPs with direct links it goes over the links that their network
+says (see `sip_network`), and inside each SIP on the way from port to port.
+
 In a round trip flits move in one direction only. A write sends its flits along the links to the memory and is acknowledged by
 a message of no bytes, which pays propagation only (`tail`). A read's request pays propagation only (`lead`), and its flits
 leave the memory and come back along the same links reversed. Each node strictly between the two ends charges its overhead.
@@ -8,6 +11,7 @@ leave the memory and come back along the same links reversed. Each node strictly
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -95,6 +99,10 @@ class Routing:
         ends = self._machine.edge_dst
         return [src, *ends[self._find_path(src, dst, intent)].tolist()]
 
+    def nearest(self, sources: Sequence[int], dst: int, intent: Intent) -> int:
+        """The source with the shortest path to `dst`, of equal ones the first. Errors: UnreachableError."""
+        return sources[0] if len(sources) == 1 else min(sources, key=lambda src: self.distance(src, dst, intent))
+
     def distance(self, src: int, dst: int, intent: Intent) -> int:
         """The weight of the path: its length in µm, plus 1 for each link, plus penalties. Errors: UnreachableError."""
         return int(self._machine.edge_weight[self._find_path(src, dst, intent)].sum())
@@ -139,19 +147,32 @@ class Routing:
         return intent
 
     def _find_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        from kernels_jit.routing import dijkstra
-
-        intent = self._effective_intent(src, dst, intent)
-        if self._machine.node_count > _TREE_NODES:
-            path = self._search_path(src, dst, intent)
-        else:
-            path = dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
-        if len(path) and path[0] < 0:
+        """int64[link] the edges of a path: over the direct links between SIPs, and inside each SIP the shortest."""
+        intent, pieces, at = self._effective_intent(src, dst, intent), list[np.ndarray](), src
+        for leave, enter in self._machine.places.crossings(src, dst):
+            pieces += [self._shortest(at, leave, intent), self._link(leave, enter, intent)]
+            at = enter
+        path = np.concatenate([*pieces, self._shortest(at, dst, intent)])
+        if (path < 0).any():
             raise UnreachableError(
                 f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
                 f"for {intent.name.lower()} traffic; check the links of topology {self._machine.name}"
             )
         return path
+
+    def _shortest(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+        """int64[link] the edges of the shortest path; a negative one if there is no path."""
+        from kernels_jit.routing import dijkstra
+
+        if self._machine.node_count > _TREE_NODES:
+            return self._search_path(src, dst, intent)
+        return dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
+
+    def _link(self, src: int, dst: int, intent: Intent) -> np.ndarray:
+        """int64[link] the edge between two neighbouring nodes; none if the intent may not use it."""
+        rows = self._machine.csr(intent)
+        out = slice(rows.start[src], rows.start[src + 1])
+        return rows.edge[out][rows.neighbour[out] == dst]
 
     def _search_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         """The path that the tree has, from a search that ends at the destination."""

@@ -48,7 +48,7 @@ def router_at(spec: SipSpec, name: str) -> tuple[float, float]:
 
 def forwarding(spec: SipSpec, part: str) -> tuple[Time, bool]:
     """The overhead of a part for a message that passes, and whether the part is store-and-forward."""
-    return time(spec, f"{part}.overhead_fs"), getattr(spec, part).whole
+    return time(spec, f"{part}.overhead_fs"), getattr(spec, part).stores()
 
 
 def build_cube(spec: SipSpec) -> Builder:

@@ -14,15 +14,16 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from kernbench.components.compute import PeGemm, PeMath
-from kernbench.components.fabric import IoNoc, Noc, PcieEp, Switch, Ucie
+from kernbench.components.fabric import IoNoc, Noc, PcieEp, SipLink, Switch, Ucie
 from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
 from kernbench.components.part import Section
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
 from kernbench.components.tiling import Tiling
-from kernbench.machine.address import HBM_BYTES, PE_BYTES, PES
+from kernbench.machine.address import HBM_BYTES, IO_CHIPLETS, PE_BYTES, PES
 from kernbench.machine.sip_mesh import Grid, make_grid
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model
+from kernbench.text import plural
 
 _GIVEN = (
     "rows",
@@ -55,16 +56,17 @@ Position = tuple[Mm, Mm]
 
 
 class Sips(Section):
-    """The number of SIPs, and their topology in collectives; every SIP is wired to the one switch."""
+    """The number of SIPs, their topology, and how they are wired: all to one switch, or by direct links in that topology."""
 
     count: Annotated[Count, Field(le=1024)]
     topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
+    wiring: Literal["switch", "direct"] = "switch"
     gap_mm: Mm
     w: Count | None = None
     h: Count | None = None
 
     @property
-    def wiring(self) -> str:
+    def grid_topology(self) -> str:
         """The topology; "mesh_2d" is another name of "torus_2d"."""
         return "torus_2d" if self.topology == "mesh_2d" else self.topology
 
@@ -103,11 +105,29 @@ class Cubes(Section):
 
 
 class Sip(Section):
-    """A SIP."""
+    """A SIP. Its IO chiplets are beside the sides of the mesh of cubes that `io_sides` names, which they take in turn."""
 
     cubes: Cubes
     gap_mm: Mm
     io_chiplet_mm: Mm
+    io_chiplets: Annotated[Count, Field(le=IO_CHIPLETS)] = 1
+    io_sides: list[Literal["N", "S", "W", "E"]] = Field(default=["N"], min_length=1)
+
+    @model_validator(mode="after")
+    def _chiplets_have_cubes(self) -> Sip:
+        for side in self.io_sides:
+            chiplets, cubes = self.sides.count(side), self.cubes.w if side in "NS" else self.cubes.h
+            if chiplets > cubes:
+                raise ValueError(
+                    f"io_chiplets {self.io_chiplets} and io_sides {', '.join(self.io_sides)} put {chiplets} IO chiplets "
+                    f"on side {side}, which has {plural(cubes, 'cube')}; give fewer, or more sides"
+                )
+        return self
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The side of each IO chiplet."""
+        return tuple(self.io_sides[chiplet % len(self.io_sides)] for chiplet in range(self.io_chiplets))
 
 
 class Sides(Model):
@@ -239,6 +259,7 @@ class PartNames(Model):
     io_noc: str = "io_noc"
     pcie_ep: str = "pcie_ep"
     switch: str = "switch"
+    sip_link: str = "sip_link"
     hbm: str = "hbm"
     sram: str = "sram"
     io_cpu: str = "io_cpu"
@@ -274,6 +295,7 @@ class SipSpec(Model):
     io_noc: IoNoc
     pcie_ep: PcieEp
     switch: Switch
+    sip_link: SipLink
     hbm: Hbm
     sram: Sram
     io_cpu: IoCpu

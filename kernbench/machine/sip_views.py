@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 def system_view(machine: Machine) -> View:
-    """The tray: SIPs with their dies, and the switch that joins them."""
+    """The tray: SIPs with their dies, and the switch or the direct links that join them."""
     places = machine.places
     areas: list[Area] = []
     for sip, nodes in enumerate(_nodes_by_sip(machine)):
         dies = list(_dies(machine, sip, nodes))
         areas.append(_around(sip_path(sip), "sip", dies, _sip_remarks(machine)))
         areas += dies
-    nodes = [places.switch(), *(places.pcie_ep(sip) for sip in range(places.sip_count))]
+    nodes = _joined_nodes(machine)
     return View(
         "system",
-        f"{_count(places.sip_count, 'SIP')}; collectives see {places.sip_topology}, {places.sip_w} × {places.sip_h}",
+        f"{_count(places.sip_count, 'SIP')}; {_wiring(machine)}",
         tuple(areas),
-        tuple(point(machine, node) for node in nodes),
+        tuple(point(machine, node, _side(machine, node)) for node in nodes),
         find_wires(machine, {node: box for box, node in enumerate(nodes)}),
     )
 
@@ -98,6 +98,22 @@ def pe_view(machine: Machine) -> View:
     )
 
 
+def _joined_nodes(machine: Machine) -> list[int]:
+    """The switch with all PCIe endpoints, or the endpoints with all ports that have a direct link."""
+    places = machine.places
+    endpoints = [node for sip in range(places.sip_count) for node in places.pcie_eps(sip)]
+    if places.direct:
+        links = np.flatnonzero(machine.edge_kind == EdgeKind.SIP)
+        return [*endpoints, *np.unique(machine.edge_src[links]).tolist()]
+    return [places.switch(), *endpoints]
+
+
+def _wiring(machine: Machine) -> str:
+    places = machine.places
+    shape = f"{places.sip_topology}, {places.sip_w} × {places.sip_h}"
+    return f"direct links in a {shape}" if places.direct else f"one switch; collectives see {shape}"
+
+
 def _of_data(wires: Iterable[Wire]) -> tuple[Wire, ...]:
     """The wires without command links that run beside data links."""
     found = tuple(wires)
@@ -129,8 +145,8 @@ def _inside_cube(machine: Machine, node: int) -> bool:
 
 
 def _side(machine: Machine, node: int) -> str | None:
-    """The label of a cube's port, which is its side; None for other nodes."""
-    return machine.node_name[node][-1] if machine.node_kind[node] == "ucie" else None
+    """The label of a port of a cube or of a direct link, which is its side; None for other nodes."""
+    return machine.node_name[node][-1] if machine.node_kind[node] in ("ucie", "sip_link") else None
 
 
 def _parts(machine: Machine, pe: int) -> list[int]:
@@ -146,22 +162,35 @@ def _pe_box(machine: Machine, pe: int) -> Box:
 
 
 def _dies(machine: Machine, sip: int, inside: list[int]) -> Iterable[Area]:
-    """The IO chiplet and the cubes of a SIP, from its nodes."""
+    """The IO chiplets and the cubes of a SIP, from its nodes."""
     places, nodes = machine.places, np.array(inside)
     of_cube = places.cube_of()[nodes]
     first = sip * places.cubes_per_sip
     cubes = [_cube_area(machine, nodes[of_cube == first + cube].tolist()) for cube in range(places.cubes_per_sip)]
-    chiplet = nodes[of_cube < 0]
-    y = machine.node_y_mm[chiplet]
-    yield Area(
-        "IO chiplet",
-        "io_chiplet",
-        min(cube.left_mm for cube in cubes),
-        float(y.min()),
-        max(cube.right_mm for cube in cubes),
-        float(y.max()),
-    )
+    chiplets = places.chiplet_of()[nodes]
+    for chiplet in range(len(places.shape.io_sides)):
+        yield _chiplet_area(machine, chiplet, nodes[chiplets == chiplet].tolist(), cubes)
     yield from cubes
+
+
+def _chiplet_area(machine: Machine, chiplet: int, nodes: list[int], cubes: list[Area]) -> Area:
+    """The area of an IO chiplet: as deep as its nodes, and as long as the cubes that it has ports to."""
+    places = machine.places
+    x, y = machine.node_x_mm[nodes], machine.node_y_mm[nodes]
+    ports = [node for node in nodes if machine.node_kind[node] == "conn"]
+    label = "IO chiplet" if len(places.shape.io_sides) == 1 else f"io{chiplet}"
+    if places.shape.io_sides[chiplet] in "NS":
+        across = [cube for cube in cubes if _between(machine.node_x_mm[ports], cube.left_mm, cube.right_mm)]
+        left, right = min(cube.left_mm for cube in across), max(cube.right_mm for cube in across)
+        return Area(label, "io_chiplet", left, float(y.min()), right, float(y.max()))
+    down = [cube for cube in cubes if _between(machine.node_y_mm[ports], cube.top_mm, cube.bottom_mm)]
+    top, bottom = min(cube.top_mm for cube in down), max(cube.bottom_mm for cube in down)
+    return Area(label, "io_chiplet", float(x.min()), top, float(x.max()), bottom)
+
+
+def _between(places_mm: np.ndarray, low_mm: float, high_mm: float) -> bool:
+    """Whether any of some coordinates is in an interval."""
+    return bool(((places_mm >= low_mm) & (places_mm <= high_mm)).any())
 
 
 def _cube_area(machine: Machine, nodes: list[int]) -> Area:

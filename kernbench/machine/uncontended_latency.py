@@ -60,7 +60,7 @@ def find_uncontended_latency(machine: Machine, route: int, nbytes: int) -> Uncon
         overhead_fs=tables.overhead_fs[steps],
         pace_fs=stations.fs_per_flit[station] / stripes,
         segment=np.cumsum(tables.store_and_forward[steps]),
-        wire_fs=int(tables.lead_fs[route] + tables.tail_fs[route] + tables.propagation_fs[route]),
+        wire_fs=int(tables.wire_fs[route]),
     )
 
 

@@ -91,8 +91,11 @@ class Causes:
         token = int(np.searchsorted(self._token_start, row, "right")) - 1
         if row > self._token_start[token]:
             return row - 1
-        plan = int(np.searchsorted(self._plan_start_row, row, "right")) - 1
-        return self.before_issue(int(self._pipe_of_plan[plan]))
+        return self.before_issue(self.pipe_of(row))
+
+    def pipe_of(self, row: int) -> int:
+        """The row that started the plan of a stage."""
+        return int(self._pipe_of_plan[int(np.searchsorted(self._plan_start_row, row, "right")) - 1])
 
     def _index_addends(self, program: Program) -> _ByNumber:
         own = self._own

@@ -40,6 +40,7 @@ class Piece(NamedTuple):
     part: str  # the part that did the work
     name: str  # of the operation
     spent_fs: dict[str, int]  # by class of part; sums to the length
+    issued: int = NONE  # the row of a thread that issued it: itself, or of a stage the start of its plan
 
 
 def find_critical_path(
@@ -99,7 +100,8 @@ class _Path:
         length = now_fs - start_fs
         spent = {Op.EXEC: self._exec, Op.MOVE: self._move}.get(Op(kind), self._delay)(row, length)
         name, _ = self._program.tags[int(self._program.op_tag[row])]
-        return Piece(start_fs, now_fs, row, self._part(row), name, spent)
+        issued = row if self._program.op_thread[row] != NONE else self._causes.pipe_of(row)
+        return Piece(start_fs, now_fs, row, self._part(row), name, spent, issued)
 
     def _part(self, row: int) -> str:
         kind, machine = self._op[row, 0], self._program.machine

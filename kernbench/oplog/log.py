@@ -18,26 +18,20 @@ that does not depend on when rows were written, so a recorded and a live run hav
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.costs import plan_tiles
-from kernbench.oplog.params import ThreadParams
-from kernbench.oplog.tiles import Stage, describe_stages
+from kernbench.oplog.params_json import encode_params
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     import polars as pl
 
-    from kernbench.oplog.params import Params
     from kernbench.program.program import Program
-
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> pl.DataFrame:
@@ -48,26 +42,22 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
     row = _order(program, start_fs, end_fs, thread, plan)
     place = np.full(program.row_count + 1, NONE, np.int64)
     place[row] = np.arange(len(row))
-    op, tags = program.op[row], program.op_tag[row]
-    names = np.array([name for name, _ in program.tags], object)
-    kinds = np.array([kind for _, kind in program.tags], object)
-    threads = np.array([*(thread.name for thread in program.threads), ""], object)[thread[row]]
-    is_move = op[:, 0] == Op.MOVE
-    params = _params(program)
+    tags, server, nbytes = program.op_tag[row], *(column[row] for column in _server_and_bytes(program.op))
+    params = encode_params(program)
     return pl.DataFrame(
         {
             "start_fs": start_fs[row],
             "end_fs": end_fs[row],
-            "component": _components(program, op, threads),
-            "op_kind": kinds[tags].tolist(),
-            "op_name": names[tags].tolist(),
-            "params": [params.get(at, "") for at in row.tolist()],
-            "dependencies": place[before[row]],
-            "thread": threads.tolist(),
-            "bytes": np.where(is_move, op[:, 2], 0),
+            "component": _components(program, server, thread[row]),
+            "op_kind": _gather([kind for _, kind in program.tags], tags),
+            "op_name": _gather([name for name, _ in program.tags], tags),
+            "params": _gather(params.texts, params.code[row]),
+            "dependencies": _lists(place[before[row]]),
+            "thread": _gather([thread.name for thread in program.threads], thread[row]),
+            "bytes": nbytes,
             "issue_fs": issue_fs[row],
-        },
-    ).with_columns(pl.concat_list(pl.col("dependencies").replace(NONE, None)).list.drop_nulls())
+        }
+    )
 
 
 def order_rows(program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> np.ndarray:
@@ -89,8 +79,11 @@ def find_note(program: Program, row: int) -> Mapping[str, Any] | None:
 def _order(
     program: Program, start_fs: np.ndarray, end_fs: np.ndarray, thread: np.ndarray, plan: np.ndarray
 ) -> np.ndarray:
+    import polars as pl
+
     row = np.flatnonzero((program.op_tag != 0) & (end_fs >= 0))
-    return row[np.lexsort((row, plan[row], thread[row], end_fs[row], start_fs[row]))]
+    keys = pl.DataFrame({"start": start_fs[row], "end": end_fs[row], "thread": thread[row], "plan": plan[row]})
+    return row[keys.select(pl.arg_sort_by(keys.columns, maintain_order=True)).to_series().to_numpy()]
 
 
 def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,40 +108,31 @@ def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return thread, before, plan
 
 
-def _components(program: Program, op: np.ndarray, threads: np.ndarray) -> list[str]:
-    machine = program.machine
-    server = np.where(op[:, 0] == Op.EXEC, op[:, 1], np.where(op[:, 0] == Op.MOVE, op[:, 5], NONE))
-    names = np.array([*machine.server_name, ""], object)[server]
-    return [name or thread.partition("/")[0] for name, thread in zip(names, threads, strict=True)]
+def _server_and_bytes(op: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64[row] the server that each row holds, or NONE; int64[row] the bytes that it transfers."""
+    code = op[:, 0]
+    is_move = code == Op.MOVE
+    server = np.where(is_move, op[:, 5], np.where(code == Op.EXEC, op[:, 1], NONE))
+    return server, np.where(is_move, op[:, 2], 0)
 
 
-def _params(program: Program) -> dict[int, str]:
-    """JSON of the parameters of each op-table row that has any."""
-    found: dict[int, str] = {}
-    plans: dict[int, Params] = {}
-    for thread in program.threads:
-        known = ThreadParams()
-        for at, note in sorted(thread.notes.items()):
-            row = thread.find_row(at)
-            params = known.describe(note)
-            found[row] = _encode(params)
-            if program.op[row, 0] == Op.PIPE:
-                plans[int(program.op[row, 1])] = params
-    for plan, params in plans.items():
-        rows, stages = _list_stages(program, plan)
-        tile_plan = program.machine.costs.plan if params.get("kind") == "gemm" else plan_tiles
-        if params["op"] == "composite":
-            found.update(zip(rows, map(_encode, describe_stages(params, stages, tile_plan)), strict=True))
-        else:
-            found.update(dict.fromkeys(rows, _encode(params)))
-    return found
+def _components(program: Program, server: np.ndarray, thread: np.ndarray) -> pl.Series:
+    """The part of each row: that of its server, else that of its thread. Arguments: int64[row] or NONE, int64[row]."""
+    servers = program.machine.server_name
+    parts = [thread.name.partition("/")[0] for thread in program.threads]
+    return _gather([*servers, *parts], np.where(server == NONE, len(servers) + thread, server))
 
 
-def _list_stages(program: Program, plan: int) -> tuple[range, list[list[Stage]]]:
-    """The op-table rows of a plan, and its stages token by token."""
-    tokens = slice(program.plan_start[plan], program.plan_start[plan + 1])
-    starts, ends = program.token_start[tokens].tolist(), program.token_end[tokens].tolist()
-    rows = range(starts[0], ends[-1])
-    tags, nbytes = program.op_tag[rows.start : rows.stop].tolist(), program.op[rows.start : rows.stop, 2].tolist()
-    stages = [Stage(program.tags[tag][0], program.tags[tag][1], size) for tag, size in zip(tags, nbytes, strict=True)]
-    return rows, [stages[start - starts[0] : end - starts[0]] for start, end in zip(starts, ends, strict=True)]
+def _lists(values: np.ndarray) -> pl.Series:
+    """A column of lists, int64[row]: of the value, or empty for NONE."""
+    import polars as pl
+
+    column = pl.DataFrame({"value": values[:, None], "length": (values != NONE).astype(np.int64)})
+    return column.select(pl.col("value").arr.to_list().list.head(pl.col("length"))).to_series()
+
+
+def _gather(texts: Sequence[str], code: np.ndarray) -> pl.Series:
+    """A column of few distinct texts; int64[row] is the text of each row."""
+    import polars as pl
+
+    return pl.Series(texts, dtype=pl.String).gather(code)

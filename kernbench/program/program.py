@@ -10,10 +10,9 @@ program runs on machines with other figures.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from copy import copy
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,18 +20,17 @@ import numpy as np
 from kernbench.errors import RunError
 from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
-from kernbench.program.ops import CLOCK, GE, LONGEST_FS, NONE
+from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
 from kernbench.program.plan_template import PlanTemplate, instantiate
 from kernbench.program.program_tables import ProgramTables
-from kernbench.program.rows import ROW_BYTES, count_rows, pack_row
+from kernbench.program.rows import count_rows
+from kernbench.program.thread import ZERO, Thread
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
 if TYPE_CHECKING:
     from kernbench.machine.costs import Terms
     from kernbench.machine.machine import Machine
 
-ZERO = 0  # the id of the duration 0
-_ASK = pack_row(0, codes.ASK, 0, 0, 0, 0, 0, 0, 0)
 _MOST_STAGES = 1 << 16  # of plans that are instantiated at once, which fit in a processor's cache
 
 
@@ -57,117 +55,6 @@ def _portions(
     yield plans[first:]
 
 
-class Thread:
-    """One thread of a program. Each verb appends a row and returns the row's index within the thread."""
-
-    __slots__ = ("_dirty", "chunks", "id", "name", "notes", "pending", "row_count")
-
-    def __init__(self, id: int, name: str, dirty: list[Thread]) -> None:
-        self.id = id
-        self.name = name
-        self.row_count = 0
-        self.notes: dict[
-            int, Mapping[str, Any]
-        ] = {}  # by row index: the computation of a row, for the op log and replay
-        self.chunks: list[tuple[int, int, int]] = []  # (first row index, first op-table row, rows) of each flush
-        self.pending: list[bytes] = []  # packed rows, until the next flush
-        self._dirty = dirty
-
-    def extend(self, rows: bytes, at: int = 0, note: Mapping[str, Any] | None = None) -> int:
-        """Append rows as `kernbench.program.rows` packs them; returns the index of the first.
-
-        A note is attached to row `at` among them.
-        """
-        if not self.pending:
-            self._dirty.append(self)
-        self.pending.append(rows)
-        first = self.row_count
-        self.row_count = first + len(rows) // ROW_BYTES
-        if note is not None:
-            self.notes[first + at] = note
-        return first
-
-    def delay(self, duration: int, tag: int = 0) -> int:
-        """Wait for a duration."""
-        return self.extend(pack_row(tag, codes.DELAY, duration, 0, 0, 0, 0, 0, 0))
-
-    def exec(self, server: int, duration: int, counter: int = NONE, tag: int = 0) -> int:
-        """Queue for a slot of a server, hold it for a duration, then add 1 to the counter. The thread goes on at once."""
-        return self.extend(pack_row(tag, codes.EXEC, server, duration, counter, 0, 0, 0, 0))
-
-    def move(
-        self,
-        route: int,
-        nbytes: int,
-        *,
-        stripe: int = 0,
-        done: int = NONE,
-        hold: int = NONE,
-        arrive: int = NONE,
-        lead: int = ZERO,
-        tag: int = 0,
-    ) -> int:
-        """Start a transfer; the thread goes on at once.
-
-        With `hold`, it first queues for a slot of that server and keeps it until completion. `lead` is a duration spent
-        between the start and the first byte (an address translation). When the last byte is at the destination, 1 is
-        added to `arrive`; on completion (a write's acknowledgement is back) 1 is added to `done`.
-        """
-        return self.extend(pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
-
-    def until(self, time_fs: int) -> int:
-        """Wait until an absolute time; if it is past, do nothing."""
-        return self.extend(pack_row(0, codes.UNTIL, time_fs, 0, 0, 0, 0, 0, 0))
-
-    def add(self, counter: int, amount: int = 1) -> int:
-        """Add to a counter at once."""
-        return self.extend(pack_row(0, codes.ADD, counter, amount, 0, 0, 0, 0, 0))
-
-    def wait(self, counter: int, value: int, *, compare: int = GE, take: int = 0, tag: int = 0) -> int:
-        """Wait until counter >= value (or ==, with EQ), then subtract `take` from it."""
-        return self.extend(pack_row(tag, codes.WAIT, counter, compare, value, take, 0, 0, 0))
-
-    def pipe(self, plan: int, counter: int = NONE, tag: int = 0) -> int:
-        """Start all tokens of a plan; when the last has left its last stage, add 1 to the counter."""
-        return self.extend(pack_row(tag, codes.PIPE, plan, counter, 0, 0, 0, 0, 0))
-
-    def mark(self, tag: int) -> int:
-        """Write a label to the log."""
-        return self.extend(pack_row(tag, codes.MARK, 0, 0, 0, 0, 0, 0, 0))
-
-    def ask(self) -> int:
-        """Hand control to Python, which may append more rows to this thread."""
-        return self.extend(_ASK)
-
-    def note(self, row: int, params: Mapping[str, Any]) -> None:
-        """Attach to a row its computation, which the op log shows and replay performs."""
-        self.notes[row] = params
-
-    @property
-    def pending_rows(self) -> int:
-        """How many rows are not in the op table yet."""
-        if not self.chunks:
-            return self.row_count
-        first, _, count = self.chunks[-1]
-        return self.row_count - (first + count)
-
-    def at(self, row: int) -> Thread:
-        """A finished thread of the same rows, which stand together from a row of the op table on."""
-        other = Thread(self.id, self.name, [])
-        other.row_count, other.notes = self.row_count, self.notes
-        other.chunks = [(0, row, self.row_count)] * (self.row_count > 0)
-        return other
-
-    def find_row(self, row: int) -> int:
-        """The op-table row of a row index of this thread. Errors: IndexError if it has not been flushed."""
-        chunk = bisect_right(self.chunks, row, key=itemgetter(0)) - 1
-        if chunk >= 0:
-            first, at, count = self.chunks[chunk]
-            if row < first + count:
-                return at + row - first
-        raise IndexError(f"row {row} of thread {self.name} is not in the op table")
-
-
 class Program:
     """A device program for one machine."""
 
@@ -176,8 +63,10 @@ class Program:
         self.threads: list[Thread] = []
         self.counter_labels: list[object] = []  # `str` of a label is for messages only
         self.tags: list[tuple[str, str]] = [("", "control")]  # (op name, op kind) by tag
+        self.sources: list[tuple[str, int]] = [("", 0)]  # (file, line) of a kernel; the first: no line
         self.plan_notes: list[Mapping[str, Any]] = []  # by plan
         self._tag_ids: dict[tuple[str, str], int] = {("", "control"): 0}
+        self._source_ids: dict[tuple[str, int], int] = {("", 0): 0}
         self._duration_ids: dict[Terms, int] = {(): ZERO}
         self._durations: list[Terms] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
@@ -252,6 +141,15 @@ class Program:
         if found is None:
             found = self._tag_ids[key] = len(self.tags)
             self.tags.append(key)
+        return found
+
+    def source(self, file: str, line: int) -> int:
+        """The id of a source line, for `Thread.begin_source`."""
+        key = (file, line)
+        found = self._source_ids.get(key)
+        if found is None:
+            found = self._source_ids[key] = len(self.sources)
+            self.sources.append(key)
         return found
 
     def duration(self, *terms: tuple[str, float]) -> int:
@@ -339,6 +237,14 @@ class Program:
         self._token_end.append(token_start[1:])
         self._plan_start.append(first + plan_start[1:])
         self.plan_rows += token_start[plan_start[:-1]].tolist()
+
+    def source_of(self, row: int) -> tuple[str, int]:
+        """(file, line) of the source line that issued a row of the op table; ("", 0) if none did, as of a stage of a plan."""
+        thread = int(self.op_thread[row])
+        if thread == NONE:
+            return self.sources[0]
+        owner = self.threads[thread]
+        return self.sources[owner.source_of(owner.find_index(row))]
 
     # For the checker, the engine and the op log
 

@@ -57,7 +57,7 @@ def _lines(area: Area, where: Rectangle) -> list[_Line]:
         text = ": ".join((area.label, *area.remarks))
         return [_Line(left, bottom + 14, text, 12, "start")] if area.remarks else []
     if area.kind in ("io_chiplet", "pe"):
-        return [_Line(left + 8, top + 13, area.label, 11, "start", bold=True)]
+        return [_Line(left + 14, top + 13, area.label, 11, "start", bold=True)]  # clear of a port at the edge
     if not area.label:
         return []
     size = min(15.0, (right - left) / 7)

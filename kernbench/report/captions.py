@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _LINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "switch": (("{:g} ns", ("switch.overhead_ns",)),),
     "pcie_ep": (("{:g} ns", ("pcie_ep.overhead_ns",)),),
+    "sip_link": (("{:g} ns", ("sip_link.overhead_ns",)),),
     "io_cpu": (("{:g} ns", ("io_cpu.overhead_ns",)),),
     "io_noc": (("{:g} ns", ("io_noc.overhead_ns",)),),
     "io_ucie": (("{:g} ns", ("ucie.overhead_ns",)),),

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     import polars
 
 UNREAD = ("wall_s", "program_digest", *STAMP)
-KEPT = ("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "fidelity", "status", "error", "key")
+KEPT = (
+    *("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "tflops_of_peak"),
+    *("fidelity", "status", "error", "key"),
+)
 
 
 def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:

@@ -44,6 +44,7 @@ _HOST = ("#F6DCE5", "#A83262")
 SYMBOLS: dict[str, Symbol] = {
     "switch": Symbol("fabric switch", *_HOST, 84, 28),
     "pcie_ep": Symbol("PCIe endpoint", *_HOST, 58, 20),
+    "sip_link": Symbol("port of a link between SIPs", "#D9D3C7", "#5C4A2A", 22, 18, size=10),
     "io_cpu": Symbol("IO_CPU", *_CONTROL, 44, 20),
     "io_noc": Symbol("network of the IO chiplet", "#FFFFFF", _MOVEMENT[1], 44, 20),
     "io_ucie": Symbol("UCIe port of a die", *_PORT, 12, 12, text="#FFFFFF"),
@@ -82,6 +83,7 @@ STROKES: dict[EdgeKind, Stroke] = {
     EdgeKind.PCIE: Stroke("PCIe", "#A83262"),
     EdgeKind.COMMAND: Stroke("commands only", "#6B4FA0", "5 3"),
     EdgeKind.PE: Stroke("between the parts of a PE", "#C77E30"),
+    EdgeKind.SIP: Stroke("direct links between SIPs", "#5C4A2A"),
 }
 
 RING = Stroke("closes a ring", STROKES[EdgeKind.NOC].colour, "8 5")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable
     from rich.table import Table
 
-SPARE = (VERSUS, "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, in this order
+SPARE = (VERSUS, "of peak", "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, in this order
 MARKS: dict[str | None, str] = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
 ENDLESS = 10_000  # characters, wider than any table
 
@@ -175,10 +175,16 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
         columns.append(Column(heading, _cells(rows, name), right, spare))
     if all(column.heading != "TFLOPS" for column in columns):
         columns.append(Column("TFLOPS", _cells(rows, "achieved_tflops"), True, "TFLOPS"))
-    shares = ["" if busy is None else f"{busy:.0%}" for busy in rows["bottleneck_utilisation"]]
-    columns.append(Column("busy", shares, True, "busy"))
+    if "tflops_of_peak" in rows.columns and rows["tflops_of_peak"].sum():
+        of_peak = mark_bounds(rows, "tflops_of_peak", _percents(rows["tflops_of_peak"]))
+        columns.append(Column("of peak", of_peak, True, "of peak"))
+    columns.append(Column("busy", _percents(rows["bottleneck_utilisation"]), True, "busy"))
     columns.append(Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck"))
     return Points(title, columns)
+
+
+def _percents(shares: Iterable[float | None]) -> list[str]:
+    return ["" if share is None else f"{share:.0%}" for share in shares]
 
 
 def _cells(rows: polars.DataFrame, column: str) -> list[str]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from kernbench import library
-from kernbench.errors import InputError, suggest
-from kernbench.user_modules import execute
+from kernbench.errors import InputError, KernBenchError, RunError, suggest
+from kernbench.user_modules import error_text, execute, line_of
 
 Scalar = int | float | str | bool
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -40,7 +40,28 @@ class Bench:
 
     def shape(self, parameters: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
         """The overrides of a run's topology: what the parameters set, then what the user does. Errors: InputError."""
-        return {**(self.fields(**parameters) if self.fields else {}), **overrides}
+        if self.fields is None:
+            return dict(overrides)
+        try:
+            return {**self.fields(**parameters), **overrides}
+        except KernBenchError:
+            raise
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
+            at = line_of(error, self.file)
+            raise InputError(f"{at}: fields of bench {self.name!r} raised {error_text(error)}") from error
+
+    def call(self, torch: object, parameters: Mapping[str, object]) -> None:
+        """Run the function. Errors: RunError with the line that raised; a KernBenchError stays as it is."""
+        try:
+            self.run(torch, **parameters)
+        except KernBenchError:
+            raise
+        except (Exception, SystemExit) as error:  # a user's bench may raise anything
+            raise self.raised(f"bench {self.name!r}", error) from error
+
+    def raised(self, what: str, error: BaseException) -> RunError:
+        """The error of a run in which something of the bench raised."""
+        return RunError(f"{what} raised {type(error).__name__}: {error}, at {line_of(error, self.file)}")
 
     @property
     def place(self) -> str:

@@ -18,7 +18,8 @@ from kernbench.analytic.stage_times import list_stage_times
 from kernbench.analytic.start_to_end_paths import StartToEndPaths
 from kernbench.errors import InputError
 from kernbench.program.ops import NONE
-from kernbench.runs.metrics import dma_bytes, gemm_flops, rate
+from kernbench.runs.demand import Demand, dma_bytes
+from kernbench.runs.metrics import rate
 from kernbench.units import FS_PER_NS
 
 _CELLS = 1 << 21  # times that are worked on at once: what a cache holds
@@ -27,7 +28,8 @@ _MOST_POINTS = 1 << 13
 if TYPE_CHECKING:
     from kernbench.analytic.node_times import NodeTimes
     from kernbench.host.device.launch import Launch
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +41,22 @@ class RunBounds:
     makespan_fs: int
     upper_fs: int  # of all three
     binding: str  # what sets that of the makespan
-    gemm_flops: int  # given to GEMM engines
+    demand: Demand
     dma_bytes: int  # moved by PEs
 
     def list_metrics(self) -> dict[str, Any]:
         """The metrics without events, by the names of `RunResult`; rates are bounds from above."""
+        compute_fs, memory_fs = self.demand.least_fs({})
         return {
             "latency_ns": self.latency_fs / FS_PER_NS,
             "pe_exec_ns": self.pe_exec_fs / FS_PER_NS,
             "makespan_ns": self.makespan_fs / FS_PER_NS,
             "events": 0,
             "flit_hops": 0,
-            "achieved_tflops": _most(self.gemm_flops, self.pe_exec_fs, 1e12),
+            "achieved_tflops": _most(self.demand.flops, self.pe_exec_fs, 1e12),
             "achieved_gbs": _most(self.dma_bytes, self.pe_exec_fs, 1e9),
+            "tflops_of_peak": compute_fs / self.pe_exec_fs if self.pe_exec_fs else None,
+            "gbs_of_peak": memory_fs / self.pe_exec_fs if self.pe_exec_fs else None,
             "bottleneck": None,
             "bottleneck_part": None,
             "bottleneck_utilisation": None,
@@ -79,7 +84,7 @@ def find_bounds(program: Program, launches: Sequence[Launch]) -> RunBounds:
         makespan_fs=whole.lower_fs,
         upper_fs=whole.upper_fs,
         binding=whole.binding,
-        gemm_flops=gemm_flops(program),
+        demand=Demand(program, launches),
         dma_bytes=dma_bytes(program),
     )
 
@@ -103,7 +108,8 @@ class LaunchBoundModel:
         self.figures = {field: float(program.machine.figures[field]) for field in model.basis.fields}
         works = self._works = list_node_times(model)
         self._upper = serial_time(model)
-        self._amounts = {"achieved_tflops": (gemm_flops(program), 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
+        self._demand = Demand(program, launches)
+        self._amounts = {"achieved_tflops": (self._demand.flops, 1e12), "achieved_gbs": (dma_bytes(program), 1e9)}
         issued, completed = ([_row(getattr(launch, end)) for launch in launches] for end in ("issued", "completed"))
         self._sips = [launch.message.sip for launch in launches]
         latency = StartToEndPaths(model, works, issued, [[row] for row in completed])
@@ -116,8 +122,8 @@ class LaunchBoundModel:
         Fields that `values` leaves out are as the machine has them. With `queues` transfers and jobs queue at each part: then
         no time is less than without and no rate more, and a point takes some ten times as long.
         """
-        names = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns")
-        found = {name: np.empty(count) for name in (*names, *self._amounts)}
+        names, shares = ("latency_ns", "pe_exec_ns", "lower_ns", "upper_ns"), ("tflops_of_peak", "gbs_of_peak")
+        found = {name: np.empty(count) for name in (*names, *self._amounts, *shares)}
         find_times = self._find_queues().times if queues else self._find_paths
         for here, given in self._cut(values, count):
             atoms_fs = self._model.basis.fs(given, here.stop - here.start)
@@ -127,8 +133,11 @@ class LaunchBoundModel:
                 names, (latency, pe_exec, latency, np.trunc(atoms_fs @ self._upper)), strict=True
             ):
                 found[name][here] = times_fs / FS_PER_NS
+            exec_fs = np.where(pe_exec > 0, pe_exec, np.nan)
             for name, (amount, unit) in self._amounts.items():
-                found[name][here] = rate(amount, np.where(pe_exec > 0, pe_exec, np.nan)) / unit
+                found[name][here] = rate(amount, exec_fs) / unit
+            for name, least_fs in zip(shares, self._demand.least_fs(given), strict=True):
+                found[name][here] = least_fs / exec_fs
         return found
 
     def _find_paths(self, atoms_fs: np.ndarray) -> list[np.ndarray]:

@@ -19,6 +19,7 @@ from kernbench.oplog.queueing import Queueing, find_queueing
 from kernbench.oplog.utilisation import Parts, list_parts
 from kernbench.runs.advice import list_advice
 from kernbench.runs.metrics import busy_of_run
+from kernbench.runs.path_shares import LaunchTime, LineTime, time_by_launch, time_by_line, time_by_operation
 from kernbench.runs.roofline import Roofline, find_roofline
 from kernbench.runs.what_if import WhatIf, find_what_if
 from kernbench.units import FS_PER_NS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import polars
 
     from kernbench.engine import Session
+    from kernbench.engine.progress import OnStage
     from kernbench.host.device.launch import Launch
 
 
@@ -51,6 +53,8 @@ class Explanation:
 
     makespan_ns: float
     path: tuple[Piece, ...]  # in order of time
+    lines: tuple[LineTime, ...]  # of kernels on the path, the longest first
+    launches: tuple[LaunchTime, ...]  # by kernel and line of the host
     queueing: tuple[Queueing, ...]
     roofline: Roofline | None
     what_if: WhatIf | None  # None: the run is long, or cannot be repeated without its host
@@ -122,6 +126,9 @@ class Explanation:
             "makespan_ns": self.makespan_ns,
             "critical_path_ns": self.path_ns,
             "critical_path": self.spent_ns,
+            "operations": {name: fs / FS_PER_NS for name, fs in time_by_operation(self.path).items()},
+            "lines": [one.to_dict() for one in self.lines],
+            "launches": [one.to_dict() for one in self.launches],
             "what_if": None if self.what_if is None else self.what_if.to_dict(),
             "window_ns": self.window_fs / FS_PER_NS,
             "utilisation": [{name: getattr(one, name) for name in one.__slots__} for one in self.usage],
@@ -135,7 +142,14 @@ class Explanation:
         return self.busy_fs / (self.parts.slots * max(self.window_fs, 1))
 
 
-def explain_run(session: Session, launches: Sequence[Launch], *, what_if: bool = False) -> Explanation:
+def is_long(events: int) -> bool:
+    """Whether a run has so many events that its what-if table is made only where it is asked for."""
+    return events > MOST_EVENTS
+
+
+def explain_run(
+    session: Session, launches: Sequence[Launch], *, what_if: bool = False, on_stage: OnStage = lambda _: None
+) -> Explanation:
     """Explain a finished run; with `what_if` the table is part of it however long the run is."""
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     row, since_fs = None, 0
@@ -144,12 +158,15 @@ def explain_run(session: Session, launches: Sequence[Launch], *, what_if: bool =
         row = last.completed[0].find_row(last.completed[1])
         since_fs = min(launch.left_fs(times.issue_fs) for launch in launches)
     busy_fs, window_fs = busy_of_run(session, launches)
+    path = tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs))
     return Explanation(
         makespan_ns=session.now_fs / FS_PER_NS,
-        path=tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs)),
+        path=path,
+        lines=time_by_line(session.program, path),
+        launches=time_by_launch(session.program, path, launches, times),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches) if what_if or session.events <= MOST_EVENTS else None,
+        what_if=find_what_if(session, launches, on_stage=on_stage) if what_if or not is_long(session.events) else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.engine.batch import Runs
-from kernbench.machine.costs import FLOP
 from kernbench.oplog.utilisation import BusyParts, find_bottlenecks, list_parts
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE
+from kernbench.runs.demand import Demand, dma_bytes
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
     from kernbench.engine.batch_times import BatchTimes
     from kernbench.host.device.launch import Launch
-    from kernbench.program.program import Program, Thread
-
-MOVED = ("dma_read", "dma_write", "message")  # what counts as moved by PEs
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 class BatchMetrics:
@@ -30,7 +29,7 @@ class BatchMetrics:
 
     def __init__(self, program: Program, launches: Sequence[Launch], ended: np.ndarray | None = None) -> None:
         self._machine = program.machine
-        self._flops, self._bytes = gemm_flops(program), dma_bytes(program)
+        self._demand, self._bytes = Demand(program, launches), dma_bytes(program)
         self._launches = launches
         self._execs = [
             (launch.message.sip, *([_row(place) for place in places] for places in (launch.started, launch.finished)))
@@ -40,15 +39,19 @@ class BatchMetrics:
         self._busy = BusyParts(program, own if ended is None else own & ended)
         self._parts = list_parts(self._machine)
 
-    def list_metrics(self, runs: Runs, times: BatchTimes | None = None) -> list[dict[str, Any] | None]:
+    def list_metrics(
+        self, runs: Runs, times: BatchTimes | None = None, values: Mapping[str, np.ndarray] | None = None
+    ) -> list[dict[str, Any] | None]:
         """The metrics of each run, by the names of `RunResult`; None for a run that has not come to its end.
 
-        `times`: the times of these runs' machines; without them it is one run, on the machine of the program.
+        `times`: the times of these runs' machines, and `values`: float64[run] of each field of the topology that differs;
+        without them it is one run, on the machine of the program.
         """
         part, busy_fs, window_fs, ended = self.find_busy(runs, times)
         bottlenecks = find_bottlenecks(self._parts, part, busy_fs, window_fs)
         latency, pe_exec = latency_fs(runs, self._launches), window_fs if self._execs else np.zeros_like(window_fs)
         complete = (runs.left == 0) & ended
+        compute_fs, memory_fs = (np.broadcast_to(fs, len(complete)) for fs in self._demand.least_fs(values or {}))
         found: list[dict[str, Any] | None] = []
         for run, (exec_fs, bottleneck) in enumerate(zip(pe_exec.tolist(), bottlenecks, strict=True)):
             metrics = {
@@ -57,8 +60,10 @@ class BatchMetrics:
                 "makespan_ns": int(runs.now_fs[run]) / FS_PER_NS,
                 "events": int(runs.events[run]),
                 "flit_hops": int(runs.flit_hops[run]),
-                "achieved_tflops": per_s(self._flops, exec_fs) / 1e12,
+                "achieved_tflops": per_s(self._demand.flops, exec_fs) / 1e12,
                 "achieved_gbs": per_s(self._bytes, exec_fs) / 1e9,
+                "tflops_of_peak": float(compute_fs[run]) / exec_fs if exec_fs else 0.0,
+                "gbs_of_peak": float(memory_fs[run]) / exec_fs if exec_fs else 0.0,
                 "bottleneck": bottleneck.kind if bottleneck else None,
                 "bottleneck_part": bottleneck.part if bottleneck else None,
                 "bottleneck_utilisation": bottleneck.utilisation if bottleneck else 0.0,
@@ -126,25 +131,6 @@ def _own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
     own = np.zeros(len(program.threads) + 1, bool)  # by thread; the last, which NONE reads, is for stages of tile plans
     own[[NONE, *(thread.id for launch in launches for thread, _ in launch.started)]] = True
     return own[program.op_thread] & (program.op_tag != program.tag("launch"))
-
-
-def gemm_flops(program: Program) -> int:
-    """The floating-point (or integer) operations given to GEMM engines: two for each multiply-add."""
-    of_duration = np.array([_flops(dict(terms)) for terms in program.durations])
-    jobs = program.op[:, 0] == Op.EXEC
-    return int(np.bincount(program.op[jobs, 2], minlength=len(of_duration)) @ of_duration)
-
-
-def _flops(amounts: Mapping[str, float]) -> float:
-    rated = sum(amount for figure, amount in amounts.items() if figure.startswith("pe_gemm.flop_"))
-    return amounts.get(FLOP, rated)
-
-
-def dma_bytes(program: Program, names: Sequence[str] = MOVED) -> int:
-    """The bytes that PEs moved by operations of these names: to and from memory, and to each other."""
-    moved = np.zeros(len(program.tags) + len(names), bool)  # by tag, with those that are new
-    moved[[program.tag(name, "memory") for name in names]] = True
-    return int(program.op[moved[program.op_tag] & (program.op[:, 0] == Op.MOVE), 2].sum())
 
 
 def per_s(amount: int, fs: int) -> float:

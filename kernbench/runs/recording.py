@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
-from kernbench.errors import InputError
+from kernbench.errors import InputError, KernBenchError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.runs.metrics import BatchMetrics, run_metrics
@@ -24,6 +24,8 @@ from kernbench.runs.metrics import BatchMetrics, run_metrics
 if TYPE_CHECKING:
     import numpy as np
 
+    from kernbench.engine.batch import OnRun
+    from kernbench.engine.progress import OnProgress
     from kernbench.host.device.launch import Launch
     from kernbench.host.memory.tensor_layout import Layout
     from kernbench.machine.machine import Machine
@@ -39,16 +41,18 @@ class Recording:
     launches: Sequence[Launch]
     looked_at: frozenset[str]
 
-    def run(self, machine: Machine, mode: str = "hybrid") -> Session:
+    def run(self, machine: Machine, mode: str = "hybrid", on_progress: OnProgress | None = None) -> Session:
         """The finished run on a machine that differs in figures alone. Errors: DeadlockError."""
         session = Session(self.program.on(machine), mode)
-        session.run()
+        session.run(on_progress=on_progress)
         session.check_finished()
         return session
 
-    def list_metrics(self, machine: Machine, mode: str = "hybrid") -> dict[str, Any]:
+    def list_metrics(
+        self, machine: Machine, mode: str = "hybrid", on_progress: OnProgress | None = None
+    ) -> dict[str, Any]:
         """The metrics of that run, as `run_bench` has them. Errors: DeadlockError."""
-        return run_metrics(self.run(machine, mode), self.launches)
+        return run_metrics(self.run(machine, mode, on_progress), self.launches)
 
 
 class RecordedGroup:
@@ -63,15 +67,19 @@ class RecordedGroup:
         self._group = Batch(recording.program, mode)
         self._metrics = BatchMetrics(recording.program, recording.launches)
 
-    def list_metrics(self, values: Mapping[str, np.ndarray]) -> Iterator[list[dict[str, Any] | None]]:
+    def list_metrics(
+        self, values: Mapping[str, np.ndarray], on_run: OnRun | None = None
+    ) -> Iterator[list[dict[str, Any] | None]]:
         """What `Recording.list_metrics` has for the machine of each point, as the points come to their ends, in order.
 
         `values`: float64[point] of each field that differs. None stands for a point that has to be run alone: it does
-        not come to its end. Errors: OverflowError for times or transfers beyond what can be counted, where they come up.
+        not come to its end. `on_run` is as of `Batch.run`. Errors: OverflowError for times or transfers beyond what can be
+        counted, where they come up.
         """
         times = batch_times(self._program, self._origins, values)
-        for runs in self._group.run(times):
-            yield self._metrics.list_metrics(runs, times.of(runs.points))
+        for runs in self._group.run(times, on_run):
+            own = {field: column[runs.points] for field, column in values.items()}
+            yield self._metrics.list_metrics(runs, times.of(runs.points), own)
 
 
 def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:
@@ -84,8 +92,8 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
     device = RecordingDevice(watched)
     torch = RuntimeContext(device, sips, seed=0)
     try:
-        bench.run(torch, **parameters)
-    except (Exception, SystemExit):  # a user's bench may raise anything; its run reports the error
+        bench.call(torch, parameters)
+    except KernBenchError:  # a run on its own reports it
         return None
     if device.depends_on_run or not torch.runtime.submitted:
         return None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from kernbench.engine.progress import OnStage
     from kernbench.host.device.device import Device
     from kernbench.host.device.launch import Launch
     from kernbench.oplog.record import OpRecord
@@ -29,6 +30,8 @@ class RunResult:
     makespan_ns: from the start to the last event. verified: whether all expectations of the bench held; None: not asked.
     bottleneck: the most utilised class of parts, its busiest part, and how much of pe_exec kernels kept that busy (of the
     makespan anything did, without a launch). achieved_tflops, achieved_gbs: GEMM work, and bytes moved by PEs, over pe_exec.
+    tflops_of_peak, gbs_of_peak: GEMM work over that of all engines of the PEs used, and bytes to and from memory over the
+    bandwidth of their HBM slices (`runs.demand`).
 
     In mode analytic nothing happens: times are bounds from below (`lower_ns` is that of latency_ns), `upper_ns` is one from
     above for all of them, and `binding` says what sets that of the makespan. Rates are bounds from above, of kernels that take
@@ -50,6 +53,8 @@ class RunResult:
     mismatches: tuple[str, ...]
     achieved_tflops: float | None  # None in analytic mode where pe_exec_ns is 0
     achieved_gbs: float | None
+    tflops_of_peak: float | None
+    gbs_of_peak: float | None
     bottleneck: str | None  # None in analytic mode, as are the next two
     bottleneck_part: str | None
     bottleneck_utilisation: float | None
@@ -80,18 +85,21 @@ class RunResult:
         session = self.device.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
-    def explain(self, *, what_if: bool = False) -> Explanation:
+    def explain(self, *, what_if: bool = False, on_stage: OnStage = lambda _: None) -> Explanation:
         """Why the run took as long as it did: critical path, what-if table, utilisation, queueing, roofline.
 
-        The what-if table of a long run is left out unless `what_if` asks for it. Errors: InputError in mode analytic.
+        The what-if table of a long run is left out unless `what_if` asks for it. `on_stage(text)` is called with what is done
+        next. Errors: InputError in mode analytic.
         """
         from kernbench.runs.explanation import explain_run
 
         if self.binding is not None:
             raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
-        return explain_run(self.device.session, self.launches, what_if=what_if)
+        return explain_run(self.device.session, self.launches, what_if=what_if, on_stage=on_stage)
 
-    def what_if(self, factor: float = 2, fields: Sequence[str] | None = None) -> WhatIf | None:
+    def what_if(
+        self, factor: float = 2, fields: Sequence[str] | None = None, on_stage: OnStage = lambda _: None
+    ) -> WhatIf | None:
         """The latency of the run if fields of the topology were faster by a factor, simulated: see `runs.what_if`.
 
         `fields` are dotted paths such as "noc.gbs"; without them, all that a time of the run follows from. None if the run
@@ -101,7 +109,7 @@ class RunResult:
 
         if self.binding is not None:
             raise InputError("analytic mode runs nothing, so there is nothing to repeat; use mode hybrid")
-        return find_what_if(self.device.session, self.launches, factor, fields)
+        return find_what_if(self.device.session, self.launches, factor, fields, on_stage)
 
     def records(self) -> list[OpRecord]:
         """The op log as typed records of seven fields, in its order. Errors: InputError in mode analytic."""
@@ -130,15 +138,18 @@ class RunResult:
             raise InputError("analytic mode computes no numbers; use mode hybrid")
         return self.device.memory.read(address, nbytes)
 
-    def write(self, out: str | Path, explanation: Explanation | None = None) -> dict[str, str]:
+    def write(
+        self, out: str | Path, explanation: Explanation | None = None, what_if: WhatIf | None = None
+    ) -> dict[str, str]:
         """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
 
-        With the result of `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums.
+        With the result of `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums;
+        with that of `what_if` it has the table.
         Errors: RunError if the disk refuses; InputError in mode analytic.
         """
         from kernbench.runs.files import write_files
 
-        return write_files(self, Path(out), explanation)
+        return write_files(self, Path(out), explanation, what_if)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""

@@ -1,7 +1,6 @@
 """Roofline of a run: its rates against the peak compute and bandwidth of the PEs that it used.
 
-The GEMM work of the run, spread evenly over the engines of these PEs, needs some time; so do the bytes that they read
-and wrote, over the bandwidth of their slices of HBM. The kernels can be no faster than the longer of the two.
+The kernels can be no faster than the longer of the two times of `runs.demand`.
 """
 
 from __future__ import annotations
@@ -10,18 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from kernbench.program.ops import Op
-from kernbench.runs.metrics import dma_bytes, gemm_flops
+from kernbench.runs.demand import Demand
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from kernbench.host.device.launch import Launch
     from kernbench.program.program import Program
-
-GEMM = "pe_gemm."  # the figures of GEMM work, on whatever engine
-OF_MEMORY = ("dma_read", "dma_write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +35,38 @@ class Roofline:
     achieved_gbs: float
     share: float
 
+    @property
+    def tflops_of_peak(self) -> float:
+        """The achieved rate over the peak of all GEMM engines of these PEs."""
+        return self.compute_ns / self.kernel_ns
+
+    @property
+    def gbs_of_peak(self) -> float:
+        """The achieved rate over the bandwidth of the HBM slices of these PEs."""
+        return self.memory_ns / self.kernel_ns
+
     def to_dict(self) -> dict[str, Any]:
         """Its fields by name."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-def find_roofline(program: Program, launches: Sequence[Launch], kernel_fs: int) -> Roofline | None:
-    """The roofline of the launches of a run, whose kernels took `kernel_fs`.
+def find_roofline(
+    program: Program, launches: Sequence[Launch], kernel_fs: int, own: np.ndarray | None = None
+) -> Roofline | None:
+    """The roofline of the launches of a run, whose kernels took `kernel_fs`; of some of them, with bool[row] which are theirs.
 
     None if there is no launch, or nothing was multiplied or moved.
     """
-    pes = {(launch.message.sip, thread.name.partition("/")[0]) for launch in launches for thread, _ in launch.started}
-    if not pes or not kernel_fs:
+    demand = Demand(program, launches, own)
+    if not demand.pes or not kernel_fs:
         return None
-    nbytes, flops = dma_bytes(program, OF_MEMORY), gemm_flops(program)
-    compute_fs, memory_fs = (
-        _gemm_fs(program) / len(pes) / _engines(program),
-        nbytes / (len(pes) * _slice_bytes_a_fs(program)),
-    )
+    compute_fs, memory_fs = demand.least_fs({})
+    nbytes, flops = demand.memory_bytes, demand.flops
     least_fs = max(compute_fs, memory_fs)
     if not least_fs:
         return None
     return Roofline(
-        pes=len(pes),
+        pes=demand.pes,
         compute_ns=compute_fs / FS_PER_NS,
         memory_ns=memory_fs / FS_PER_NS,
         kernel_ns=kernel_fs / FS_PER_NS,
@@ -74,26 +78,3 @@ def find_roofline(program: Program, launches: Sequence[Launch], kernel_fs: int) 
         achieved_gbs=nbytes / kernel_fs * FS_PER_NS,
         share=least_fs / kernel_fs,
     )
-
-
-def _gemm_fs(program: Program) -> int:
-    """All GEMM work, one after the other on one engine at its full rate."""
-    figures = program.machine.figures
-    of_duration = np.array(
-        [sum(figures[figure] * n for figure, n in terms if figure.startswith(GEMM)) for terms in program.durations]
-    )
-    jobs = program.op[program.op[:, 0] == Op.EXEC]
-    return round(float(of_duration[jobs[:, 2]].sum()))
-
-
-def _engines(program: Program) -> int:
-    """The number of products that a PE makes at once."""
-    machine = program.machine
-    return int(machine.server_slots[machine.places.pe(0, 0, 0).gemm_server])
-
-
-def _slice_bytes_a_fs(program: Program) -> float:
-    """The bandwidth of one slice of HBM."""
-    machine = program.machine
-    memory = machine.terminals[machine.places.hbm(0, 0, 0)]
-    return memory.stripes * machine.flit_bytes / int(machine.stations.fs_per_flit[memory.first_station])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.engine.progress import Stage
+from kernbench.errors import InputError, RunError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
@@ -21,13 +23,15 @@ from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
-from kernbench.user_modules import line_of
 
 if TYPE_CHECKING:
-    from kernbench.host.device.device import Progress
+    from kernbench.engine.progress import OnProgress, OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
+
+
+_SIP = re.compile(r"[0-9]{1,6}")
 
 
 def run_bench(
@@ -40,14 +44,16 @@ def run_bench(
     verify: bool = False,
     live: bool = False,
     device: str = "all",
-    on_progress: Progress | None = None,
+    on_stage: OnStage = lambda _: None,
+    on_progress: OnProgress | None = None,
 ) -> RunResult:
     """Run a bench, by name, index, path or as the decorated function, on a machine by name or path.
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
     as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
-    "analytic", which runs nothing and gives bounds. `on_progress` is called during long runs, as by `Session.run`.
+    "analytic", which runs nothing and gives bounds. `on_stage(text)` is called with what is done next, `on_progress` during
+    long runs as by `Session.run`.
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails. Wrong numbers are no error here:
     they make `verified` False.
@@ -58,14 +64,20 @@ def run_bench(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
+    stage = Stage(on_stage)
+    stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
     live = live or found.live
     driven = RecordingDevice(machine, live=live) if mode == Mode.ANALYTIC else Device(machine, mode, live)
-    driven.on_progress = on_progress
+    driven.stage, driven.on_progress = stage, on_progress
     torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
+    stage("recording the bench")
     _call(found, torch, given)
     driven.run()
+    if verify:
+        stage("computing the numbers")
     mismatches = _verify(found, torch) if verify else ()
+    stage("bounding the run" if mode == Mode.ANALYTIC else "measuring the run")
     return RunResult(
         bench=found.name,
         topology=machine.name,
@@ -115,19 +127,14 @@ def choose_sips(machine: Machine, device: str) -> range:
     if device == "all":
         return range(count)
     name, _, number = device.partition(":")
-    if name != "sip" or not number.isdecimal() or int(number) >= count:
+    if name != "sip" or not _SIP.fullmatch(number) or int(number) >= count:
         known = ", ".join(["all", *(f"sip:{i}" for i in range(count))])
         raise InputError(f"machine {machine.name} has no device {device!r}; known: {known}")
     return range(int(number), int(number) + 1)
 
 
 def _call(found: Bench, torch: RuntimeContext, parameters: Mapping[str, object]) -> None:
-    try:
-        found.run(torch, **parameters)
-    except KernBenchError:
-        raise
-    except (Exception, SystemExit) as error:  # a user's bench may raise anything
-        raise _raised(f"bench {found.name!r}", error, found) from error
+    found.call(torch, parameters)
     if not torch.runtime.submitted:
         raise RunError(
             f"bench {found.name!r} at {found.place} submitted nothing; let it make tensors or launch a kernel"
@@ -144,10 +151,6 @@ def _list_metrics(driven: Device, torch: RuntimeContext, mode: str) -> dict[str,
     return {"collectives": tuple(collectives), **run_metrics(session, torch.runtime.launches)}
 
 
-def _raised(what: str, error: BaseException, found: Bench) -> RunError:
-    return RunError(f"{what} raised {type(error).__name__}: {error}, at {line_of(error, found.file)}")
-
-
 def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
     if not torch.runtime.expectations:
         raise RunError(f"bench {found.name!r} states nothing to verify; let it call torch.expect(tensor, reference)")
@@ -157,7 +160,7 @@ def _verify(found: Bench, torch: RuntimeContext) -> tuple[str, ...]:
         try:
             expected = np.asarray(reference() if callable(reference) else reference)
         except (Exception, SystemExit) as error:  # a user's reference may raise anything
-            raise _raised(f"the reference of tensor {tensor.name!r}", error, found) from error
+            raise found.raised(f"the reference of tensor {tensor.name!r}", error) from error
         for name, got in torch.runtime.list_contents(expectation):
             mismatches.append(find_mismatch(name, tensor.dtype, got, expected, expectation.tolerance))
     return tuple(mismatch for mismatch in mismatches if mismatch is not None)

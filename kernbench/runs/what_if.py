@@ -26,9 +26,11 @@ from kernbench.units import FS_PER_NS
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
     from kernbench.engine import Session
+    from kernbench.engine.progress import OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 GROUPED = 4  # fields of which all groups are tried: those that gain most or whose parts are busiest
 GAIN = 0.005  # of the latency: what a group gains beyond its members, if it is listed
@@ -68,12 +70,16 @@ class WhatIf:
 
 
 def find_what_if(
-    session: Session, launches: Sequence[Launch], factor: float = 2, fields: Sequence[str] | None = None
+    session: Session,
+    launches: Sequence[Launch],
+    factor: float = 2,
+    fields: Sequence[str] | None = None,
+    on_stage: OnStage = lambda _: None,
 ) -> WhatIf | None:
     """The what-if table of a finished run.
 
     Without `fields`, of every field that a time of the run follows from. None if the program does not repeat the run without
-    the host, which waited for results in between.
+    the host, which waited for results in between. `on_stage(text)` is called with the number of runs that are done.
 
     Errors: InputError for a factor that is not positive or too small, or a field that no time follows from.
     """
@@ -86,12 +92,12 @@ def find_what_if(
     elif unknown := [field for field in fields if field not in origins]:
         known = ", ".join(sorted(origins))
         raise InputError(f"no time of machine {machine.name} follows from {unknown[0]!r}; known: {known}")
-    if not fields:
-        return None
-    faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
-    runs = _Repetitions(program, _launches_of(program, launches), faster)
     base_fs = int(latency_fs(Runs.of(session), launches)[0])
-    if not base_fs or runs.base_fs != base_fs:
+    if not fields or not base_fs:
+        return WhatIf(factor, base_fs / FS_PER_NS, ())
+    faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
+    runs = _Repetitions(program, _launches_of(program, launches), faster, on_stage)
+    if runs.base_fs != base_fs:
         return None
     try:
         gain = runs.find_gains([(field,) for field in fields])
@@ -123,8 +129,12 @@ def _gain_apart(group: tuple[str, ...], gain: Mapping[tuple[str, ...], int]) -> 
 class _Repetitions:
     """Runs of one program, in each of which some fields are faster."""
 
-    def __init__(self, program: Program, launches: Sequence[Launch], faster: Mapping[str, float]) -> None:
+    def __init__(
+        self, program: Program, launches: Sequence[Launch], faster: Mapping[str, float], on_stage: OnStage
+    ) -> None:
         self._program, self._launches, self._faster = program, launches, faster
+        self._on_stage, self._done = on_stage, 0
+        on_stage("what if: repeating the run")
         self._batch = Batch(program)
         ((self.base_fs, self._left),) = self._run([()])  # as it is: latency, and what waits for ever
 
@@ -144,9 +154,14 @@ class _Repetitions:
             for field, new in self._faster.items()
         }
         times, found = batch_times(self._program, machine.origins(), values), list[tuple[int, int]]()
-        for runs in self._batch.run(times):
+        for runs in self._batch.run(times, self._tell):
             found += zip(latency_fs(runs, self._launches).tolist(), runs.left.tolist(), strict=True)
+            self._tell(len(found))
+        self._done += len(found)
         return found
+
+    def _tell(self, run: int, served: int = 0, known: int = 1, _now_fs: int = 0) -> None:
+        self._on_stage(f"what if: {self._done + run + served / known:.1f} runs done")
 
 
 def _faster(origin: Origin, value: float, factor: float) -> float:

@@ -20,6 +20,9 @@ from kernbench.library import show_path
 from kernbench.schema.guards import is_list, is_mapping
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MOST_DEPTH = 50
+MOST_DIGITS = 1000  # of an integer
+MOST_VALUES = 1_000_000
 _INT = re.compile(r"[-+]?\d+(_\d+)*")
 _HEX = re.compile(r"0x[0-9a-fA-F]+(_[0-9a-fA-F]+)*")
 _FLOAT = re.compile(r"[-+]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -81,8 +84,9 @@ def load(path: Path | str) -> Marked:
 
 
 def parse(text: str, file: str) -> Marked:
-    """The tree of a text; marks show `file`. An empty text is a null."""
+    """The tree of a text; marks show `file`. An empty text is a null. Errors: InputError."""
     try:
+        _check_depth(text, file)
         loader: Any = _LOADER(text)
         try:
             node: yaml.Node | None = loader.get_single_node()
@@ -95,6 +99,16 @@ def parse(text: str, file: str) -> Marked:
     except yaml.YAMLError as error:
         raise InputError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
     return Marked(None, Mark(file)) if node is None else _Reader(file).read(node)
+
+
+def _check_depth(text: str, file: str) -> None:
+    """Refuse what is nested so deeply that reading it would use up the stack. Errors: InputError, YAMLError."""
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEPTH:
+            at = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)
+            raise InputError(f"{at}: nested more than {MOST_DEPTH} deep; no input of kernbench needs that")
 
 
 def mark_tree(value: object, mark: Mark) -> Marked:
@@ -122,12 +136,18 @@ class _Reader:
     def __init__(self, file: str) -> None:
         self.file = file
         self.open: set[int] = set()  # nodes being read: an alias to one of them contains itself
+        self.count = 0
 
     def mark(self, node: yaml.Node) -> Mark:
         return Mark(self.file, node.start_mark.line + 1, node.start_mark.column + 1)
 
     def read(self, node: yaml.Node, key: Mark | None = None) -> Marked:
         mark = self.mark(node)
+        self.count += 1
+        if self.count > MOST_VALUES:
+            raise InputError(
+                f"{mark}: more than {MOST_VALUES:,} values, those behind aliases counted each time; write fewer"
+            )
         if not node.tag.startswith("tag:yaml.org,2002:"):
             raise InputError(f"{mark}: the tag {node.tag!r} is not known; remove it")
         if id(node) in self.open:
@@ -143,8 +163,11 @@ class _Reader:
             return self.mapping(node)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item) for item in node.value]
-        plain = isinstance(node, yaml.ScalarNode) and not node.style
-        return scalar(node.value) if plain else node.value
+        if not isinstance(node, yaml.ScalarNode) or node.style:
+            return node.value
+        if len(node.value) > MOST_DIGITS and _INT.fullmatch(node.value):
+            raise InputError(f"{self.mark(node)}: an integer of {len(node.value):,} digits; give at most {MOST_DIGITS}")
+        return scalar(node.value)
 
     def mapping(self, node: yaml.MappingNode) -> dict[str, Marked]:
         found: dict[str, Marked] = {}

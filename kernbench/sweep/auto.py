@@ -24,6 +24,7 @@ from kernbench.sweep.design.parameter_space import late_names
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import group_places
 from kernbench.sweep.execution.executor import ExecutorConfig, OnPoint, execute
+from kernbench.sweep.execution.point_progress import listen
 from kernbench.sweep.execution.worker import bound_group, run_point
 from kernbench.sweep.grid.interval import Interval, find_interval, unknown
 from kernbench.sweep.plan import Plan, find_missing
@@ -116,7 +117,7 @@ def run_auto(plan: Plan, store: Store, config: ExecutorConfig, on_point: OnPoint
     """
     from kernbench.sweep.execution.shared_structure import keep_structures
 
-    with keep_structures(MOST_KEPT):
+    with keep_structures(MOST_KEPT), listen(config.on_progress):
         return _run_auto(plan, store, config, on_point)
 
 

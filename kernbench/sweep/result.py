@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.sweep.plan import Plan
+from kernbench.sweep.results.store import hold
 
 if TYPE_CHECKING:
     import polars
@@ -30,4 +33,13 @@ class SweepResult:
         """The whole table, read from the disk."""
         import polars
 
-        return polars.read_parquet(self.table_path)
+        with hold(self.table_path) as path:
+            return polars.read_parquet(path)
+
+    @contextmanager
+    def scan(self) -> Generator[polars.LazyFrame]:
+        """A scan of the table as it is now, whatever other processes write in its place."""
+        import polars
+
+        with hold(self.table_path) as path:
+            yield polars.scan_parquet(path)

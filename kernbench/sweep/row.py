@@ -24,6 +24,8 @@ COLUMNS: dict[str, type] = {
     "bottleneck_utilisation": float,  # 0 … 1
     "achieved_tflops": float,
     "achieved_gbs": float,
+    "tflops_of_peak": float,  # 0 … 1, of the GEMM engines of the PEs used
+    "gbs_of_peak": float,  # 0 … 1, of the HBM slices of the PEs used
     "events": int,
     "flit_hops": int,
     "wall_s": float,

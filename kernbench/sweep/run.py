@@ -15,6 +15,7 @@ from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.auto import AutoRows, run_auto
 from kernbench.sweep.execution.executor import LOCAL, ExecutorConfig, OnPoint, execute
+from kernbench.sweep.execution.point_progress import OnProgress
 from kernbench.sweep.execution.worker import RunPoint, run_point
 from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.optimise_loop import run_search
@@ -42,16 +43,18 @@ def run_plan(
     *,
     fail_fast: bool = False,
     scheduler: str = LOCAL,
+    on_progress: OnProgress | None = None,
 ) -> SweepResult:
     """Run the missing points of a plan, or for a search all that it asks for, and write `table.parquet`.
 
     `workers` is a number of processes (default: one a core, no more than points); with 1 all runs in this process. They
     are of this computer, or with `scheduler` "processes" or "tcp://host:port" those of a Dask cluster.
-    `on_point(point, row)` hears of every point once it is on the disk, in no fixed order. On Ctrl-C (KeyboardInterrupt)
+    `on_point(point, row)` hears of every point once it is on the disk, in no fixed order; `on_progress` of points that run
+    long, but for those on a cluster. On Ctrl-C (KeyboardInterrupt)
     what has finished is kept and tabled. Errors: InputError if `out` cannot be written or the workers are fewer than 1; with
     `fail_fast`, RunError at the first point that fails, once its row is kept.
     """
-    config = ExecutorConfig(workers, scheduler, run)
+    config = ExecutorConfig(workers, scheduler, run, on_progress)
     on_row: OnPoint = on_point or (lambda _point, _row: None)
     if fail_fast:
         on_row = _stopping(plan.grid, on_row)

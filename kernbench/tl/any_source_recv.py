@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from kernbench.tl.errors import fail
 
 if TYPE_CHECKING:
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.queue import Queue
 

@@ -10,6 +10,8 @@ from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from kernbench.tl.handle import CompletionHandle
 
 
@@ -44,6 +46,9 @@ class CommandList:
 
     def __init__(self, commands: list[Note]) -> None:
         self._commands = commands
+
+    def begin_call(self, frame: FrameType, /) -> None:
+        """Commands have no source lines."""
 
     def delay(self, cycles: int, /) -> None:
         """Collect the CPU's cycles."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import index
+from sys import _getframe
+from types import FrameType
 from typing import Any, NoReturn, Protocol
 
 from kernbench.errors import suggest
@@ -35,6 +37,8 @@ class Runner(Protocol):
     """The receiver of a context's commands; `tile` is the machine's (tile_m, tile_k, tile_n)."""
 
     tile: tuple[int, int, int]
+
+    def begin_call(self, frame: FrameType, /) -> None: ...
 
     def delay(self, cycles: int, /) -> None: ...
 
@@ -92,11 +96,13 @@ class ContextCore:
         fail(f"tl has no primitive {name!r}", suggest(name, known, most=len(known))[2:], PrimitiveError)
 
     def _dispatch(self) -> None:
+        self._runner.begin_call(_getframe(2))
         if self._dispatch_cycles:
             self._runner.delay(self._dispatch_cycles)
 
     def _begin(self) -> int:
         """Dispatch a call; returns the number of its result value."""
+        self._runner.begin_call(_getframe(2))
         if self._dispatch_cycles:
             self._runner.delay(self._dispatch_cycles)
         self._value_count += 1

@@ -44,9 +44,14 @@ def fail(problem: str, remedy: str, kind: type[KernelError] = KernelError) -> No
 def kernel_line() -> str:
     """file:line of the nearest caller outside this package."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame is not None and is_own(frame.f_code.co_filename):
         frame = frame.f_back
     return "an unknown line" if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
+
+
+def is_own(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(_HERE)
 
 
 def raising_line(error: BaseException, fn: Callable[..., object]) -> str:

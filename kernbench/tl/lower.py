@@ -8,7 +8,7 @@ kernel may make a million calls.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -23,10 +23,12 @@ from kernbench.tl.exchange import Exchange
 from kernbench.tl.handle import TensorHandle, reference_handle
 from kernbench.tl.plan import add_plan
 from kernbench.tl.plan_outline import SERVERS
+from kernbench.tl.source_lines import OWN
 from kernbench.tl.tensor_type import type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from kernbench.machine.costs import Terms
     from kernbench.tl.any_source_recv import Pause
@@ -61,10 +63,19 @@ class Lowering:
         self._duration = program.duration
         self._calls: dict[Work, bytes] = {}
         self._delays: dict[int, bytes] = {}  # by cycles
+        self._known_lines, self._sources = pe.lines.known, pe.thread.sources
         self._wait = self._await(1)
         schedule = program.duration(("pe_scheduler.overhead", 1))
         self._schedule = self._job(place.scheduler_server, schedule, program.tag("schedule", "control"))
         self._exchange = Exchange(pe, self._schedule, pause)
+
+    def begin_call(self, frame: FrameType, /) -> None:
+        """Note the kernel's line for the rows that follow, as `Thread.begin_source`; inline, since kernels make many calls."""
+        known = self._known_lines
+        at: Any = frame
+        while (source := known.get((id(at.f_code), at.f_lasti))) == OWN:
+            at = at.f_back
+        self._sources.append((self.thread.row_count, source or self.pe.lines.learn(at)))
 
     def delay(self, cycles: int, /) -> None:
         """Keep the PE's CPU busy."""

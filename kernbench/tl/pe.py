@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
     from kernbench.replay.pe_memory import PeMemory
     from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.plan_outline import PlanOutline
+    from kernbench.tl.source_lines import LineFinder
 
 
 class Translate(Protocol):
@@ -50,6 +52,7 @@ class PeContext:
     locate: Locate
     translate: Translate
     translate_many: TranslateMany
+    lines: LineFinder  # of the program's kernels
     lookups: int = 1  # in the MMU, before each access of a DMA
     num_programs: int  # PEs per cube that run this kernel
     num_cubes: int

@@ -15,7 +15,7 @@ from kernbench.dtypes import bits, itemsize
 from kernbench.machine.costs import plan_tiles
 from kernbench.program.ops import NONE, Op
 from kernbench.program.plan_template import Placeholders, PlanTemplate, Stripes, placeholder
-from kernbench.program.program import ZERO
+from kernbench.program.thread import ZERO
 from kernbench.tl.stages import Stages
 from kernbench.tl.tiling import Axis, GemmTiles, grid_elements, grid_index, grid_starts, plan_gemm
 

@@ -89,6 +89,7 @@ def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], na
         )
     try:
         fn(*args, tl=context)
+        pe.thread.begin_source(0)
         context._finish()
     except KernelError as error:  # it names its line
         raise type(error)(f"{kernel}: {error}") from error

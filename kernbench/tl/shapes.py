@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from operator import index
 
 import numpy as np
@@ -15,14 +15,14 @@ from kernbench.tl.errors import fail
 def as_shape(primitive: str, shape: int | Sequence[int]) -> Shape:
     """A shape as a tuple of positive ints; an int n means (n,). Errors: KernelError."""
     if type(shape) is tuple:
-        return _check_shape(primitive, shape)
+        return _check_shape(primitive, *shape)
     if isinstance(shape, np.ndarray):
         shape = shape.tolist()
-    return _check_shape(primitive, tuple(shape) if isinstance(shape, Sequence) else (shape,))
+    return _check_shape(primitive, *(shape if isinstance(shape, Sequence) else (shape,)))
 
 
-@cache
-def _check_shape(primitive: str, shape: tuple[object, ...]) -> Shape:
+@lru_cache(None, typed=True)  # 2.0 equals 2 but is no dimension; types inside a tuple would not be told apart
+def _check_shape(primitive: str, *shape: object) -> Shape:
     try:
         dims = tuple(index(dim) for dim in shape)  # type: ignore[arg-type]
     except TypeError:

@@ -7,7 +7,7 @@ result) are computed once and looked up by identity, which is much cheaper than 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 
 from kernbench.dtypes import ALIASES, BITS, itemsize
@@ -36,13 +36,13 @@ def type_of(shape: Shape, dtype: str) -> TensorType:
 
 def as_type(primitive: str, shape: int | Sequence[int], dtype: str) -> TensorType:
     """The type that a kernel gives. Errors: KernelError for an invalid shape or dtype."""
-    if type(shape) is not tuple and type(shape) is not int:
-        shape = as_shape(primitive, shape)
-    return _as_type(primitive, shape, dtype)
+    if type(shape) is not tuple:
+        shape = (shape,) if type(shape) is int else as_shape(primitive, shape)
+    return _as_type(primitive, dtype, *shape)
 
 
-@cache
-def _as_type(primitive: str, shape: int | tuple[int, ...], dtype: str) -> TensorType:
+@lru_cache(None, typed=True)  # as `shapes._check_shape`
+def _as_type(primitive: str, dtype: str, *shape: int) -> TensorType:
     return type_of(as_shape(primitive, shape), as_dtype(primitive, dtype))
 
 

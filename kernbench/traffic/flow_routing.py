@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from kernbench.errors import InputError, KernBenchError, suggest
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.mesh_places import MeshPlaces
-from kernbench.machine.part_index import pe_path
+from kernbench.machine.part_index import pe_path, sip_path
 from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
@@ -77,6 +78,14 @@ def count_hops(machine: Machine, route: np.ndarray) -> np.ndarray:
     return hops - 2 if isinstance(machine.places, MeshPlaces) else hops
 
 
+def find_waypoints(machine: Machine, route: int) -> list[str]:
+    """The SIPs between the first and the last one of a route, or the switch."""
+    edges, sip_of = machine.routing.edges(route), machine.places.sip_of()
+    nodes = [int(machine.edge_src[edges[0]]), *machine.edge_dst[edges].tolist()]
+    passed = [machine.node_name[node] if sip_of[node] < 0 else sip_path(int(sip_of[node])) for node in nodes]
+    return [name for name, _ in groupby(passed)][1:-1]
+
+
 class _Finder:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -129,11 +138,14 @@ class _Finder:
         return found
 
     def _host(self, peer: str) -> int:
-        """The PCIe endpoint of the other part's SIP."""
+        """The PCIe endpoint of the other part's SIP that is nearest to it."""
         matched = _SIP.match(peer)
         if matched is None:
             raise InputError(f"{HOST} is one end of a flow, so the other must be in a SIP, and {peer!r} is not")
-        return self._machine.places.pcie_ep(int(matched[1]))
+        endpoints = self._machine.places.pcie_eps(int(matched[1]))
+        if len(endpoints) == 1:
+            return endpoints[0]
+        return self._machine.routing.nearest(endpoints, self._target(peer, HOST), Intent.ALL)
 
     def _suggest(self, name: str) -> str:
         places = self._machine.places

@@ -19,6 +19,8 @@ from kernbench.traffic.zero_load_latency import flit_time_fs
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
+MOST_PACKET_FLITS = 1_000_000
+MOST_WINDOW = 1_000_000_000
 MOST_PACKETS = 5_000_000  # of one load: about 2 GB of flows and rows
 
 
@@ -39,6 +41,11 @@ class InjectionProcess:
             raise InputError(
                 f"got packets of {self.packet_flits} flits and a window of {self.window} flit times, "
                 "expected at least 1 and 2"
+            )
+        if self.packet_flits > MOST_PACKET_FLITS or self.window > MOST_WINDOW:
+            raise InputError(
+                f"got packets of {self.packet_flits:,} flits and a window of {self.window:,} flit times, "
+                f"expected at most {MOST_PACKET_FLITS:,} and {MOST_WINDOW:,}"
             )
 
     @property

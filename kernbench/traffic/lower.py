@@ -24,7 +24,7 @@ from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.program.program import Thread
+    from kernbench.program.thread import Thread
     from kernbench.traffic.flows import Flows
 
 AHEAD = 1 << 12  # flows issued together, unless more start at one instant

@@ -2,9 +2,9 @@
 
 On a machine of SIPs there are three families: the host writes, the host reads, and one PE moves data by DMA. The host's
 targets lie at growing distances, the same for writes and reads. The PE's targets are its own slice of HBM, the nearest and
-the farthest slice of its cube and of the other cubes of its SIP, and its counterpart in another SIP. A bare network has one
-family, messages from one corner. A case is a flow, so `--flow` runs any of them alone. Targets that a machine lacks are left
-out.
+the farthest slice of its cube and of the other cubes of its SIP, and its nearest and farthest counterpart in another SIP. A
+bare network has one family, messages from one corner. A case is a flow, so `--flow` runs any of them alone. Targets that a
+machine lacks are left out.
 """
 
 from __future__ import annotations
@@ -94,8 +94,7 @@ def _reach(machine: Machine, source: _Place) -> Iterable[tuple[str, _Place]]:
     yield OWN, source
     yield from _ends(SLICE, [place for place in others if place[1] == cube], distance)
     yield from _ends(CUBE, [place for place in others if place[1] != cube], distance)
-    if places.sip_count > 1:
-        yield SIP, (sip + 1, *source[1:])
+    yield from _ends(SIP, [(other, *source[1:]) for other in range(places.sip_count) if other != sip], distance)
 
 
 def _ends(name: str, places: list[_Place], distance: Callable[[_Place], int]) -> Iterable[tuple[str, _Place]]:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.traffic.checks import Check, check_all
-from kernbench.traffic.flow_routing import FlowRoute, find_flow_routes
+from kernbench.traffic.flow_routing import FlowRoute, find_flow_routes, find_waypoints
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.latency_breakdown import LatencyBreakdown, predict_flow
 from kernbench.traffic.probe_cases import Case, list_cases
@@ -34,6 +35,7 @@ class Measured:
     case: Case
     nbytes: int
     hops: int  # links on the route; in a mesh those between routers
+    via: tuple[str, ...]  # the switch or the SIPs between the first and the last SIP
     actual_fs: int
     breakdown: LatencyBreakdown
     whole_flits: bool
@@ -61,6 +63,7 @@ class Measured:
             "flow": case.flow(self.nbytes),
             "bytes": self.nbytes,
             "hops": self.hops,
+            "via": ", ".join(self.via),
             "actual_ns": self.actual_ns,
             "formula_ns": breakdown.total_fs / FS_PER_NS,
             "wire_ns": breakdown.wire_fs / FS_PER_NS,
@@ -117,7 +120,7 @@ class Survey:
         }
 
 
-def run_survey(machine: Machine, mode: str = "hybrid", on_case: Callable[[Case], None] = lambda _: None) -> Survey:
+def run_survey(machine: Machine, mode: str = "hybrid", on_case: Callable[[Case], object] = lambda _: None) -> Survey:
     """Probe a machine; `on_case` is called with each case before it runs.
 
     Errors: InputError for an unknown mode or a machine on which nothing can be probed.
@@ -135,7 +138,13 @@ def _measure(machine: Machine, case: Case, nbytes: int, mode: str) -> Measured:
     flows = parse_flows([case.flow(nbytes)])
     result = run_alone(machine, flows, mode)
     routes, _ = find_flow_routes(machine, flows)
-    breakdown = predict_flow(machine, FlowRoute(*routes[0].tolist()), nbytes)
+    flow = FlowRoute(*routes[0].tolist())
     return Measured(
-        case, nbytes, int(result.hops[0]), int(result.latency_fs[0]), breakdown, nbytes % machine.flit_bytes == 0
+        case,
+        nbytes,
+        hops=int(result.hops[0]),
+        via=() if isinstance(machine.places, MeshPlaces) else tuple(find_waypoints(machine, flow.route)),
+        actual_fs=int(result.latency_fs[0]),
+        breakdown=predict_flow(machine, flow, nbytes),
+        whole_flits=nbytes % machine.flit_bytes == 0,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from kernbench.units import FS_PER_NS
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.engine.progress import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.traffic.flows import Flows
 
@@ -70,7 +70,7 @@ class FlowResult:
 
 
 def run_flows(
-    machine: Machine, flows: Flows, mode: str = "hybrid", on_progress: Callable[[int, int, int], None] | None = None
+    machine: Machine, flows: Flows, mode: str = "hybrid", on_progress: OnProgress | None = None
 ) -> FlowResult:
     """Run flows together on an idle machine; `on_progress` is called during long runs, as by `Session.run`.
 
@@ -91,7 +91,7 @@ def load_loop(machine: Machine, mode: str) -> None:
     Session(Program(machine), mode).run()
 
 
-def _run(traffic: Traffic, mode: str, on_progress: Callable[[int, int, int], None] | None) -> FlowResult:
+def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None) -> FlowResult:
     session = Session(traffic.program, mode)
     session.run(on_progress=on_progress)
     session.check_finished()

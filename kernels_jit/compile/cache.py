@@ -3,8 +3,8 @@
 numba's own cache checks only the file of a function: it does not see that a callee in another file has changed,
 and then runs old code. So the directory is named after a hash of every source of this package, of numba, of Python and of
 the processor; an edit anywhere begins an empty directory. A read-only install falls back to the user's cache, and that to
-a temporary directory: compiling a loop again is better than a failed import. A directory of another user is skipped,
-because loading compiled code means running it.
+a temporary directory: compiling a loop again is better than a failed import. A directory is skipped if others could have
+written there (`ownership`); if the user chose it, a warning says why.
 
 numba also trusts the files of its cache: a truncated file ends in a traceback, a damaged one in a crash. So each file has a
 seal beside it, a digest of its name and content. A process removes files without a valid seal before numba looks, and seals
@@ -25,12 +25,15 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+
+from kernels_jit.compile.ownership import find_stranger, make_private
 
 PACKAGE = Path(__file__).resolve().parents[1]
 KEEP_DAYS = 30  # directories of older sources are removed after this long without use
@@ -62,11 +65,15 @@ def homes() -> Iterator[Path]:
 def directory() -> Path:
     """The directory of this version of the loops, made if missing; the first writable home is used."""
     name = key()
+    strangers: list[str] = []
     for home in homes():
         path = home / name
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            if not _is_ours(path) or shutil.disk_usage(path).free < _ROOM_BYTES:
+            make_private(path)
+            if stranger := find_stranger(path):
+                strangers.append(stranger)
+                continue
+            if shutil.disk_usage(path).free < _ROOM_BYTES:
                 continue
             os.utime(path)
             tempfile.TemporaryFile(dir=path).close()
@@ -76,6 +83,11 @@ def directory() -> Path:
         break
     else:
         path = Path(tempfile.mkdtemp(prefix="kernbench-jit-"))
+    if strangers and ("KERNBENCH_CACHE" in os.environ or len(strangers) == len(list(homes()))):
+        warnings.warn(
+            f"compiled loops are not kept there: {strangers[0]}; give KERNBENCH_CACHE a directory that only you may write to",
+            stacklevel=2,
+        )
     drop_unsound(path)
     atexit.register(seal_files, path)
     return path
@@ -91,7 +103,7 @@ def is_warm(function: str = "loop.run") -> bool:
 
 
 def drop_unsound(folder: Path) -> None:
-    """Remove the files of a cache directory that have no valid seal."""
+    """Remove the files of a cache directory that are not sound."""
     for path in _files(folder):
         if not is_sound(path):
             _seal_of(path).unlink(missing_ok=True)
@@ -123,10 +135,10 @@ def find_ambiguous(folder: Path) -> set[Path]:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether a file matches its seal."""
+    """Whether a file matches its seal, and nobody else could have written it."""
     try:
-        return _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
-    except OSError:
+        return not find_stranger(path) and _seal_of(path).read_bytes() == _digest(path, path.read_bytes())
+    except OSError:  # another process may have removed it just now
         return False
 
 
@@ -168,10 +180,6 @@ def _processor() -> str:
     except OSError:
         told = platform.processor()
     return f"{platform.machine()} {told}"
-
-
-def _is_ours(path: Path) -> bool:
-    return not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
 
 
 def _prune(home: Path, current: str) -> None:

@@ -22,11 +22,14 @@ class Routes(NamedTuple):
     start: np.ndarray  # int64[route + 1] first step of a route
     station: np.ndarray  # int64[step]; of a striped step the first of its stations
     stripes: np.ndarray  # int64[step] flit f takes station + (stripe + f) mod stripes
-    overhead_fs: (
-        np.ndarray
-    )  # int64[step] paid once per transfer, by the first flit to reach the node before this station
+    overhead_fs: np.ndarray  # int64[step] of the node before this station: paid by a transfer's first flit to reach it
     store_and_forward: np.ndarray  # int64[step] 1: so is the node before this station
     lead_fs: np.ndarray  # int64[route] from the start to the first flit at the first station (a read's request)
     tail_fs: np.ndarray  # int64[route] from the last delivery to completion (a write's acknowledgement)
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between
     direction: np.ndarray  # int64[route] 0 read, 1 write; message routes count as writes
+
+    @property
+    def wire_fs(self) -> np.ndarray:
+        """int64[route] propagation of a payload, and of its request or acknowledgement."""
+        return self.lead_fs + self.propagation_fs + self.tail_fs

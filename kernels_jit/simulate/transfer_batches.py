@@ -68,16 +68,9 @@ def batch_following_reads(m, op, times, place):
 
 @inner
 def is_like(op, row, other):
-    """Whether two rows are the same transfer, to the same server, and nothing follows from arrivals."""
+    """Whether two rows of a plan are the same transfer, to the same server. No row of a plan counts its arrival."""
     a, b = move_at(op, row), move_at(op, other)
-    return (
-        b.code == codes.MOVE
-        and b.route == a.route
-        and b.payload_bytes == a.payload_bytes
-        and b.hold == a.hold
-        and a.arrive == _NONE
-        and b.arrive == _NONE
-    )
+    return b.code == codes.MOVE and b.route == a.route and b.payload_bytes == a.payload_bytes and b.hold == a.hold
 
 
 @inner
@@ -164,9 +157,11 @@ def roll_back_tokens(m, op, times, place):
     transfer = transfer_at(m, place)
     last = transfer.job
     number = job_at(m, last).plan
-    if number == _NONE or plan_at(m, number).transfer != place:
-        return 0, 0
+    if CHECKED:
+        assert number != _NONE, "a batch is of no plan"
     plan = plan_at(m, number)
+    if plan.transfer != place:
+        return 0, 0
     plan.transfer = _NONE
     furthest = plan.chain_last
     first = remove_future_tokens(m, op, times, plan)

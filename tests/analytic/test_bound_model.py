@@ -37,6 +37,31 @@ def test_every_field_counts_as_in_a_machine_compiled_with_it(bench):
         assert fs(lower_ns) >= 0.8 * device.session.now_fs
 
 
+@pytest.mark.parametrize(
+    "structure",
+    [
+        {"sips.count": 4, "sips.wiring": "direct"},
+        {"sips.count": 4, "sips.topology": "torus_2d", "sips.wiring": "direct", "sip.io_chiplets": 2},
+        {"sips.count": 3, "sip.io_chiplets": 2, "pcie_ep.store_and_forward": True},
+    ],
+)
+def test_bounds_of_trays(structure):
+    bounded = BoundModel(record("ccl-allreduce", structure).program)
+    between = (
+        {"sip_link.gbs", "sip_link.overhead_ns"}
+        if "sips.wiring" in structure
+        else {"pcie_ep.gbs", "switch.overhead_ns"}
+    )
+    assert between <= set(bounded.figures)
+    for point in [{}, *({field: bounded.figures[field] * 0.37} for field in sorted(between))]:
+        lower_ns, upper_ns, _ = bounded.evaluate(point).row(0)
+        device = record("ccl-allreduce", {**structure, **point})
+        device.run()
+        exact = bounds(device.program)
+        assert (exact.lower_fs, exact.upper_fs) == (fs(lower_ns), fs(upper_ns))
+        assert fs(lower_ns) <= device.session.now_fs <= fs(upper_ns)
+
+
 def test_what_varies(bounded):
     assert set(bounded.figures) > {
         "noc.gbs",

@@ -46,15 +46,26 @@ def test_a_message_to_the_next_pe_takes_what_the_kernel_language_says() -> None:
 
 
 def test_messages_that_share_a_wire_wait_for_one_another() -> None:
-    world = World(2, 0, 2, 1, 1, 1)
-    alone, all_cubes = (
-        model(world=world, cubes=cubes, pcie_ep__gbs=32).crowd("global_E") for cubes in (range(1), range(16))
-    )
-    assert len(alone) == len(all_cubes) == 2
+    world, slow = World(2, 0, 2, 1, 1, 1), {"pcie_ep__gbs": 32}
+    alone, crowd = (model(world=world, cubes=cubes, **slow).crowd("global_E") for cubes in (range(1), range(16)))
+    assert len(alone) == len(crowd) == 2
+    assert alone[0].pace_ns == alone[0].beta_ns == pytest.approx(1 / 32)
+    assert crowd[0].pace_ns == crowd[0].beta_ns == pytest.approx(16 / 32)
+    slow |= {"pcie_ep__store_and_forward": True}
+    alone, crowd = (model(world=world, cubes=cubes, **slow).crowd("global_E") for cubes in (range(1), range(16)))
     # Both endpoints store a message, and all links to, between and from them pass 32 GB/s.
     assert alone[0].pace_ns == alone[0].beta_ns == pytest.approx(3 / 32)
-    assert all_cubes[0].pace_ns == pytest.approx(16 / 32)
-    assert all_cubes[0].beta_ns == pytest.approx(3 * 16 / 32)
+    assert crowd[0].pace_ns == pytest.approx(16 / 32)
+    assert crowd[0].beta_ns == pytest.approx(3 * 16 / 32)
+
+
+def test_of_many_ranks_some_stand_for_all() -> None:
+    world = World(20, 0, 20, 1, 1, 1)
+    found = model("tiny", world, cubes=range(1), sips__count=20)
+    assert len(found.crowd("global_E")) == 4
+    (ring,) = found.rings("global_E")
+    steps = found.ring_ns([ring], 19, 1, 4096, 4, 5.0, 2.0)
+    assert steps == pytest.approx(19 * (found.flight_ns(ring[0], 4096) + 5) + 2, rel=0.01)
 
 
 def test_links_by_ring() -> None:

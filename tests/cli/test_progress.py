@@ -5,6 +5,8 @@ import pty
 import subprocess
 import sys
 
+import pytest
+
 from kernbench.cli.progress import progress, status_line
 
 SAYING = """
@@ -15,39 +17,55 @@ print(True)
 """
 SCRIPT = """
 from kernbench.cli.progress import progress
-with progress() as tell:
+with progress() as display:
     if {told}:
-        tell(250, 1000, 7_000_000)
-print(tell is None)
+        display.on_progress(250, 1000, 7_000_000)
+print(display.on_progress is None)
+"""
+COMMAND = """
+from kernbench.cli.main import main
+print(main({arguments}))
+"""
+
+SWEEPING = """
+from types import SimpleNamespace
+from kernbench.cli.sweep import _progress
+from kernbench.sweep.execution.point_progress import PointProgress
+plan = SimpleNamespace(points=range(4), missing=range(4), most_points=4)
+with _progress(plan) as (on_point, on_progress):
+    on_point(SimpleNamespace(index=0), {{}})
+    on_progress(PointProgress(1, "simulating", 250, 7_000_000, 0.25))
+    on_progress(PointProgress(2, "recording the bench"))
+    {then}
 """
 
 
 def output_on_a_terminal(script: str) -> tuple[str, str]:
     """What a process writes on a terminal that is its stderr, and on stdout."""
     ours, theirs = pty.openpty()
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-c", script],
         stdout=subprocess.PIPE,
         stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
-        check=True,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "160"},
     )
     os.close(theirs)
     seen = b""
     try:
-        while chunk := os.read(ours, 4096):
+        while chunk := os.read(ours, 4096):  # as it is written: a terminal holds few characters
             seen += chunk
     except OSError:  # the other end is closed: all has been read
         pass
     os.close(ours)
-    return seen.decode(), done.stdout.decode().strip()
+    said, _ = process.communicate()
+    assert process.returncode == 0, seen
+    return seen.decode(), said.decode().strip()
 
 
 def test_a_terminal_sees_how_far_a_run_has_come():
     shown, silent = output_on_a_terminal(SCRIPT.format(told=True))
     assert silent == "False"
-    assert "250 flits served, 7 ns simulated" in shown
-    assert "25 %" in shown
+    assert "simulating: 250 flits served, 7 ns simulated, 25%" in shown
 
 
 def test_a_run_that_tells_nothing_shows_nothing():
@@ -55,10 +73,12 @@ def test_a_run_that_tells_nothing_shows_nothing():
     assert "served" not in shown
 
 
-def test_elsewhere_there_is_silence(monkeypatch):
+def test_elsewhere_there_is_silence(monkeypatch, capfd):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    with progress() as tell:
-        assert tell is None
+    with progress() as display:
+        display.say("the third case")
+        assert display.on_progress is None
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_terminal_sees_what_is_being_done():
@@ -66,8 +86,32 @@ def test_a_terminal_sees_what_is_being_done():
     assert "the third case" in shown
 
 
+def test_a_terminal_sees_how_far_points_of_a_sweep_have_come():
+    shown, _ = output_on_a_terminal(SWEEPING.format(then=""))
+    assert "1/4" in shown
+    assert "point 3: recording the bench" in shown
+    again = "on_progress(PointProgress(1, 'simulating', 250, 7_000_000, 0.25))"
+    shown, _ = output_on_a_terminal(SWEEPING.format(then=again))
+    assert "point 2: simulating, 250 flits served, 7 ns simulated, 25%" in shown
+
+
 def test_elsewhere_nothing_is_said(monkeypatch, capfd):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     with status_line() as say:
         say("the third case")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_terminal_sees_each_stage_of_a_command(tmp_path):
+    """Of the last stage of each command, as a line is drawn ten times a second and earlier ones may be shorter."""
+    out = str(tmp_path / "out")
+    run = ["run", "gemm-single-pe", "--topology", "tiny"]
+    for arguments, last in (
+        ([*run, "--out", out], "writing the op log"),
+        ([*run, "--explain"], "runs done"),
+        (["diagram", "--topology", "tiny", "--out", out], "drawing the view of the pe"),
+    ):
+        shown, printed = output_on_a_terminal(COMMAND.format(arguments=arguments))
+        assert printed.splitlines()[-1] == "0"
+        assert last in shown

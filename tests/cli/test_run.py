@@ -156,11 +156,14 @@ def test_what_if_something_were_faster(
     alone = json.loads(capsys.readouterr().out)["what_if"]
     assert alone["factor"] == 2
     assert list(alone["alternatives"][0]) == ["fields", "latency_ns", "change"]
+    assert run("--what-if", "--out", "out", "--json") == 0
+    assert json.loads((own / "out" / "result.json").read_text())["what_if"] == alone
+    capsys.readouterr()
     assert run("--explain", "--json") == 0
     assert json.loads(capsys.readouterr().out)["explain"]["what_if"] == alone
     monkeypatch.setattr("kernbench.runs.explanation.MOST_EVENTS", 1)
     assert run("--explain") == 0
-    assert "not simulated: the run is long (--what-if simulates it)" in capsys.readouterr().out
+    assert "and this one is long; --what-if simulates it" in capsys.readouterr().out
     assert run("--explain", "--what-if", "--json") == 0
     assert json.loads(capsys.readouterr().out)["explain"]["what_if"] == alone
 

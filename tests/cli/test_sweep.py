@@ -11,7 +11,7 @@ import yaml
 from kernbench.cli.main import main
 from kernbench.errors import RunError
 from kernbench.sweep.design.points import Points
-from kernbench.sweep.estimate import Trial
+from kernbench.sweep.trial import Trial
 from tests.sweep import fakes
 
 
@@ -176,10 +176,15 @@ def test_changed_inputs_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert f"bench {bench} changed since the last run here: 2 points run anew\n" in capsys.readouterr().err
 
 
+def tried(monkeypatch: pytest.MonkeyPatch, *trials: Trial) -> None:
+    """Let trials have this result."""
+    monkeypatch.setattr("kernbench.sweep.estimate.try_groups", lambda groups, ends, most_s: trials)
+
+
 @pytest.fixture
 def guess(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is tried for an estimate."""
-    monkeypatch.setattr("kernbench.sweep.estimate._try", lambda points, patience_s: Trial(2.0, 0.5, 300_000_000))
+    tried(monkeypatch, Trial(2.0, 0.5, 300_000_000))
 
 
 def test_a_dry_run_runs_nothing(
@@ -201,19 +206,69 @@ def test_a_dry_run_runs_nothing(
         "machines": 2,
         "workers": 1,
         "seconds": 5.0,
+        "least_seconds": None,
         "peak_bytes": 300_000_000,
+        "tried": 1,
+        "errors": [],
         "out": str(out),
     }
     assert (fake_runs, out.exists()) == ([], False)
 
 
+@pytest.mark.parametrize(
+    ("trials", "said", "seconds", "least"),
+    [
+        (
+            [Trial(2.5, 2.0, 3 * 10**8, share=0.25)],
+            [
+                "about 17.0 s, at least 5.0 s, and 300 MB in this process: a point had done 25% of its simulation after 2.5 s"
+            ],
+            17.0,
+            5.0,
+        ),
+        (
+            [Trial(4.0, 0.0, 3 * 10**8, share=0.0)],
+            ["at least 8.0 s and 300 MB in this process: after 4.0 s a point had not begun to simulate"],
+            None,
+            8.0,
+        ),
+        (
+            [Trial(1.0, 0.5, 3 * 10**8, error="no luck"), Trial(3.0, 0.5, 2 * 10**8)],
+            [
+                "about 4.0 s and 300 MB in this process, from a few points tried just now",
+                "1 of 2 points tried fails: no luck",
+            ],
+            4.0,
+            None,
+        ),
+    ],
+)
+def test_a_dry_run_tells_what_is_known_of_points_that_take_long_or_fail(
+    trials: list[Trial],
+    said: list[str],
+    seconds: float | None,
+    least: float | None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried(monkeypatch, *trials)
+    grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
+    assert run(grid, "--out", out, "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines()[2:] == said
+    assert run(grid, "--out", out, "--dry-run", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["seconds"], told["least_seconds"]) == (seconds, least)
+    assert told["errors"] == [trial.error for trial in trials if trial.error]
+
+
 def test_a_dry_run_of_mode_auto_tells_bounds_and_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def guess(points: Points, patience_s: float) -> Trial:
-        return Trial(1.0 if points.context.mode == "analytic" else 3.0, 0.5, 300_000_000)
+    def guess(groups: list[Points], _ends: float, _most_s: object) -> list[Trial]:
+        return [Trial(1.0 if groups[0].context.mode == "analytic" else 3.0, 0.5, 300_000_000)]
 
-    monkeypatch.setattr("kernbench.sweep.estimate._try", guess)
+    monkeypatch.setattr("kernbench.sweep.estimate.try_groups", guess)
     path, out = tmp_path / "auto.yaml", tmp_path / "out"
     asked = {"mode": "auto", "objectives": "min latency_ns"}
     path.write_text(yaml.safe_dump({**fakes.toy_grid(tmp_path, M=[1, 2]), **asked}), encoding="utf-8")
@@ -225,7 +280,8 @@ def test_a_dry_run_of_mode_auto_tells_bounds_and_runs(
     assert run(path, "--out", out, "--dry-run", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["seconds"] == 2.0
-    assert told["most_events"] == {"points": 2, "seconds": 6.0, "peak_bytes": 300_000_000}
+    most = {"points": 2, "seconds": 6.0, "least_seconds": None, "peak_bytes": 300_000_000, "tried": 1, "errors": []}
+    assert told["most_events"] == most
 
 
 def test_a_dry_run_of_a_search(tmp_path: Path, capsys: pytest.CaptureFixture[str], guess: None) -> None:

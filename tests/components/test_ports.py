@@ -35,6 +35,8 @@ class Router(Part):
 
     @property
     def overhead_fs(self):
+        if self.cost == "exit":
+            raise SystemExit(3)
         return 1 / 0 if self.cost == "raise" else self.cost
 
 
@@ -69,6 +71,10 @@ def test_a_part_as_it_should_be():
         (
             Router(attach_mm=1, cost="raise"),
             at("return 1 / 0") + ": Router.overhead_fs raised ZeroDivisionError: division by zero",
+        ),
+        (
+            Router(attach_mm=1, cost="exit"),
+            at("raise SystemExit(3)") + ": Router.overhead_fs raised SystemExit: 3",
         ),
         (
             Router(attach_mm=1, cost=-1),

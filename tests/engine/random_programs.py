@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernbench.program.program import ZERO, Program, Thread
+from kernbench.program.program import Program
+from kernbench.program.thread import ZERO, Thread
 from tests.engine import random_traffic
 from tests.engine.bare import BareMachine
 
@@ -273,6 +274,84 @@ def add_between(random: Random, program: Program, thread: Thread) -> None:
     else:
         row = draw_move(random, program, random.choice((0, 0, 64, 65, 512)), random.randint(NONE, servers - 1))
         add_move(thread, row, NONE, NONE)
+
+
+# Medleys: tokens of one plan that read differently
+
+
+def medleys(random: Random) -> Program:
+    """Plans of tokens that mostly read as the one before, and go on as it does, and others who come between."""
+    machine = draw_banks(random)
+    program = Program(machine)
+    works = [program.duration(("fs", fs)) for fs in random.choice(((10, 20, 50), (0, 10, 30), (50, 200), (1, 7, 81)))]
+    for t in range(random.choice((1, 1, 2))):
+        thread = program.thread(f"plan{t}")
+        thread.delay(program.duration(("fs", random.choice((0, 0, 1, 200)))))
+        for _ in range(random.choice((1, 1, 2))):
+            thread.pipe(add_plan(program, draw_medley(random, program, works)), NONE)
+        add_between(random, program, thread)
+    for t in range(random.randint(0, 3)):
+        thread = program.thread(f"other{t}")
+        for _ in range(random.randint(1, 3)):
+            pause = random.choice((0, random.randint(0, 2000), 10 * random.randint(0, 100)))
+            thread.delay(program.duration(("fs", pause)))
+            add_between(random, program, thread)
+    return program
+
+
+def draw_banks(random: Random) -> BareMachine:
+    """Up to three links, two memories, reads from either over one or two links, and a way for headers that take no time."""
+    links = random.randint(2, 3)
+    stations = [(random.choice((10, 20)), 1, 0, random.choice((0, 1, 7))) for _ in range(links)]
+    stations.append((10, 1, 0, 0))
+    homes: list[Step] = []
+    for channels in (random.choice((1, 2, 4)), random.choice((1, 2, 4))):
+        homes.append((len(stations), channels, random.choice((0, 0, 30)), 0))
+        stations += [(10 * channels, 64, 0, 0)] * channels
+    slots = [random.choice((1,) * 9 + (2,)) for _ in range(SERVERS)]
+    machine, nodes = BareMachine(stations, links + 1, slots, flit_bytes=64), [(0, 0)] * links
+    for _ in range(random.randint(2, 4)):
+        way = random.sample(range(links), random.choice((1, 1, 2)))
+        add_route(machine, "read", way, nodes, random.choice(homes), random.choice((0, 0, 10)))
+    add_route(machine, "message", [links], [], None, 0)
+    return machine
+
+
+def draw_medley(random: Random, program: Program, works: list[int]) -> list[list[Row]]:
+    """Up to thirty tokens of up to three shapes that begin on one server, mostly of the first."""
+    first, *others = random.sample(range(SERVERS), SERVERS)
+    line = [server for server in others[: random.randint(0, 3)] for _ in range(random.choice((1, 1, 1, 2)))]
+    shapes = [draw_shape(random, program, works, first, line) for _ in range(random.randint(1, 3))]
+    stripes, tokens = random.choice(((0,), (0,), (0, 1, 3))), []
+    for _ in range(random.randint(2, 30)):
+        shape = shapes[0] if random.random() < 0.8 else random.choice(shapes)
+        tokens.append([vary_row(random, row, works, stripes) for row in shape])
+    return tokens
+
+
+def vary_row(random: Random, row: Row, works: list[int], stripes: tuple[int, ...]) -> Row:
+    """The same stage with work of another duration, or the same transfer from another stripe on."""
+    if row[0] == Op.EXEC:
+        return exec_row(row[1], random.choice(works))
+    return (*row[:3], random.choice(stripes), *row[4:])
+
+
+def draw_shape(random: Random, program: Program, works: list[int], first: int, line: list[int]) -> list[Row]:
+    """Reads on a server, perhaps more on others or none, then a line of servers, and perhaps a transfer at its end."""
+    flits = random.choice((4, 4, 8, 3))
+    read = draw_move(random, program, 64 * flits, first)
+    token = [read] * random.choice((1, 1, 2, 3))
+    if random.random() < 0.1:
+        token = [exec_row(first, random.choice(works))]
+    if random.random() < 0.2:
+        server = random.choice((first, NONE, *range(SERVERS)))
+        token += [draw_move(random, program, 64 * flits, server)] * random.choice((1, 3))
+    way = line if random.random() < 0.9 else [random.randrange(SERVERS) for _ in line]
+    token += [exec_row(server, random.choice(works)) for server in way]
+    if random.random() < 0.1:
+        last = token[-1][1] if token[-1][0] == Op.EXEC else first
+        token.append(draw_move(random, program, random.choice((0, 64)), random.choice((last, NONE))))
+    return token
 
 
 # Streams: many sizes and stripes on one reserved route
@@ -585,6 +664,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "crowded": crowded,
     "pipelines": pipelines,
     "weaves": weaves,
+    "medleys": medleys,
     "streams": streams,
     "partial": partial,
     "wide": wide,

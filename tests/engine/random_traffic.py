@@ -13,7 +13,8 @@ from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import PePlace
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernbench.program.program import Program, Thread
+from kernbench.program.program import Program
+from kernbench.program.thread import Thread
 
 WHOLE_SIZES = (256, 512, 1024, 4096)
 PARTIAL_SIZES = (0, 1, 64, 130, 257, 300, 321, 600, 1000, 2049, 4000)
@@ -166,4 +167,22 @@ def mesh_8x8(random: Random) -> Program:
     return program
 
 
-KINDS: dict[str, Callable[[Random], Program]] = {"tiny": tiny, "sip": sip, "mesh_8x8": mesh_8x8}
+def trays(random: Random) -> Program:
+    """Traffic between small SIPs that a switch or direct links join, with one or more IO chiplets."""
+    (w, h), chiplets = random.choice(((2, 1), (3, 1), (4, 1), (2, 2), (3, 2))), random.randint(1, 3)
+    topology = random.choice(("ring_1d", "torus_2d", "mesh_2d_no_wrap"))
+    sides = random.choice(("NS", "NES", "SWNE"))
+    machine = _load_tray(
+        w, h, topology, random.choice(("switch", "direct", "direct")), chiplets, sides, random.random() < 0.3
+    )
+    return Traffic(random, forget_routes(machine), random.randint(2, 8)).draw()
+
+
+@cache
+def _load_tray(w: int, h: int, topology: str, wiring: str, chiplets: int, sides: str, stores: bool) -> Machine:
+    shape = {"sips.count": w * h, "sips.w": w, "sips.h": h, "sips.topology": topology, "sips.wiring": wiring}
+    io = {"sip.io_chiplets": chiplets, "sip.io_sides": list(sides), "pcie_ep.store_and_forward": stores}
+    return load_machine("tiny", {**shape, **io})
+
+
+KINDS: dict[str, Callable[[Random], Program]] = {"tiny": tiny, "sip": sip, "trays": trays, "mesh_8x8": mesh_8x8}

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from kernbench.engine import Session
+from kernbench.engine import Session, progress
 from kernbench.engine import batch as module
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import BatchTimes
@@ -173,6 +173,22 @@ def crowded():
 @both_modes
 def test_pools_grow_for_the_point_that_needs_it(mode):
     assert_same(*crowded(), mode)
+
+
+@both_modes
+def test_progress_is_told_within_a_run(mode, monkeypatch):
+    """Of each run as a session of its own tells it, which also stops after so many events."""
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
+    monkeypatch.setattr(module, "_EVENTS_A_CALL", 50)
+    program, machines = crowded()
+    told = []
+    for _ in Batch(program, mode).run(times_of(program, machines), lambda *found: told.append(found)):
+        pass
+    assert {run for run, *_ in told} == {0, 1, 2}
+    assert told == sorted(told)
+    assert {known for _, _, known, _ in told} == {2 * 400 * 2 * 3}
+    assert all(served <= known for _, served, known, _ in told)
+    assert max(served for _, served, *_ in told) > 1000
 
 
 def test_a_group_runs_again_and_with_other_points():

@@ -20,16 +20,18 @@ from tests.naive.engine import NaiveEngine
 
 SHARES = {
     "crowded": 0.1,
-    "pipelines": 0.1,
-    "weaves": 0.1,
+    "pipelines": 0.05,
+    "weaves": 0.05,
+    "medleys": 0.1,
     "streams": 0.1,
     "partial": 0.1,
     "wide": 0.05,
     "lanes": 0.1,
     "overtaking": 0.12,
     "mesh": 0.08,
-    "tiny": 0.2,
+    "tiny": 0.15,
     "sip": 0.12,
+    "trays": 0.05,
     "mesh_8x8": 0.05,
 }
 OTHERS = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernbench.engine import Session, memory, session
+from kernbench.engine import Session, memory, progress, session
 from kernbench.errors import DeadlockError, InputError, RunError
 from kernbench.program.ops import EQ, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
@@ -396,6 +396,7 @@ def test_a_transfer_that_has_landed_is_not_disturbed_while_its_answer_is_on_the_
 
 def test_progress_is_told_on_the_way(monkeypatch):
     monkeypatch.setattr(session, "_EVENTS_A_CALL", 100)
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
     monkeypatch.setattr(memory, "_SLACK_FLITS", 10)
     monkeypatch.setattr(memory, "_PASS_FLITS", 90)
     machine = machine_of(LINK)
@@ -410,3 +411,31 @@ def test_progress_is_told_on_the_way(monkeypatch):
     assert len(told) > 10
     assert {known for _, known, _ in told} == {10_000}
     assert told[0][0] < 200
+
+
+def test_progress_is_told_between_asks(monkeypatch):
+    """A live run returns at each ask, long before a call of the loop has done all its events."""
+    monkeypatch.setattr(progress, "_EVERY_S", 0)
+    machine = machine_of(LINK)
+    machine.route("message", [0])
+    program = Program(machine)
+    thread, left, told = program.thread("t"), iter(range(3)), []
+    thread.ask()
+
+    def on_ask(_number):
+        for _ in left:
+            thread.move(0, 10 * 256)
+            thread.ask()
+            return
+
+    Session(program).run(on_ask, lambda *found: told.append(found))
+    assert list(dict.fromkeys(known for _, known, _ in told)) == [10, 20, 30]
+
+
+def test_progress_is_told_at_intervals(monkeypatch):
+    now_s = iter([0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(now_s))
+    reporter = progress.ProgressReporter(Program(machine_of(LINK)))
+    assert [reporter.is_due for _ in range(3)] == [False, False, True]
+    reporter.report(lambda *_: None, np.zeros(1), 0)
+    assert [reporter.is_due for _ in range(2)] == [False, False]

@@ -11,6 +11,7 @@ from kernbench.program.ops import NONE
 from kernbench.program.program import Program
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
+from kernels_jit.layout.records import words_of
 from tests.engine.bare import BareMachine
 from tests.engine.difference import describe_difference
 from tests.engine.invariants import at, find_broken, list_broken, list_transfers
@@ -112,6 +113,19 @@ def test_a_turn_may_take_the_shortest_time(mode):
     run_both(program, mode)
 
 
+def test_a_memory_with_the_shortest_turn_is_not_reserved():
+    """Reads and writes take turns, each alone, and each turns the memory round."""
+    machine = BareMachine([LINK, LINK, (40, 64, 1, 0)], 2, [1], flit_bytes=64)
+    machine.route("read", [2, 0])
+    machine.route("write", [1, 2])
+    program = Program(machine)
+    thread, done = program.thread("t"), program.counter("done")
+    for number in range(6):
+        thread.move(number % 2, 64, done=done)
+        thread.wait(done, 1, take=1)
+    assert run_both(program).speculation.closed == 0
+
+
 # Landing bounds
 
 
@@ -129,6 +143,77 @@ def test_a_bound_knows_nothing_of_the_transfer_that_was_in_this_row_before(monke
         thread.delay(program.duration(("fs", delay)))
         thread.move(link, 64 * flits, done=awaited)
     run_both(program, "flit")
+
+
+def transfers_at_once(machine, *transfers):
+    """Threads that begin at once: rows of (route, bytes, whether it is awaited)."""
+    program = Program(machine)
+    done = program.counter("done")
+    for number, (route, nbytes, awaited) in enumerate(transfers):
+        program.thread(f"t{number}").move(route, nbytes, done=done if awaited else NONE)
+    return program
+
+
+def test_the_last_flit_may_be_there_before_others():
+    """It waits for a link, its channel being free, while the flit before it waits for a channel that others read from."""
+    machine = BareMachine([(10, 1, 0, 1000), LINK, CHANNEL, CHANNEL], 2, [1], flit_bytes=64)
+    memory_step = (2, 2, 0, 0)
+    reads, others, link = machine.route("read", [memory_step, 0]), machine.route("read", [(2, 1, 0, 0), 1]), 0
+    messages = machine.route("message", [link])
+    run_both(
+        transfers_at_once(machine, (others, 27 * 64, False), (messages, 50 * 64, False), (reads, 65, True)), "flit"
+    )
+
+
+def test_flits_behind_the_last_of_a_channel_are_served_at_others(monkeypatch):
+    """A read that waits for its memory: how many flits are behind its first says nothing of one channel."""
+    monkeypatch.setattr(memory, "_SLACK_FLITS", 0)
+    machine = pipeline(1).machine
+    run_both(transfers_at_once(machine, (1, 80 * 64, False), (0, 8 * 64, True)), "flit")
+
+
+def test_a_bound_is_not_compared_with_what_stands_before_the_bounds():
+    program = draw_program("partial", 200)
+    program.flush()
+    session = Session(program, "flit")
+    assert session.step()
+    before = session._memory["bounds"] - words_of(r.BOUND)
+    session._memory.words[before] = r.NEVER
+    session.run()
+    assert describe_difference(session, NaiveEngine(program).run()) is None
+
+
+# Reservations
+
+
+def test_a_channel_may_be_busy_with_what_has_landed_already():
+    """It is known that two writes which nobody awaits will have landed, and no station counts them any longer."""
+    machine = BareMachine([LINK, LINK, LINK, LINK, CHANNEL, CHANNEL], 4, [1], flit_bytes=64)
+    memory_step = (4, 2, 0, 0)
+    write, message = machine.route("write", [0, memory_step]), machine.route("message", [2])
+    read = machine.route("read", [memory_step, 1])
+    program = Program(machine)
+    done = program.counter("done")
+    writes, messages, reads = (program.thread(name) for name in ("writes", "messages", "reads"))
+    for _ in range(2):
+        writes.move(write, 64, stripe=1)
+        messages.move(message, 3 * 64, done=done)
+    reads.delay(program.duration(("fs", 40)))
+    reads.move(read, 2 * 64, done=done)
+    run_both(program)
+
+
+def test_a_transfer_whose_acknowledgement_is_on_its_way_is_not_reopened():
+    """Its arrival has been counted, and is not counted again when somebody else takes its link."""
+    machine = BareMachine([LINK, CHANNEL], 1, [1], flit_bytes=64)
+    write, message = machine.route("write", [0, 1], tail_fs=1000), machine.route("message", [0])
+    program = Program(machine)
+    program.thread("writes").move(write, 64, arrive=program.counter("arrived"), done=program.counter("acknowledged"))
+    other = program.thread("other")
+    other.delay(program.duration(("fs", 300)))
+    other.move(message, 64)
+    done = run_both(program).speculation
+    assert (done.revoked, done.reopened) == (1, 0)
 
 
 # Port queues
@@ -154,16 +239,21 @@ def test_a_flit_goes_before_a_queue_of_blocks_that_a_gate_holds_back(flits, monk
 # Batches: tokens that read over one link, and go on to two servers
 
 
-def pipeline(tokens, *, reads=1, work=50, others=(), slots=(1, 1, 1, 1), busy=7, stripes=(0,)):
-    """A plan of tokens on servers 0, 1 and 2, and other threads: rows of (delay, server or route, bytes)."""
+def pipeline(
+    tokens, *, reads=1, work=50, others=(), slots=(1, 1, 1, 1), busy=7, stripes=(0,), begins=0, servers=(1, 2), plans=1
+):
+    """Plans of tokens on server 0 and others, and other threads: rows of (delay, server or route, bytes)."""
     machine = BareMachine([LINK, LINK, *[CHANNEL] * 4], 2, slots, flit_bytes=64)
     memory_step = (2, 4, 0, 0)
     machine.route("read", [memory_step, 0])
     machine.route("read", [memory_step, 1])
     program = Program(machine)
     moves = [(2, 0, 256, stripes[k % len(stripes)], NONE, 0, NONE, program.duration(("fs", 0))) for k in range(reads)]
-    stages = [exec_row(server, program.duration(("fs", work))) for server in (1, 2)]
-    program.thread("plan").pipe(add_plan(program, [moves + stages] * tokens), NONE)
+    stages = [exec_row(server, program.duration(("fs", work))) for server in servers]
+    thread = program.thread("plan")
+    thread.delay(program.duration(("fs", begins)))
+    for _ in range(plans):
+        thread.pipe(add_plan(program, [moves + stages] * tokens), NONE)
     for number, (delay, server, nbytes) in enumerate(others):
         thread = program.thread(f"other{number}")
         thread.delay(program.duration(("fs", delay)))
@@ -220,6 +310,21 @@ def test_a_batch_is_split_where_it_began_and_not_in_rows_of_another():
         run_both(program)
 
 
+def test_a_batch_is_split_where_it_began_though_the_row_before_ends_then():
+    """That is a read of another plan, and whoever queues behind it meets the batch."""
+    machine = BareMachine([LINK, LINK, *[CHANNEL] * 8], 2, [1] * 2, flit_bytes=64)
+    for link in (0, 1):
+        machine.route("read", [(2 + 4 * link, 4, 0, 0), link])
+    program = Program(machine)
+    for route, begins, reads in ((1, 0, 1), (0, 5, 3)):
+        thread = program.thread(f"plan of {route}")
+        thread.delay(program.duration(("fs", begins)))
+        read = (2, route, 256, 0, NONE, route, NONE, program.duration(("fs", 0)))
+        thread.pipe(add_plan(program, [[read] * reads]), NONE)
+    program.thread("other").move(0, 64, hold=1)
+    assert run_both(program).speculation.split == 2
+
+
 def test_tokens_that_are_taken_back_queue_again():
     """Somebody breaks the chain when all tokens have been handed out, and somebody else comes to where they begin."""
     for tokens in (7, 8, 9, 10):
@@ -269,6 +374,21 @@ def test_tokens_enter_a_chain_in_the_order_in_which_they_ask(reads):
     assert split > 0
 
 
+def test_a_token_that_has_come_to_a_chain_in_this_event_is_not_taken_back():
+    """The next one begins in the same event, and splits a batch of reads whose transfer tokens had before."""
+    machine = BareMachine([LINK, LINK, *[CHANNEL] * 8], 2, [1] * 4, flit_bytes=64)
+    for memory_of, link in ((2, 0), (6, 1), (6, 1)):
+        machine.route("read", [(memory_of, 4, 0, 0), link])
+    program = Program(machine)
+    still, work = program.duration(("fs", 0)), program.duration(("fs", 20))
+    read, again, other = ((2, route, 256, 0, NONE, server, NONE, still) for route, server in ((0, 0), (1, 1), (2, 0)))
+    begins = [[read], [read], [read, again, again, again], [read], [other], [read], [read]]
+    tokens = [[*begin, exec_row(2, work), exec_row(3, work)] for begin in begins]
+    program.thread("plan").pipe(add_plan(program, tokens), NONE)
+    done = run_both(program).speculation
+    assert done.split > 0
+
+
 def servers_in_turn(program, *tokens):
     """A plan of tokens that are served for 10 fs by each of these servers."""
     return add_plan(program, [[exec_row(server, program.duration(("fs", 10))) for server in token] for token in tokens])
@@ -284,6 +404,31 @@ def test_the_chain_of_a_plan_ends_with_its_token(tokens):
         thread.pipe(plan, done)
         thread.wait(done, 1, take=1)
     assert run_both(program).speculation.chained > 2
+
+
+@pytest.mark.parametrize("stays", [1, 9])
+def test_a_token_that_stays_on_the_last_server_of_a_chain_is_not_overtaken(stays):
+    """It moves a header there, or is served more often than a chain has rows; those behind it leave."""
+    machine = BareMachine([LINK], 1, [1] * 2)
+    machine.route("message", [0])
+    program = Program(machine)
+    first, work = exec_row(0, program.duration(("fs", 10))), exec_row(1, program.duration(("fs", 30)))
+    header = (2, 0, 0, 0, NONE, 1, NONE, program.duration(("fs", 7)))
+    token = [first, *[work] * stays]
+    program.thread("t").pipe(add_plan(program, [[*token, header], *[token[:9]] * 4]), NONE)
+    run_both(program)
+
+
+def test_a_stage_that_takes_no_time_is_in_no_chain():
+    """Somebody whose header takes no time either asks for the server behind it before it is over."""
+    machine = BareMachine([(10, 1, 0, 0)], 1, [1] * 4)
+    machine.route("message", [0])
+    program = Program(machine)
+    header = (2, 0, 0, 0, NONE, 3, NONE, program.duration(("fs", 0)))
+    begin, at_once, work = (exec_row(server, program.duration(("fs", fs))) for server, fs in ((3, 10), (1, 0), (2, 50)))
+    for name, token in (("plan", [begin, at_once, work]), ("other", [header, work])):
+        program.thread(name).pipe(add_plan(program, [token]), NONE)
+    run_both(program)
 
 
 def test_a_chain_is_not_longer_than_one_event_may_bring():
@@ -325,7 +470,68 @@ def test_the_heap_has_room_for_all_transfers_that_land_at_once(mode, monkeypatch
 def test_tokens_of_a_server_with_more_slots_are_not_batched():
     """One slot is taken when the tokens begin, and free again before they end."""
     for busy in range(100, 400, 13):
-        program = pipeline(12, others=[(0, 0, 0)], slots=(2, 1, 1, 1), busy=busy)
+        program = pipeline(12, others=[(0, 0, 0)], slots=(2, 1, 1, 1), busy=busy, begins=1)
+        run_both(program)
+
+
+def test_tokens_that_read_on_no_server_are_not_batched():
+    """All of them may read at once."""
+    program = Program(pipeline(1).machine)
+    read = (2, 0, 256, 0, NONE, NONE, NONE, program.duration(("fs", 0)))
+    stages = [exec_row(server, program.duration(("fs", 100))) for server in (0, 1, 2)]
+    program.thread("plan").pipe(add_plan(program, [[stages[0], read, *stages[1:]]] * 12), NONE)
+    assert run_both(program).speculation.chained > 0
+
+
+def test_tokens_that_only_read_are_not_batched():
+    """There is no chain to which they go on."""
+    assert run_both(pipeline(12, servers=())).speculation.closed == 12
+
+
+@pytest.mark.parametrize(("route", "nbytes", "server"), [(1, 256, 0), (0, 512, 0), (0, 256, 3)])
+def test_reads_that_differ_are_not_one_batch(route, nbytes, server):
+    """Those of one token, and of one token after the other, all of which begin on one server."""
+    program = Program(pipeline(1).machine)
+    still = program.duration(("fs", 0))
+    read, other = (2, 0, 256, 0, NONE, 0, NONE, still), (2, route, nbytes, 0, NONE, server, NONE, still)
+    stages = [exec_row(server, program.duration(("fs", 50))) for server in (1, 2)]
+    turns = [[read, *stages], [other, *stages]] if server == 0 else [[read, *stages], [read, other, *stages]]
+    for number, tokens in enumerate(([[read, other, *stages]] * 12, turns * 6)):
+        program.thread(f"plan{number}").pipe(add_plan(program, tokens), NONE)
+    run_both(program)
+
+
+def test_a_stage_is_no_read_whatever_its_numbers():
+    """They are those of the read before it, column by column."""
+    machine = BareMachine([LINK], 1, [1, 1], flit_bytes=1)
+    program = Program(machine)
+    work, lead = program.duration(("fs", 50)), program.duration(("fs", 0))
+    server = route = machine.route("message", [0])
+    token = [(2, route, work, 0, NONE, 0, NONE, lead), exec_row(server, work), exec_row(1, work)]
+    program.thread("plan").pipe(add_plan(program, [token] * 5), NONE)
+    run_both(program)
+
+
+def test_a_batch_ends_with_its_plan():
+    """The next in the queue is a plan of the same reads."""
+    for delay in range(200, 500, 9):
+        run_both(pipeline(4, plans=2, others=[(delay, 1, 0)]))
+
+
+def test_of_two_batches_of_a_plan_one_is_split():
+    """A token reads twice from another memory while those behind it are batched, and somebody reads from there."""
+    for delay in range(200, 600, 13):
+        machine = BareMachine([LINK, LINK, *[CHANNEL] * 8], 2, [1] * 4, flit_bytes=64)
+        for link in (0, 1):
+            machine.route("read", [(2 + 4 * link, 4, 0, 0), link])
+        program = Program(machine)
+        read, other = ((2, route, 256, 0, NONE, route, NONE, program.duration(("fs", 0))) for route in (0, 1))
+        stages = [exec_row(server, program.duration(("fs", 20))) for server in (2, 3)]
+        tokens = [[read, *([other, other] if k == 2 else []), *stages] for k in range(12)]
+        program.thread("plan").pipe(add_plan(program, tokens), NONE)
+        thread = program.thread("other")
+        thread.delay(program.duration(("fs", delay)))
+        thread.move(1, 64)
         run_both(program)
 
 

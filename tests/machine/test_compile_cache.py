@@ -52,6 +52,31 @@ def test_a_damaged_file_is_as_good_as_none(folder, damage):
     assert compile_cache.load_compiled(kept.stem) is not None
 
 
+def test_a_flipped_bit_is_seen_wherever_it_is(folder):
+    machine = _tiny()
+    compile_cache.save_compiled("k", machine)
+    (kept,) = folder.iterdir()
+    content = kept.read_bytes()
+    for place in np.random.default_rng(0).integers(0, len(content), 50).tolist():
+        kept.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        assert compile_cache.load_compiled("k") is None
+    kept.write_bytes(content)
+    assert compile_cache.load_compiled("k") is not None
+
+
+def test_the_file_of_another_machine_is_not_taken(folder):
+    compile_cache.save_compiled("k", _tiny())
+    (folder / "k.machine").rename(folder / "other.machine")
+    assert compile_cache.load_compiled("other") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files")
+def test_a_file_that_others_may_write_is_not_taken(folder, monkeypatch):
+    compile_cache.save_compiled("k", _tiny())
+    monkeypatch.setattr(compile_cache, "find_stranger", lambda path: f"others may write to {path}")
+    assert compile_cache.load_compiled("k") is None
+
+
 def test_nothing_half_written_stays(folder, monkeypatch):
     def full(*_, **__):
         raise OSError("disk full")
@@ -73,5 +98,5 @@ def test_the_oldest_machines_go(folder, monkeypatch):
     machine = _tiny()
     for i in range(5):
         compile_cache.save_compiled(f"k{i}", machine)
-        os.utime(folder / f"k{i}.npz", (i, i)) if i < 4 else None
+        os.utime(folder / f"k{i}.machine", (i, i)) if i < 4 else None
     assert sorted(path.stem for path in folder.iterdir()) == ["k3", "k4"]

@@ -104,7 +104,7 @@ def test_a_sheet_named_by_its_path_is_followed_too(models, tmp_path, forgetting)
 
 def test_a_damaged_cache_costs_only_time(models, cache):
     before = fixed()
-    (kept,) = compile_cache.directory().glob("*.npz")
+    (kept,) = compile_cache.directory().glob("*.machine")
     kept.write_bytes(kept.read_bytes()[:100])
     forget()
     assert fixed().digest == before.digest

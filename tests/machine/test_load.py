@@ -126,6 +126,19 @@ def test_an_edit_of_a_topology_or_of_a_sheet_is_seen(tmp_path, monkeypatch):
         ({"sips.w": 2}, "topology/tiny.yaml:7:1: sips: got one of w and h, expected both or none"),
         ({"sips.topology": "star"}, "override sips.topology: got 'star', "
                                     "expected 'ring_1d', 'torus_2d', 'mesh_2d' or 'mesh_2d_no_wrap'"),
+        ({"sips.wiring": "star"}, "override sips.wiring: got 'star', expected 'switch' or 'direct'"),
+        ({"sips.wiring": "direct", "sips.count": 6, "sips.topology": "torus_2d"},
+         "topology/tiny.yaml:7:1: sips: count 6 is not a square; give w and h for topology 'torus_2d'"),
+        ({"sip.io_chiplets": 3},
+         "topology/tiny.yaml:11:1: sip: io_chiplets 3 and io_sides N put 3 IO chiplets on side N, which has 2 cubes; "
+         "give fewer, or more sides"),
+        ({"sip.io_chiplets": 3, "sip.io_sides": "[W, N]"},
+         "topology/tiny.yaml:11:1: sip: io_chiplets 3 and io_sides W, N put 2 IO chiplets on side W, which has 1 cube; "
+         "give fewer, or more sides"),
+        ({"sip.io_chiplets": 6}, "override sip.io_chiplets: got 6, expected less than or equal to 5"),
+        ({"sip.io_sides": "[]"}, "override sip.io_sides: "),
+        ({"sip.io_sides": "[X]"}, "override sip.io_sides: sip.io_sides.0: got 'X', expected 'N', 'S', 'W' or 'E'"),
+        ({"pcie_ep.store_and_forward": 3}, "override pcie_ep.store_and_forward: got 3, expected boolean"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said(monkeypatch, overrides, sentence):

@@ -14,7 +14,7 @@ from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.part_index import cube_path, pe_path, sip_path
 
 PACKAGE = Path(kernbench.__file__).parent
-MAKERS = ("part_index", "sip", "sip_cube", "mesh", "mesh_places")  # of names
+MAKERS = ("part_index", "sip", "sip_cube", "sip_io_chiplet", "mesh", "mesh_places")  # of names
 PART = re.compile(
     r"\bsip\{|\.cube\{|\.pe\{|hbm_ctrl\.|\bio0\b|\.pe_\w|\.(m_cpu|sram|io_cpu|io_noc|pcie_ep)\b|ucie_|\.conn|node\[\{"
 )
@@ -106,6 +106,29 @@ def test_what_cannot_be_reached_raises(machine):
         machine.routing.route(places.pe(0, 0, 0).dma, places.io_cpu(0), Intent.PE_DMA, RouteKind.MESSAGE)
     with pytest.raises(UnreachableError, match=r"for cube_local traffic"):
         machine.routing.path(places.pe(0, 0, 0).dma, places.hbm(0, 1, 0), Intent.CUBE_LOCAL)
+
+
+def test_places_of_several_io_chiplets_and_direct_links():
+    machine = load_machine("tiny", {"sips.count": 2, "sips.wiring": "direct", "sip.io_chiplets": 2})
+    places = machine.places
+    names = {
+        places.pcie_ep(1, 1): "sip1.io1.pcie_ep",
+        places.io_cpu(0, 1): "sip0.io1.io_cpu",
+        places.io_noc(0, 1): "sip0.io1.io_noc",
+        places.io_ucie(0, 1, 1): "sip0.io1.io_ucie1",
+        places.sip_link(0, "W"): "sip0.io0.sip_link_W",
+        places.sip_link(1, "E"): "sip1.io1.sip_link_E",
+    }
+    assert {node: machine.node_name[node] for node in names} == names
+    assert places.pcie_eps(1) == [places.pcie_ep(1, 0), places.pcie_ep(1, 1)]
+    extent = "it has sip0 to sip1, each with cube0 to cube1, each with pe0 to pe1"
+    for ask, name in (
+        (places.switch, "switch"),
+        (lambda: places.pcie_ep(0, 2), "sip0.io2.pcie_ep"),
+        (lambda: places.sip_link(0, "N"), "sip0.io0.sip_link_N"),
+    ):
+        with pytest.raises(InputError, match=f"^the machine has no {re.escape(name)}; {extent}$"):
+            ask()
 
 
 def test_traffic_between_sips_goes_through_the_switch(machine):

@@ -158,18 +158,20 @@ def test_sram_charges_its_access_time(tiny):
     assert tiny.routing.tables().stripes[tiny.routing.tables().start[route + 1] - 1] == 1
 
 
-def test_endpoints_hold_whole_messages_and_their_ends_charge_nothing(machine):
+@pytest.mark.parametrize("stores", [False, True])
+def test_endpoints_hold_whole_messages_if_asked_and_their_ends_charge_nothing(stores):
+    machine = load_machine("sip_2x4x4", {"pcie_ep.store_and_forward": stores})
     places = machine.places
     route = machine.routing.route(places.pcie_ep(0), places.pcie_ep(1), Intent.ALL, RouteKind.MESSAGE)
     tables = machine.routing.tables()
     steps = slice(tables.start[route], tables.start[route + 1])
     assert tables.store_and_forward[steps].tolist() == [0, 0]
-    assert tables.overhead_fs[steps].tolist() == [0, 5 * NS]
+    assert tables.overhead_fs[steps].tolist() == [0, 194 * NS]
     route = machine.routing.route(places.io_cpu(0), places.io_cpu(1), Intent.ALL, RouteKind.MESSAGE)
     tables = machine.routing.tables()
     steps = slice(tables.start[route], tables.start[route + 1])
-    assert tables.store_and_forward[steps].tolist() == [0, 0, 1, 0, 1, 0]
-    assert tables.overhead_fs[steps].tolist() == [0, 0, 8 * NS, 5 * NS, 8 * NS, 0]
+    assert tables.store_and_forward[steps].tolist() == [0, 0, stores, 0, stores, 0]
+    assert tables.overhead_fs[steps].tolist() == [0, 0, 8 * NS, 194 * NS, 8 * NS, 0]
 
 
 def test_a_message_to_itself_passes_nothing(tiny):
@@ -202,6 +204,17 @@ def test_a_write_to_the_other_package_meets_its_calibration_point(machine):
     places = machine.places
     route = machine.routing.route(places.pe(0, 0, 0).dma, places.hbm(1, 0, 0), Intent.PE_DMA, RouteKind.WRITE)
     assert transfer_fs(machine, route, 16 * 1024) + 3.5 * NS == pytest.approx(409 * NS, rel=0.03)
+
+
+def test_store_and_forward_pays_the_serialisation_of_each_stage(machine):
+    """Between the PEs of two packages: 16 KiB at 128 GB/s once, or at 128, 256 and 128 GB/s one after the other."""
+    stores = load_machine("sip_2x4x4", {"pcie_ep.store_and_forward": True})
+    took = []
+    for tray in (machine, stores):
+        places = tray.places
+        route = tray.routing.route(places.pe(0, 0, 0).dma, places.hbm(1, 0, 0), Intent.PE_DMA, RouteKind.WRITE)
+        took.append(transfer_fs(tray, route, 16 * 1024))
+    assert took[1] - took[0] == 63 * (2 + 1) * NS  # the 63 flits behind the first
 
 
 def test_distances_follow_the_ways(machine):

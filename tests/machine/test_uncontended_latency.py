@@ -24,7 +24,7 @@ def test_every_flit_but_the_first_goes_at_the_slowest_pace() -> None:
 
 
 def test_what_stores_and_forwards_begins_the_rest_anew() -> None:
-    machine = load_machine("sip_2x4x4")
+    machine = load_machine("sip_2x4x4", {"pcie_ep.store_and_forward": True})
     found = find_uncontended_latency(
         machine, route(machine, "sip0.io0.io_noc", "sip1.io0.io_noc", RouteKind.MESSAGE), 1024
     )

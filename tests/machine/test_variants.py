@@ -25,7 +25,7 @@ def ask_routes(machine):
     """Some routes of every kind, as the loop reads them."""
     places, ep, route = machine.places, machine.places.pcie_ep(0), machine.routing.route
     last = places.pe(0, places.cubes_per_sip - 1, places.pes_per_cube - 1)
-    ids = [route(ep, places.io_cpu(0), Intent.ALL, RouteKind.MESSAGE)]
+    ids = [route(ep, places.io_cpu(sip), Intent.ALL, RouteKind.MESSAGE) for sip in range(places.sip_count)]
     for node in [node for node in machine.terminals if "hbm_ctrl" in machine.node_name[node]][:3]:
         for kind in (RouteKind.READ, RouteKind.WRITE):
             ids += [route(ep, node, Intent.M_CPU_DMA, kind), route(last.dma, node, Intent.PE_DMA, kind)]
@@ -43,6 +43,31 @@ def test_a_variant_is_the_machine_compiled_with_its_values(topology):
     made, compiled = variants.machine(values), load_machine(topology, values)
     assert look(made) == look(compiled)
     assert ask_routes(made) == ask_routes(compiled)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        {"sips.count": 4, "sips.topology": "torus_2d", "sips.wiring": "direct", "sip.io_chiplets": 2},
+        {"sips.count": 2, "sip.io_chiplets": 2, "pcie_ep.store_and_forward": True},
+    ],
+)
+def test_a_variant_of_a_tray(structure):
+    variants = Variants("tiny", structure)
+    assert {"sip_link.gbs", "sip_link.overhead_ns", "pcie_ep.gbs", "switch.overhead_ns"} <= variants.fields
+    ask_routes(variants.base)
+    values = moved(variants.base)
+    made, compiled = variants.machine(values), load_machine("tiny", {**structure, **values})
+    assert look(made) == look(compiled)
+    assert ask_routes(made) == ask_routes(compiled)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("sips.wiring", "direct"), ("sip.io_chiplets", 2), ("sip.io_sides", ["S"]), ("pcie_ep.store_and_forward", True)],
+)
+def test_wiring_is_structure(field, value):
+    assert Variants("tiny", {}).machine({field: value}) is None
 
 
 @settings(max_examples=15, deadline=None)

@@ -50,12 +50,29 @@ def test_parts_stand_where_the_machine_says(default: Machine, name: str) -> None
 
 def test_the_system(default: Machine) -> None:
     view = find_view(default, "system")
-    assert view.subtitle == "2 SIPs; collectives see ring_1d, 2 × 1"
+    assert view.subtitle == "2 SIPs; one switch; collectives see ring_1d, 2 × 1"
     assert [box.name for box in view.boxes] == ["switch", "sip0.io0.pcie_ep", "sip1.io0.pcie_ep"]
     sips = [area for area in view.areas if area.kind == "sip"]
     assert [(area.label, area.left_mm, area.right_mm) for area in sips] == [("sip0", 0, 75), ("sip1", 95, 170)]
     assert sips[0].remarks == ("16 cubes, 128 PEs, HBM 768 GiB, 32,768 GB/s",)
     assert [wire.gbs for wire in view.wires] == [256, 256]
+
+
+def test_a_system_with_direct_links() -> None:
+    machine = load_machine("tiny", {"sips.count": 4, "sips.topology": "mesh_2d_no_wrap", "sips.wiring": "direct"})
+    view = find_view(machine, "system")
+    assert view.subtitle == "4 SIPs; direct links in a mesh_2d_no_wrap, 2 × 2"
+    names = [box.name for box in view.boxes]
+    assert names[:4] == [f"sip{sip}.io0.pcie_ep" for sip in range(4)]
+    assert [box.label for box in view.boxes[4:]] == ["E", "S", "W", "S", "E", "N", "W", "N"]  # those that have a link
+    assert {wire.kind for wire in view.wires} == {EdgeKind.SIP}
+    links = {tuple(sorted((names[wire.src], names[wire.dst]))) for wire in view.wires}
+    assert links == {
+        ("sip0.io0.sip_link_E", "sip1.io0.sip_link_W"),
+        ("sip2.io0.sip_link_E", "sip3.io0.sip_link_W"),
+        ("sip0.io0.sip_link_S", "sip2.io0.sip_link_N"),
+        ("sip1.io0.sip_link_S", "sip3.io0.sip_link_N"),
+    }
 
 
 def test_a_sip(default: Machine) -> None:

@@ -13,7 +13,8 @@ from kernbench.machine import Intent, Machine, RouteKind, load_machine
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
 from kernbench.program.ops import NONE, Op
-from kernbench.program.program import Program, Thread
+from kernbench.program.program import Program
+from kernbench.program.thread import Thread
 
 NS = 10**6
 

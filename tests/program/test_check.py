@@ -7,8 +7,9 @@ import pytest
 
 from kernbench.program.check import ProgramError, check_rows
 from kernbench.program.ops import NONE, ROW_WIDTH, Op
-from kernbench.program.program import Program, Thread
+from kernbench.program.program import Program
 from kernbench.program.rows import pack_row
+from kernbench.program.thread import Thread
 from tests.engine.bare import BareMachine
 
 

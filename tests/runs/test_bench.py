@@ -119,6 +119,19 @@ def test_a_file_that_would_end_the_process(folder: Path) -> None:
         load_file(path)
 
 
+def test_fields_that_raise_name_their_line(folder: Path) -> None:
+    path = folder / "bad.py"
+    path.write_text(
+        "from kernbench import bench\n\ndef fields(n):\n    return {'sips.count': 1 // n}\n\n"
+        "@bench('bad', 'of a test', fields=fields)\ndef bad(torch, n=0):\n    pass\n"
+    )
+    with pytest.raises(InputError) as error:
+        find_bench(path).shape({"n": 0}, {})
+    assert str(error.value) == (
+        "benches/bad.py:4: fields of bench 'bad' raised ZeroDivisionError: integer division or modulo by zero"
+    )
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         load_file(tmp_path / "no.py")

@@ -86,3 +86,25 @@ def test_an_empty_or_missing_file_is_said(tmp_path, monkeypatch):
     (tmp_path / "t.yaml").write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(InputError, match=r"^t.yaml: cannot be read: it is not UTF-8 text$"):
         load("t.yaml")
+
+
+@pytest.mark.parametrize("opened", ["[", "{a: "])
+def test_what_is_nested_too_deeply_is_refused_before_it_is_read(opened):
+    with pytest.raises(InputError, match=r"^f:1:\d+: nested more than 50 deep; no input of kernbench needs that$"):
+        parse(opened * 100_000, "f")
+
+
+def test_aliases_do_not_multiply_without_end():
+    text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+    text += "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9))
+    with pytest.raises(
+        InputError, match=r"more than 1,000,000 values, those behind aliases counted each time; write fewer$"
+    ):
+        parse(text, "f")
+
+
+def test_an_integer_beyond_all_use():
+    assert parse("1" * 1000, "f").value == int("1" * 1000)
+    with pytest.raises(InputError) as caught:
+        parse(f"a: -{'1' * 5000}", "f")
+    assert str(caught.value) == "f:1:4: an integer of 5,001 digits; give at most 1000"

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from kernbench.errors import RunError
+from kernbench.sweep.execution.point_progress import report_run
 from kernbench.sweep.point import Point
 
 TOY = """
@@ -42,6 +43,12 @@ def run_fake(point: Point) -> object:
 def run_slowly(point: Point) -> object:
     """A run that takes a moment."""
     time.sleep(0.3)
+    return run_fake(point)
+
+
+def run_telling(point: Point) -> object:
+    """A run that tells how far it is."""
+    report_run(point.index, 1, 2, 3)
     return run_fake(point)
 
 

@@ -244,3 +244,26 @@ def test_a_table_may_be_scanned_on_the_disk(tmp_path: Path) -> None:
     lazy = kernbench.sweep(grid, tmp_path / "out", lazy=True)
     assert isinstance(lazy, polars.LazyFrame)
     assert lazy.filter(polars.col("M") == 64).collect().equals(whole.filter(polars.col("M") == 64))
+
+
+@pytest.mark.slow
+def test_the_wiring_of_sips_is_an_axis_as_any_other(tmp_path: Path) -> None:
+    axes = {
+        "topology.sips.wiring": ["switch", "direct"],
+        "topology.pcie_ep.store_and_forward": [False, True],
+        "topology.sip.io_chiplets": [1, 2],
+        "topology.sip_link.gbs": [16, 256],
+    }
+    shape = {"topology.sips.count": 4, "topology.sips.topology": "torus_2d", "bytes_per_pe": 4096}
+    grid = {"name": "wiring", "bench": "ccl-allreduce", "topology": "tiny", "parameters": {**shape, **axes}}
+    rows = run_sweep(grid, tmp_path, 1).table.to_dicts()
+    assert len(rows) == 16
+    for row in rows:
+        overrides = {
+            name.removeprefix("topology."): row[name] for name in (*shape, *axes) if name.startswith("topology.")
+        }
+        one = kernbench.run("ccl-allreduce", "tiny", parameters={"bytes_per_pe": 4096}, overrides=overrides)
+        assert row["latency_ns"] == one.latency_ns
+    found = {(row["topology.sips.wiring"], row["topology.sip_link.gbs"]): row["latency_ns"] for row in rows}
+    assert found["direct", 256] < found["direct", 16]
+    assert found["switch", 256] == found["switch", 16]

@@ -16,6 +16,7 @@ from kernbench.replay.timed_store import TimedStore
 from kernbench.tl.ipcq import Ipcq, Ring
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel
+from kernbench.tl.source_lines import LineFinder
 from tests.tl.rig import Memory
 
 BASE = 1 << 32
@@ -84,6 +85,7 @@ class Mesh:
         thread = self.program.thread("sip{}.cube{}.pe{}.pe_cpu/k".format(*where))
         self.memory[where] = Memory(self.store, self.program, thread.id, flat.translate, place.tcm)
         return PeContext(
+            lines=LineFinder(self.program),
             program=self.program,
             thread=thread,
             machine=self.machine,

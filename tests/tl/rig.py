@@ -12,6 +12,7 @@ from kernbench.replay.timed_store import TimedStore
 from kernbench.tl.context import TLContext
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
+from kernbench.tl.source_lines import LineFinder
 
 BASE = 1 << 32
 BYTES = 1 << 20
@@ -63,6 +64,7 @@ class Rig:
         store = TimedStore(LiveTimes(self.session))
         self.memory = Memory(store, self.program, self.thread.id, flat.translate, self.place.tcm)
         self.pe = PeContext(
+            lines=LineFinder(self.program),
             program=self.program,
             thread=self.thread,
             machine=self.machine,

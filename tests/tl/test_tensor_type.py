@@ -26,3 +26,10 @@ def test_what_is_no_kind_is_refused_each_time():
             as_type("load", (4, 0), "f16")
         with pytest.raises(KernelError, match=r"^tl.load got the dtype 'f61'"):
             as_type("load", (4, 1), "f61")
+
+
+def test_what_equals_a_shape_is_none():
+    assert as_type("load", (2, 3), "f16").shape == (2, 3)
+    for shape in ((2.0, 3), [2.0, 3], 2.0):
+        with pytest.raises(KernelError, match=r"^tl.load got the shape \(2\.0,( 3)?\), .*; give an int or a tuple"):
+            as_type("load", shape, "f16")

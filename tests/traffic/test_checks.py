@@ -23,7 +23,7 @@ def measured(
 ) -> Measured:
     kind = "read" if family == "d2h" else "write"
     breakdown = LatencyBreakdown(0, 0, 0, 0, "link", gbs, catches_up)
-    return Measured(Case(family, name, "host", f"end {name}", kind), nbytes, hops, int(ns * 1e6), breakdown, True)
+    return Measured(Case(family, name, "host", f"end {name}", kind), nbytes, hops, (), int(ns * 1e6), breakdown, True)
 
 
 def find(found: Sequence[Check], name: str) -> Check:

@@ -90,6 +90,12 @@ def test_a_row_a_load_and_one_object() -> None:
     [
         (1.5, {}, "got load 1.5, expected more than 0 and at most 1, the whole bandwidth of an endpoint"),
         (0.1, {"packet_flits": 0}, "got packets of 0 flits and a window of 600 flit times, expected at least 1 and 2"),
+        (
+            0.1,
+            {"packet_flits": 1 << 63},
+            "got packets of 9,223,372,036,854,775,808 flits and a window of 600 flit times, "
+            "expected at most 1,000,000 and 1,000,000,000",
+        ),
         (0.1, {"window": 1}, "got packets of 2 flits and a window of 1 flit times, expected at least 1 and 2"),
         (1e-6, {}, "at load 1e-06 no packet begins in a window of 600 flit times; give a longer window"),
         (

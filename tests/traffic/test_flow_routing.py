@@ -6,7 +6,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
-from kernbench.traffic.flow_routing import Agent, FlowRoute, count_hops, find_flow_routes
+from kernbench.traffic.flow_routing import Agent, FlowRoute, count_hops, find_flow_routes, find_waypoints
 from kernbench.traffic.flows import parse_flows
 
 EXTENT = "it has no SIPs, only the endpoints node[0][0] to node[7][7], by index 0 to 63"
@@ -60,6 +60,37 @@ def test_the_host_is_that_of_the_other_part() -> None:
     assert down.issuer == machine.places.pcie_ep(1)
     assert machine.routing.edges(up.route)[-1] == machine.routing.edges(down.route)[0] ^ 1
     assert ways("sip_2x4x4", "sip1.io0.pcie_ep:sip1.cube2.pe0:1") == [down]
+
+
+def test_the_host_is_at_the_nearest_of_several_endpoints() -> None:
+    machine = load_machine("sip_2x4x4", {"sip.io_chiplets": 2})
+    found, which = find_flow_routes(
+        machine, parse_flows(["host:sip1.cube4.pe0:1", "host:sip1.cube7.pe0:1", "host:sip1.io1.io_cpu:1"])
+    )
+    endpoints = [machine.places.pcie_ep(1, chiplet) for chiplet in (0, 1, 1)]
+    assert found[which, FlowRoute._fields.index("issuer")].tolist() == endpoints
+
+
+@pytest.mark.parametrize(
+    ("overrides", "texts", "via"),
+    [
+        ({}, ["sip0.cube0.pe0:sip3.cube0.pe0:1"], [["switch"]]),
+        ({}, ["sip0.cube0.pe0:sip0.cube1.pe0:1"], [[]]),
+        (
+            {"sips.wiring": "direct"},
+            [
+                "sip0.cube0.pe0:sip1.cube0.pe0:1",
+                "sip0.cube0.pe0:sip2.cube0.pe0:1",
+                "sip1.cube0.pe0:sip3.cube0.pe0:1:read",
+            ],
+            [[], ["sip1"], ["sip0"]],
+        ),
+    ],
+)
+def test_waypoints(overrides: dict[str, object], texts: list[str], via: list[list[str]]) -> None:
+    machine = load_machine("tiny", {"sips.count": 4, **overrides})
+    found, which = find_flow_routes(machine, parse_flows(texts))
+    assert [find_waypoints(machine, int(route)) for route in found[which, 3]] == via
 
 
 def test_a_read_from_what_is_no_memory_waits_for_its_request() -> None:

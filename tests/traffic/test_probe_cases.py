@@ -35,6 +35,15 @@ def test_the_default_machine() -> None:
     ]
 
 
+def test_other_sips_near_and_far() -> None:
+    for wiring, far in (("switch", 3), ("direct", 2)):
+        found = told("tiny", sips__count=4, sips__wiring=wiring)
+        assert [line for line in found if "other SIP" in line] == [
+            "pe_dma/other SIP, near: sip0.cube0.pe0:sip1.cube0.pe0:1:write",
+            f"pe_dma/other SIP, far: sip0.cube0.pe0:sip{far}.cube0.pe0:1:write",
+        ]
+
+
 def test_what_a_small_machine_lacks_is_left_out() -> None:
     assert [line for line in told("tiny") if line.startswith("pe_dma")] == [
         "pe_dma/own slice: sip0.cube0.pe0:sip0.cube0.pe0:1:write",

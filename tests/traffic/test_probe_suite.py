@@ -11,7 +11,7 @@ from kernbench.machine import load_machine
 from kernbench.traffic.checks import Check
 from kernbench.traffic.probe_suite import SIZES_BYTES, Survey, run_survey
 
-COLUMNS = ["family", "name", "src", "dst", "kind", "flow", "bytes", "hops", "actual_ns", "formula_ns", "wire_ns",
+COLUMNS = ["family", "name", "src", "dst", "kind", "flow", "bytes", "hops", "via", "actual_ns", "formula_ns", "wire_ns",
            "overhead_ns", "serialisation_ns", "commit_ns", "effective_gbs", "bottleneck_gbs", "bottleneck",
            "utilisation"]  # fmt: skip
 

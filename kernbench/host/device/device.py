@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.engine import Session
+from kernbench.engine.progress import Stage
 from kernbench.errors import DeadlockError
 from kernbench.host.device.buffer import Buffer
 from kernbench.host.device.device_memory import DeviceMemory
@@ -24,6 +25,7 @@ from kernbench.tl.registry import replace_kernel
 if TYPE_CHECKING:
     import numpy as np
 
+    from kernbench.engine.progress import OnProgress
     from kernbench.host.memory.address_models import Map, Placed
     from kernbench.host.memory.initial_values import Contents
     from kernbench.host.memory.placement import DPPolicy
@@ -31,10 +33,8 @@ if TYPE_CHECKING:
     from kernbench.host.messages import Shard, Targets
     from kernbench.machine.machine import Machine
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Thread
+    from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import NeighbourTable, Ring, Where
-
-Progress = Callable[[int, int, int], None]  # see `Session.run`
 
 
 class Device:
@@ -42,7 +42,8 @@ class Device:
 
     def __init__(self, machine: Machine, mode: str = "hybrid", live: bool = False) -> None:
         self.machine = machine
-        self.on_progress: Progress | None = None  # called during long runs
+        self.stage = Stage(lambda _: None)
+        self.on_progress: OnProgress | None = None  # called during long runs, as by `Session.run`
         self.program = Program(machine)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
@@ -166,7 +167,8 @@ class Device:
         Errors: DeadlockError naming each waiting thread and what it waits for; KernelError of a live kernel, with the device's
         response, also if other kernels cannot end because of it.
         """
-        self.session.run(self._kernels.answer, self.on_progress)
+        with self.stage.within("simulating"):
+            self.session.run(self._kernels.answer, self.on_progress)
         answered, self._unanswered = self._unanswered, []
         for launch in answered:
             launch.check()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kernbench.host.memory.tensor_layout import Layout
     from kernbench.machine.part_index import PePlace
     from kernbench.program.op_semantics import Composite
-    from kernbench.program.program import Thread
+    from kernbench.program.thread import Thread
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,8 @@ from kernbench.machine.part_index import pe_path
 if TYPE_CHECKING:
     from kernbench.host.messages import PeDma
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 def lower_dma(program: Program, thread: Thread, place: PePlace, message: PeDma) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.host.messages import TensorArg
 from kernbench.tl.pe import PeContext
 from kernbench.tl.runner import SteppedKernel, record_kernel
+from kernbench.tl.source_lines import LineFinder
 
 if TYPE_CHECKING:
     from kernbench.host.device.device_memory import DeviceMemory
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from kernbench.host.memory.address_models import Map, Placed
     from kernbench.host.messages import KernelLaunch
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import Ipcq
     from kernbench.tl.plan_outline import PlanOutline
 
@@ -31,6 +33,7 @@ class Kernels:
         self.program, self.memory, self.live = program, memory, live
         self.steps: dict[int, Callable[[], None]] = {}  # by PE thread: runs its next step
         self.outlines: dict[Any, PlanOutline] = {}  # of composites; PEs share them
+        self.lines = LineFinder(program)
 
     def prepare(self, message: KernelLaunch, kernel: Callable[..., Any], home: Sip, queues: Ipcq) -> PeRun:
         """Prepare the kernel of a launch for each of its PEs. Errors: InputError for a tensor that is freed."""
@@ -99,4 +102,5 @@ class PeRun:
             memory=view if kernels.live else None,
             queues=self._queues.pe_queues(place),
             outlines=kernels.outlines,
+            lines=kernels.lines,
         )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from kernbench.machine.part_index import PePlace
-    from kernbench.program.program import Thread
+    from kernbench.program.thread import Thread
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernbench.host.messages import MmuMap
-    from kernbench.program.program import Thread
+    from kernbench.program.thread import Thread
     from kernbench.tl.ipcq import NeighbourTable
 
 

@@ -2,10 +2,10 @@
 
 A command or copy begins when all that were issued to the SIP before are complete. Streams of different SIPs are independent.
 
-A copy is one message for each shard, all in flight together. A command goes host → io_cpu → m_cpu of each cube → each
-PE; completions go back the same way and are gathered at each step. A CPU works once on the message that it receives and
-once on the completions that it gathers. The acknowledgement of an MMU is a zero-byte message, so the M_CPU counts the
-arrival of the message that it acknowledges.
+A copy is one message for each shard, all in flight together, each by the PCIe endpoint nearest to its memory. A command goes
+host → io_cpu of the first IO chiplet → m_cpu of each cube → each PE; completions go back the same way and are gathered at each
+step. A CPU works once on the message that it receives and once on the completions that it gathers. The acknowledgement of an
+MMU is a zero-byte message, so the M_CPU counts the arrival of the message that it acknowledges.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kernbench.machine.intents import Intent, RouteKind
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
-    from kernbench.program.program import Program, Thread
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Stream:
         self.machine: Machine = program.machine
         self.sip = sip
         self._ep = self.machine.places.pcie_ep(sip)
+        self._endpoint_of: dict[int, int] = {}  # by memory
         self.thread = program.thread(f"{self.machine.node_name[self._ep]}/host")
         self._acted = program.counter(f"{self.thread.name} to act")
         self._copied = program.counter(f"copies of {self.thread.name}")
@@ -138,14 +140,22 @@ class Stream:
         kind, tag = (RouteKind.READ, self._read_tag) if reading else (RouteKind.WRITE, self._write_tag)
         shard = message.shard
         node, offset, _ = self.machine.places.memory_of(shard.pa)
-        self.act(self.thread, self._ep, self._acted, self._issue_tag)
+        endpoint = self._find_endpoint(node)
+        self.act(self.thread, endpoint, self._acted, self._issue_tag)
         self.thread.move(
-            self._route(self._ep, node, kind, Intent.M_CPU_DMA),
+            self._route(endpoint, node, kind, Intent.M_CPU_DMA),
             shard.nbytes,
             stripe=offset // self._burst_bytes % self.machine.terminals[node].stripes,
             done=self._copied,
             tag=tag,
         )
+
+    def _find_endpoint(self, memory: int) -> int:
+        """The PCIe endpoint by which copies reach a memory: the nearest."""
+        if memory not in self._endpoint_of:
+            endpoints = self.machine.places.pcie_eps(self.sip)
+            self._endpoint_of[memory] = self.machine.routing.nearest(endpoints, memory, Intent.M_CPU_DMA)
+        return self._endpoint_of[memory]
 
     def _route(self, source: int, target: int, kind: RouteKind, intent: Intent = Intent.ALL) -> int:
         return self.machine.routing.route(source, target, intent, kind)

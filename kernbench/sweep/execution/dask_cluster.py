@@ -20,6 +20,7 @@ from kernbench.errors import InputError, RunError
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.process_pool import Outcomes, lost_row, script_hidden
 from kernbench.sweep.execution.worker import RunPoint, attempt_all
+from kernbench.sweep.row import Row
 
 PROCESSES = "processes"
 AHEAD = 3  # tasks out for each thread of a worker
@@ -91,7 +92,7 @@ def _fill(
     return bool(out)
 
 
-def _take(future: Any) -> tuple[list[dict[str, Any]] | None, str]:
+def _take(future: Any) -> tuple[list[Row] | None, str]:
     """The rows of a task, or why there are none. Errors: OSError where it was lost with the scheduler."""
     if future.status == "finished":
         return future.result(), ""
@@ -101,7 +102,7 @@ def _take(future: Any) -> tuple[list[dict[str, Any]] | None, str]:
     return None, f"{type(error).__name__} on the cluster"
 
 
-def run_batch(run: RunPoint, batch: Batch, directory: str) -> list[dict[str, Any]]:
+def run_batch(run: RunPoint, batch: Batch, directory: str) -> list[Row]:
     """The rows of a batch, made by a worker: in the directory of the sweep, if the worker has it."""
     with suppress(OSError):
         os.chdir(directory)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kernbench.engine.jit_status import needs_compile
 from kernbench.errors import InputError
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch, group_points, make_batches
+from kernbench.sweep.execution.point_progress import OnProgress, listen
 from kernbench.sweep.execution.process_pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.execution.thread_pool import run_in_threads
 from kernbench.sweep.execution.worker import (
@@ -44,11 +45,13 @@ OnPoint = Callable[[Point, Row], object]
 class ExecutorConfig:
     """Where points run. `scheduler`: LOCAL (this process, or `workers` of its own), "processes" (a Dask cluster of as many
     here), or the address of a Dask scheduler. `workers` None: one a core, or those that the scheduler has.
+    `on_progress`: called with the progress inside of points that run long, but for those on a cluster.
     """
 
     workers: int | None = None
     scheduler: str = LOCAL
     run: RunPoint = run_point
+    on_progress: OnProgress | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -70,13 +73,14 @@ def execute(points: Points, store: Store, config: ExecutorConfig, on_point: OnPo
     Errors: InputError if the disk or the scheduler cannot be used.
     """
     groups = group_points(points)
-    if points.context.mode == Mode.ANALYTIC and config.run is run_point:
-        groups = _bound(groups, store, on_point, config.count(len(points)))
-    outcomes = _start(groups, config)
-    try:
-        _keep(outcomes, store, on_point)
-    finally:
-        outcomes.close()
+    with listen(config.on_progress):
+        if points.context.mode == Mode.ANALYTIC and config.run is run_point:
+            groups = _bound(groups, store, on_point, config.count(len(points)))
+        outcomes = _start(groups, config)
+        try:
+            _keep(outcomes, store, on_point)
+        finally:
+            outcomes.close()
 
 
 def _bound(groups: list[Points], store: Store, on_point: OnPoint, workers: int) -> list[Points]:
@@ -108,11 +112,11 @@ def _start(groups: list[Points], config: ExecutorConfig) -> Outcomes:
         return run_here(make_batches(groups, most), config.run)
     threads = config.run is run_point and groups[0].context.mode != Mode.ANALYTIC
     if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
-        return _start_threads(groups, most, count)
-    return _start_workers(list(make_batches(groups, most)), config.run, count)
+        return _start_threads(groups, most, count, config)
+    return _start_workers(list(make_batches(groups, most)), count, config)
 
 
-def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
+def _start_threads(groups: list[Points], most: int, count: int, config: ExecutorConfig) -> Outcomes:
     """Run on threads if structures are cached, or too few to be rebuilt in every process."""
     left: list[Batch] = []
     for group in groups:
@@ -122,18 +126,18 @@ def _start_threads(groups: list[Points], most: int, count: int) -> Outcomes:
         if structure is None or not structure.groups:
             left += batches
         else:
-            left += yield from run_in_threads(batches, structure, count)
+            left += yield from run_in_threads(batches, structure, count, config.on_progress)
     if left:
-        yield from _start_workers(left, run_point, count)
+        yield from _start_workers(left, count, config)
 
 
-def _start_workers(batches: list[Batch], run: RunPoint, count: int) -> Outcomes:
-    first = batches[0]
+def _start_workers(batches: list[Batch], count: int, config: ExecutorConfig) -> Outcomes:
+    run, first = config.run, batches[0]
     group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
     if needs_compile(group=group):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
         batches[0] = Batch(first.points[1:], first.alike)
-    yield from run_in_workers([batch for batch in batches if len(batch)], run, count)
+    yield from run_in_workers([batch for batch in batches if len(batch)], run, count, config.on_progress)
 
 
 def _keep(outcomes: Outcomes, store: Store, on_point: OnPoint) -> None:

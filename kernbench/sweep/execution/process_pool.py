@@ -25,15 +25,16 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.point_progress import OnProgress, PointProgress, listen
 from kernbench.sweep.execution.worker import RunPoint, attempt_all
 from kernbench.sweep.point import Point
-from kernbench.sweep.row import LOST, failed_row
+from kernbench.sweep.row import LOST, Row, failed_row
 
 MOST_TRIES = 2
 OBJECTS = 50_000  # that a worker makes between two looks for garbage: about as many as a point has
 TELLING_S = 0.05  # how long a worker may keep rows to itself
 
-Outcome = tuple[Point, dict[str, Any]]  # a point with its row
+Outcome = tuple[Point, Row]  # a point with its row
 Outcomes = Generator[Outcome, None, None]
 Task = tuple[Batch, int]  # a batch with the number of this try
 
@@ -44,13 +45,15 @@ def run_here(batches: Iterable[Batch], run: RunPoint) -> Outcomes:
         yield from zip(batch.points, attempt_all(run, batch), strict=True)
 
 
-def run_in_workers(batches: Iterable[Batch], run: RunPoint, workers: int) -> Outcomes:
+def run_in_workers(
+    batches: Iterable[Batch], run: RunPoint, workers: int, on_progress: OnProgress | None = None
+) -> Outcomes:
     """Run points in worker processes; yields each as it finishes, in no fixed order.
 
     `run` must be importable by its name. When the iterator is closed, workers that are still at a point are killed.
     """
     waiting: deque[Task] = deque((batch, 1) for batch in batches)
-    start = _starter(run)
+    start = _starter(run, on_progress)
     started: list[_Worker] = []
     try:
         while _hand_out(waiting, started, workers, start):
@@ -75,8 +78,9 @@ def run_in_workers(batches: Iterable[Batch], run: RunPoint, workers: int) -> Out
 class _Worker:
     """A worker process seen from the parent: its pipe, and the task it is at."""
 
-    def __init__(self, process: Any, pipe: Connection) -> None:
+    def __init__(self, process: Any, pipe: Connection, on_progress: OnProgress | None) -> None:
         self.pipe = pipe
+        self._on_progress = on_progress
         self.task: Task | None = None
         self.exit_code: int | None = None
         self._left: deque[Point] = deque()  # of the task, points whose rows have not come
@@ -95,11 +99,15 @@ class _Worker:
         return task, list(self._left)
 
     def collect(self) -> list[Outcome] | None:
-        """The rows that have arrived, with their points; None when the process is dead."""
+        """The rows that have arrived, with their points; None when the process is dead. Progress is passed on."""
         try:
             rows = self.pipe.recv()
         except (EOFError, OSError):
             return None
+        if isinstance(rows, PointProgress):
+            if self._on_progress is not None:
+                self._on_progress(rows)
+            return []
         found = [(self._left.popleft(), row) for row in rows]
         if not self._left:
             self.task = None
@@ -132,7 +140,7 @@ def _ready(started: list[_Worker]) -> list[_Worker]:
     return [worker for worker in started if worker.pipe in ready]
 
 
-def lost_row(point: Point, cause: str) -> dict[str, Any]:
+def lost_row(point: Point, cause: str) -> Row:
     """The row of a point that has killed its worker `MOST_TRIES` times."""
     died = f"the worker process died {MOST_TRIES} times at this point ({cause})"
     return {**failed_row(LOST, f"{died}; with fewer workers each has more memory"), "key": point.key}
@@ -144,7 +152,7 @@ def _cause(exit_code: int | None) -> str:
     return f"exit code {exit_code}"
 
 
-def _starter(run: RunPoint) -> Callable[[], _Worker]:
+def _starter(run: RunPoint, on_progress: OnProgress | None) -> Callable[[], _Worker]:
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(method)
     if method == "forkserver":
@@ -152,11 +160,12 @@ def _starter(run: RunPoint) -> Callable[[], _Worker]:
 
     def start() -> _Worker:
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, run, os.getcwd(), dict(os.environ)), daemon=True)
+        arguments = (theirs, run, os.getcwd(), dict(os.environ), on_progress is not None)
+        process = context.Process(target=_serve, args=arguments, daemon=True)
         with script_hidden(unless=run.__module__ == "__main__"):
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, on_progress)
 
     return start
 
@@ -173,16 +182,16 @@ def script_hidden(*, unless: bool) -> Generator[None]:
         sys.modules["__main__"] = script
 
 
-def _serve(pipe: Connection, run: RunPoint, directory: str, environment: dict[str, str]) -> None:
-    """A worker's life: batches in, rows out, until the pipe ends. Ctrl-C is the parent's to answer."""
+def _serve(pipe: Connection, run: RunPoint, directory: str, environment: dict[str, str], tells: bool) -> None:
+    """A worker's life: batches in, rows out, progress if it `tells`, until the pipe ends. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.chdir(directory)
     os.environ.update(environment)
     gc.freeze()  # what is there now stays, and need not be looked through again
     gc.set_threshold(OBJECTS)
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), listen(pipe.send if tells else None):
         while True:
-            rows: list[dict[str, Any]] = []
+            rows: list[Row] = []
             sent = time.monotonic()
             for row in attempt_all(run, pipe.recv()):
                 rows.append(row)

@@ -27,6 +27,7 @@ from kernbench.runs.bench import find_bench, typed_parameters
 from kernbench.runs.bounds import LaunchBoundModel
 from kernbench.runs.recording import RecordedGroup, record
 from kernbench.runs.run import choose_sips
+from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.point import Point
 
 MOST_VALUES = 1 << 12  # that are kept as read, of all figures
@@ -79,7 +80,7 @@ class SharedStructure:
         base = self.variants.base.figures
         if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
             return None
-        found = self.recording.list_metrics(machine, point.mode)
+        found = self.recording.list_metrics(machine, point.mode, partial(report_run, point.index))
         return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
@@ -93,17 +94,24 @@ class SharedStructure:
         together = np.flatnonzero(~alone)
         columns = {field: values[together] for field, values in columns.items()}
         bounded = points[0].mode == Mode.ANALYTIC
-        results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns)
+        indices = [points[at].index for at in together.tolist()]
+        results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns, indices)
         return (None if by_itself else next(results, None) for by_itself in alone.tolist())
 
-    def _run_together(self, mode: str, columns: Mapping[str, np.ndarray]) -> Iterator[object | None]:
+    def _run_together(
+        self, mode: str, columns: Mapping[str, np.ndarray], indices: Sequence[int]
+    ) -> Iterator[object | None]:
         assert self.recording is not None
+
+        def on_run(run: int, served: int, known: int, now_fs: int) -> None:
+            report_run(indices[run], served, known, now_fs)
+
         with self._lock:
             idle = self._groups.setdefault(mode, [])
             group = idle.pop() if idle else RecordedGroup(self.recording, mode)
         try:
             started = time.perf_counter()
-            for found in group.list_metrics(columns):
+            for found in group.list_metrics(columns, on_run):
                 wall_s = (time.perf_counter() - started) / max(len(found), 1)
                 for figures in found:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
@@ -181,6 +189,7 @@ def find_structure(point: Point) -> SharedStructure:
     identity = identify(point)
     found = next((structure for structure in kept if structure.identity == identity), None)
     if found is None:
+        report_stage(point.index, "recording the bench")
         del kept[: max(0, len(kept) - _kept.most + 1)]  # before it is made: it may need the memory
         found = SharedStructure(point)
     else:

@@ -9,8 +9,9 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from kernbench.errors import KernBenchError
 from kernbench.machine.families import may_vary
@@ -18,8 +19,9 @@ from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.point import TOPOLOGY, Point
-from kernbench.sweep.row import ERROR, OK, failed_row, ok_row
+from kernbench.sweep.row import ERROR, OK, Row, failed_row, ok_row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from kernbench.sweep.execution.shared_structure import SharedStructure
 
+MaybeRow = TypeVar("MaybeRow", Row, Row | None)
 RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResult
 
 
@@ -35,35 +38,60 @@ def run_point(point: Point) -> object:
     from kernbench.runs.run import run_bench
 
     return run_bench(
-        point.bench, point.topology, mode=point.mode, parameters=point.parameters, overrides=point.overrides
+        point.bench,
+        point.topology,
+        mode=point.mode,
+        parameters=point.parameters,
+        overrides=point.overrides,
+        on_stage=partial(report_stage, point.index),
+        on_progress=partial(report_run, point.index),
     )
 
 
-def attempt(run: RunPoint, point: Point) -> dict[str, Any]:
+def attempt(run: RunPoint, point: Point) -> Row:
     """The row of a point, failed or not. What the bench prints is dropped."""
     started = time.perf_counter()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            return found_row(point, run(point))
-    except KernBenchError as error:
-        sentence = str(error)
-    except (Exception, SystemExit) as error:  # a user's bench may raise anything; the sweep goes on
-        sentence = f"unexpected {type(error).__name__}: {error}"
-    return {**failed_row(ERROR, sentence, time.perf_counter() - started), "key": point.key}
+            return _found_row(point, run(point))
+    except (Exception, SystemExit) as error:  # `run` may raise anything; the sweep goes on
+        return _error_row(point, error, time.perf_counter() - started)
 
 
-def found_row(point: Point, result: object) -> dict[str, Any]:
-    """The row of a point with the result of its run."""
+def _found_row(point: Point, result: object) -> Row:
     return {**ok_row(result), "fidelity": point.mode, "key": point.key}
 
 
-def attempt_all(run: RunPoint, batch: Batch) -> Iterator[dict[str, Any]]:
+def _error_row(point: Point, error: BaseException, wall_s: float | None = None) -> Row:
+    sentence = str(error) if isinstance(error, KernBenchError) else f"unexpected {type(error).__name__}: {error}"
+    return {**failed_row(ERROR, sentence, wall_s), "key": point.key}
+
+
+def attempt_all(run: RunPoint, batch: Batch) -> Iterator[Row]:
     """The rows of a batch, one after the other. Points that are alike share all that does not differ, and run together."""
-    structure = find_structure(batch.points[0]) if is_shared(run, batch) else None
-    if structure is None:
+    if not is_shared(run, batch):
         return (attempt(run, point) for point in batch.points)
-    results = zip(batch.points, run_together(structure, batch.points), strict=True)
-    return (attempt(_run_alike, point) if result is None else found_row(point, result) for point, result in results)
+    return rows_with_errors(batch.points, _attempt_shared(batch.points))
+
+
+def _attempt_shared(points: Sequence[Point]) -> Iterator[Row]:
+    structure = find_structure(points[0])
+    if structure is None:
+        yield from (attempt(run_point, point) for point in points)
+        return
+    for point, row in zip(points, run_together(structure, points), strict=True):
+        yield attempt(_run_alike, point) if row is None else row
+
+
+def rows_with_errors(points: Sequence[Point], rows: Iterator[MaybeRow]) -> Iterator[MaybeRow | Row]:
+    """The rows of points that share work; after an error all that are left have rows with it, and none runs again."""
+    done = 0
+    try:
+        for row in rows:
+            yield row
+            done += 1
+    except Exception as error:  # the sweep goes on
+        yield from (_error_row(point, error) for point in points[done:])
 
 
 def is_shared(run: RunPoint, batch: Batch) -> bool:
@@ -72,15 +100,15 @@ def is_shared(run: RunPoint, batch: Batch) -> bool:
     return run is run_point and (batch.alike or is_kept(first))
 
 
-def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[object | None]:
-    """The results of points of a structure, in order, as they come; None for each that has to run alone."""
-    left = len(points)
+def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[Row | None]:
+    """The rows of points of a structure, in order, as they come; None for each that has to run alone."""
+    done = 0
     try:
-        for result in structure.run_all(points):
-            yield result
-            left -= 1
-    except (Exception, SystemExit):  # a user's part may raise anything; each point alone reports its own error
-        yield from repeat(None, left)
+        for point, result in zip(points, structure.run_all(points), strict=True):
+            yield None if result is None else _found_row(point, result)
+            done += 1
+    except (KernBenchError, MemoryError):  # alone a point reports its own error, and needs less memory
+        yield from repeat(None, len(points) - done)
 
 
 def _run_alike(point: Point) -> object:
@@ -98,10 +126,11 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     structure = find_structure(points[0])
     if structure is None:
         return None
+    report_stage(points[0].index, "bounding")
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             found = structure.bound(_read_figures(structure, points), len(points), queues=queues)
-    except (Exception, SystemExit):  # a user's part may raise anything; each point alone reports its own error
+    except (KernBenchError, MemoryError):  # alone a point reports its own error, and needs less memory
         return None
     if found is None:
         return None
@@ -123,7 +152,7 @@ def find_structure(point: Point) -> SharedStructure | None:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return shared_structure.find_structure(point)
-    except (Exception, SystemExit):  # a user's bench or part may raise anything; the point alone reports the error
+    except KernBenchError:
         return None
 
 

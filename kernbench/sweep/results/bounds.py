@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BOUNDED_MODES = (Mode.ANALYTIC, Mode.AUTO)  # of a sweep, in which rows may be bounds
 TIMES = ("latency_ns", "pe_exec_ns")  # results that lie between their own column and upper_ns
-RATES = ("achieved_tflops", "achieved_gbs")  # that are, of bounds, what pe_exec_ns allows at most
+RATES = ("achieved_tflops", "achieved_gbs", "tflops_of_peak", "gbs_of_peak")  # that are, of bounds, what pe_exec_ns allows at most
 ENDS = ("lower_ns", "upper_ns")  # bounds by name, which a point has whether it ran or not
 NOT_NEGATIVE = (*RATES, "events", "flit_hops", "wall_s", "bottleneck_utilisation")
 _SENSES = {**dict.fromkeys((*TIMES, "events", "flit_hops"), LOWER), **dict.fromkeys(RATES, UPPER)}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars
 
 COMPARED = ("latency_ns", "pe_exec_ns")
-RATES = ("achieved_", "bottleneck_utilisation")  # of these more is better, of all other figures less
+RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")  # of these more is better, of all other figures less
 PLACE = "place of the row"  # what pairs points that have no parameters, and runs
 CHANGE = "_change"  # after a column's name: B's figure over A's, less 1
 TABLE, RUN = "table.parquet", "result.json"

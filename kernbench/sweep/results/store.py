@@ -3,15 +3,22 @@
 Rows are written in parts, each a small parquet file that is complete and on the disk before it gets its name. Names are
 unique, so any number of processes may write into one directory. Rows are found again by their point's key, which says
 nothing of a grid: a grid that grows finds its old points, and two grids may share a directory.
+
+A name ends in a digest of the part. A part that is not what its name says is set aside with a warning, as is what is no part at
+all: its points run again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,20 +34,22 @@ WHOLE_BYTES = 1 << 18  # a part of this size, some thousand rows, is merged with
 WRITING_SHARE = 0.1  # of the time may be spent on writing; rows that come faster are written together
 STALE_SECONDS = 3600  # a temporary file of this age belongs to no living process
 TEMPORARY = ".unfinished-"
+DAMAGED = "damaged"  # the directory of parts that were set aside
+_PART = re.compile(r"[0-9a-f]{32}-([0-9a-f]{32})\.parquet")
 RANK = {LOST: 0, ERROR: 1, OK: 2}
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_whole(path: Path, write: Callable[[Path], object], *, mark: bool = False) -> None:
     """Let `write` make a file elsewhere, put it on the disk, then give it its name: readers see all of it or nothing.
 
-    Errors: InputError if the directory cannot be written.
+    With `mark` the name ends in its digest, before the suffix. Errors: InputError if the directory cannot be written.
     """
     unfinished = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(unfinished)
         _sync(unfinished, os.O_RDWR)
-        os.replace(unfinished, path)
+        os.replace(unfinished, path.with_stem(f"{path.stem}-{_digest(unfinished)}") if mark else path)
         with suppress(OSError):  # not every system lets a directory be opened
             _sync(path.parent, os.O_RDONLY)
     except refusals() as error:
@@ -48,6 +57,20 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     finally:
         with suppress(OSError):
             unfinished.unlink()
+
+
+@contextmanager
+def hold(path: Path) -> Generator[Path]:
+    """Another name of a file, under which it stays as it is while other processes replace it."""
+    held = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}{path.suffix}")
+    try:
+        os.link(path, held)
+    except OSError:  # not every disk has links
+        shutil.copyfile(path, held)
+    try:
+        yield held
+    finally:
+        held.unlink(missing_ok=True)
 
 
 def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
@@ -79,6 +102,11 @@ def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
     write_whole(path, write)
 
 
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+
+
 def _sync(path: Path, flags: int) -> None:
     descriptor = os.open(path, flags)
     try:
@@ -93,6 +121,7 @@ class Store:
     def __init__(self, directory: Path, stamp: Row | None = None) -> None:
         self.parts = directory / "parts"
         self._stamp = stamp or {}
+        self._sound: set[str] = set()  # names of parts that are what they say
         self._unwritten: list[Row] = []
         self._next_write = 0.0
 
@@ -154,10 +183,34 @@ class Store:
                 path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
-        return sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(TEMPORARY))
+        found = sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(TEMPORARY))
+        return [path for path in found if self._is_sound(path)]
+
+    def _is_sound(self, path: Path) -> bool:
+        """Whether a file is the part that its name says; if not, it is set aside."""
+        if path.name in self._sound:
+            return True
+        named = _PART.fullmatch(path.name)
+        try:
+            if named and path.is_file() and named[1] == _digest(path):
+                self._sound.add(path.name)
+                return True
+            if not path.is_symlink() and not path.exists():
+                return False  # another process has merged it
+        except OSError as error:
+            raise InputError(f"{path} cannot be read ({error.strerror}); give another --out") from None
+        self._set_aside(path)
+        return False
+
+    def _set_aside(self, path: Path) -> None:
+        to = self.parts / DAMAGED / path.name
+        with suppress(FileNotFoundError):  # another process has done so
+            to.parent.mkdir(exist_ok=True)
+            os.replace(path, to)
+            warnings.warn(f"{path} is not what was written there; it is {to} now, and its points run again", stacklevel=2)
 
     def _write(self, rows: polars.DataFrame) -> None:
-        write_whole(self.parts / f"{uuid.uuid4().hex}.parquet", rows.write_parquet)
+        write_whole(self.parts / f"{uuid.uuid4().hex}.parquet", rows.write_parquet, mark=True)
 
     def _sweep_up(self) -> None:
         for path in self.parts.glob(f"{TEMPORARY}*"):

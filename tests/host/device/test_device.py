@@ -278,3 +278,20 @@ def test_who_waits_for_a_failed_pe_does_not_hide_its_error(make: Make) -> None:
         torch.synchronize()
     with pytest.raises(DeadlockError, match=r"sip0\.cube0\.pe1"):
         torch.synchronize()
+
+
+def copied_ns(make: Make, **overrides: object) -> float:
+    """The time of a copy of 64 KiB to each of two cubes."""
+    torch = make(pcie_ep__gbs=64, **overrides)
+    x = torch.zeros((2, 32768), dp=DPPolicy(cube="row_wise", num_pes=1))
+    torch.synchronize()
+    started_fs = torch.driven.session.now_fs
+    x.copy_(np.ones((2, 32768), np.float16))
+    torch.synchronize()
+    return (torch.driven.session.now_fs - started_fs) / 1e6
+
+
+def test_each_io_chiplet_takes_the_copies_of_its_cubes(make: Make) -> None:
+    one, two = copied_ns(make), copied_ns(make, sip__io_chiplets=2)
+    assert 2 * 1024 < one < 2 * 1024 + 100  # 64 KiB at 64 GB/s take 1,024 ns
+    assert 1024 < two < 1024 + 100

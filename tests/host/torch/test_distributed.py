@@ -215,7 +215,7 @@ def test_pieces_of_a_share_are_in_flight_together(algorithm: str) -> None:
 def test_a_batch_goes_up_while_the_one_before_comes_down(algorithm: str) -> None:
     """A batch is 64 pieces of 4 KiB: three together take less than three of them alone."""
     alone, three = (all_reduce(batches * 65536, algorithm=algorithm, slot_size=4096) for batches in (1, 3))
-    assert three["latency_ns"] < 2.8 * alone["latency_ns"]
+    assert three["latency_ns"] < 2.9 * alone["latency_ns"]
 
 
 WIRINGS = {
@@ -251,8 +251,8 @@ def test_auto_depends_on_size_and_wiring() -> None:
 
 
 def test_slots_follow_latency_and_bandwidth_unless_given() -> None:
-    quick, slow = (all_reduce(16, ucie__overhead_ns=overhead)["slot_bytes"] for overhead in (1, 400))
-    assert quick < slow
+    quick, slow = (all_reduce(16, 1, ucie__overhead_ns=overhead)["slot_bytes"] for overhead in (8, 40))
+    assert (quick, slow) == (16384, 65536)  # 4 * (2 * overhead + wires) * 128 GB/s
     assert all_reduce(16, slot_size=1000)["slot_bytes"] == 1000
     in_sram = all_reduce(16, ucie__overhead_ns=4000, buffer_kind="sram", n_slots=8, sram__bytes="1 MiB")
     assert in_sram["slot_bytes"] * 8 * 12 * 2 <= 2**20 // 4  # of both PEs of a cube
@@ -608,7 +608,7 @@ def test_a_slot_that_holds_nothing() -> None:
 
 def kernel_refusal(kernel: Callable[..., None], kind: type[KernBenchError] = KernelError) -> str:
     def worker(rank: int, torch) -> None:
-        torch.launch("k", kernel, torch.ones(16384, dp=ONE))
+        torch.launch("k", kernel, torch.ones(65536, dp=ONE))
 
     return refusal(worker, kind)
 
@@ -621,7 +621,7 @@ def test_kernels_that_send_where_they_cannot() -> None:
         tl.send("up", tl.load(ptr, 8))
 
     def large(ptr: int, *, tl) -> None:
-        tl.send("global_E", tl.load(ptr, 16384))
+        tl.send("global_E", tl.load(ptr, 65536))
 
     assert kernel_refusal(north) == (
         "rank 0: kernel k on sip0.cube0.pe0: tl.send got the direction 'N', where sip0.cube0.pe0 has no neighbour, "
@@ -629,7 +629,7 @@ def test_kernels_that_send_where_they_cannot() -> None:
     )
     assert kernel_refusal(up).startswith("rank 0: kernel k on sip0.cube0.pe0: tl.send got the direction 'up', at ")
     assert kernel_refusal(large) == (
-        "rank 0: kernel k on sip0.cube0.pe0: tl.send got 32768 bytes for 'global_E', whose slots have 16384, "
+        "rank 0: kernel k on sip0.cube0.pe0: tl.send got 131072 bytes for 'global_E', whose slots have 65536, "
         f"at {HERE}:{large.__code__.co_firstlineno + 1}; send it in pieces, or give the process group larger slots"
     )
 

@@ -53,11 +53,34 @@ def test_old_directories_go_and_recent_ones_stay(tmp_path: Path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files")
-def test_a_directory_of_somebody_else_is_passed_over(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(cache, "homes", lambda: iter([tmp_path / "theirs", tmp_path / "ours"]))
-    theirs = tmp_path / "theirs" / cache.key()
-    monkeypatch.setattr(cache, "_is_ours", lambda path: path != theirs)
-    assert find_directory() == tmp_path / "ours" / cache.key()
+def test_a_directory_that_others_may_write_to_is_passed_over(open_path: Path, monkeypatch):
+    monkeypatch.setattr(cache, "homes", lambda: iter([open_path / "theirs", open_path / "ours"]))
+    monkeypatch.delenv("KERNBENCH_CACHE", raising=False)
+    (open_path / "theirs").mkdir()
+    (open_path / "theirs").chmod(0o775)
+    assert find_directory() == open_path / "ours" / cache.key()
+    monkeypatch.setenv("KERNBENCH_CACHE", str(open_path / "theirs"))
+    with pytest.warns(
+        UserWarning, match=rf"^compiled loops are not kept there: others may write to {open_path}/theirs"
+    ):
+        assert find_directory() == open_path / "ours" / cache.key()
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files")
+def test_a_planted_file_is_not_loaded_though_its_seal_is_right(open_path: Path, monkeypatch):
+    monkeypatch.setenv("KERNBENCH_CACHE", str(open_path))
+    folder = find_directory()
+    planted, ours = folder / "code" / "f-1.py311.1.nbc", folder / "code" / "g-1.py311.1.nbc"
+    planted.parent.mkdir()
+    for path in (planted, ours):
+        path.write_bytes(b"code")
+        path.chmod(0o644)
+    cache.seal_files(folder)
+    planted.chmod(0o666)
+    for opened in (open_path / "jit", folder, planted.parent):
+        opened.chmod(0o755)
+    find_directory()
+    assert [path.exists() for path in (planted, ours)] == [False, True]
 
 
 def test_a_home_without_room_is_passed_over(tmp_path: Path, monkeypatch):
@@ -119,3 +142,15 @@ def test_only_files_with_a_sound_seal_stay(tmp_path: Path):
         kept.write_bytes(damaged)
         cache.drop_unsound(tmp_path)
         assert not kept.exists()
+
+
+def test_a_file_that_another_process_removes_is_passed_over(tmp_path: Path, monkeypatch):
+    def gone(path: Path) -> str:
+        path.unlink()
+        raise FileNotFoundError(path)
+
+    (tmp_path / "f.1.nbc").write_bytes(b"code")
+    cache.seal_files(tmp_path)
+    monkeypatch.setattr(cache, "find_stranger", gone)
+    cache.drop_unsound(tmp_path)
+    assert list(tmp_path.glob("*.nbc")) == []

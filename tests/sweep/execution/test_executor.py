@@ -42,11 +42,14 @@ def test_rows_are_on_the_disk_when_they_are_heard_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("breaks", [ZeroDivisionError, SystemExit])
+@pytest.mark.parametrize("breaks", [InputError, MemoryError])
 def test_bounds_that_break_together_are_found_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, breaks: type[BaseException]
 ) -> None:
-    def bound(*_arguments: object) -> None:
+    broke = []
+
+    def bound(*_arguments: object, **_options: object) -> None:
+        broke.append(breaks)
         raise breaks
 
     monkeypatch.setattr(SharedStructure, "bound", bound)
@@ -55,6 +58,7 @@ def test_bounds_that_break_together_are_found_one_by_one(
     plan = plan_sweep({**grid, "parameters": {"n": 4096, "topology.noc.gbs": [50.0, 100.0, 200.0]}}, tmp_path / "out")
     execute(plan.points, Store(plan.directory, plan.inputs.stamp), ExecutorConfig(1), lambda _point, _row: None)
     assert kept(plan.directory)["status"].to_list() == ["ok"] * 3
+    assert broke
 
 
 @pytest.mark.slow

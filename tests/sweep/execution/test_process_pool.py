@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.point_progress import PointProgress
 from kernbench.sweep.execution.process_pool import run_here, run_in_workers
 from kernbench.sweep.point import Point
 from tests.sweep import fakes
@@ -33,6 +34,14 @@ def test_workers_run_all_points() -> None:
     assert sorted(rows) == list(range(15))
     assert [index for index, row in rows.items() if row["status"] == "error"] == [12]
     assert rows[3]["latency_ns"] == 4.0
+
+
+@pytest.mark.slow
+def test_workers_pass_on_what_their_points_tell() -> None:
+    heard: list[PointProgress] = []
+    rows = list(run_in_workers(batches(1, 2, 3), fakes.run_telling, 2, heard.append))
+    assert len(rows) == 3
+    assert sorted(heard) == [PointProgress(i, "simulating", 1, 3, 0.5) for i in range(3)]
 
 
 @pytest.mark.slow

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernbench.sweep.execution.worker import attempt
+from kernbench.sweep.execution import shared_structure
+from kernbench.sweep.execution.batches import Batch
+from kernbench.sweep.execution.shared_structure import SharedStructure
+from kernbench.sweep.execution.worker import attempt, attempt_all, run_point
 from kernbench.sweep.point import Point
 from tests.sweep import fakes
 
@@ -36,6 +39,15 @@ def test_a_bench_that_exits_fails_like_any_other() -> None:
         raise SystemExit(3)
 
     assert attempt(run, point(1))["error"] == "unexpected SystemExit: 3"
+
+
+def test_an_error_of_shared_work_is_in_the_rows_of_all_that_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(_: Point) -> SharedStructure:
+        raise ZeroDivisionError("one by none")
+
+    monkeypatch.setattr(shared_structure, "find_structure", find)
+    rows = list(attempt_all(run_point, Batch((point(1), point(2)), True)))
+    assert [row["error"] for row in rows] == ["unexpected ZeroDivisionError: one by none"] * 2
 
 
 def test_what_a_bench_prints_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:

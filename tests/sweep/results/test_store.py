@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
 import pytest
 
 from kernbench.errors import InputError
 from kernbench.sweep.results import store as store_module
 from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
-from kernbench.sweep.results.store import Store, best_rows, write_frames, write_whole
+from kernbench.sweep.results.store import DAMAGED, Store, best_rows, hold, write_frames, write_whole
 from tests.sweep import fakes
 
 UNSTAMPED = dict.fromkeys(("fidelity", *STAMP))
@@ -118,14 +119,58 @@ def test_writers_that_compact_at_the_same_time_lose_nothing(tmp_path: Path) -> N
     assert len(kept(tmp_path)) == 18
 
 
-def test_a_foreign_file_is_named(tmp_path: Path) -> None:
-    foreign = tmp_path / "parts" / "x.parquet"
-    foreign.parent.mkdir()
-    foreign.write_bytes(b"not parquet at all")
-    with pytest.raises(InputError) as caught:
-        kept(tmp_path)
-    assert str(caught.value).startswith(f"{foreign} is not a part of a sweep (")
-    assert str(caught.value).endswith("); remove it to run its points again")
+def spoil(part: Path, place: int) -> None:
+    content = bytearray(part.read_bytes())
+    content[place] ^= 1
+    part.write_bytes(content)
+
+
+def test_a_part_with_a_flipped_bit_is_set_aside(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for name in "ab":
+        store.append(row(name))
+        store.flush()
+    first, second = sorted((tmp_path / "parts").iterdir())
+    left = set(polars.read_parquet(second)["key"])
+    size = first.stat().st_size
+    content = first.read_bytes()
+    for place in np.random.default_rng(0).integers(0, size, 30).tolist():
+        spoil(first, place)
+        with pytest.warns(UserWarning, match=f"^{first} is not what was written there; it is .*damaged"):
+            assert set(kept(tmp_path)["key"]) == left
+        assert (tmp_path / "parts" / DAMAGED / first.name).exists()
+        assert set(kept(tmp_path)["key"]) == left
+        first.write_bytes(content)
+    assert set(kept(tmp_path)["key"]) == {"a", "b"}
+
+
+def test_what_is_no_part_is_set_aside(tmp_path: Path) -> None:
+    Store(tmp_path).append_frame(polars.DataFrame({"key": ["a"], "status": ["ok"]}))
+    parts = tmp_path / "parts"
+    (parts / "x.parquet").write_bytes(b"not parquet at all")
+    (parts / f"{'0' * 32}-{'1' * 32}.parquet").symlink_to(tmp_path / "nowhere")
+    (parts / "folder.parquet").mkdir()
+    with pytest.warns(UserWarning, match="is not what was written there") as told:
+        assert list(kept(tmp_path)["key"]) == ["a"]
+    assert len(told) == 3
+    assert len(list((parts / DAMAGED).iterdir())) == 3
+    assert list(kept(tmp_path)["key"]) == ["a"]
+
+
+def test_a_held_file_stays_though_it_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "table.parquet"
+    for linked in (True, False):
+        write_whole(path, lambda file: file.write_bytes(b"before"))
+        if not linked:
+            monkeypatch.setattr(os, "link", fail_to_link)
+        with hold(path) as held:
+            write_whole(path, lambda file: file.write_bytes(b"after"))
+            assert held.read_bytes() == b"before"
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def fail_to_link(*_: object) -> None:
+    raise OSError("no links here")
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -188,6 +233,6 @@ def test_all_rows_of_a_store_carry_its_stamp(tmp_path: Path) -> None:
 
 
 def test_rows_of_an_earlier_version_lack_columns(tmp_path: Path) -> None:
-    (tmp_path / "parts").mkdir()
-    polars.DataFrame({"key": ["a"], "status": ["ok"], "gone": [1]}).write_parquet(tmp_path / "parts" / "x.parquet")
+    earlier = polars.DataFrame({"key": ["a"], "status": ["ok"], "gone": [1]})
+    write_whole(tmp_path / "parts" / f"{'0' * 32}.parquet", earlier.write_parquet, mark=True)
     assert kept(tmp_path, ["key", "status", "kernbench"]).rows() == [("a", "ok", None)]

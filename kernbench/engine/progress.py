@@ -1,0 +1,74 @@
+"""Progress of a run: what it is doing, and how far the simulation has come.
+
+That is how many times a flit has been served at a station, of how many times that will be in all. The share of the two is close
+to the share of the time that the loop takes, in both modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.program.ops import Op
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+
+OnProgress = Callable[[int, int, int], object]  # (served, known, now_fs)
+OnStage = Callable[[str], object]  # with what is done next
+
+_EVERY_S = 0.25
+
+
+class ProgressReporter:
+    """Reports the progress of the runs of a program, four times a second at most."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._rows, self._known = 0, 0
+        self._reported = perf_counter()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last report is long ago."""
+        return perf_counter() - self._reported >= _EVERY_S
+
+    def report(self, on_progress: OnProgress, station_flits: np.ndarray, now_fs: int) -> None:
+        """Call back with what has been served, int64[station], what is known, and the simulated time."""
+        on_progress(int(station_flits.sum()), self._count_services(), now_fs)
+        self._reported = perf_counter()
+
+    def _count_services(self) -> int:
+        """The number of services of flits at stations by the rows known so far."""
+        program = self._program
+        rows = program.op[self._rows :]
+        moves = rows[rows[:, 0] == Op.MOVE]
+        steps = np.diff(program.machine.routing.tables().start)[moves[:, 1]]
+        self._known += int((-(-moves[:, 2] // program.machine.flit_bytes) * steps).sum())
+        self._rows = program.row_count
+        return self._known
+
+
+class Stage:
+    """What a run is doing, told to a callback."""
+
+    def __init__(self, on_stage: OnStage) -> None:
+        self._on_stage, self._text = on_stage, ""
+
+    def __call__(self, text: str) -> None:
+        """Begin another stage."""
+        self._text = text
+        self._on_stage(text)
+
+    @contextmanager
+    def within(self, text: str) -> Generator[None]:
+        """A stage for the block, within that under way."""
+        self._on_stage(text)
+        try:
+            yield
+        finally:
+            self._on_stage(self._text)
