@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernbench.sweep.design.points import Points
-from kernbench.sweep.execution.batches import group_points
+from kernbench.sweep.execution.batches import Groups
 from kernbench.sweep.execution.executor import ExecutorConfig
 from kernbench.sweep.plan import Plan
 from kernbench.sweep.trial import Trial, try_groups
@@ -73,7 +73,7 @@ class Estimate:
 
 def count_programs(points: Points) -> int:
     """The number of structures of points: those that differ in figures of the topology alone share one."""
-    return len(group_points(points))
+    return len(Groups(points))
 
 
 def estimate(plan: Plan, workers: int | None = None, budget_s: float = BUDGET_S) -> Estimate:
@@ -83,7 +83,7 @@ def estimate(plan: Plan, workers: int | None = None, budget_s: float = BUDGET_S)
     """
     ends = time.time() + budget_s
     missing = plan.missing
-    groups = group_points(missing)
+    groups = Groups(missing)
     count = ExecutorConfig(workers).count(len(missing))
     total, programs = len(missing), len(groups)
     if missing and plan.most_points > len(plan.points):  # a search has not asked for all its points yet

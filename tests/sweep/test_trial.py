@@ -13,7 +13,7 @@ import pytest
 from kernbench.engine import progress
 from kernbench.sweep import trial as module
 from kernbench.sweep.design.points import Points
-from kernbench.sweep.execution.batches import group_points
+from kernbench.sweep.execution.batches import Groups
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.trial import Trial, try_groups
 
@@ -29,7 +29,7 @@ def fails(torch, *, M=1):
 
 
 def groups_of(grid: dict[str, object], directory: Path) -> list[Points]:
-    return group_points(plan_sweep(grid, directory / "out").missing)
+    return Groups(plan_sweep(grid, directory / "out").missing)
 
 
 def try_all(groups: list[Points]) -> list[Trial]:

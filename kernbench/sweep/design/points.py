@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, overload
@@ -44,6 +45,8 @@ class Points(Sequence[Point]):
 
     design_keys: text of KEY_DIGITS bytes, numpy S32[row of the design].
     """
+
+    __slots__ = ("_index", "_series", "_values", "context", "design", "design_keys")  # a sweep may have a million
 
     def __init__(self, context: SweepContext, design: Design, design_keys: np.ndarray, index: np.ndarray) -> None:
         self.context = context
@@ -90,7 +93,9 @@ class Points(Sequence[Point]):
 
     def take(self, which: np.ndarray) -> Points:
         """Some of them, by position or by a mask."""
-        return Points(self.context, self.design, self.design_keys, self._index[which])
+        found = copy(self)
+        found._index, found._series = self._index[which], {}
+        return found
 
     def finder(self) -> Callable[[np.ndarray], np.ndarray]:
         """A function that finds points by their keys: array of texts → int64 positions, -1 if there is no such point."""

@@ -7,14 +7,15 @@ longer. Everything else goes out in batches.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from kernbench.engine.jit_status import needs_compile
 from kernbench.errors import InputError
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
-from kernbench.sweep.execution.batches import Batch, group_points, make_batches
+from kernbench.sweep.execution.batches import Batch, Groups, make_batches
 from kernbench.sweep.execution.point_progress import OnProgress, listen
 from kernbench.sweep.execution.process_pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.execution.thread_pool import run_in_threads
@@ -72,18 +73,20 @@ def execute(points: Points, store: Store, config: ExecutorConfig, on_point: OnPo
 
     Errors: InputError if the disk or the scheduler cannot be used.
     """
-    groups = group_points(points)
+    groups: Sequence[Points] = Groups(points)
+    total = len(points)
     with listen(config.on_progress):
         if points.context.mode == Mode.ANALYTIC and config.run is run_point:
-            groups = _bound(groups, store, on_point, config.count(len(points)))
-        outcomes = _start(groups, config)
+            groups = _bound(groups, store, on_point, config.count(total))
+            total = sum(map(len, groups))
+        outcomes = _start(groups, total, config)
         try:
             _keep(outcomes, store, on_point)
         finally:
             outcomes.close()
 
 
-def _bound(groups: list[Points], store: Store, on_point: OnPoint, workers: int) -> list[Points]:
+def _bound(groups: Sequence[Points], store: Store, on_point: OnPoint, workers: int) -> list[Points]:
     """Bound structures of many points; returns the others."""
     left: list[Points] = []
     for group in groups:
@@ -100,8 +103,7 @@ def _bound(groups: list[Points], store: Store, on_point: OnPoint, workers: int) 
     return left
 
 
-def _start(groups: list[Points], config: ExecutorConfig) -> Outcomes:
-    total = sum(map(len, groups))
+def _start(groups: Sequence[Points], total: int, config: ExecutorConfig) -> Outcomes:
     count = config.count(total)
     most = max(1, min(-(-total // (BATCHES_A_WORKER * count)), MOST_POINTS))
     if config.scheduler != LOCAL:
@@ -113,10 +115,10 @@ def _start(groups: list[Points], config: ExecutorConfig) -> Outcomes:
     threads = config.run is run_point and groups[0].context.mode != Mode.ANALYTIC
     if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
         return _start_threads(groups, most, count, config)
-    return _start_workers(list(make_batches(groups, most)), count, config)
+    return _start_workers(make_batches(groups, most), count, config)
 
 
-def _start_threads(groups: list[Points], most: int, count: int, config: ExecutorConfig) -> Outcomes:
+def _start_threads(groups: Sequence[Points], most: int, count: int, config: ExecutorConfig) -> Outcomes:
     """Run on threads if structures are cached, or too few to be rebuilt in every process."""
     left: list[Batch] = []
     for group in groups:
@@ -128,16 +130,17 @@ def _start_threads(groups: list[Points], most: int, count: int, config: Executor
         else:
             left += yield from run_in_threads(batches, structure, count, config.on_progress)
     if left:
-        yield from _start_workers(left, count, config)
+        yield from _start_workers(iter(left), count, config)
 
 
-def _start_workers(batches: list[Batch], count: int, config: ExecutorConfig) -> Outcomes:
-    run, first = config.run, batches[0]
+def _start_workers(batches: Iterator[Batch], count: int, config: ExecutorConfig) -> Outcomes:
+    run, first = config.run, next(batches)
     group = is_shared(run, first) and first.points[0].mode != Mode.ANALYTIC
     if needs_compile(group=group):  # one process compiles the loops for all
         yield from run_here([Batch(first.points[:1], first.alike)], run)
-        batches[0] = Batch(first.points[1:], first.alike)
-    yield from run_in_workers([batch for batch in batches if len(batch)], run, count, config.on_progress)
+        first = Batch(first.points[1:], first.alike)
+    left = chain([first] if len(first) else [], batches)
+    yield from run_in_workers(left, run, count, config.on_progress)
 
 
 def _keep(outcomes: Outcomes, store: Store, on_point: OnPoint) -> None:

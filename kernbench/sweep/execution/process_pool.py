@@ -19,7 +19,7 @@ import sys
 import time
 import types
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -52,11 +52,11 @@ def run_in_workers(
 
     `run` must be importable by its name. When the iterator is closed, workers that are still at a point are killed.
     """
-    waiting: deque[Task] = deque((batch, 1) for batch in batches)
+    waiting, again = iter(batches), deque[Task]()
     start = _starter(run, on_progress)
     started: list[_Worker] = []
     try:
-        while _hand_out(waiting, started, workers, start):
+        while _hand_out(waiting, again, started, workers, start):
             for worker in _ready(started):
                 rows = worker.collect()
                 if rows is not None:
@@ -66,8 +66,8 @@ def run_in_workers(
                 started.remove(worker)
                 worker.stop(at_work=True)
                 if tries < MOST_TRIES or len(batch) > 1:
-                    again = 1 if len(batch) > 1 else tries + 1
-                    waiting.extend((Batch((point,), batch.alike), again) for point in left)
+                    tries = 0 if len(batch) > 1 else tries
+                    again.extend((Batch((point,), batch.alike), tries + 1) for point in left)
                 else:
                     yield from ((point, lost_row(point, _cause(worker.exit_code))) for point in left)
     finally:
@@ -122,16 +122,19 @@ class _Worker:
         self._process.close()
 
 
-def _hand_out(waiting: deque[Task], started: list[_Worker], workers: int, start: Callable[[], _Worker]) -> bool:
+def _hand_out(
+    waiting: Iterator[Batch], again: deque[Task], started: list[_Worker], workers: int, start: Callable[[], _Worker]
+) -> bool:
     """Give tasks to idle workers, start workers up to their number; returns whether any is at work."""
-    while waiting:
+    while len(started) < workers or any(worker.task is None for worker in started):
+        task = again.popleft() if again else next(((batch, 1) for batch in waiting), None)
+        if task is None:
+            break
         idle = next((worker for worker in started if worker.task is None), None)
         if idle is None:
-            if len(started) == workers:
-                break
             idle = start()
             started.append(idle)
-        idle.give(waiting.popleft())
+        idle.give(task)
     return any(worker.task for worker in started)
 
 
