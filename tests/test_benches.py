@@ -117,6 +117,7 @@ def test_a_longer_gemm_takes_longer() -> None:
 def test_slots_in_tcm_are_the_fastest_and_the_centre_beats_the_corner(sip_topology: str, bytes_per_pe: int) -> None:
     def took(**given: object) -> float:
         six = {"n_sips": 6, "sip_topology": sip_topology, "bytes_per_pe": bytes_per_pe}
+        six |= {"algorithm": "lrab_hierarchical_allreduce", "slot_size": 4096}
         (found,) = run("ccl-allreduce", parameters={**six, **given}).collectives
         assert found["latency_ns"] >= found["bound_ns"]
         assert (found["participants"], found["bytes_per_pe"]) == (96, bytes_per_pe)

@@ -7,6 +7,8 @@ each row reduces to its first SIP and broadcasts back, then each column. Then al
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from kernbench.ccl import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
@@ -15,7 +17,9 @@ from kernbench.ccl import (
     Message,
     Plan,
     circulate,
+    overlapped_ns,
     pass_on,
+    turns,
 )
 
 
@@ -27,32 +31,35 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
 def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Reduce this PE's part with those of its fellows."""
     cube = tl.program_id(axis=1) % (cube_w * cube_h)
-    towards, inwards = way(cube, root_of(plan, cube_w, cube_h), cube_w, cube_h)
-    for batch in plan.batches(plan.part(tl, n_elem)):
-        pieces = plan.cut(batch)
-        totals = gather(tl, plan, t_ptr, pieces, towards, inwards)
+    root = root_of(plan, cube_w, cube_h)
+    towards, inwards = way(cube, root, cube_w, cube_h)
+    depth = abs(cube % cube_w - root % cube_w) + abs(cube // cube_w - root // cube_w)
+    batches = [plan.cut(batch) for batch in plan.batches(plan.part(tl, n_elem))]
+    results = []
+    for before, pieces in pairwise([[], *batches, []]):
+        totals = []
+        for piece, result in turns(pieces, before, plan.window, depth):
+            if piece is not None:
+                totals.append(gather(tl, plan, t_ptr, piece, towards, inwards))
+            if result is not None:
+                total = tl.recv(towards, result.elements, plan.dtype) if towards else results.pop(0)
+                pass_on(tl, inwards, total)
+                tl.store(t_ptr + result.offset, total)
+                tl.release(total)
         if not towards:
             exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h)
-        for i, piece in enumerate(pieces):
-            total = tl.recv(towards, piece.elements, plan.dtype) if towards else totals[i]
-            pass_on(tl, inwards, total)
-            tl.store(t_ptr + piece.offset, total)
-            tl.release(total)
+            results = totals
 
 
-def gather(tl, plan, t_ptr, pieces, towards, inwards):
-    """Add what comes in to this PE's pieces and send the sums on; the root keeps and returns them."""
-    totals = []
-    for piece in pieces:
-        total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
-        for direction in inwards:
-            total = plan.combine(tl, total, tl.recv(direction, piece.elements, plan.dtype))
-        if towards:
-            tl.send(towards, total)
-            tl.release(total)
-        else:
-            totals.append(total)
-    return totals
+def gather(tl, plan, t_ptr, piece, towards, inwards):
+    """Add what comes in to this PE's piece and send the sum on; the root keeps it."""
+    total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
+    for direction in inwards:
+        total = plan.combine(tl, total, tl.recv(direction, piece.elements, plan.dtype))
+    if towards:
+        tl.send(towards, total)
+        tl.release(total)
+    return total
 
 
 def root_of(plan, cube_w, cube_h):
@@ -136,3 +143,31 @@ def bound(cost, world, nbytes, plan):
     if world.kind == SIP_TOPO_TORUS:
         return within + steps * around
     return within + (around + (2 * steps - 1) * across if steps else 0)
+
+
+def estimate(model, world, nbytes, plan):
+    """Up to the root piece after piece, between the roots, and back down, batch after batch."""
+    root = root_of(plan, world.cube_w, world.cube_h)
+    root_y, root_x = divmod(root, world.cube_w)
+    hops = max(root_x, world.cube_w - 1 - root_x) + max(root_y, world.cube_h - 1 - root_y)
+    fan = len(way(root, root, world.cube_w, world.cube_h)[1])
+    links = [link for side in "NESW" for link in model.crowd(side)]
+    batches = plan.count_batches(nbytes)
+    ups = [model.tree_ns(links, hops, fan, *pieces, plan.window) for pieces in batches]
+    downs = [model.tree_ns(links, hops, fan, *pieces, plan.window, add=False) for pieces in batches]
+    return overlapped_ns(ups, downs) + sum(exchange_ns(model, world, root, *pieces, plan) for pieces in batches)
+
+
+def exchange_ns(model, world, root, pieces, size, plan):
+    """Of the roots: all the way around on a ring; there and back along chains on a mesh."""
+    piece, total = model.piece(size), 0.0
+    across = [(world.sip_w, "global_E"), (world.sip_h, "global_S")]
+    for count, side in [(world.ranks, "global_E")] if world.kind == SIP_TOPO_RING else across:
+        if world.kind == SIP_TOPO_MESH:
+            links = model.crowd(side, [root])
+            total += model.tree_ns(links, count - 1, 1, pieces, size, plan.window)
+            total += model.tree_ns(links, count - 1, 1, pieces, size, plan.window, add=False)
+        else:
+            rings, rest = model.rings(side, [root]), piece.call + piece.combine
+            total += model.ring_ns(rings, count - 1, pieces, size, plan.window, piece.take, rest)
+    return total

@@ -44,3 +44,14 @@ def kernel(out_ptr, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, kin
 def bound(cost, world, nbytes, plan):
     """P - 1 buffers leave everyone one by one, and every buffer takes P - 1 hops one after the other."""
     return whole_ring_bound(cost, nbytes, world.ranks - 1)
+
+
+def estimate(model, world, nbytes, plan):
+    """Hop after hop, in each of which a piece is sent, and another awaited, before the next is."""
+    pieces, size = plan.count_pieces(nbytes)
+    piece, links = model.piece(size), model.crowd("global_E")
+    if not links:
+        return pieces * (piece.load + piece.store)
+    flight = max(model.flight_ns(link, size) for link in links)
+    hop = max(flight, piece.call + piece.load) + piece.take + piece.combine
+    return pieces * ((world.ranks - 1) * hop + piece.load + piece.store)

@@ -5,15 +5,19 @@ The fewest steps, twice log2 of the cubes and of the SIPs; every link carries th
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from kernbench.ccl import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
+    overlapped_ns,
     pass_on,
     tree_around,
     turn,
+    turns,
 )
 from kernbench.ccl import tree_neighbours as neighbours
 
@@ -25,11 +29,36 @@ def kernel_args(world_size, n_elem, *, cube_w=4, cube_h=4, plan=None):
 
 def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, sip_h, *, tl):
     """Reduce this PE's part with those of its fellows."""
-    part, cubes = plan.part(tl, n_elem), cube_w * cube_h
-    if cubes * world_size > 1:
-        parent, children = way(rank, turn(tl.program_id(axis=1) % cubes, cube_w), world_size, cubes)
-        for batch in plan.batches(part):
-            reduce_batch(tl, plan, t_ptr, plan.cut(batch), parent, children)
+    cubes = cube_w * cube_h
+    if cubes * world_size == 1:
+        return
+    at = turn(tl.program_id(axis=1) % cubes, cube_w)
+    parent, children = way(rank, at, world_size, cubes)
+    depth = (at + 1).bit_length() + (rank + 1).bit_length() - 2
+    batches = [plan.cut(batch) for batch in plan.batches(plan.part(tl, n_elem))]
+    results = []
+    for before, pieces in pairwise([[], *batches, []]):
+        totals = []
+        for piece, result in turns(pieces, before, plan.window, depth):
+            if piece is not None:
+                totals.append(gather(tl, plan, t_ptr, piece, parent, children))
+            if result is not None:
+                total = tl.recv(parent, result.elements, plan.dtype) if parent else results.pop(0)
+                pass_on(tl, children, total)
+                tl.store(t_ptr + result.offset, total)
+                tl.release(total)
+        results = totals
+
+
+def gather(tl, plan, t_ptr, piece, parent, children):
+    """Add what comes up to this PE's piece and send the sum on; the root keeps it."""
+    total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
+    for child in children:
+        total = plan.combine(tl, total, tl.recv(child, piece.elements, plan.dtype))
+    if parent:
+        tl.send(parent, total)
+        tl.release(total)
+    return total
 
 
 def way(rank, at, world_size, cubes):
@@ -41,25 +70,6 @@ def way(rank, at, world_size, cubes):
     return parent, [side for side in sides if side != parent]
 
 
-def reduce_batch(tl, plan, t_ptr, pieces, parent, children):
-    """Up the tree, then down."""
-    totals = []
-    for piece in pieces:
-        total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
-        for child in children:
-            total = plan.combine(tl, total, tl.recv(child, piece.elements, plan.dtype))
-        if parent:
-            tl.send(parent, total)
-            tl.release(total)
-        else:
-            totals.append(total)
-    for i, piece in enumerate(pieces):
-        total = tl.recv(parent, piece.elements, plan.dtype) if parent else totals[i]
-        pass_on(tl, children, total)
-        tl.store(t_ptr + piece.offset, total)
-        tl.release(total)
-
-
 def bound(cost, world, nbytes, plan):
     """The first piece goes up all levels; then the root's one channel sends the buffer to each of its children."""
     total = 0.0
@@ -68,3 +78,23 @@ def bound(cost, world, nbytes, plan):
         total += (count.bit_length() - 1) * cost.best(f"{level}N").alpha_ns
         total += min(count - 1, 2) * cost.stream_ns(down, nbytes)
     return total
+
+
+def estimate(model, world, nbytes, plan):
+    """Up the trees and down again, piece after piece, batch after batch; pieces follow one another through both trees."""
+    batches = plan.count_batches(nbytes)
+    ups, downs = ([trees_ns(model, world, *pieces, plan, add=add) for pieces in batches] for add in (True, False))
+    return overlapped_ns(ups, downs)
+
+
+def trees_ns(model, world, pieces, size, plan, *, add):
+    """One way through the tree of the cubes and that of the SIPs, at the pace of the root of both."""
+    counts = [(world.cubes, ""), (world.ranks, "global_")]
+    trees = [(count, model.crowd(f"{level}N")) for count, level in counts if count > 1]
+    children = [(links, min(count - 1, 2)) for count, links in trees]
+    first = [
+        model.tree_ns(links, count.bit_length() - 1, fan, 1, size, plan.window, add=add)
+        for (count, _), (links, fan) in zip(trees, children, strict=True)
+    ]
+    pace = model.tree_pace_ns(children, size, plan.window, add=add) if children else 0.0
+    return sum(first) + (pieces - 1) * pace

@@ -5,9 +5,19 @@ An algorithm module is a file in `benches/ccl/` (of the working directory, then 
 
 from __future__ import annotations
 
-from kernbench.ccl.plan import Part, Plan
+from kernbench.ccl.nested_rings import Dimension, Ring, estimate_rings, reduce_over
+from kernbench.ccl.plan import Part, Plan, turns
 from kernbench.ccl.rank_order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
-from kernbench.ccl.ring import Message, circulate, half_ring_bound, pass_on, ring_way, whole_ring_bound
+from kernbench.ccl.ring import (
+    Message,
+    circulate,
+    half_ring_bound,
+    half_ring_estimate,
+    pass_on,
+    ring_way,
+    whole_ring_bound,
+)
+from kernbench.ccl.time_model import overlapped_ns
 from kernbench.ccl.topology import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
@@ -22,22 +32,29 @@ __all__ = [
     "SIP_TOPO_RING",
     "SIP_TOPO_TORUS",
     "TOPO_NAME_TO_KIND",
+    "Dimension",
     "Message",
     "Part",
     "Peer",
     "Plan",
+    "Ring",
     "World",
     "circulate",
+    "estimate_rings",
     "find_grid",
     "half_ring_bound",
+    "half_ring_estimate",
     "level",
+    "overlapped_ns",
     "pass_on",
     "peer_at",
     "position",
+    "reduce_over",
     "ring_neighbours",
     "ring_way",
     "tree_around",
     "tree_neighbours",
     "turn",
+    "turns",
     "whole_ring_bound",
 ]

@@ -13,6 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from kernbench import library
+from kernbench.ccl.choice import AUTO, SHIPPED
 from kernbench.ccl.module import FOLDER, Algorithm, load_algorithm
 from kernbench.errors import InputError, suggest
 from kernbench.schema.fields import Bytes, BytesOrZero, Count
@@ -26,7 +27,7 @@ OTHERS: dict[str, str] = {  # the default algorithms of all collectives but all_
     "reduce_scatter": "ring_reduce_scatter",
     "broadcast": "ring_broadcast",
     "reduce": "ring_reduce",
-    "all_to_all": "ring_all_to_all",
+    "all_to_all": AUTO,
     "barrier": "tree_barrier",
 }
 BufferKind = Literal["tcm", "sram", "hbm"]
@@ -40,12 +41,12 @@ Other = Literal["all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_a
 class Defaults(Model):
     """The defaults of all algorithms; those of the queues are from the documents."""
 
-    algorithm: str = "lrab_hierarchical_allreduce"  # of all_reduce
+    algorithm: str = AUTO  # of all_reduce
     collectives: dict[Other, str] = Field(default_factory=dict[Other, str])  # the algorithm of each other collective
     buffer_kind: BufferKind = "tcm"
     backpressure: Literal["poll", "sleep"] = "sleep"  # how a CPU waits for a slot; does not change times
     n_slots: Count = 4
-    slot_size: Bytes = 4096
+    slot_size: Bytes | None = None  # by latency and bandwidth of the machine: `slot_size.py`
     vc_chunk_size: Bytes = 256  # of a virtual channel; on the fabric a message goes in flits of the machine
     ipcq_credit_size_bytes: BytesOrZero = 16
     world_size: Count | None = None
@@ -75,11 +76,11 @@ class CclFile(Model):
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """The slot rings between two neighbours: number of slots, bytes of each, and their memory."""
+    """The slot rings between two neighbours: number of slots, bytes of each (None: not given), and their memory."""
 
     kind: BufferKind
     n_slots: int
-    slot_bytes: int
+    slot_bytes: int | None
     credit_bytes: int
     backpressure: str
 
@@ -98,6 +99,12 @@ class Config:
         name = defaults.algorithm if collective == "all_reduce" else others[collective]
         return name, self.spec.algorithms.get(name, Entry())
 
+    def candidates(self, collective: str = "all_reduce") -> list[Algorithm]:
+        """The algorithms among which the choice is: that of the file, or for `auto` all that are shipped. Errors: as `load`."""
+        if self.algorithm(collective)[0] == AUTO:
+            return [load_algorithm(name) for name in SHIPPED[collective]]
+        return [self.load(collective)]
+
     def load(self, collective: str = "all_reduce") -> Algorithm:
         """The module that does a collective. Errors: InputError for one that cannot be loaded or does another."""
         name, entry = self.algorithm(collective)
@@ -111,7 +118,7 @@ class Config:
                     f"{self.where}: algorithm {name!r} has the unknown module {module!r}{suggest(module, modules)}"
                 ) from None
             if str(error).startswith("unknown"):
-                known = [entry for entry in self.spec.algorithms if entry != name] + modules
+                known = [AUTO, *(entry for entry in self.spec.algorithms if entry != name), *modules]
                 raise InputError(
                     f"{self.where}: unknown algorithm {name!r} for {collective}{suggest(name, known)}"
                 ) from None

@@ -5,7 +5,7 @@ which follow the tensors' addresses and are followed by rank, topology kind, sip
 `SIP_TOPO_RING`, `SIP_TOPO_TORUS` and `SIP_TOPO_MESH` are the kinds and `TOPO_NAME_TO_KIND` names them. A module may
 also have: `COLLECTIVE` (all_reduce by default), a `plan` among the keywords of `kernel_args` (see `Plan`),
 `neighbours(rank, cube, world)` for directions of its own, `bound(cost, world, nbytes, plan)` for a lower bound of its time (see
-`alpha_beta.py`).
+`alpha_beta.py`), `estimate(model, world, nbytes, plan)` for what it takes about (see `time_model.py`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Algorithm:
     neighbours: Neighbours
     own_wiring: bool
     bound: Callable[..., float] | None
+    estimate: Callable[..., float | None] | None
     kernel_args: Callable[..., Any]
     takes_plan: bool
 
@@ -79,7 +80,7 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
         raise InputError(
             f"{shown} is no algorithm module: it lacks {', '.join(missing)}; see docs/collectives.md for the contract"
         )
-    for name in ("kernel_args", "kernel", "neighbours", "bound"):
+    for name in ("kernel_args", "kernel", "neighbours", "bound", "estimate"):
         if hasattr(module, name) and not callable(getattr(module, name)):
             raise InputError(f"{shown}: {name} is {getattr(module, name)!r}; make it a function")
     collective = getattr(module, "COLLECTIVE", "all_reduce")
@@ -99,6 +100,7 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
         neighbours=getattr(module, "neighbours", grid_neighbours),
         own_wiring=hasattr(module, "neighbours"),
         bound=getattr(module, "bound", None),
+        estimate=getattr(module, "estimate", None),
         kernel_args=module.kernel_args,
         takes_plan=any(keyword.name == "plan" or keyword.kind is keyword.VAR_KEYWORD for keyword in keywords),
     )

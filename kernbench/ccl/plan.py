@@ -6,9 +6,9 @@ on the other cubes and SIPs, or on the other SIPs alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
@@ -16,6 +16,18 @@ from kernbench.dtypes import itemsize
 Spans = tuple[tuple[tuple[int, int], ...], ...]  # [cube][pe] → (first element, elements)
 BATCH_BYTES = 256 << 10  # of sums that a kernel keeps: a quarter of the scratch that PEs have by default
 OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the primitive of each
+
+
+def turns(
+    pieces: Sequence[Part], before: Sequence[Part], window: int, depth: int
+) -> Iterator[tuple[Part | None, Part | None]]:
+    """What a PE of a tree does in turn: the sum of a piece of a batch, and the result of one of the batch before.
+
+    On each level below the root (`depth` 0), sums lead by one piece less than a queue has slots: as many are under way to the
+    PE above while it waits for a result.
+    """
+    lead = min(depth * (window - 1), len(pieces)) if before else 0
+    return zip_longest(pieces, [None] * lead + list(before))
 
 
 class Part(NamedTuple):
@@ -60,10 +72,26 @@ class Plan:
             elements = min(self.chunk, part.elements - first)
             yield Part(part.offset + first * itemsize(self.dtype), elements)
 
-    def batches(self, part: Part) -> list[Part]:
-        """Split a part into batches of whole pieces, each of whose sums fit the scratch of a PE."""
+    def count_pieces(self, nbytes: int) -> tuple[int, int]:
+        """The number of pieces of so many bytes, and the bytes of one."""
+        most = self.chunk * itemsize(self.dtype)
+        return -(-nbytes // most), min(most, nbytes)
+
+    @property
+    def batch_bytes(self) -> int:
+        """The bytes of a batch: as many whole pieces as a PE keeps sums of."""
+        piece = self.chunk * itemsize(self.dtype)
+        return max(BATCH_BYTES // piece, 1) * piece
+
+    def count_batches(self, nbytes: int) -> list[tuple[int, int]]:
+        """The number of pieces of each batch of so many bytes, and the bytes of one."""
+        whole, rest = divmod(nbytes, self.batch_bytes)
+        return [self.count_pieces(part) for part in [self.batch_bytes] * whole + [rest] * (rest > 0)]
+
+    def batches(self, part: Part, shares: int = 1) -> list[Part]:
+        """Split a part into batches of whole pieces; the sums of one of so many shares of a batch fit the scratch of a PE."""
         size = itemsize(self.dtype)
-        most = max(BATCH_BYTES // (self.chunk * size), 1) * self.chunk
+        most = self.batch_bytes // size * shares
         return [
             Part(part.offset + first * size, min(most, part.elements - first))
             for first in range(0, part.elements, most)

@@ -2,7 +2,8 @@
 
 There are three levels of four directions each: `N E S W` between cubes, `intra_…` between the PEs of a cube, `global_…`
 between SIPs. A level leads to the place of the same number on the others: the same PE of the next cube, the same cube and
-PE of the next SIP. An algorithm module may redefine these directions with a function `neighbours`.
+PE of the next SIP. An algorithm module may redefine these directions with a function `neighbours`, and have queues to as many
+ranks as it likes in the directions `ahead_1`, `ahead_2` …
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kernbench.errors import InputError
 OPPOSITE = {"N": "S", "S": "N", "E": "W", "W": "E"}
 LEVELS = ("", "intra_", "global_")
 DIRECTIONS = tuple(level + name for level in LEVELS for name in OPPOSITE)
+AHEAD = "ahead_"  # with a number: that many ranks ahead, for algorithms that have a queue to each
 
 
 class Peer(NamedTuple):
@@ -93,6 +95,10 @@ def _sips_around(rank: int, world: World) -> dict[str, int]:
     return found
 
 
+def _is_direction(name: str) -> bool:
+    return name in DIRECTIONS or (name.startswith(AHEAD) and name.removeprefix(AHEAD).isdecimal())
+
+
 def check_wiring(name: str, wiring: Mapping[tuple[int, int], Mapping[str, Peer]]) -> None:
     """Check that each direction is known and leads back. Errors: InputError naming both ends of the first that does not.
 
@@ -102,7 +108,7 @@ def check_wiring(name: str, wiring: Mapping[tuple[int, int], Mapping[str, Peer]]
         for direction, peer in directions.items():
             here, there = f"{direction!r} of cube {cube} of rank {rank}", f"cube {peer.cube} of rank {peer.rank}"
             for used in (direction, peer.back):
-                if used not in DIRECTIONS:
+                if not _is_direction(used):
                     raise InputError(
                         f"algorithm {name!r} uses the direction {used!r} in {here}; known: {', '.join(DIRECTIONS)}"
                     )

@@ -58,16 +58,23 @@ def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def _collectives(found: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """A line for each of the first collectives: its time, its participants, and its ratio to the lower bound."""
+    """Lines for each of the first collectives: its time and participants, its bandwidths, its ratios to the lower bounds."""
     lines: list[tuple[str, str, str]] = []
     for one in found[:MOST_COLLECTIVES]:
-        slots = f"slots in {one['buffer_kind']}"
-        remark = (
-            f"{one['algorithm']} on {one['sip_topology']}, {one['participants']} x {one['bytes_per_pe']:,} B, {slots}"
-        )
-        if one["times_bound"]:
-            remark += f"; at least {one['bound_ns']:,.1f} ns, {one['times_bound']:.2f} times that"
+        slots = f"slots of {one['slot_bytes']:,} B in {one['buffer_kind']}"
+        chosen = " (chosen)" if one["chosen"] else ""
+        parts = f"{one['participants']} x {one['bytes_per_pe']:,} B"
+        remark = f"{one['algorithm']}{chosen} on {one['sip_topology']}, {parts}, {slots}"
         lines.append((one["collective"], f"{one['latency_ns']:,.3f} ns", remark))
+        if one["busbw_gbs"]:
+            lines.append(
+                ("", f"{one['algbw_gbs']:,.3f} GB/s", f"algorithm bandwidth; bus {one['busbw_gbs']:,.3f} GB/s")
+            )
+        if one["times_task_bound"]:
+            figure = f"{one['times_task_bound']:.2f} x bound"
+            lines.append(("", figure, f"of the task, {one['task_bound_ns']:,.1f} ns: {one['task_bound_by']}"))
+        if one["times_bound"]:
+            lines.append(("", f"{one['times_bound']:.2f} x bound", f"of the algorithm, {one['bound_ns']:,.1f} ns"))
     if len(found) > MOST_COLLECTIVES:
         lines.append(("", f"{len(found) - MOST_COLLECTIVES} more", "collectives; --json tells of all"))
     return lines

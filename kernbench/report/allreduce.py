@@ -73,7 +73,8 @@ def _draw(table: polars.DataFrame, what: str, panels: Sequence[tuple[str, Lines]
         _draw_lines(axes, lines, nanoseconds)
     points = [line for _, lines in panels for _, line in lines]
     style.scale(grid[0], "x", table["bytes_per_pe"].unique().to_list(), ticks=True)
-    drawn = [value / nanoseconds for line in points for value in (*line["latency_ns"], *line["bound_ns"].drop_nulls())]
+    lowest = ("latency_ns", "bound_ns", "task_bound_ns")
+    drawn = [value / nanoseconds for line in points for name in lowest for value in line[name].drop_nulls()]
     style.scale(grid[0], "y", [value for value in drawn if value], ticks=False)
     figure.supxlabel("bytes of a PE (B)", fontsize="medium")
     figure.supylabel(f"latency ({unit})", fontsize="medium")
@@ -82,7 +83,7 @@ def _draw(table: polars.DataFrame, what: str, panels: Sequence[tuple[str, Lines]
     first = table.row(0, named=True)
     text = f"all-reduce of {first['dtype']} over {first['participants']} cubes of {first['n_sips']} SIPs, {first['topology']}"
     figure.suptitle(text, x=0.01, ha="left", fontweight="bold")
-    figure.text(1, 0, "dashed: lower bound", ha="right", fontsize="small")
+    figure.text(1, 0, "dashed: bound of the algorithm; dotted: of the task", ha="right", fontsize="small")
     return figure
 
 
@@ -97,6 +98,9 @@ def _draw_lines(axes: Axes, lines: Lines, nanoseconds: float) -> None:
         if not ordered["bound_ns"].null_count() and (i == 0 or not alone):
             bounds = (ordered["bound_ns"] / nanoseconds).to_list()
             axes.plot(sizes, bounds, color=style.INK if alone else colour, linestyle="--", linewidth=1)
+        if i == 0:  # the task is the same for all
+            bounds = (ordered["task_bound_ns"] / nanoseconds).to_list()
+            axes.plot(sizes, bounds, color=style.INK, linestyle=":", linewidth=1)
 
 
 def _by(table: polars.DataFrame, column: str) -> list[tuple[str, polars.DataFrame]]:

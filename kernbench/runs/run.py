@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.engine.progress import Stage
-from kernbench.errors import InputError, RunError
+from kernbench.errors import InputError, RunError, shorten
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
@@ -129,7 +129,7 @@ def choose_sips(machine: Machine, device: str) -> range:
     name, _, number = device.partition(":")
     if name != "sip" or not _SIP.fullmatch(number) or int(number) >= count:
         known = ", ".join(["all", *(f"sip:{i}" for i in range(count))])
-        raise InputError(f"machine {machine.name} has no device {device!r}; known: {known}")
+        raise InputError(f"machine {machine.name} has no device {shorten(device)!r}; known: {known}")
     return range(int(number), int(number) + 1)
 
 

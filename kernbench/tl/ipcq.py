@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
 LEVELS = ("", "intra_", "global_")  # between cubes, between the PEs of a cube, between SIPs
 DIRECTIONS = tuple(level + side for level in LEVELS for side in "NSEW")
+AHEAD = "ahead_"  # with a number: that many ranks ahead, in tables that lead to each
 TIERS = ("tcm", "sram", "hbm")
 N_SLOTS, SLOT_BYTES, CREDIT_BYTES = 4, 4096, 16
+
+
+def is_direction(name: str) -> bool:
+    """Whether a neighbour table may have a direction of this name."""
+    return name in DIRECTIONS or (name.startswith(AHEAD) and name.removeprefix(AHEAD).isdecimal())
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ def _check_entry(
     machine.places.pe(*there)
     back = tables.get(there, {}).get(ring.opposite)
     leads_back = back is not None and (back.sip, back.cube, back.pe, back.opposite) == (*where, direction)
-    if direction not in DIRECTIONS:
+    if not is_direction(direction):
         raise InputError(f"{_entry(where, direction)}, which is no direction{suggest(str(direction), DIRECTIONS)}")
     if back is None or not leads_back:
         raise InputError(

@@ -15,7 +15,7 @@ from kernbench.program.op_semantics import Recv, Ref, Send, Shape
 from kernbench.tl.context_base import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
-from kernbench.tl.ipcq import DIRECTIONS
+from kernbench.tl.ipcq import DIRECTIONS, is_direction
 from kernbench.tl.shapes import as_shape
 from kernbench.tl.tensor_type import as_dtype
 
@@ -131,7 +131,7 @@ class MessagePrimitives(ContextCore):
         return received
 
     def _direction(self, primitive: str, direction: str) -> str:
-        if direction not in DIRECTIONS:
+        if not is_direction(direction):
             fail(f"tl.{primitive} got the direction {direction!r}", suggest(str(direction), DIRECTIONS)[2:])
         return direction
 

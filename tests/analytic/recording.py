@@ -14,7 +14,7 @@ BENCHES = {  # small enough to run often
     "matmul-composite": {"M": 128, "K": 128, "N": 128},
     "qkv-gemm": {},
     "vector-add": {},
-    "ccl-allreduce": {"bytes_per_pe": 256},
+    "ccl-allreduce": {"bytes_per_pe": 256, "algorithm": "lrab_hierarchical_allreduce", "slot_size": 4096},
 }
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kernbench.ccl.choice import SHIPPED
 from kernbench.ccl.config import list_files, load_config
+from kernbench.ccl.module import COLLECTIVES, load_algorithm
 from kernbench.errors import InputError
 
 
@@ -24,11 +26,26 @@ def write(path: Path, text: str) -> Path:
 
 def test_the_shipped_file(own: Path) -> None:
     config = load_config()
-    assert config.algorithm()[0] == config.load().name == "lrab_hierarchical_allreduce"
     queues = config.queues()
-    assert (queues.kind, queues.n_slots, queues.slot_bytes, queues.credit_bytes) == ("tcm", 4, 4096, 16)
-    for collective in ("all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier"):
-        assert config.load(collective).collective == collective
+    assert (queues.kind, queues.n_slots, queues.slot_bytes, queues.credit_bytes) == ("tcm", 4, None, 16)
+    for collective in COLLECTIVES:
+        assert {found.collective for found in config.candidates(collective)} == {collective}
+    several = {collective for collective in COLLECTIVES if len(config.candidates(collective)) > 1}
+    assert several == {"all_reduce", "all_to_all"}
+
+
+def test_auto_is_a_name_and_the_default(own: Path) -> None:
+    assert load_config().algorithm()[0] == "auto"
+    assert [found.name for found in load_config().candidates()] == list(SHIPPED["all_reduce"])
+    named = load_config(settings={"algorithm": "ring"})
+    assert [found.name for found in named.candidates()] == ["ring_allreduce"]
+    assert load_config(settings={"algorithm": "auto"}).candidates() == load_config().candidates()
+
+
+def test_every_shipped_algorithm_that_auto_may_choose_has_an_estimate() -> None:
+    for collective, names in SHIPPED.items():
+        for name in names:
+            assert (load_algorithm(name).estimate is not None) == (collective != "barrier"), name
 
 
 def test_world_size_of_the_entry_goes_before_the_defaults_and_these_before_the_sips(own: Path) -> None:
@@ -46,8 +63,8 @@ def test_world_size_of_the_entry_goes_before_the_defaults_and_these_before_the_s
     [
         ("defaults: {world_size: 3}\n", "defaults.world_size"),
         (
-            "algorithms:\n  lrab_hierarchical_allreduce: {world_size: 3}\n",
-            "algorithms.lrab_hierarchical_allreduce.world_size",
+            "defaults: {algorithm: ring}\nalgorithms:\n  ring: {module: ring_allreduce, world_size: 3}\n",
+            "algorithms.ring.world_size",
         ),
     ],
 )
@@ -78,7 +95,7 @@ def test_what_a_collective_may_depend_on(own: Path) -> None:
 
 
 def test_entries_go_before_defaults_and_settings_before_both(own: Path) -> None:
-    write(own / "ccl.yaml", "algorithms:\n  lrab_hierarchical_allreduce: {buffer_kind: hbm, slot_size: 8 KiB}\n")
+    write(own / "ccl.yaml", "algorithms:\n  auto: {buffer_kind: hbm, slot_size: 8 KiB}\n")
     assert (load_config().queues().kind, load_config().queues().slot_bytes) == ("hbm", 8192)
     given = load_config(settings={"buffer_kind": "sram", "slot_size": 512, "algorithm": None})
     assert (given.queues().kind, given.queues().slot_bytes) == ("sram", 512)

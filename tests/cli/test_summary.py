@@ -62,18 +62,31 @@ def test_collectives_beside_their_bounds() -> None:
     one = {
         "collective": "all_reduce",
         "algorithm": "ring",
+        "chosen": False,
         "sip_topology": "torus_2d",
         "participants": 96,
         "bytes_per_pe": 65536,
         "buffer_kind": "tcm",
+        "slot_bytes": 4096,
         "latency_ns": 2000.0,
+        "algbw_gbs": 32.768,
+        "busbw_gbs": 64.853,
+        "task_bound_ns": 500.0,
+        "task_bound_by": "65,536 B must leave a SIP, whose links pass 131.1 GB/s",
+        "times_task_bound": 4.0,
         "bound_ns": 1600.0,
         "times_bound": 1.25,
     }
-    told = "all_reduce 2,000.000 ns ring on torus_2d, 96 x 65,536 B, slots in tcm"
-    assert shown(collectives=[one])[2] == f"{told}; at least 1,600.0 ns, 1.25 times that"
-    assert shown(collectives=[{**one, "bound_ns": None, "times_bound": None}])[2] == told
-    assert shown(collectives=[one] * 9)[8] == "3 more collectives; --json tells of all"
+    told = "all_reduce 2,000.000 ns ring on torus_2d, 96 x 65,536 B, slots of 4,096 B in tcm"
+    bandwidth = "32.768 GB/s algorithm bandwidth; bus 64.853 GB/s"
+    task = "4.00 x bound of the task, 500.0 ns: 65,536 B must leave a SIP, whose links pass 131.1 GB/s"
+    algorithm = "1.25 x bound of the algorithm, 1,600.0 ns"
+    assert shown(collectives=[one])[2:6] == [told, bandwidth, task, algorithm]
+    assert shown(collectives=[{**one, "bound_ns": None, "times_bound": None}])[2:5] == [told, bandwidth, task]
+    assert shown(collectives=[{**one, "chosen": True}])[2] == told.replace("ring on", "ring (chosen) on")
+    barrier = {**one, "algbw_gbs": 0.0, "busbw_gbs": 0.0}
+    assert shown(collectives=[barrier])[2:5] == [told, task, algorithm]
+    assert shown(collectives=[one] * 9)[26] == "3 more collectives; --json tells of all"
 
 
 def test_the_numbers_are_right_or_wrong() -> None:

@@ -16,12 +16,19 @@ def row(**given: object) -> dict[str, object]:
         "n_sips": 2,
         "sip_topology": "ring_1d",
         "algorithm": "ring",
+        "module": "ring_allreduce",
         "root": "centre",
         "buffer_kind": "tcm",
+        "slot_bytes": 4096,
+        "piece_bytes": 4096,
         "participants": 4,
         "bytes_per_pe": 64,
         "dtype": "f16",
         "latency_ns": 100.0,
+        "algbw_gbs": 0.64,
+        "busbw_gbs": 0.96,
+        "task_bound_ns": 40.0,
+        "times_task_bound": 2.5,
         "bound_ns": 50.0,
         "times_bound": 2.0,
         "verified": None,
@@ -35,7 +42,8 @@ def table(*rows: dict[str, object]) -> polars.DataFrame:
 
 def test_the_cases_are_every_kind_on_every_topology_and_each_root_and_algorithm() -> None:
     cases = list(list_cases())
-    assert len(cases) == len(allreduce.SIZES) * (3 * 4 + 3)
+    assert len(cases) == len(allreduce.SIZES) * (3 * 4 + 4 + 3)
+    assert max(allreduce.SIZES) >= 98304
     assert len({tuple(case.items()) for case in cases}) == len(cases)
 
 
@@ -45,7 +53,11 @@ def test_a_small_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[object] = []
     found = evaluate_allreduce("tiny", n_sips=4, dtype="f32", verify=True, on_row=heard.append)
     assert found.columns == list(COLUMNS)
-    assert len(heard) == found.height == 30
+    assert len(heard) == found.height == 38
+    chosen = found.filter(algorithm="auto")
+    assert chosen.height == 6
+    assert set(found.filter(module="ring_2d_allreduce", algorithm="ring_2d")["slot_bytes"]) == {4096}
+    assert set(chosen["slot_bytes"]) == {65536}
     assert found["verified"].all()
     assert set(found["participants"]) == {8}
     assert find_violations(found) == []
@@ -69,10 +81,19 @@ def test_what_must_hold() -> None:
     assert find_violations(table(row(), row(root="corner", latency_ns=99.0))) == [
         "ring on ring_1d at 64 bytes: a root in the corner takes 99.0 ns, in the centre 100.0 ns"
     ]
+    large = {"bytes_per_pe": 98304}
+    assert find_violations(table(row(**large), row(root="corner", latency_ns=99.0, **large))) == []
     assert find_violations(table(row(bound_ns=100.5))) == [
         "ring on ring_1d at 64 bytes takes 100.0 ns, less than its bound of 100.5 ns"
     ]
     assert find_violations(table(row(bound_ns=None))) == []
+    assert find_violations(table(row(task_bound_ns=101.0))) == [
+        "ring on ring_1d at 64 bytes takes 100.0 ns, less than the task's bound of 101.0 ns"
+    ]
+    assert find_violations(table(row(), row(algorithm="auto", latency_ns=133.0))) == []
+    assert find_violations(table(row(), row(algorithm="auto", latency_ns=134.0))) == [
+        "auto on ring_1d at 64 bytes takes 134.0 ns, ring 100.0 ns"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,14 @@ def test_credits_of_messages_look_at_no_figure():
     assert recording.looked_at == frozenset()
 
 
+def test_a_choice_among_algorithms_looks_at_the_figures_of_their_links_and_pes():
+    recording = recorded("ccl-allreduce", Variants("tiny", {}).base, bytes_per_pe=256)
+    assert {"ucie.gbs", "ucie.overhead_ns", "noc.gbs", "hbm.channel_gbs", "pe_math.elements_f16"} <= recording.looked_at
+    assert not {"pe_gemm.tflops_f16", "m_cpu.overhead_ns"} & recording.looked_at
+    sized = recorded("ccl-allreduce", Variants("tiny", {}).base, bytes_per_pe=256, slot_size=64)
+    assert "pe_ipcq.overhead_ns" in sized.looked_at
+
+
 def test_a_deadlock_is_an_error_of_each_run():
     @bench("stuck", "of a test")
     def stuck(torch):

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.ccl.broadcast_in_sip import spread
+from kernbench.ccl.broadcast_in_sip import Copies, spread
+from kernbench.ccl.task_bound import Group
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.memory.placement import REPLICATE
 from kernbench.host.messages import KernelLaunch, TensorArg
-from kernbench.host.torch.participants import all_spans, check_alike, find_mesh, find_workers
+from kernbench.host.torch.participants import Workers, all_spans, check_alike, find_mesh, find_workers
 
 if TYPE_CHECKING:
+    from kernbench.ccl.choice import Choice
     from kernbench.ccl.module import Algorithm
     from kernbench.ccl.plan import Plan
     from kernbench.ccl.wiring import World
@@ -37,12 +39,29 @@ class Work:
     """One collective as its kernels do it: on parts of at most `elements`, in these PEs of these cubes of every SIP."""
 
     collective: str
-    algorithm: Algorithm
+    choice: Choice
     world: World
     plan: Plan
     elements: int
     cubes: Sequence[int]
     pes: Sequence[int]
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The algorithm that does it."""
+        return self.choice.algorithm
+
+    def groups(self, sips: Sequence[int]) -> tuple[Group, ...]:
+        """The PEs that hold the same part, rank by rank, on these SIPs; those of all cubes where cubes take part together."""
+        plan, apart = self.plan, self.world.cubes == 1
+        found: list[Group] = []
+        for cubes in [(cube,) for cube in self.cubes] if apart else [tuple(self.cubes)]:
+            for pe in self.pes:
+                elements = plan.spans[cubes[0]][pe][1] if plan.spans else self.elements
+                members = tuple((sip, cube, pe) for sip in sips for cube in cubes)
+                rooted = plan.root if apart and plan.root is not None else 0
+                found.append(Group(members, elements * itemsize(plan.dtype), rooted))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +76,11 @@ class Collective:
     def nbytes(self) -> int:
         """Of the largest part."""
         return self.work.elements * itemsize(self.work.plan.dtype)
+
+    @property
+    def task(self) -> tuple[Group, ...]:
+        """What it does, whatever the algorithm: the PEs that hold the same part, and the bytes of it."""
+        return self.work.groups(self.group.sips)
 
 
 class Collectives:
@@ -105,9 +129,7 @@ class Collectives:
         """See `Distributed.barrier`."""
 
         def act(_: Mapping[int, list[Tensor]]) -> None:
-            group = self.group
-            plan = group.plan("barrier", "f16")
-            self._issue_all(Work("barrier", group.config.load("barrier"), group.world(), plan, 0, (0,), (0,)), {})
+            self._issue("barrier", Workers((0,), (0,), (((0, 0),),), 0, copies=False), "f16", "sum", {})
 
         self._rendezvous("barrier", [], (), act)
 
@@ -144,20 +166,30 @@ class Collectives:
         root: int | None = None,
         outputs: int = 1,
     ) -> None:
-        group, layout = self.group, tensors[0][0].layout
+        layout = tensors[0][0].layout
         workers = find_workers(layout)
-        plan = group.plan(collective, layout.dtype, op, workers.spans, root)
         args = {rank: _as_args(collective, given, outputs) for rank, given in tensors.items()}
-        algorithm, world = group.config.load(collective), group.world(*mesh)
-        self._issue_all(Work(collective, algorithm, world, plan, workers.elements, workers.cubes, workers.pes), args)
+        self._issue(collective, workers, layout.dtype, op, args, mesh, root)
         if workers.copies:
             for rank in tensors if collective != "reduce" or root is None else [root]:
                 for tensor in tensors[rank][:outputs]:
                     self._spread(rank, tensor)
 
-    def _issue_all(self, work: Work, args: Mapping[int, tuple[Any, ...]]) -> None:
-        """Launch the kernel on every rank's SIP; `args` is what each gets first."""
-        group, algorithm, world = self.group, work.algorithm, work.world
+    def _issue(
+        self,
+        collective: str,
+        workers: Workers,
+        dtype: str,
+        op: str,
+        args: Mapping[int, tuple[Any, ...]],
+        mesh: tuple[int, int] = (1, 1),
+        root: int | None = None,
+    ) -> None:
+        """Launch the kernel of the chosen algorithm on every rank's SIP; `args` is what each gets first."""
+        group, world = self.group, self.group.world(*mesh)
+        choice, plan = group.choose(collective, world, workers, dtype, op, root)
+        work = Work(collective, choice, world, plan, workers.elements, workers.cubes, workers.pes)
+        algorithm = work.algorithm
         figures = algorithm.arguments(group.world_size, work.elements, world.cube_w, world.cube_h, work.plan)
         queues = group.queues(algorithm, world, work.cubes, work.pes)
         launches = []
@@ -170,9 +202,10 @@ class Collectives:
     def _spread(self, rank: int, tensor: Tensor) -> None:
         """Give the result in a tensor's working copy to its other copies."""
         group, layout = self.group, tensor.layout
-        plan = group.plan("all_reduce", layout.dtype, spans=all_spans(layout))
-        over = (layout.policy.cube == REPLICATE, layout.policy.pe == REPLICATE)
-        args = (_as_arg(tensor), plan, layout.cubes, layout.pes, group.places.cube_w, group.places.pes_per_cube, *over)
+        policy, places = layout.policy, group.places
+        over = policy.cube == REPLICATE, policy.pe == REPLICATE
+        copies = Copies(layout.cubes, layout.pes, places.cube_w, places.pes_per_cube, *over)
+        args = (_as_arg(tensor), group.spread_plan(all_spans(layout), layout.dtype, copies), *copies)
         message = KernelLaunch("spread", args, group.sips[rank], tuple(range(layout.cubes)), tuple(range(layout.pes)))
         self._runtime.launch(message, spread, group.device.ipcq)
 

@@ -59,4 +59,5 @@ def neighbour_tables(
 
 
 def _ring(queues: Queues, sip: int, cube: int, pe: int, back: str) -> Ring:
+    assert queues.slot_bytes  # the process group has sized them
     return Ring(sip, cube, pe, back, queues.n_slots, queues.slot_bytes, queues.kind, queues.credit_bytes)

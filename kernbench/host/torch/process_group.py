@@ -8,21 +8,33 @@ wiring of its own has its own queues; the PEs that take part in it get those whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from kernbench.ccl.alpha_beta import Cost
+from kernbench.ccl.broadcast_in_sip import Copies, estimate_spread
+from kernbench.ccl.choice import Choice, choose, choose_chunk
 from kernbench.ccl.plan import Plan
+from kernbench.ccl.slot_size import find_most_bytes, find_slot_bytes
+from kernbench.ccl.time_model import TimeModel
 from kernbench.ccl.topology import find_grid, find_kind
-from kernbench.ccl.wiring import World
+from kernbench.ccl.wiring import DIRECTIONS, World, grid_neighbours
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
 from kernbench.host.torch.neighbour_tables import grid_tables, neighbour_tables
 
 if TYPE_CHECKING:
-    from kernbench.ccl.config import Config
+    from kernbench.ccl.config import BufferKind, Config, Queues
     from kernbench.ccl.module import Algorithm
     from kernbench.ccl.plan import Spans
     from kernbench.host.device.device import Device
+    from kernbench.host.torch.participants import Workers
     from kernbench.tl.ipcq import Ipcq
+
+Who = tuple[
+    str, int, int, tuple[int, ...], tuple[int, ...]
+]  # a module, the cubes of its world, those and the PEs that work
 
 
 class ProcessGroup:
@@ -38,12 +50,14 @@ class ProcessGroup:
         self.sips = tuple(sips[: self.world_size])
         self.places = device.machine.places
         self.topology = config.topology(self.places.sip_topology)
-        self.kind = self._find_kind(config.load())
+        self.kind = self._find_kind(config.candidates())
         self.sip_w, self.sip_h = self._find_grid()
-        self._own: dict[tuple[str, int, int, tuple[int, ...], tuple[int, ...]], Ipcq] = {}
-        tables = grid_tables(
-            self.world(self.places.cube_w, self.places.cube_h), self.sips, self.places, config.queues()
-        )
+        self._own: dict[Who, Ipcq] = {}
+        self._models: dict[tuple[str, str, Who], TimeModel] = {}  # by collective and dtype
+        self._choices: dict[tuple[Any, ...], Any] = {}
+        self._slot_bytes: dict[tuple[BufferKind, int], int] = {}
+        grid = self.world(self.places.cube_w, self.places.cube_h)
+        tables = grid_tables(grid, self.sips, self.places, self.slots())
         device.ipcq = device.install_neighbours(tables)
 
     @property
@@ -59,18 +73,67 @@ class ProcessGroup:
         """The queues of an algorithm between the PEs that take part in it."""
         if not algorithm.own_wiring:
             return self.device.ipcq
-        key = (algorithm.name, world.cube_w, world.cube_h, tuple(cubes), tuple(pes))
+        key = _who(algorithm, world, cubes, pes)
         if key not in self._own:
-            queues = self.config.queues(algorithm.collective)
+            queues = self.slots(algorithm.collective)
             tables = neighbour_tables(algorithm.name, algorithm.neighbours, world, self.sips, cubes, pes, queues)
             self._own[key] = self.device.install_neighbours(tables)
         return self._own[key]
 
+    def slots(self, collective: str = "all_reduce") -> Queues:
+        """The queues of a collective, with the size of their slots."""
+        queues = self.config.queues(collective)
+        return queues if queues.slot_bytes else replace(queues, slot_bytes=self._size_slots(queues))
+
+    def choose(
+        self,
+        collective: str,
+        world: World,
+        workers: Workers,
+        dtype: str,
+        op: str = "sum",
+        root: int | None = None,
+    ) -> tuple[Choice, Plan]:
+        """The algorithm of a collective on these PEs, and the plan that its kernel gets.
+
+        Errors: InputError for slots that hold no element, and for an algorithm that cannot be.
+        """
+        queues, fixed = self.slots(collective), self.config.queues(collective).slot_bytes is not None
+        plan = self.plan(collective, dtype, op, workers.spans, root)
+        nbytes = workers.elements * itemsize(dtype)
+        key = (collective, world, workers.cubes, workers.pes, nbytes, plan.chunk, dtype, root)
+        if key not in self._choices:
+
+            def model_of(algorithm: Algorithm) -> TimeModel:
+                return self._model(algorithm, world, workers, queues, dtype)
+
+            candidates = self.config.candidates(collective)
+            able = [one for one in candidates if self._is_able(one, world, queues)] or candidates
+            self._choices[key] = choose(able, model_of, world, nbytes, plan, fixed=fixed)
+        choice = self._choices[key]
+        return choice, replace(plan, chunk=choice.chunk)
+
+    def spread_plan(self, spans: Spans, dtype: str, copies: Copies) -> Plan:
+        """The plan of `spread`, in pieces that suit the way to the copies if the size of the slots is not given."""
+        plan, queues = self.plan("all_reduce", dtype, spans=spans), self.slots()
+        if self.config.queues().slot_bytes is not None:
+            return plan
+        nbytes = max(elements for row in spans for _, elements in row) * itemsize(dtype)
+        key = (dtype, nbytes, copies)
+        if key not in self._choices:
+            own = World(1, self.kind, 1, 1, 1, 1)
+            about = queues.kind, dtype, queues.credit_bytes
+            model = TimeModel(self.device.machine, grid_neighbours, own, self.sips, (0,), (0,), *about)
+            estimate = partial(estimate_spread, model, nbytes, copies)
+            self._choices[key] = choose_chunk(estimate, nbytes, plan, fixed=False)
+        return replace(plan, chunk=self._choices[key].elements)
+
     def plan(
         self, collective: str, dtype: str, op: str = "sum", spans: Spans | None = None, root: int | None = None
     ) -> Plan:
-        """The plan that a collective's kernel gets. Errors: InputError for slots that hold no element."""
-        queues = self.config.queues(collective)
+        """The plan of a collective whose pieces fill a slot. Errors: InputError for slots that hold no element."""
+        queues = self.slots(collective)
+        assert queues.slot_bytes
         chunk = queues.slot_bytes // itemsize(dtype)
         if not chunk:
             raise InputError(
@@ -78,12 +141,49 @@ class ProcessGroup:
             )
         return Plan(dtype, op, chunk, queues.n_slots, spans, root)
 
-    def _find_kind(self, algorithm: Algorithm) -> int:
-        if self.topology in algorithm.kinds:
-            return algorithm.kinds[self.topology]
+    def _model(self, algorithm: Algorithm, world: World, workers: Workers, queues: Queues, dtype: str) -> TimeModel:
+        key = (algorithm.collective, dtype, _who(algorithm, world, workers.cubes, workers.pes))
+        if key not in self._models:
+            self._models[key] = TimeModel(
+                self.device.machine,
+                algorithm.neighbours,
+                world,
+                self.sips,
+                workers.cubes,
+                workers.pes,
+                queues.kind,
+                dtype,
+                queues.credit_bytes,
+            )
+        return self._models[key]
+
+    def _is_able(self, algorithm: Algorithm, world: World, queues: Queues) -> bool:
+        """Whether an algorithm knows the topology, and its slots leave enough of their memory for others."""
+        assert queues.slot_bytes
+        slots = len(algorithm.neighbours(0, 0, world)) * queues.n_slots
+        fits = not slots or queues.slot_bytes <= find_most_bytes(self.places, queues.kind, slots)
+        return self.topology in algorithm.kinds and fits
+
+    def _size_slots(self, queues: Queues) -> int:
+        """The bytes of a slot by the links of the first SIP's PEs to their neighbours on the grid."""
+        key = queues.kind, queues.n_slots
+        if key not in self._slot_bytes:
+            world = self.world(*self.mesh)
+            cost = Cost(self.device.machine, grid_neighbours, world, self.sips, 0, 0, 1)
+            found = [cost.link(0, cube, side) for cube in range(world.cubes) for side in DIRECTIONS]
+            directions = max(len(DIRECTIONS), self.world_size - 1)  # of the grid, or of a queue to every other rank
+            most = find_most_bytes(self.places, queues.kind, directions * queues.n_slots)
+            self._slot_bytes[key] = find_slot_bytes([link for link in found if link], most)
+        return self._slot_bytes[key]
+
+    def _find_kind(self, algorithms: Sequence[Algorithm]) -> int:
+        for algorithm in algorithms:
+            if self.topology in algorithm.kinds:
+                return algorithm.kinds[self.topology]
         find_kind(self.topology)
+        known = algorithms[0]
         raise InputError(
-            f"algorithm {algorithm.name!r} knows {', '.join(algorithm.kinds)}, but the SIPs are a {self.topology}; "
+            f"algorithm {known.name!r} knows {', '.join(known.kinds)}, but the SIPs are a {self.topology}; "
             "choose another algorithm or topology"
         )
 
@@ -92,3 +192,7 @@ class ProcessGroup:
         if self.world_size == places.sip_count and self.topology == places.sip_topology:
             return places.sip_w, places.sip_h
         return find_grid(self.world_size, self.topology)
+
+
+def _who(algorithm: Algorithm, world: World, cubes: Sequence[int], pes: Sequence[int]) -> Who:
+    return algorithm.name, world.cube_w, world.cube_h, tuple(cubes), tuple(pes)

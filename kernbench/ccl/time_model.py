@@ -1,0 +1,294 @@
+"""The alpha-beta time model of an algorithm: what it takes about, to choose among algorithms and sizes of pieces.
+
+A bound leaves out what it cannot be sure of; this is an estimate, and counts what a kernel does for a piece: loads, slots,
+sums and stores, each without contention, and links that several messages share. Everything follows from the fields of the
+machine, so the same run chooses the same. `docs/collectives.md` has the closed forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.ccl.alpha_beta import Cost, find_link, read_figures
+from kernbench.dtypes import bits, itemsize
+from kernbench.machine.intents import Intent
+from kernbench.program.program import unrounded_fs
+from kernbench.units import FS_PER_NS
+
+if TYPE_CHECKING:
+    from kernbench.ccl.config import BufferKind
+    from kernbench.ccl.wiring import Peer, World
+    from kernbench.machine.machine import Machine
+
+
+MOST_RANKS, SAMPLE_RANKS = (
+    16,
+    4,
+)  # of more ranks than the first, the links of some stand for all: a route takes long to find
+
+
+class SharedLink(NamedTuple):
+    """A link as those share it that send at the same time, all of them the same."""
+
+    alpha_ns: float
+    beta_ns: (
+        float  # for one byte of messages that begin together: each waits for the others wherever a node stores them
+    )
+    pace_ns: float  # for one byte of many messages in a row, which spread over the route and wait at its slowest wire
+    flit_ns: float  # of the first flit, at every wire of the route but the slowest
+
+
+class Piece(NamedTuple):
+    """What a PE needs for one piece, in ns."""
+
+    call: float  # to begin anything: the scheduler
+    load: float
+    store: float
+    take: float  # of a message that has arrived: its slot is read
+    combine: float  # with another piece
+    leave: float  # of a message, before it gets to the DMA: the queue
+    settle: float  # of a message, after its last byte: the slot is written
+
+
+class TimeModel(Cost):
+    """The links of an algorithm, as its participants share them, and the work of their PEs.
+
+    `cubes` and `pes` are those that work on each SIP; where the world has one cube, each of them is a collective of its own.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        neighbours: Callable[[int, int, World], Mapping[str, Peer]],
+        world: World,
+        sips: Sequence[int],
+        cubes: Sequence[int],
+        pes: Sequence[int],
+        kind: BufferKind,
+        dtype: str,
+        credit_bytes: int,
+    ) -> None:
+        super().__init__(machine, neighbours, world, sips, cubes[0], pes[0], 1)
+        self._cubes, self._pes, self._kind, self._dtype = cubes, pes, kind, dtype
+        self._credit_bytes = credit_bytes
+        self._crowds: dict[tuple[str, tuple[int, ...]], dict[tuple[int, int], SharedLink]] = {}
+        self._pieces: dict[int, Piece] = {}
+
+    def crowd(self, direction: str, cubes: Sequence[int] | None = None) -> list[SharedLink]:
+        """The links of all participants (or of some cubes) in a direction while all of them send at once, by rank, then cube.
+
+        Where cubes and PEs are collectives of their own, it is the slowest of them for each rank. What stays inside a SIP is
+        the same in all, and is there once.
+        """
+        return list(self._crowd(direction, cubes).values())
+
+    def rings(self, direction: str, cubes: Sequence[int] | None = None) -> list[list[SharedLink]]:
+        """The same links, those of each ring that they close together."""
+        links, found = dict(self._crowd(direction, cubes)), list[list[SharedLink]]()
+        while links:
+            at, ring = next(iter(links)), list[SharedLink]()
+            while at in links:
+                ring.append(links.pop(at))
+                peer = self.peer(*at, direction)
+                assert peer is not None
+                at = peer.rank, peer.cube
+            found.append(ring)
+        return found
+
+    def between(self, source: tuple[int, int], target: tuple[int, int]) -> SharedLink:
+        """The link between two PEs of the first SIP, each as (cube, PE), that nobody shares."""
+        places, sip = self._machine.places, self._sips[0]
+        ends = places.pe(sip, *source).dma, places.pe(sip, *target).dma
+        edges = np.array(self._machine.routing.edges_between(*ends, Intent.PE_DMA), np.int64)
+        return self._find_shared(edges, np.ones(self._machine.edge_count, np.int64))
+
+    def _crowd(self, direction: str, cubes: Sequence[int] | None) -> dict[tuple[int, int], SharedLink]:
+        asked = tuple(range(self._world.cubes) if cubes is None else cubes)
+        if (direction, asked) not in self._crowds:
+            self._crowds[direction, asked] = self._find_crowd(direction, asked)
+        return self._crowds[direction, asked]
+
+    def _find_crowd(self, direction: str, cubes: tuple[int, ...]) -> dict[tuple[int, int], SharedLink]:
+        routes: dict[tuple[int, int], list[np.ndarray]] = {}
+        flows = np.zeros(self._machine.edge_count, np.int64)
+        ranks = self._world.ranks
+        for rank in range(ranks if ranks <= MOST_RANKS else SAMPLE_RANKS):
+            for cube in cubes:
+                peer = self.peer(rank, cube, direction)
+                if peer is None or (peer.rank == rank and rank > 0):
+                    continue
+                found = routes[rank, cube] = self._routes(rank, cube, peer)
+                for edges in found:
+                    flows[edges] += 1
+        links: dict[tuple[int, int], SharedLink] = {}
+        for at, found in routes.items():
+            shared = [self._find_shared(edges, flows) for edges in found]
+            links[at] = SharedLink(*map(max, zip(*shared, strict=True)))
+        return links
+
+    def _find_shared(self, edges: np.ndarray, flows: np.ndarray) -> SharedLink:
+        """The link of a route whose wires pass so many messages."""
+        flits, alone = self._machine.stations.fs_per_flit[edges], find_link(self._machine, edges)
+        byte_ns = 1 / self._machine.flit_bytes / FS_PER_NS
+        return SharedLink(
+            alpha_ns=alone.alpha_ns,
+            beta_ns=find_link(self._machine, edges, flows).beta_ns,
+            pace_ns=max(alone.beta_ns, int((flows[edges] * flits).max()) * byte_ns),
+            flit_ns=int(flits.sum() - flits.max()) / FS_PER_NS,
+        )
+
+    def _routes(self, rank: int, cube: int, peer: Peer) -> list[np.ndarray]:
+        """The routes (int64[edge]) from a participant to its peer: of every working PE."""
+        machine, places = self._machine, self._machine.places
+        apart = self._world.cubes == 1
+        pairs = [(own, own) for own in self._cubes] if apart else [(cube, peer.cube)]
+        ends = [
+            (places.pe(self._sips[rank], own, pe).dma, places.pe(self._sips[peer.rank], other, pe).dma)
+            for own, other in pairs
+            for pe in self._pes
+        ]
+        return [np.array(machine.routing.edges_between(*both, Intent.PE_DMA)) for both in ends]
+
+    def piece(self, nbytes: int) -> Piece:
+        """The work for a piece of some bytes."""
+        if nbytes not in self._pieces:
+            self._pieces[nbytes] = self._find_piece(nbytes)
+        return self._pieces[nbytes]
+
+    def flight_ns(self, link: SharedLink, nbytes: int) -> float:
+        """From the call that sends a piece until it has arrived."""
+        piece = self.piece(nbytes)
+        return piece.call + piece.leave + self._first_ns(link, nbytes) + nbytes * link.beta_ns + piece.settle
+
+    def gap_ns(self, link: SharedLink, nbytes: int) -> float:
+        """For how long a piece keeps its sender's channels and the link busy."""
+        sent = nbytes * link.pace_ns
+        return max((self._first_ns(link, nbytes) + sent) / self._channels, sent)
+
+    def _first_ns(self, link: SharedLink, nbytes: int) -> float:
+        """Until the first flit has arrived, but for its service at the slowest wire."""
+        flits = min(nbytes / self._machine.flit_bytes, 1.0)
+        return link.alpha_ns + flits * link.flit_ns
+
+    def ring_ns(
+        self,
+        rings: Sequence[Sequence[SharedLink]],
+        steps: int,
+        pieces: int,
+        nbytes: int,
+        window: int,
+        turn: float,
+        rest: float,
+        store: float = 0.0,
+    ) -> float:
+        """A circulation in which everyone sends `pieces` of its own and forwards all others for `steps` hops.
+
+        Between its arrival and its next hop a piece waits for `turn` on its PE, which then needs `rest` before it takes
+        another; for `store` of that it holds the channel that also sends. The last piece arrives after `steps` hops of the
+        first, all but the quickest, and pieces - 1 more at the pace of the slowest; and nobody is done before it has handled
+        all pieces.
+        """
+        if steps < 1 or not pieces:
+            return 0.0
+        links = [link for ring in rings for link in ring]
+        flights = [sorted(self.flight_ns(link, nbytes) for link in ring) for ring in rings]
+        hops = max(sum(ring[-steps:]) * steps / min(steps, len(ring)) for ring in flights)
+        slowest = max(ring[-1] for ring in flights)
+        gap = max(self.gap_ns(link, nbytes) for link in links) + store
+        credit = max(link.alpha_ns + self._credit_bytes * link.pace_ns for link in links)
+        pace = max(gap, turn + rest, (slowest + turn + credit) / window)
+        return max(hops + steps * turn + (pieces - 1) * pace, slowest + (steps * pieces - 1) * pace) + rest
+
+    def tree_ns(
+        self,
+        links: Sequence[SharedLink],
+        depth: int,
+        fan: int,
+        pieces: int,
+        nbytes: int,
+        window: int,
+        *,
+        add: bool = True,
+    ) -> float:
+        """Pieces that go up a tree one after the other, with a sum of `fan` terms beside a PE's own, or as many copies down it.
+
+        The first gets through `depth` levels, and the others follow at the pace of the node with the largest fan.
+        """
+        piece = self.piece(nbytes)
+        if depth < 1 or not links or not pieces:
+            return 0.0
+        flight, gap = self._mean_flight_ns(links, nbytes), self._mean_gap_ns(links, nbytes)
+        turn = piece.take + (piece.combine if add else 0.0)
+        others = (fan - 1) * (turn if add else gap)  # which the first piece waits for at the node with the largest fan
+        pace = self.tree_pace_ns([(links, fan)], nbytes, window, add=add)
+        return piece.load + depth * (flight + turn) + others + (pieces - 1) * pace
+
+    def tree_pace_ns(
+        self, children: Sequence[tuple[Sequence[SharedLink], int]], nbytes: int, window: int, *, add: bool
+    ) -> float:
+        """The time of each further piece at a node with so many children over such links: its PE's work, or its channel's."""
+        piece = self.piece(nbytes)
+        fan, turn = sum(count for _, count in children), piece.take + (piece.combine if add else 0.0)
+        gaps = [(self._mean_gap_ns(links, nbytes), count) for links, count in children]
+        channel = max(gap for gap, _ in gaps) if add else sum(gap * count for gap, count in gaps)
+        work = piece.load + piece.call + fan * turn if add else piece.take + fan * piece.call + piece.store
+        round_trip = max(
+            self._mean_flight_ns(links, nbytes) + turn + links[0].alpha_ns + self._credit_bytes * links[0].pace_ns
+            for links, _ in children
+        )
+        return max(channel, work, round_trip / window)
+
+    def _mean_flight_ns(self, links: Sequence[SharedLink], nbytes: int) -> float:
+        return sum(self.flight_ns(link, nbytes) for link in links) / len(links)
+
+    def _mean_gap_ns(self, links: Sequence[SharedLink], nbytes: int) -> float:
+        return sum(self.gap_ns(link, nbytes) for link in links) / len(links)
+
+    @cached_property
+    def _memory(self) -> tuple[float, float, float]:
+        """An access to the PE's own slice of HBM: the time of no bytes read and written, and of a byte."""
+        machine = self._machine
+        place = machine.places.pe(self._sips[0], self._cubes[0], self._pes[0])
+        node = machine.places.hbm(place.sip, place.cube, place.pe)
+        link = find_link(machine, np.array(machine.routing.edges_between(place.dma, node, Intent.PE_DMA)))
+        terminal = machine.terminals[node]
+        read_figures(machine, np.array([terminal.first_station]), np.array([], np.int64))
+        flit_fs = int(machine.stations.fs_per_flit[terminal.first_station])
+        own_ns = flit_fs / terminal.stripes / machine.flit_bytes / FS_PER_NS
+        empty = link.alpha_ns + (terminal.overhead_fs + flit_fs) / FS_PER_NS
+        return empty, empty, max(link.beta_ns, own_ns)
+
+    def _find_piece(self, nbytes: int) -> Piece:
+        costs, kind = self._machine.costs, self._kind
+        read_ns, write_ns, byte_ns = self._memory
+        call = self._ns(("pe_scheduler.overhead", 1))
+        lead = call + self._ns(("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
+        if kind == "tcm":
+            settle, read = self._ns(*costs.write(nbytes)), self._ns(*costs.read(nbytes))
+        else:
+            bank = (f"pe_ipcq.{kind}_byte", nbytes), (f"pe_ipcq.{kind}_hop_byte", nbytes), (f"pe_ipcq.{kind}_access", 1)
+            settle = read = self._ns(*bank)
+        elements = nbytes // itemsize(self._dtype)
+        add = (*costs.fetch(2 * nbytes), *costs.elements("add", elements, bits(self._dtype)), *costs.store(nbytes))
+        return Piece(
+            call=call,
+            load=lead + read_ns + nbytes * byte_ns,
+            store=lead + write_ns + nbytes * byte_ns,
+            take=call + read,
+            combine=call + self._ns(*add),
+            leave=self._ns(("pe_ipcq.overhead", 1), ("pe_dma.overhead", 1)),
+            settle=settle,
+        )
+
+    def _ns(self, *terms: tuple[str, float]) -> float:
+        return unrounded_fs(terms, self._machine.figures) / FS_PER_NS
+
+
+def overlapped_ns(ups: Sequence[float], downs: Sequence[float]) -> float:
+    """Batches that go up while the one before comes down: the first up, the last down, and between them the slower of both."""
+    between = sum(max(up, down) for up, down in zip(ups[1:], downs, strict=False))
+    return ups[0] + between + downs[-1] if ups else 0.0
