@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE
+from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
 
-BLOCKING = (Op.DELAY, Op.UNTIL, Op.WAIT)  # the thread continues at their end
+BLOCKING = (codes.DELAY, codes.UNTIL, codes.WAIT)  # the thread continues at their end
 
 
 class Times(NamedTuple):
@@ -55,7 +56,7 @@ class Causes:
         self._own_before = _rows_before(program.op_thread[self._own], self._own)
         self._token_start = program.token_start
         self._plan_start_row = np.array(program.plan_rows, np.int64)
-        pipes = self._own[self._op[self._own, 0] == Op.PIPE]
+        pipes = self._own[self._op[self._own, 0] == codes.PIPE]
         self._pipe_of_plan = np.full(len(program.plan_rows), NONE, np.int64)
         self._pipe_of_plan[self._op[pipes, 1]] = pipes
         self._adding = self._index_addends(program)
@@ -66,7 +67,7 @@ class Causes:
         """The row that left the server for which a job or transfer queued, at its start; NONE if it did not queue."""
         if self._times.start_fs[row] == self._times.issue_fs[row]:
             return NONE
-        server = int(self._op[row, 1 if self._op[row, 0] == Op.EXEC else 5])
+        server = int(self._op[row, 1 if self._op[row, 0] == codes.EXEC else 5])
         return self._leaving.find(server, int(self._times.start_fs[row]))
 
     def before_issue(self, row: int) -> int:
@@ -82,7 +83,7 @@ class Causes:
     def before_end(self, row: int) -> int:
         """The row that ended a wait or a pipe that did not end at once; NONE if it is unknown."""
         end_fs = int(self._times.end_fs[row])
-        if self._op[row, 0] == Op.PIPE:
+        if self._op[row, 0] == codes.PIPE:
             return self._last_stage.find(int(self._op[row, 1]), end_fs)
         return self._adding.find(int(self._op[row, 1]), end_fs)
 
@@ -102,7 +103,7 @@ class Causes:
         op, end_fs = self._op[own], self._times.end_fs[own]
         tail_fs = program.machine.routing.tables().tail_fs
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1)):
+        for code, column in ((codes.EXEC, 3), (codes.MOVE, 4), (codes.MOVE, 6), (codes.PIPE, 2), (codes.ADD, 1)):
             at = np.flatnonzero((op[:, 0] == code) & (op[:, column] != NONE) & (end_fs >= 0))
             early = tail_fs[op[at, 1]] if column == 6 else 0  # arrival is before the acknowledgement
             found.append((own[at], op[at, column], end_fs[at] - early))

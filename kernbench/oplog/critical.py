@@ -20,7 +20,8 @@ import numpy as np
 from kernbench.machine.uncontended_latency import AS_SLOW, find_uncontended_latency
 from kernbench.oplog.causes import Causes, Times
 from kernbench.oplog.utilisation import list_parts
-from kernbench.program.ops import NONE, Op
+from kernbench.program.ops import NONE
+from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
@@ -81,11 +82,11 @@ class _Path:
 
     def _cause(self, row: int) -> int:
         kind = self._op[row, 0]
-        if kind in (Op.WAIT, Op.PIPE) and self._times.end_fs[row] > self._times.issue_fs[row]:
+        if kind in (codes.WAIT, codes.PIPE) and self._times.end_fs[row] > self._times.issue_fs[row]:
             found = self._causes.before_end(row)
             if found != NONE:
                 return found
-        if kind in (Op.EXEC, Op.MOVE):
+        if kind in (codes.EXEC, codes.MOVE):
             found = self._causes.before_start(row)
             if found != NONE:
                 return found
@@ -94,18 +95,18 @@ class _Path:
     def _piece(self, row: int, now_fs: int) -> Piece | None:
         """The work of a row up to a time; None for rows that only waited for another."""
         kind = int(self._op[row, 0])
-        if kind in (Op.WAIT, Op.PIPE, Op.ADD, Op.MARK, Op.ASK):
+        if kind in (codes.WAIT, codes.PIPE, codes.ADD, codes.MARK, codes.ASK):
             return None
         start_fs = int(self._times.start_fs[row])
         length = now_fs - start_fs
-        spent = {Op.EXEC: self._exec, Op.MOVE: self._move}.get(Op(kind), self._delay)(row, length)
+        spent = {codes.EXEC: self._exec, codes.MOVE: self._move}.get(kind, self._delay)(row, length)
         name, _ = self._program.tags[int(self._program.op_tag[row])]
         issued = row if self._program.op_thread[row] != NONE else self._causes.pipe_of(row)
         return Piece(start_fs, now_fs, row, self._part(row), name, spent, issued)
 
     def _part(self, row: int) -> str:
         kind, machine = self._op[row, 0], self._program.machine
-        server = int(self._op[row, 1] if kind == Op.EXEC else self._op[row, 5] if kind == Op.MOVE else NONE)
+        server = int(self._op[row, 1] if kind == codes.EXEC else self._op[row, 5] if kind == codes.MOVE else NONE)
         if server != NONE:
             return machine.server_name[server]
         thread = int(self._program.op_thread[row])
@@ -118,7 +119,7 @@ class _Path:
         return {machine.node_kind[node] if kind == "cpu" and node is not None else kind: length}
 
     def _delay(self, row: int, length: int) -> dict[str, int]:
-        if self._op[row, 0] == Op.UNTIL:
+        if self._op[row, 0] == codes.UNTIL:
             return {CLOCK: length}
         return self._named(int(self._op[row, 1]), length)
 

@@ -32,22 +32,23 @@ class Queueing(NamedTuple):
 
 def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Queueing]:
     """Sums over all tagged jobs and transfers issued since a time, by name of operation, the longest service first."""
+    from kernels_jit.measure.tag_sums import COLUMNS, add_by_tag
+
     code = program.op[:, 0].astype(np.int8)
     counted = (code == Op.EXEC) | (code == Op.MOVE)
     counted &= (program.op_tag != 0) & (times.end_fs >= 0) & (times.issue_fs >= since_fs)
     row = np.flatnonzero(counted)
     start_fs = times.start_fs[row]
     queued, took = start_fs - times.issue_fs[row], times.end_fs[row] - start_fs
-    contention = np.maximum(took - _uncontended_fs(program, counted, row, took), 0)
-    of = program.op_tag[row]
-    count = np.bincount(of, minlength=len(program.tags))
-    queued_fs, contention_fs, took_fs, longest_fs = np.zeros((4, len(count)), np.int64)
-    np.add.at(queued_fs, of, queued)
-    np.add.at(contention_fs, of, contention)
-    np.add.at(took_fs, of, took)
-    np.maximum.at(longest_fs, of, queued)
-    columns = zip(count, queued_fs, contention_fs, took_fs - contention_fs, longest_fs, strict=True)
-    found = [Queueing(name, *map(int, sums)) for (name, _), sums in zip(program.tags, columns, strict=True) if sums[0]]
+    sums = np.zeros((len(program.tags), COLUMNS), np.int64)
+    add_by_tag(program.op_tag[row], queued, took, _uncontended_fs(program, counted, row, took), sums)
+    found = [
+        Queueing(name, count, queued_fs, contention_fs, took_fs - contention_fs, longest_fs)
+        for (name, _), (count, queued_fs, contention_fs, took_fs, longest_fs) in zip(
+            program.tags, sums.tolist(), strict=True
+        )
+        if count
+    ]
     return sorted(found, key=lambda one: (-one.served_fs, one.name))
 
 

@@ -42,13 +42,13 @@ class OpTable:
     def write(self, parts: Iterable[bytes], owner: int) -> int:
         """Append packed rows (see `rows`), given in pieces; returns the index of the first."""
         written = np.frombuffer(b"".join(parts), np.int64)
-        first = self._extend(len(written) // (1 + ROW_WIDTH))
+        first = self.extend(len(written) // (1 + ROW_WIDTH))
         self._put_rows(written, owner, self._op, self._tags, self._owners, first)
         return first
 
     def append(self, rows: np.ndarray, tags: np.ndarray, owner: int) -> int:
         """Append int64[row, ROW_WIDTH] with int32[row] tags; returns the index of the first."""
-        first = self._extend(len(rows))
+        first = self.extend(len(rows))
         self.op[first:], self.tags[first:], self.owners[first:] = rows, tags, owner
         return first
 
@@ -64,8 +64,8 @@ class OpTable:
         other.op = other._op[:]
         return other
 
-    def _extend(self, count: int) -> int:
-        """Make room for `count` more rows; returns the index of the first."""
+    def extend(self, count: int) -> int:
+        """Append `count` rows that hold anything; returns the index of the first."""
         first = len(self.op)
         end = first + count
         if end > len(self._op):

@@ -223,7 +223,7 @@ class Program:
             self._single_stages.clear()
         if self._templated:
             for plans in _portions(self._templated):
-                self._append_plans(*instantiate(plans))
+                self._note_plans(*instantiate(plans, self._table))
             self._templated.clear()
             self._templated_stages = 0
 

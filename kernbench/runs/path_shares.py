@@ -124,7 +124,8 @@ def launch_of_row(program: Program, of_thread: np.ndarray) -> np.ndarray:
     of_plan = np.full(len(program.plan_rows), NONE)
     of_plan[program.op[pipes, 1]] = found[pipes]
     stages = np.flatnonzero(program.op_thread == NONE)
-    found[stages] = of_plan[np.searchsorted(np.array(program.plan_rows, np.int64), stages, "right") - 1]
+    first = np.searchsorted(stages, np.array(program.plan_rows, np.int64))  # of each plan; its stages follow each other
+    found[stages] = np.repeat(of_plan, np.diff(first, append=len(stages)))
     return found
 
 

@@ -68,7 +68,7 @@ def _write_out(
         counts[tensor.tiles.stages] = np.diff(transfers.start)[tensor.tiles.tiles]
     start = np.concatenate([[0], np.cumsum(counts)])
     unplaced = (*low.servers, *[0, 0, 1] * len(streamed))
-    rows = np.repeat(template.fill(np.array([unplaced]))[0], counts, axis=0)
+    rows = np.repeat(template.fill(np.array(unplaced)), counts, axis=0)
     for tensor, transfers in zip(streamed, found, strict=True):
         place, which = transfers.expand(tensor.tiles.tiles)
         at = start[tensor.tiles.stages][place] + which - transfers.start[tensor.tiles.tiles][place]

@@ -14,7 +14,7 @@ import numpy as np
 from kernbench.dtypes import bits, itemsize
 from kernbench.machine.costs import plan_tiles
 from kernbench.program.ops import NONE, Op
-from kernbench.program.plan_template import Placeholders, PlanTemplate, Stripes, placeholder
+from kernbench.program.plan_template import PlanTemplate, Stripes, find_placeholders, placeholder
 from kernbench.program.thread import ZERO
 from kernbench.tl.stages import Stages
 from kernbench.tl.tiling import Axis, GemmTiles, grid_elements, grid_index, grid_starts, plan_gemm
@@ -126,8 +126,9 @@ class _Draft:
         stage = [np.zeros(0, np.int64), *(row[transfers.stages] for transfers in streamed)]
         start_bytes = [np.zeros(0, np.int64), *(transfers.start_bytes[transfers.tiles] for transfers in streamed)]
         offset = np.repeat(np.array([_route_at(i) + 1 for i in range(len(streamed))], np.int64), [*map(len, stage[1:])])
-        stripes = Stripes(np.concatenate(stage), np.concatenate(start_bytes), offset, self._low.burst_bytes)
-        template = PlanTemplate(rows, token_start, tags, Placeholders.of(rows), stripes)
+        places = np.stack([np.concatenate(stage), np.concatenate(start_bytes), offset], axis=1)
+        stripes = Stripes(places, self._low.burst_bytes)
+        template = PlanTemplate(rows, token_start, tags, find_placeholders(rows), stripes)
         return PlanOutline(template, tuple(map(ordered, reads)), ordered(writes))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.program.ops import NONE, Op
-from kernbench.program.plan_template import Placeholders, PlanTemplate, Stripes, placeholder
+from kernbench.program.plan_template import PlanTemplate, Stripes, find_placeholders, placeholder
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_row
 
@@ -20,9 +20,10 @@ def template(tokens: int) -> PlanTemplate:
     ]
     rows = np.array(move * tokens, np.int64)
     rows[1::2, 2] = np.arange(tokens)
-    stripes = Stripes(np.arange(0, 2 * tokens, 2), 100 * np.arange(tokens), np.full(tokens, 2), 32)
+    places = [np.arange(0, 2 * tokens, 2), 100 * np.arange(tokens), np.full(tokens, 2)]
+    stripes = Stripes(np.stack(places, axis=1), 32)
     tags = np.tile(np.array([1, 2], np.int32), tokens)
-    return PlanTemplate(rows, np.arange(0, 2 * tokens + 1, 2), tags, Placeholders.of(rows), stripes)
+    return PlanTemplate(rows, np.arange(0, 2 * tokens + 1, 2), tags, find_placeholders(rows), stripes)
 
 
 def written(
