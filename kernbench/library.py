@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernbench.errors import InputError, suggest
+from kernbench.text import shorten
 
 SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py", "benches/ccl": ".py"}
 _PACKAGE = Path(__file__).resolve().parent
@@ -30,15 +31,25 @@ def find(kind: str, name: str | Path) -> Path:
     suffix = SUFFIXES[kind]
     path = Path(name)
     if path.suffix == suffix or is_path(name):
-        if path.is_file():
+        if is_file(path):
             return path.resolve()
         if is_path(name):
-            raise InputError(f"no such file: {name}; give a path, or one of {', '.join(_typed(kind, path)) or 'none'}")
+            raise InputError(
+                f"no such file: {shorten(name)}; give a path, or one of {', '.join(_typed(kind, path)) or 'none'}"
+            )
     stem = path.name.removesuffix(suffix)
     for folder in folders(kind):
-        if (found := folder / f"{stem}{suffix}").is_file():
+        if is_file(found := folder / f"{stem}{suffix}"):
             return found.resolve()
-    raise InputError(f"unknown {_SINGULAR[kind]} {str(name)!r}{suggest(path.name, _typed(kind, path))}")
+    raise InputError(f"unknown {_SINGULAR[kind]} {shorten(name)!r}{suggest(path.name, _typed(kind, path))}")
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; False also for what no file can be named, such as a thousand characters."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def is_path(name: str | Path) -> bool:

@@ -166,16 +166,22 @@ def _evaluate(
     from kernbench.atomic_output import write_directory, write_json
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import status_line
 
     settings, overrides = _settings(name, assignments)
     check_directory(out)
     announce_compiling()
 
-    def show_row(row: Mapping[str, Any]) -> None:
-        click.echo(EVALUATIONS[name].progress.format(**row), err=True)
+    with status_line() as say:
+        say("running the first case")
 
-    run = _find(EVALUATIONS[name].run)
-    table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row)
+        def show_row(row: Mapping[str, Any]) -> None:
+            text = EVALUATIONS[name].progress.format(**row)
+            click.echo(text, err=True)
+            say(f"running the case after {text}")
+
+        run = _find(EVALUATIONS[name].run)
+        table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row)
     about = {"evaluation": name, "topology": topology, "mode": mode, "settings": settings, "overrides": overrides}
 
     def write(partial: Path) -> None:
@@ -214,7 +220,11 @@ def _read(path: Path) -> polars.DataFrame:
 
 
 def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
-    return {"figures": [str(path) for path in _find(EVALUATIONS[name].plot)(table, out)]}
+    from kernbench.cli.progress import status_line
+
+    with status_line() as say:
+        say("drawing the figures")
+        return {"figures": [str(path) for path in _find(EVALUATIONS[name].plot)(table, out)]}
 
 
 def _find(place: str) -> Any:

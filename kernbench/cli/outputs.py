@@ -6,16 +6,18 @@ import tempfile
 from pathlib import Path
 
 from kernbench.errors import InputError
+from kernbench.text import shorten
 
 
 def check_directory(out: Path) -> None:
     """Check, before a run, that files can be written to a directory. Errors: InputError if they cannot."""
-    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise InputError(f"--out takes a directory, and {existing} is a file")
+    existing = out
     try:
+        existing = next(path for path in (out, *out.absolute().parents) if path.exists())
+        if not existing.is_dir():
+            raise InputError(f"--out takes a directory, and {existing} is a file")
         tempfile.TemporaryFile(dir=existing).close()
     except OSError as error:
         raise InputError(
-            f"--out cannot be in {existing}: {error.strerror}; give a directory you may write to"
+            f"--out cannot be in {shorten(existing)}: {error.strerror}; give a directory you may write to"
         ) from None

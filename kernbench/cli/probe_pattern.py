@@ -15,6 +15,7 @@ from kernbench.cli.screen import figures_table, show
 if TYPE_CHECKING:
     from kernbench.traffic.curve import Curve
     from kernbench.traffic.injection_process import InjectionProcess
+    from kernbench.traffic.load_point import LoadPoint
 
 CURVE, PLOT = "curve.parquet", "latency-load"
 
@@ -42,6 +43,7 @@ def probe_pattern(
     """Measure a pattern at each load; show the curve, save it and its plot."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
     from kernbench.traffic.curve import run_curve
     from kernbench.traffic.loads import parse_loads
@@ -51,13 +53,14 @@ def probe_pattern(
     check_directory(out)
     machine = load_machine(topology, overrides)
     announce_compiling()
-    curve = run_curve(
-        machine,
-        injection,
-        loads,
-        mode,
-        lambda point: click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True),
-    )
+    with status_line() as say:
+        say("simulating the first load")
+
+        def show_point(point: LoadPoint) -> None:
+            click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
+            say(f"simulating the load after {point.load:g}")
+
+        curve = run_curve(machine, injection, loads, mode, show_point)
     _keep(curve, overrides, out, as_json)
 
 

@@ -10,6 +10,8 @@ from kernbench.components.derived import time_of, unit_of
 from kernbench.components.part import Delaying
 from kernbench.schema.fields import Count, CountOrZero, Gbs, Ghz, Ns
 
+MOST_CHANNELS = 1024  # of a DMA engine, in each direction
+
 
 class IoCpu(Delaying):
     """The processor of an IO chiplet that decodes kernel launches."""
@@ -47,8 +49,8 @@ class PeDma(Delaying):
     kind: ClassVar[str] = "pe_dma"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "slots")
     gbs: Gbs
-    read_channels: Count
-    write_channels: Count
+    read_channels: Annotated[Count, Field(le=MOST_CHANNELS)]
+    write_channels: Annotated[Count, Field(le=MOST_CHANNELS)]
 
     def slots(self, way: str = "") -> int:
         """The number of transfers at once in a direction."""

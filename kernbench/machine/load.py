@@ -124,7 +124,10 @@ def _key(path: Path, overrides: Mapping[str, object]) -> str:
     digest = hashlib.sha256(_sources().encode())
     digest.update(json.dumps([path.stem, sorted(overrides.items())], default=repr).encode())
     for file in (path, *model_files()):
-        text = file.read_bytes()
+        try:
+            text = file.read_bytes()
+        except OSError as error:
+            raise InputError(f"{library.show_path(file)}: cannot be read: {error.strerror}") from None
         digest.update(f"{file} {len(text)}\n".encode())
         digest.update(text)
     return digest.hexdigest()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.arrays import unique_rows
 from kernbench.machine.uncontended_latency import find_uncontended_latency
-from kernbench.program.ops import Op
+from kernbench.oplog.transfer_kinds import LEAD, group_transfers
+from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
     from kernbench.oplog.causes import Times
@@ -32,43 +32,32 @@ class Queueing(NamedTuple):
 
 def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Queueing]:
     """Sums over all tagged jobs and transfers issued since a time, by name of operation, the longest service first."""
-    op = program.op
-    row = np.flatnonzero(
-        np.isin(op[:, 0], (Op.EXEC, Op.MOVE))
-        & (program.op_tag != 0)
-        & (times.end_fs >= 0)
-        & (times.issue_fs >= since_fs)
-    )
-    queued = (times.start_fs - times.issue_fs)[row]
-    took = (times.end_fs - times.start_fs)[row]
-    contention = np.maximum(took - _uncontended_fs(program, row, took), 0)
-    found: list[Queueing] = []
-    tags: list[int] = np.flatnonzero(np.bincount(program.op_tag[row])).tolist()
-    for tag in tags:
-        here = program.op_tag[row] == tag
-        shared = int(contention[here].sum())
-        found.append(
-            Queueing(
-                program.tags[tag][0],
-                int(here.sum()),
-                int(queued[here].sum()),
-                shared,
-                int(took[here].sum()) - shared,
-                int(queued[here].max()),
-            )
-        )
+    code = program.op[:, 0].astype(np.int8)
+    counted = (code == Op.EXEC) | (code == Op.MOVE)
+    counted &= (program.op_tag != 0) & (times.end_fs >= 0) & (times.issue_fs >= since_fs)
+    row = np.flatnonzero(counted)
+    start_fs = times.start_fs[row]
+    queued, took = start_fs - times.issue_fs[row], times.end_fs[row] - start_fs
+    contention = np.maximum(took - _uncontended_fs(program, counted, row, took), 0)
+    of = program.op_tag[row]
+    count = np.bincount(of, minlength=len(program.tags))
+    queued_fs, contention_fs, took_fs, longest_fs = np.zeros((4, len(count)), np.int64)
+    np.add.at(queued_fs, of, queued)
+    np.add.at(contention_fs, of, contention)
+    np.add.at(took_fs, of, took)
+    np.maximum.at(longest_fs, of, queued)
+    columns = zip(count, queued_fs, contention_fs, took_fs - contention_fs, longest_fs, strict=True)
+    found = [Queueing(name, *map(int, sums)) for (name, _), sums in zip(program.tags, columns, strict=True) if sums[0]]
     return sorted(found, key=lambda one: (-one.served_fs, one.name))
 
 
-def _uncontended_fs(program: Program, row: np.ndarray, took: np.ndarray) -> np.ndarray:
-    """int64[n] uncontended latency of transfers; of jobs the time they took."""
-    alone = took.copy()
-    moves = np.flatnonzero((program.op[row, 0] == Op.MOVE) & (program.op[row, 2] > 0))
-    kinds = unique_rows(program.op[row[moves]][:, (1, 2, 7)])
+def _uncontended_fs(program: Program, counted: np.ndarray, row: np.ndarray, took: np.ndarray) -> np.ndarray:
+    """int64[n] uncontended latency of the transfers among the counted rows, int64[n]; of others the time they took."""
     duration_fs = program.duration_fs()
-    each = [
-        find_uncontended_latency(program.machine, route, nbytes).total_fs + int(duration_fs[lead])
-        for route, nbytes, lead in kinds.rows.tolist()
+    transfers = group_transfers(program, counted, LEAD, which=True)
+    alone = [
+        find_uncontended_latency(program.machine, route, nbytes).total_fs + int(duration_fs[lead]) if nbytes else NONE
+        for route, nbytes, lead in transfers.kinds.tolist()
     ]
-    alone[moves] = np.array(each, np.int64)[kinds.which]
-    return alone
+    found = np.array([*alone, NONE], np.int64)[transfers.which[row]]
+    return np.where(found == NONE, took, found)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.arrays import count_rows, expand_ranges, unique_rows
+from kernbench.arrays import expand_ranges, unique_rows
 from kernbench.machine.flit_service import pad, padded_service_fs
 from kernbench.machine.intents import EdgeKind
+from kernbench.oplog.transfer_kinds import STRIPE, TransferKinds, group_transfers
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -88,12 +89,12 @@ class BusyParts:
     """
 
     def __init__(self, program: Program, counted: np.ndarray) -> None:
-        from kernels_jit.measure.held_servers import find_held_servers, list_transfers
+        from kernels_jit.measure.held_servers import find_held_servers
 
         machine = program.machine
         self._held = np.empty(program.row_count, np.int32)
-        transfers = np.empty((find_held_servers(program.op, counted, self._held), 3), np.int64)
-        list_transfers(program.op, self._held, transfers)
+        find_held_servers(program.op, counted, self._held)
+        transfers = group_transfers(program, counted, STRIPE)
         self._servers = np.flatnonzero(np.bincount(self._held[self._held >= 0], minlength=len(machine.server_name)))
         self._services, self._flit_bytes = count_services(machine, transfers), machine.flit_bytes
         self.station = self._services.station  # int64[service]
@@ -135,10 +136,10 @@ class Services(NamedTuple):
         return padded_service_fs(self.nbytes, fs_per_flit, flit_bytes) * self.count
 
 
-def count_services(machine: Machine, transfers: np.ndarray) -> Services:
-    """The services of every flit of some transfers, int64[transfer, 3] route, bytes and stripe, as the loop does them."""
+def count_services(machine: Machine, transfers: TransferKinds) -> Services:
+    """The services of every flit of some transfers, grouped by stripe, as the loop does them."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
-    kinds, count = count_rows(transfers)
+    kinds, count, _ = transfers
     step, of = expand_ranges(routes.start[kinds[:, 0]], routes.start[kinds[:, 0] + 1])
     flits = -(-kinds[of, 1] // flit_bytes)
     last_bytes = kinds[of, 1] - (flits - 1) * flit_bytes

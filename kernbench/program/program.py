@@ -22,7 +22,7 @@ from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
 from kernbench.program.plan_template import PlanTemplate, instantiate
-from kernbench.program.program_tables import ProgramTables
+from kernbench.program.program_tables import ProgramTables, Totals
 from kernbench.program.rows import count_rows
 from kernbench.program.thread import ZERO, Thread
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernbench.machine.costs import Terms
     from kernbench.machine.machine import Machine
 
+_ALL_ROWS = np.zeros(0, bool)
 _MOST_STAGES = 1 << 16  # of plans that are instantiated at once, which fit in a processor's cache
 
 
@@ -74,6 +75,7 @@ class Program:
         self.checked_sizes: tuple[int, ...] = ()  # `sizes` at the last check
         self.legal = np.zeros(0, np.int64)  # the ranges of operands at the last check, see `kernbench.program.check`
         self._table = OpTable()
+        self._totals: Totals | None = None
         self._plan_start = GrowableArray()
         self._plan_start.append([0])
         self._token_start = GrowableArray()
@@ -304,6 +306,19 @@ class Program:
                 raise RunError(f"an operation takes {asked}, beyond {CLOCK}; ask for less")
             self._duration_fs.append(found)
         return self._duration_fs.rows
+
+    def totals(self, own: np.ndarray | None = None) -> Totals:
+        """Jobs and bytes of the flushed rows, found once for as many rows; or of those of bool[row]."""
+        from kernels_jit.measure.row_totals import add_totals
+
+        rows, durations, known = self.row_count, len(self._durations), self._totals
+        if own is None and known is not None and (known.rows, len(known.jobs)) == (rows, durations):
+            return known
+        found = Totals(rows, np.zeros(durations, np.int64), np.zeros(len(self.tags), np.int64))
+        add_totals(self.op, self.op_tag, _ALL_ROWS if own is None else own, found.jobs, found.moved_bytes)
+        if own is None:
+            self._totals = found
+        return found
 
     def tables(self) -> ProgramTables:
         """The tables of the flushed rows, valid until the next flush. Errors: as `duration_fs`."""

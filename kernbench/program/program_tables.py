@@ -15,3 +15,11 @@ class ProgramTables(NamedTuple):
     token_start: np.ndarray  # int64[token] first stage row of a token; the rows of a plan are contiguous
     token_end: np.ndarray  # int64[token]
     duration_fs: np.ndarray  # int64[duration]; duration 0 is zero
+
+
+class Totals(NamedTuple):
+    """Sums over the flushed rows of a program."""
+
+    rows: int  # that they are of
+    jobs: np.ndarray  # int64[duration] the number of jobs that take it
+    moved_bytes: np.ndarray  # int64[tag] of transfers

@@ -37,7 +37,7 @@ def find_course(
     """
     hit = crossed(start, end, boxes)
     hit[list(own)] = False
-    if not hit.any():
+    if not hit.any() or start == end:
         return start, end
     in_the_way, obstacles = boxes[hit], np.delete(boxes, list(own), axis=0)
     turned = [course for course in _around(start, end, in_the_way) if not _meets(course, obstacles)]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.machine.costs import FLOP
-from kernbench.program.ops import Op
 
 if TYPE_CHECKING:
     from kernbench.host.device.launch import Launch
     from kernbench.program.program import Program
+    from kernbench.program.program_tables import Totals
 
 GEMM = "pe_gemm."  # the figures of GEMM work, on whatever engine
 MOVED = ("dma_read", "dma_write", "message")  # what counts as moved by PEs
@@ -31,13 +31,14 @@ class Demand:
         pes = {
             (launch.message.sip, thread.name.partition("/")[0]) for launch in launches for thread, _ in launch.started
         }
-        jobs = _jobs(program, own)
+        totals = program.totals(own)
+        jobs = totals.jobs
         self._program = program
         self.pes = len(pes)
         self.flops = int(
             jobs @ np.array([_flops_of(dict(terms)) for terms in program.durations])
         )  # given to GEMM engines
-        self.memory_bytes = dma_bytes(program, OF_MEMORY, own)
+        self.memory_bytes = _bytes_of(totals, program, OF_MEMORY)
         self._gemm: dict[str, float] = {}  # amounts by figure
         for duration in np.flatnonzero(jobs).tolist():
             for figure, amount in program.durations[duration]:
@@ -77,18 +78,15 @@ class Demand:
         return int(machine.stations.fs_per_flit[station])
 
 
-def dma_bytes(program: Program, names: Sequence[str] = MOVED, own: np.ndarray | None = None) -> int:
-    """The bytes that PEs moved by operations of these names, in all rows or in those of bool[row]."""
-    moved = np.zeros(len(program.tags) + len(names), bool)  # by tag, with those that are new
-    moved[[program.tag(name, "memory") for name in names]] = True
-    counted = moved[program.op_tag] & (program.op[:, 0] == Op.MOVE)
-    return int(program.op[counted if own is None else counted & own, 2].sum())
+def dma_bytes(program: Program) -> int:
+    """The bytes that PEs moved: to and from memory, and to each other."""
+    return _bytes_of(program.totals(), program, MOVED)
 
 
-def _jobs(program: Program, own: np.ndarray | None) -> np.ndarray:
-    """int64[duration] the number of jobs of each duration."""
-    jobs = program.op[:, 0] == Op.EXEC
-    return np.bincount(program.op[jobs if own is None else jobs & own, 2], minlength=len(program.durations))
+def _bytes_of(totals: Totals, program: Program, names: Sequence[str]) -> int:
+    """The bytes moved by operations of these names."""
+    tags = [program.tag(name, "memory") for name in names]  # one that is new has moved nothing
+    return sum(int(totals.moved_bytes[tag]) for tag in tags if tag < len(totals.moved_bytes))
 
 
 def _flops_of(amounts: Mapping[str, float]) -> float:

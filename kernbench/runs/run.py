@@ -23,6 +23,7 @@ from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
+from kernbench.text import shorten
 
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnProgress, OnStage
@@ -129,7 +130,7 @@ def choose_sips(machine: Machine, device: str) -> range:
     name, _, number = device.partition(":")
     if name != "sip" or not _SIP.fullmatch(number) or int(number) >= count:
         known = ", ".join(["all", *(f"sip:{i}" for i in range(count))])
-        raise InputError(f"machine {machine.name} has no device {device!r}; known: {known}")
+        raise InputError(f"machine {machine.name} has no device {shorten(device)!r}; known: {known}")
     return range(int(number), int(number) + 1)
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kernbench.errors import InputError, find_nearest
 from kernbench.schema.yaml import Mark, Marked
+from kernbench.text import shorten
 
 
 class Model(BaseModel):
@@ -36,7 +37,8 @@ def check(model: type[M], tree: Marked) -> M:
 
 
 def _sentence(model: type[BaseModel], tree: Marked, error: Any) -> tuple[Mark, str]:
-    path = [part for part in error["loc"] if not _is_tag(part)]
+    unknown = list(error["loc"][-1:]) if error["type"] == "extra_forbidden" else []  # of any name
+    path = [part for part in error["loc"][: len(error["loc"]) - len(unknown)] if not _is_tag(part)] + unknown
     node, depth = _walk(tree, path)
     name = ".".join(str(part) for part in path)
     kind = error["type"]
@@ -47,7 +49,7 @@ def _sentence(model: type[BaseModel], tree: Marked, error: Any) -> tuple[Mark, s
         mark, text = node.key or node.mark, f"unknown field{_known(model, path)}"
         return mark, text if _names(mark, name) else f"{name}: {text}"
     got = node.plain() if depth == len(path) else error["input"]
-    text = str(error.get("ctx", {}).get("error", "")) or f"got {_shown(got)}, {_expected(error)}"
+    text = str(error.get("ctx", {}).get("error", "")) or f"got {shorten(repr(got))}, {_expected(error)}"
     return mark, f"{name}: {text}" if name and not _names(mark, name) else text
 
 
@@ -75,11 +77,6 @@ def _expected(error: Any) -> str:
         return "expected a mapping"
     message, changed = _SHOULD.subn("expected ", error["msg"].partition(" after validation")[0])
     return message if changed else message[:1].lower() + message[1:]
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _known(model: type[BaseModel], path: list[Any]) -> str:

@@ -47,13 +47,12 @@ def load_sheet(name: str, kind: str) -> tuple[Path, Marked]:
         raise InputError(f"{mark}: kind: got a sheet of {sheet.kind!r}, expected one of {kind!r}")
     empty = Marked({}, tree.mark)
     held = tree.value.get("parameters", empty).value
-    values = {
-        key: Marked(_with_unit(sheet.parameters[key]), node.value["value"].mark, node.key) for key, node in held.items()
-    }
+    values = {key: _with_unit(sheet.parameters[key], node) for key, node in held.items()}
     return path, Marked(values, tree.mark)
 
 
-def _with_unit(parameter: Parameter) -> Any:
+def _with_unit(parameter: Parameter, node: Marked) -> Marked:
+    value: Marked = node.value["value"]
     if parameter.unit and isinstance(parameter.value, int | float):
-        return f"{parameter.value!r} {parameter.unit}"
-    return parameter.value
+        return Marked(f"{parameter.value!r} {parameter.unit}", value.mark, node.key)
+    return Marked(value.value, value.mark, node.key)

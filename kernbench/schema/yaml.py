@@ -8,7 +8,7 @@ key twice in one mapping, a tag, an alias that contains itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -104,7 +104,8 @@ def parse(text: str, file: str) -> Marked:
 def _check_depth(text: str, file: str) -> None:
     """Refuse what is nested so deeply that reading it would use up the stack. Errors: InputError, YAMLError."""
     depth = 0
-    for event in yaml.parse(text, _LOADER):
+    events = cast("Iterable[Any]", yaml.parse(text, _LOADER))  # pyright: ignore[reportUnknownMemberType]
+    for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
             at = Mark(file, event.start_mark.line + 1, event.start_mark.column + 1)

@@ -97,6 +97,7 @@ def _bernoulli(rng: np.random.Generator, probability: float, trials: int) -> np.
     at = -1
     while at < trials:
         gaps = rng.geometric(probability, int(probability * trials) + 64)
+        gaps = np.where((gaps < 1) | (gaps > trials), trials + 1, gaps)  # numpy's are negative beyond what it can count
         found.append(at + np.cumsum(gaps))
         at = int(found[-1][-1])
     successes = np.concatenate(found)

@@ -17,12 +17,11 @@ NOT_COUNTED = -2  # a row that holds nothing and moves nothing, or is not asked 
 
 
 @jit
-def find_held_servers(op: np.ndarray, counted: np.ndarray, held: np.ndarray) -> int:
-    """Write the server that each row holds into `held`, int32[row], or NO_SERVER or NOT_COUNTED. Returns how many transfer.
+def find_held_servers(op: np.ndarray, counted: np.ndarray, held: np.ndarray) -> None:
+    """Write the server that each row holds into `held`, int32[row], or NO_SERVER or NOT_COUNTED.
 
     Arguments: int64[row, ROW_WIDTH], bool[row], int32[row].
     """
-    moves = 0
     for row in range(op.shape[0]):
         held[row] = NOT_COUNTED
         if not counted[row]:
@@ -30,21 +29,8 @@ def find_held_servers(op: np.ndarray, counted: np.ndarray, held: np.ndarray) -> 
         code = op[row, 0]
         if code == codes.MOVE:
             held[row] = op[row, 5]
-            moves += 1
         elif code == codes.EXEC:
             held[row] = op[row, 1]
-    return moves
-
-
-@jit
-def list_transfers(op: np.ndarray, held: np.ndarray, transfers: np.ndarray) -> None:
-    """Write route, bytes and stripe of each counted transfer into `transfers`, int64[transfer, 3]."""
-    found = 0
-    for row in range(op.shape[0]):
-        if held[row] != NOT_COUNTED and op[row, 0] == codes.MOVE:
-            for column in range(3):
-                transfers[found, column] = op[row, column + 1]
-            found += 1
 
 
 @jit

@@ -100,8 +100,7 @@ def end_behind(m, first, end, flits, last_bytes, opener_bytes, stripe, start, si
             lines[0], slopes[0], n, stair = last, 0, 1, _NONE
         elif number > first and step.overhead_fs > 0:
             opener += step.overhead_fs
-            if full > 0:
-                lines[n], slopes[n], n = opener, 0, n + 1
+            lines[n], slopes[n], n = opener, 0, n + (full > 0)
             last = max(last, opener)
         service = station.full_fs
         final = service_fs(m, station, last_bytes)

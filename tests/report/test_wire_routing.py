@@ -15,6 +15,10 @@ def test_straight_where_nothing_stands_in_the_way() -> None:
     assert find_course(A, B, as_array(ENDS), [0, 1], []) == (A, B)
 
 
+def test_ends_in_one_place_have_a_course() -> None:
+    assert find_course(A, A, as_array([*ENDS, Rectangle(-50, -50, 50, 50)]), [0, 1], []) == (A, A)
+
+
 def test_over_a_corner_if_one_turn_is_enough() -> None:
     boxes = as_array([*ENDS, Rectangle(90, -4, 110, 100)])
     course = find_course(A, B, boxes, [0, 1], [])

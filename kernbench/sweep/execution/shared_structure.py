@@ -13,6 +13,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from itertools import repeat
 from math import isnan
 from types import SimpleNamespace
 
@@ -92,11 +93,13 @@ class SharedStructure:
         with self._lock:
             columns, alone = self._read_all(points)
         together = np.flatnonzero(~alone)
+        if not len(together):
+            return repeat(None, len(points))
         columns = {field: values[together] for field, values in columns.items()}
         bounded = points[0].mode == Mode.ANALYTIC
         indices = [points[at].index for at in together.tolist()]
         results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns, indices)
-        return (None if by_itself else next(results, None) for by_itself in alone.tolist())
+        return _in_order(alone, results)
 
     def _run_together(
         self, mode: str, columns: Mapping[str, np.ndarray], indices: Sequence[int]
@@ -173,6 +176,14 @@ class SharedStructure:
         return columns.keys() <= self.variants.fields and all(
             (columns[field] == base[field]).all() for field in looked_at & columns.keys()
         )
+
+
+def _in_order(alone: np.ndarray, results: Iterator[object | None]) -> Iterator[object | None]:
+    """The results of points, None for each that runs alone, bool[point]."""
+    for by_itself in alone.tolist():
+        yield None if by_itself else next(results, None)
+    for _ in results:  # none is left, but what made them comes to its end and may be used again
+        pass
 
 
 def _read_value(variants: Variants, field: str, value: object) -> float:

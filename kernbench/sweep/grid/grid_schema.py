@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -9,9 +10,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis_schema import Scalar
+from kernbench.text import shorten
 
 DRAWN = ("random", "sobol", "latin", "optimise")  # methods that take samples of the space
 SENSES = ("min", "max")
+_FILE_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 
 def _listed(value: Any) -> Any:
@@ -44,6 +47,12 @@ def _is_name(names: dict[str, Any]) -> dict[str, Any]:
     return names
 
 
+def _file_name(name: str) -> str:
+    if not _FILE_NAME.fullmatch(name):
+        raise ValueError(f"got {shorten(name)!r}, expected a name for a directory: letters, digits, spaces and . _ + -")
+    return name
+
+
 def _formula(value: Any) -> Any:
     if isinstance(value, str):
         return value
@@ -59,7 +68,7 @@ Formula = Annotated[str, BeforeValidator(_formula)]
 class GridSpec(Model):
     """A grid file as written."""
 
-    name: str | None = None
+    name: Annotated[str, AfterValidator(_file_name)] | None = None
     description: str = ""
     method: Literal["grid", "random", "sobol", "latin", "optimise"] = "grid"
     samples: Annotated[int, Field(ge=1, le=1_000_000)] | None = None

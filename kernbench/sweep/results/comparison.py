@@ -15,11 +15,13 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.library import is_file
 from kernbench.modes import Mode
 from kernbench.errors import InputError, suggest
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses
 from kernbench.sweep.row import BOUND, COLUMNS, OK
+from kernbench.text import shorten
 
 if TYPE_CHECKING:
     import polars
@@ -120,10 +122,10 @@ def read_side(path: Path) -> Side:
     """The table of a sweep or the figures of a run. Errors: InputError for what is neither."""
     import polars
 
-    inside = [path] if path.is_file() else [path / TABLE, path / RUN]
-    file = next((file for file in inside if file.is_file()), None)
+    inside = [path] if is_file(path) else [path / TABLE, path / RUN]
+    file = next((file for file in inside if is_file(file)), None)
     if file is None or file.suffix not in (".parquet", ".json"):
-        raise InputError(f"{path} is neither a sweep nor a run: it has no {TABLE} and no {RUN}")
+        raise InputError(f"{shorten(path)} is neither a sweep nor a run: it has no {TABLE} and no {RUN}")
     try:
         if file.suffix == ".parquet":
             side = Side(str(path), polars.read_parquet(file), is_run=False)
@@ -131,8 +133,8 @@ def read_side(path: Path) -> Side:
             result = json.loads(file.read_text(encoding="utf-8"))
             side = Side(str(path), _read_run(result), is_run=True, spent_ns=_read_path(result))
         side.table.select("latency_ns", "status", "fidelity")
-    except (OSError, ValueError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
-        raise InputError(f"{file} is not the table of a sweep nor the figures of a run ({error})") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, polars.exceptions.PolarsError) as error:
+        raise InputError(f"{file} is not the table of a sweep nor the figures of a run ({shorten(error)})") from None
     return side
 
 

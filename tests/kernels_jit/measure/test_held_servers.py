@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernels_jit.layout import codes
 from kernels_jit.layout.records import TIME
-from kernels_jit.measure.held_servers import NO_SERVER, NOT_COUNTED, find_held_servers, list_transfers, sum_held
+from kernels_jit.measure.held_servers import NO_SERVER, NOT_COUNTED, find_held_servers, sum_held
 
 ROW = st.tuples(
     st.sampled_from([codes.EXEC, codes.MOVE, codes.WAIT, codes.PIPE]),
@@ -23,7 +23,7 @@ ROW = st.tuples(
 def test_sums_are_those_of_numpy(rows: list[tuple[int, int, int, bool, int]]) -> None:
     """EXEC holds its first operand, MOVE its fifth if any; rows that are not counted, and others, hold nothing."""
     op, times = np.zeros((len(rows), 8), np.int64), np.zeros(len(rows), TIME)
-    expected_fs, missing, moved = np.zeros(4, np.int64), 0, []
+    expected_fs, missing = np.zeros(4, np.int64), 0
     for row, (code, operand, hold, counted, end_fs) in enumerate(rows):
         op[row, :6] = code, operand, row, 7, 0, hold
         times[row]["start_fs"], times[row]["end_fs"] = 2, end_fs
@@ -31,15 +31,11 @@ def test_sums_are_those_of_numpy(rows: list[tuple[int, int, int, bool, int]]) ->
             continue
         server = operand if code == codes.EXEC else hold
         missing += end_fs == codes.NONE
-        if code == codes.MOVE:
-            moved.append([operand, row, 7])
         if server != NO_SERVER and end_fs != codes.NONE:
             expected_fs[server] += end_fs - 2
     held, busy_fs = np.empty(len(rows), np.int32), np.zeros(4, np.int64)
     counted = np.array([row[3] for row in rows], bool)
-    transfers = np.empty((find_held_servers(op, counted, held), 3), np.int64)
-    list_transfers(op, held, transfers)
-    assert transfers.tolist() == moved
+    find_held_servers(op, counted, held)
     assert sum_held(held, times, busy_fs) == missing
     assert busy_fs.tolist() == expected_fs.tolist()
     assert (held[~counted] == NOT_COUNTED).all()

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 import kernbench
 from kernbench.machine.variants import Variants
-from kernbench.sweep.execution.shared_structure import find_structure, identify, is_kept, keep_structures
-from kernbench.sweep.execution.worker import run_point
+from kernbench.runs.recording import RecordedGroup, Recording
+from kernbench.sweep.execution.shared_structure import (
+    SharedStructure,
+    find_structure,
+    identify,
+    is_kept,
+    keep_structures,
+)
+from kernbench.sweep.execution.worker import run_point, run_together
 from kernbench.sweep.point import Point
 from kernbench.sweep.row import FIGURES
 from kernbench.sweep.run import run_sweep
@@ -57,6 +64,22 @@ def test_points_together_give_what_each_gives_by_itself(points):
         alone = run_point(one)
         for name in set(FIGURES) - {"wall_s"}:
             assert getattr(together, name, None) == getattr(alone, name, None), name
+
+
+def test_the_memory_of_a_batch_is_used_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[RecordedGroup] = []
+
+    def make(recording: Recording, mode: str) -> RecordedGroup:
+        made.append(RecordedGroup(recording, mode))
+        return made[-1]
+
+    monkeypatch.setattr("kernbench.sweep.execution.shared_structure.RecordedGroup", make)
+    points = [point({"noc.gbs": gbs}) for gbs in (64, 128, 256)]
+    structure = SharedStructure(points[0])
+    for batch in (points[:2], points[2:], points):
+        rows = list(run_together(structure, batch))
+        assert None not in rows
+    assert len(made) == 1
 
 
 def test_what_makes_a_structure() -> None:

@@ -1,0 +1,83 @@
+"""Input that once ended in a bug, a hang or a crash: one sentence, and the exit code of bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernbench.cli.main import main
+
+HUGE = "1" * 5000
+SHEET = "kind: {kind}\ndescription: of a test\nparameters:\n  {name}:\n    value: {value}\n    unit: ns\n    source: chosen\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["run", "vector-add", "--set", f"topology.noc.gbs={HUGE}"],
+            "expected a number that is not out of all proportion",
+        ),
+        (["run", "pe-to-pe", "-t", "tiny", "--device", f"sip:{HUGE}"], "machine tiny has no device 'sip:1111"),
+        (["run", "pe-to-pe", "-t", HUGE], "unknown topology '1111"),
+        (["run", "vector-add", "--out", "x" * 400], "File name too long; give a directory you may write to"),
+        (["run", "vector-add", "--set", "topology.pe_dma.read_channels=1e19"], "expected less than or equal to 1024"),
+        (["compare", "a" * 400, "b"], "is neither a sweep nor a run"),
+        (["probe", "-t", "tiny", "--flow", "sip0.cube0.pe0:sip0.cube0.pe1:1e999999999"], "bytes: got '1e999999999'"),
+        (
+            ["probe", "-t", "mesh_8x8", "--pattern", "uniform", "--load", "0.1", "--packet-flits", str(1 << 63)],
+            "at most 1,000",
+        ),
+    ],
+)
+def test_arguments_out_of_all_proportion(
+    arguments: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    told = capsys.readouterr().err.splitlines()[-1]  # after a word on compiling
+    assert told.startswith("error: ")
+    assert said in told
+    assert len(told) < 500
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/elsewhere", ".hidden", "a\\b", "n" * 101])
+def test_a_grid_writes_into_no_other_directory(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "g.yaml").write_text(f"name: '{name}'\nbench: vector-add\ntopology: tiny\nparameters: {{n: [1024]}}\n")
+    assert main(["sweep", "g.yaml"]) == 2
+    assert "g.yaml:1:7: name: got " in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["g.yaml"]
+
+
+@pytest.mark.parametrize("value", ["{x: 1}", "[1, -.inf]"])
+def test_a_collection_in_a_sheet(value: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "models").mkdir()
+    (folder / "models" / "io_cpu.yaml").write_text(SHEET.format(kind="io_cpu", name="overhead_ns", value=value))
+    assert main(["run", "vector-add", "-t", "tiny"]) == 2
+    assert "io_cpu.overhead_ns: got " in capsys.readouterr().err
+
+
+def test_a_field_whose_name_looks_like_a_type(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "t.yaml").write_text("family: mesh\ndescription: of a test\nk: 8\nflit_bytes: 256\ninjection_[ns: 1\n")
+    assert main(["diagram", "-t", "t.yaml"]) == 2
+    assert "t.yaml:5:1: injection_[ns: unknown field; did you mean 'injection_ns'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("overrides", ["[]", "18446744073709551616"])
+def test_results_of_another_shape(overrides: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "result.json").write_text(f'{{"overrides": {overrides}, "parameters": {{}}}}')
+    assert main(["compare", ".", "."]) == 2
+    assert "result.json is not the table of a sweep nor the figures of a run (" in capsys.readouterr().err
+
+
+def test_hardly_any_load_makes_hardly_any_packets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["probe", "-t", "mesh_8x8", "--pattern", "tornado", "--load", "1e-300", "--window", "40"]
+    assert main(arguments) in (0, 1, 2)
+    assert "bug" not in capsys.readouterr().err
