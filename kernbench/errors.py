@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
+
+VALUE_CHARACTERS, PATH_CHARACTERS = 60, 300  # of what a sentence quotes
 
 
 class KernBenchError(Exception):
@@ -87,3 +90,9 @@ def find_nearest(got: str, known: Iterable[str]) -> str | None:
     names = sorted(set(known))
     same = [name for name in names if name.lower() == got.lower()]
     return next(iter([*same, *get_close_matches(got, names, n=1)]), None)
+
+
+def shorten(value: object) -> str:
+    """A value, or a path, as a text that a sentence can hold."""
+    text, most = str(value), PATH_CHARACTERS if isinstance(value, Path) else VALUE_CHARACTERS
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernbench.errors import InputError, suggest
-from kernbench.text import shorten
+from kernbench.errors import InputError, shorten, suggest
 
 SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py", "benches/ccl": ".py"}
 _PACKAGE = Path(__file__).resolve().parent

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from kernbench.errors import InputError
-from kernbench.text import shorten
+from kernbench.errors import InputError, shorten
 
 
 def check_directory(out: Path) -> None:

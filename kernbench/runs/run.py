@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.engine.progress import Stage
-from kernbench.errors import InputError, RunError
+from kernbench.errors import InputError, RunError, shorten
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
 from kernbench.machine import load_machine
@@ -23,7 +23,6 @@ from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
-from kernbench.text import shorten
 
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnProgress, OnStage

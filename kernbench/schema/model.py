@@ -11,9 +11,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from kernbench.errors import InputError, find_nearest
+from kernbench.errors import InputError, find_nearest, shorten
 from kernbench.schema.yaml import Mark, Marked
-from kernbench.text import shorten
 
 
 class Model(BaseModel):

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from kernbench.errors import shorten
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis_schema import Scalar
-from kernbench.text import shorten
 
 DRAWN = ("random", "sobol", "latin", "optimise")  # methods that take samples of the space
 SENSES = ("min", "max")

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.library import is_file
 from kernbench.modes import Mode
-from kernbench.errors import InputError, suggest
+from kernbench.errors import InputError, suggest, shorten
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses
 from kernbench.sweep.row import BOUND, COLUMNS, OK
-from kernbench.text import shorten
 
 if TYPE_CHECKING:
     import polars
