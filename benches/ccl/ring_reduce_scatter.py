@@ -8,6 +8,9 @@ from kernbench.ccl import (
     SIP_TOPO_TORUS,
     TOPO_NAME_TO_KIND,
     Plan,
+    Ring,
+    estimate_sums,
+    pass_sums,
     whole_ring_bound,
 )
 from kernbench.ccl import ring_neighbours as neighbours
@@ -24,21 +27,19 @@ def kernel(out_ptr, in_ptrs, n_elem, cube_w, cube_h, world_size, plan, rank, kin
     """Sum this PE's part of `in_ptrs[r]` over all ranks into that of rank r."""
 
     def load(owner, piece):
-        return tl.load(in_ptrs[owner % world_size] + piece.offset, piece.elements, plan.dtype)
+        return tl.load(in_ptrs[owner] + piece.offset, piece.elements, plan.dtype)
 
-    first = rank - 1 if world_size > 1 else rank
+    def keep(piece, total):
+        tl.store(out_ptr + piece.offset, total)
+
+    ring = Ring(world_size, (rank - 1) % world_size, "global_E", "global_W")  # the last sum is that of the next share
     for batch in plan.batches(plan.part(tl, n_elem)):
         pieces = plan.cut(batch)
-        sums = [load(first, piece) for piece in pieces]
-        for step in range(world_size - 1):
-            for i, piece in enumerate(pieces):
-                tl.send("global_E", sums[i])
-                tl.release(sums[i])
-                received = tl.recv("global_W", piece.elements, plan.dtype)
-                sums[i] = plan.combine(tl, load(rank - 2 - step, piece), received)
-        for piece, total in zip(pieces, sums, strict=True):
-            tl.store(out_ptr + piece.offset, total)
-            tl.release(total)
+        if world_size > 1:
+            pass_sums(tl, plan, ring, [pieces] * world_size, load, keep)
+        else:
+            for piece in pieces:
+                keep(piece, load(rank, piece))
 
 
 def bound(cost, world, nbytes, plan):
@@ -47,11 +48,6 @@ def bound(cost, world, nbytes, plan):
 
 
 def estimate(model, world, nbytes, plan):
-    """Hop after hop, in each of which a piece is sent, and another awaited, before the next is."""
-    pieces, size = plan.count_pieces(nbytes)
-    piece, links = model.piece(size), model.crowd("global_E")
-    if not links:
-        return pieces * (piece.load + piece.store)
-    flight = max(model.flight_ns(link, size) for link in links)
-    hop = max(flight, piece.call + piece.load) + piece.take + piece.combine
-    return pieces * ((world.ranks - 1) * hop + piece.load + piece.store)
+    """The circulation of the sums."""
+    rings = model.rings("global_E")
+    return sum(estimate_sums(model, plan, rings, world.ranks - 1, *pieces) for pieces in plan.count_batches(nbytes))

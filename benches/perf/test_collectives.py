@@ -13,7 +13,8 @@ BYTES = 65536
 
 def took_s(n_sips: int) -> float:
     """Seconds of one run on a torus, its machine compiled before."""
-    parameters = {"n_sips": n_sips, "sip_topology": "torus_2d", "bytes_per_pe": BYTES}
+    named = {"algorithm": "lrab_hierarchical_allreduce", "slot_size": 4096}  # the same work in all measurements
+    parameters = {"n_sips": n_sips, "sip_topology": "torus_2d", "bytes_per_pe": BYTES, **named}
     started = perf_counter()
     run("ccl-allreduce", parameters=parameters, mode="flit")
     return perf_counter() - started

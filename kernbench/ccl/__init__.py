@@ -5,7 +5,7 @@ An algorithm module is a file in `benches/ccl/` (of the working directory, then 
 
 from __future__ import annotations
 
-from kernbench.ccl.nested_rings import Dimension, Ring, estimate_rings, reduce_over
+from kernbench.ccl.nested_rings import Dimension, Ring, estimate_rings, estimate_sums, pass_sums, reduce_over
 from kernbench.ccl.plan import Part, Plan, turns
 from kernbench.ccl.rank_order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
 from kernbench.ccl.ring import (
@@ -41,12 +41,14 @@ __all__ = [
     "World",
     "circulate",
     "estimate_rings",
+    "estimate_sums",
     "find_grid",
     "half_ring_bound",
     "half_ring_estimate",
     "level",
     "overlapped_ns",
     "pass_on",
+    "pass_sums",
     "peer_at",
     "position",
     "reduce_over",

@@ -8,7 +8,7 @@ slots are under way at a time: a sum goes on as soon as it is made, while the pi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from kernbench.ccl.plan import Part, Plan
 from kernbench.ccl.ring import Message, circulate
 
 if TYPE_CHECKING:
-    from kernbench.ccl.time_model import TimeModel
+    from kernbench.ccl.time_model import SharedLink, TimeModel
 
 
 class Ring(NamedTuple):
@@ -49,26 +49,37 @@ def _reduce_batch(tl: Any, plan: Plan, ptr: int, part: Part, rings: Sequence[Rin
     ring, *others = rings
     shares = plan.share(part, ring.length)
     pieces = [plan.cut(share) for share in shares]
-    _scatter(tl, plan, ptr, pieces, ring)
+
+    def load(_: int, piece: Part) -> Any:
+        return tl.load(ptr + piece.offset, piece.elements, plan.dtype)
+
+    def keep(piece: Part, total: Any) -> None:
+        tl.store(ptr + piece.offset, total)
+
+    pass_sums(tl, plan, ring, pieces, load, keep)
     _reduce_batch(tl, plan, ptr, shares[(ring.at + 1) % ring.length], others)
     _gather(tl, plan, ptr, pieces, ring)
 
 
-def _scatter(tl: Any, plan: Plan, ptr: int, shares: Sequence[Sequence[Part]], ring: Ring) -> None:
-    """Pass sums on until this PE stores that of the share after its own number.
+def pass_sums(
+    tl: Any,
+    plan: Plan,
+    ring: Ring,
+    shares: Sequence[Sequence[Part]],
+    load: Callable[[int, Part], Any],
+    keep: Callable[[Part, Any], None],
+) -> None:
+    """Pass sums on around a ring until this PE keeps that of the share after its own number.
 
-    A PE sends pieces of its own share ahead, then one piece for each that it receives: so none waits for a slot that its
+    `shares` are the pieces of each share, `load(share, piece)` returns this PE's term and `keep(piece, total)` stores a sum. A
+    PE sends pieces of its own share ahead, then one piece for each that it receives: so none waits for a slot that its
     neighbour cannot free.
     """
-
-    def load(piece: Part) -> Any:
-        return tl.load(ptr + piece.offset, piece.elements, plan.dtype)
-
     own, sums = deque(shares[ring.at]), deque[Any]()  # what is to be sent, in this order
 
     def send_next() -> None:
         if own or sums:
-            tensor = load(own.popleft()) if own else sums.popleft()
+            tensor = load(ring.at, own.popleft()) if own else sums.popleft()
             tl.send(ring.forward, tensor)
             tl.release(tensor)
 
@@ -76,13 +87,14 @@ def _scatter(tl: Any, plan: Plan, ptr: int, shares: Sequence[Sequence[Part]], ri
         if own:
             send_next()
     for step in range(1, ring.length):
-        for piece in shares[(ring.at - step) % ring.length]:
-            mine = load(piece)
+        share = (ring.at - step) % ring.length
+        for piece in shares[share]:
+            mine = load(share, piece)
             total = plan.combine(tl, mine, tl.recv(ring.backward, piece.elements, plan.dtype))
             if step < ring.length - 1:
                 sums.append(total)
             else:
-                tl.store(ptr + piece.offset, total)
+                keep(piece, total)
                 tl.release(total)
             send_next()
     while own or sums:
@@ -117,6 +129,15 @@ def _ahead(plan: Plan) -> int:
     return max(plan.window - 1, 1)
 
 
+def estimate_sums(
+    model: TimeModel, plan: Plan, rings: Sequence[Sequence[SharedLink]], steps: int, pieces: int, size: int
+) -> float:
+    """The time (ns) that `pass_sums` takes about."""
+    piece = model.piece(size)
+    turn, rest = piece.take + piece.combine, piece.load + piece.call
+    return piece.load + model.ring_ns(rings, steps, pieces, size, plan.window, turn, rest)
+
+
 def estimate_rings(model: TimeModel, nbytes: int, plan: Plan, dimensions: Sequence[Dimension]) -> float:
     """The time (ns) that `reduce_over` takes about: of every ring its two circulations, of smaller and smaller shares."""
     total, part = 0.0, nbytes
@@ -127,11 +148,9 @@ def estimate_rings(model: TimeModel, nbytes: int, plan: Plan, dimensions: Sequen
         pieces, size = plan.count_pieces(part)
         piece, rings = model.piece(size), model.rings(dimension.forward)
         steps = dimension.length - 1
-        scatter = model.ring_ns(
-            rings, steps, pieces, size, plan.window, piece.take + piece.combine, piece.load + piece.call
-        )
+        scatter = estimate_sums(model, plan, rings, steps, pieces, size)
         gather = model.ring_ns(
             rings, steps, pieces, size, plan.window, piece.take, piece.call + piece.store, piece.store
         )
-        total += 2 * piece.load + scatter + gather
+        total += scatter + piece.load + gather
     return total

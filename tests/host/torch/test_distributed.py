@@ -258,6 +258,22 @@ def test_slots_follow_latency_and_bandwidth_unless_given() -> None:
     assert in_sram["slot_bytes"] * 8 * 12 * 2 <= 2**20 // 4  # of both PEs of a cube
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_slots", [1, 2, 4])
+@pytest.mark.parametrize("sips", [2, 5])
+def test_sums_on_their_way_to_their_ranks_with_few_slots(n_slots: int, sips: int) -> None:
+    def worker(rank: int, torch) -> None:
+        terms = [torch.full((2, 70_001), rank + 10 * r, "i32", ROWS) for r in range(sips)]
+        out = torch.empty((2, 70_001), "i32", ROWS)
+        torch.distributed.reduce_scatter(out, terms)
+        torch.expect(out, np.full((2, 70_001), sum(range(sips)) + 10 * rank * sips))
+
+    result = spawn(worker, sips, n_slots=n_slots, slot_size=8192, verify=True)
+    assert right(result)
+    (found,) = result.collectives
+    assert found["latency_ns"] >= max(found["bound_ns"], found["task_bound_ns"])
+
+
 def all_to_all(algorithm: str, sips: int, elements: int, tmp_path: Path, **given) -> dict:
     """The metrics of an all-to-all, whose numbers are right."""
     (tmp_path / "own.yaml").write_text(f"defaults: {{collectives: {{all_to_all: {algorithm}}}}}\n")
