@@ -129,14 +129,20 @@ class Places:
         return self._node(f"{sip_path(sip)}.io{self._link_chiplets.get(direction, 0)}.sip_link_{direction}")
 
     def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
-        """The direct links on the path from one node to another: the port that each leaves a SIP by, and enters the next by."""
-        if self._network is None:
+        """The links between SIPs on the path from one node to another, as far as they are known: the two ends of each.
+
+        They are those of direct links; on a switch those of the only PCIe endpoints, if SIPs have one each.
+        """
+        of = self.sip_of()
+        start, end = int(of[src]), int(of[dst])
+        if self._network is not None:
+            return [
+                (self.sip_link(leave, direction), self.sip_link(enter, OPPOSITE[direction]))
+                for leave, direction, enter in self._network.hops(start, end)
+            ]
+        if start == end or min(start, end) < 0 or len(self.shape.io_sides) > 1:
             return []
-        sip = self.sip_of()
-        return [
-            (self.sip_link(start, direction), self.sip_link(end, OPPOSITE[direction]))
-            for start, direction, end in self._network.hops(int(sip[src]), int(sip[dst]))
-        ]
+        return [(self.pcie_ep(start), self.switch()), (self.switch(), self.pcie_ep(end))]
 
     def pcie_ep(self, sip: int, chiplet: int = 0) -> int:
         """The node of the PCIe endpoint of an IO chiplet, which the host talks to."""

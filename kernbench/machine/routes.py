@@ -147,7 +147,7 @@ class Routing:
         return intent
 
     def _find_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """int64[link] the edges of a path: over the direct links between SIPs, and inside each SIP the shortest."""
+        """int64[link] the edges of a path: over the links between SIPs that are known, and between these the shortest."""
         intent, pieces, at = self._effective_intent(src, dst, intent), list[np.ndarray](), src
         for leave, enter in self._machine.places.crossings(src, dst):
             pieces += [self._shortest(at, leave, intent), self._link(leave, enter, intent)]
@@ -169,10 +169,11 @@ class Routing:
         return dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
 
     def _link(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """int64[link] the edge between two neighbouring nodes; none if the intent may not use it."""
+        """int64[1] the edge between two neighbouring nodes; negative if the intent may not use it."""
         rows = self._machine.csr(intent)
         out = slice(rows.start[src], rows.start[src + 1])
-        return rows.edge[out][rows.neighbour[out] == dst]
+        found = rows.edge[out][rows.neighbour[out] == dst]
+        return found if len(found) else np.array([-1])
 
     def _search_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
         """The path that the tree has, from a search that ends at the destination."""

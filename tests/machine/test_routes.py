@@ -310,3 +310,29 @@ def test_threads_may_share_the_routes_of_a_machine():
     other = compile_machine(find("topology", "tiny"), {}).routing
     for pair, route in zip(pairs, found, strict=False):
         assert routing.edges(route) == other.edges(other.route(*pair, Intent.PE_DMA, RouteKind.READ))
+
+
+@pytest.mark.parametrize("chiplets", [1, 2])
+def test_paths_by_the_switch_are_the_shortest_of_all(chiplets):
+    machine = load_machine("tiny", {"sips.count": 4, "sip.io_chiplets": chiplets})
+    rng = np.random.default_rng(chiplets)
+    dmas = [machine.places.pe(sip, cube, 0).dma for sip in range(4) for cube in range(2)]
+    others = [
+        machine.places.switch(),
+        *machine.places.pcie_eps(3),
+        machine.places.hbm(2, 1, 0),
+        machine.places.m_cpu(1, 0),
+    ]
+    for _ in range(60):
+        src, dst = (int(node) for node in rng.choice([*dmas, *others], 2, replace=False))
+        for intent in (Intent.ALL, Intent.PE_DMA, Intent.M_CPU_DMA):
+            tree = machine.routing.tree(src, intent)
+            if tree[dst] < 0:
+                with pytest.raises(UnreachableError):
+                    machine.routing.path(src, dst, intent)
+                continue
+            edges, node = [], dst
+            while node != src:
+                edges.append(int(tree[node]))
+                node = int(machine.edge_src[tree[node]])
+            assert machine.routing.edges_between(src, dst, intent) == edges[::-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from queue import SimpleQueue
@@ -28,11 +29,11 @@ def fails(torch, *, M=1):
 """
 
 
-def groups_of(grid: dict[str, object], directory: Path) -> list[Points]:
+def groups_of(grid: dict[str, object], directory: Path) -> Groups:
     return Groups(plan_sweep(grid, directory / "out").missing)
 
 
-def try_all(groups: list[Points]) -> list[Trial]:
+def try_all(groups: Sequence[Points]) -> list[Trial]:
     """As long as they take."""
     return try_groups(groups, time.time() + 1000, lambda _: 1000.0)
 
