@@ -29,7 +29,7 @@ def fails(torch, *, M=1):
 
 
 def groups_of(grid: dict[str, object], directory: Path) -> list[Points]:
-    return Groups(plan_sweep(grid, directory / "out").missing)
+    return list(Groups(plan_sweep(grid, directory / "out").missing))
 
 
 def try_all(groups: list[Points]) -> list[Trial]:
