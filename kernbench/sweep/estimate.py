@@ -97,4 +97,12 @@ def estimate(plan: Plan, workers: int | None = None, budget_s: float = BUDGET_S)
         return min(PATIENCE_S, SHARE * (found.seconds or found.least_seconds or 0.0))
 
     picked: list[int] = sorted({round(share * (len(groups) - 1)) for share in np.linspace(0, 1, TRIED)})
-    return Estimate(total, programs, count, tuple(try_groups([groups[i] for i in picked], ends, most_s)))
+    return Estimate(total, programs, count, _telling(try_groups([groups[i] for i in picked], ends, most_s)))
+
+
+def _telling(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Trials without those that say nothing: cut in less time than any other took, and not known how far they were."""
+    known = [trial.first_s for trial in trials if trial.whole is not None]
+    return tuple(
+        trial for trial in trials if trial.whole is not None or trial.error or trial.first_s >= min(known, default=0.0)
+    )

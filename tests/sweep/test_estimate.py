@@ -46,6 +46,17 @@ def test_a_point_that_has_not_begun_to_simulate_gives_a_lower_bound() -> None:
     assert guess.least_seconds == pytest.approx((2 * 4.0 + 0.05) / 2)
 
 
+@pytest.mark.parametrize(("first_s", "counted"), [(1.0, False), (3.5, True)])
+def test_a_point_that_had_hardly_begun_says_nothing(
+    first_s: float, counted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it has taken longer than another in all."""
+    cut = Trial(first_s, 0.0, 200, share=0.0)
+    monkeypatch.setattr(estimate_module, "try_groups", lambda _groups, _ends, _most_s: [DONE, cut])
+    plan = plan_sweep(fakes.toy_grid(tmp_path, M=[1, 2]), tmp_path / "out")
+    assert estimate(plan, workers=1).trials == ((DONE, cut) if counted else (DONE,))
+
+
 def test_the_first_and_the_last_and_one_between_are_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a tenth of what is predicted, if it is more than the budget, but half a minute at most."""
     tried: list[int] = []
