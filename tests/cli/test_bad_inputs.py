@@ -81,3 +81,14 @@ def test_hardly_any_load_makes_hardly_any_packets(folder: Path, capsys: pytest.C
     arguments = ["probe", "-t", "mesh_8x8", "--pattern", "tornado", "--load", "1e-300", "--window", "40"]
     assert main(arguments) in (0, 1, 2)
     assert "bug" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_figure_on_one_side_alone_is_no_pass(swapped: bool, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, latency in (("a.json", "null"), ("b.json", "5.0")):
+        (folder / name).write_text(
+            f'{{"overrides": {{}}, "parameters": {{}}, "mode": "hybrid", "latency_ns": {latency}}}'
+        )
+    sides = ["b.json", "a.json"] if swapped else ["a.json", "b.json"]
+    assert main(["compare", *sides, "--threshold", "1%"]) == 1
+    assert "1 of 1 points moved by more than allowed (latency_ns 1%) or failed" in capsys.readouterr().err

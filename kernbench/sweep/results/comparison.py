@@ -88,14 +88,20 @@ class Comparison:
         return self.pairs.filter(unlike.fill_null(value=True)).sort(size, descending=True, nulls_last=False)
 
     def over(self, thresholds: Mapping[str, float], *, worse_only: bool = False) -> polars.DataFrame:
-        """The pairs that moved by more than a threshold (a fraction, by column), or that finished in A and not in B."""
+        """The pairs that moved by more than a threshold (a fraction, by column), or that finished in A and not in B.
+
+        A pair with a figure on one side alone is among them.
+        """
         import polars
 
         beyond = (polars.col("status_a") == OK) & (polars.col("status_b") != OK)
+        finished = (polars.col("status_a") == OK) & (polars.col("status_b") == OK)
         for column, threshold in thresholds.items():
             change = polars.col(column + CHANGE)
             signed = -change if column.startswith(RATES) else change
             beyond = beyond | ((signed if worse_only else change.abs()) > threshold).fill_null(value=False)
+            one_alone = polars.col(f"{column}_a").is_null() != polars.col(f"{column}_b").is_null()
+            beyond = beyond | (finished & one_alone)
         return self.pairs.filter(beyond)
 
 
