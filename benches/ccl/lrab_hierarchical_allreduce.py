@@ -7,8 +7,6 @@ each row reduces to its first SIP and broadcasts back, then each column. Then al
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from kernbench.ccl import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
@@ -18,8 +16,7 @@ from kernbench.ccl import (
     Plan,
     circulate,
     overlapped_ns,
-    pass_on,
-    turns,
+    reduce_on_tree,
 )
 
 
@@ -34,32 +31,11 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
     root = root_of(plan, cube_w, cube_h)
     towards, inwards = way(cube, root, cube_w, cube_h)
     depth = abs(cube % cube_w - root % cube_w) + abs(cube // cube_w - root // cube_w)
-    batches = [plan.cut(batch) for batch in plan.batches(plan.part(tl, n_elem))]
-    results = []
-    for before, pieces in pairwise([[], *batches, []]):
-        totals = []
-        for piece, result in turns(pieces, before, plan.window, depth):
-            if piece is not None:
-                totals.append(gather(tl, plan, t_ptr, piece, towards, inwards))
-            if result is not None:
-                total = tl.recv(towards, result.elements, plan.dtype) if towards else results.pop(0)
-                pass_on(tl, inwards, total)
-                tl.store(t_ptr + result.offset, total)
-                tl.release(total)
-        if not towards:
-            exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h)
-            results = totals
 
+    def at_root(pieces, totals):
+        exchange(tl, plan, pieces, totals, rank, kind, world_size, sip_w, sip_h)
 
-def gather(tl, plan, t_ptr, piece, towards, inwards):
-    """Add what comes in to this PE's piece and send the sum on; the root keeps it."""
-    total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
-    for direction in inwards:
-        total = plan.combine(tl, total, tl.recv(direction, piece.elements, plan.dtype))
-    if towards:
-        tl.send(towards, total)
-        tl.release(total)
-    return total
+    reduce_on_tree(tl, plan, t_ptr, plan.part(tl, n_elem), towards, inwards, depth, at_root)
 
 
 def root_of(plan, cube_w, cube_h):

@@ -5,8 +5,6 @@ The fewest steps, twice log2 of the cubes and of the SIPs; every link carries th
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from kernbench.ccl import (
     SIP_TOPO_MESH,
     SIP_TOPO_RING,
@@ -14,10 +12,9 @@ from kernbench.ccl import (
     TOPO_NAME_TO_KIND,
     Plan,
     overlapped_ns,
-    pass_on,
+    reduce_on_tree,
     tree_around,
     turn,
-    turns,
 )
 from kernbench.ccl import tree_neighbours as neighbours
 
@@ -35,30 +32,7 @@ def kernel(t_ptr, n_elem, cube_w, cube_h, world_size, plan, rank, kind, sip_w, s
     at = turn(tl.program_id(axis=1) % cubes, cube_w)
     parent, children = way(rank, at, world_size, cubes)
     depth = (at + 1).bit_length() + (rank + 1).bit_length() - 2
-    batches = [plan.cut(batch) for batch in plan.batches(plan.part(tl, n_elem))]
-    results = []
-    for before, pieces in pairwise([[], *batches, []]):
-        totals = []
-        for piece, result in turns(pieces, before, plan.window, depth):
-            if piece is not None:
-                totals.append(gather(tl, plan, t_ptr, piece, parent, children))
-            if result is not None:
-                total = tl.recv(parent, result.elements, plan.dtype) if parent else results.pop(0)
-                pass_on(tl, children, total)
-                tl.store(t_ptr + result.offset, total)
-                tl.release(total)
-        results = totals
-
-
-def gather(tl, plan, t_ptr, piece, parent, children):
-    """Add what comes up to this PE's piece and send the sum on; the root keeps it."""
-    total = tl.load(t_ptr + piece.offset, piece.elements, plan.dtype)
-    for child in children:
-        total = plan.combine(tl, total, tl.recv(child, piece.elements, plan.dtype))
-    if parent:
-        tl.send(parent, total)
-        tl.release(total)
-    return total
+    reduce_on_tree(tl, plan, t_ptr, plan.part(tl, n_elem), parent, children, depth)
 
 
 def way(rank, at, world_size, cubes):

@@ -6,7 +6,7 @@ An algorithm module is a file in `benches/ccl/` (of the working directory, then 
 from __future__ import annotations
 
 from kernbench.ccl.nested_rings import Dimension, Ring, estimate_rings, estimate_sums, pass_sums, reduce_over
-from kernbench.ccl.plan import Part, Plan, turns
+from kernbench.ccl.plan import Part, Plan
 from kernbench.ccl.rank_order import level, peer_at, position, ring_neighbours, tree_around, tree_neighbours, turn
 from kernbench.ccl.ring import (
     Message,
@@ -25,6 +25,7 @@ from kernbench.ccl.topology import (
     TOPO_NAME_TO_KIND,
     find_grid,
 )
+from kernbench.ccl.tree_reduction import reduce_on_tree
 from kernbench.ccl.wiring import Peer, World
 
 __all__ = [
@@ -51,12 +52,12 @@ __all__ = [
     "pass_sums",
     "peer_at",
     "position",
+    "reduce_on_tree",
     "reduce_over",
     "ring_neighbours",
     "ring_way",
     "tree_around",
     "tree_neighbours",
     "turn",
-    "turns",
     "whole_ring_bound",
 ]

@@ -6,9 +6,9 @@ on the other cubes and SIPs, or on the other SIPs alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from kernbench.dtypes import itemsize
@@ -16,18 +16,6 @@ from kernbench.dtypes import itemsize
 Spans = tuple[tuple[tuple[int, int], ...], ...]  # [cube][pe] → (first element, elements)
 BATCH_BYTES = 256 << 10  # of sums that a kernel keeps: a quarter of the scratch that PEs have by default
 OPS = {"sum": "add", "prod": "mul", "min": "minimum", "max": "maximum"}  # the primitive of each
-
-
-def turns(
-    pieces: Sequence[Part], before: Sequence[Part], window: int, depth: int
-) -> Iterator[tuple[Part | None, Part | None]]:
-    """What a PE of a tree does in turn: the sum of a piece of a batch, and the result of one of the batch before.
-
-    On each level below the root (`depth` 0), sums lead by one piece less than a queue has slots: as many are under way to the
-    PE above while it waits for a result.
-    """
-    lead = min(depth * (window - 1), len(pieces)) if before else 0
-    return zip_longest(pieces, [None] * lead + list(before))
 
 
 class Part(NamedTuple):

@@ -25,19 +25,15 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-MOST_RANKS, SAMPLE_RANKS = (
-    16,
-    4,
-)  # of more ranks than the first, the links of some stand for all: a route takes long to find
+MOST_RANKS = 16  # whose links are all looked at: a route takes long to find
+SAMPLE_RANKS = 4  # that stand for all where there are more
 
 
 class SharedLink(NamedTuple):
     """A link as those share it that send at the same time, all of them the same."""
 
     alpha_ns: float
-    beta_ns: (
-        float  # for one byte of messages that begin together: each waits for the others wherever a node stores them
-    )
+    beta_ns: float  # for one byte of messages that begin together: each waits for the others where a node stores them
     pace_ns: float  # for one byte of many messages in a row, which spread over the route and wait at its slowest wire
     flit_ns: float  # of the first flit, at every wire of the route but the slowest
 

@@ -31,10 +31,8 @@ class SweepResult:
     @property
     def table(self) -> polars.DataFrame:
         """The whole table, read from the disk."""
-        import polars
-
-        with hold(self.table_path) as path:
-            return polars.read_parquet(path)
+        with self.scan() as scan:
+            return scan.collect()
 
     @contextmanager
     def scan(self) -> Generator[polars.LazyFrame]:
