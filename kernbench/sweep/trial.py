@@ -196,9 +196,8 @@ class _Structure:
             self._tell(first_s=first_s, more_s=min(self._trial.more_s, first_s))
         if self._has(len(few) * again_s) or bounded:
             more_s = _run(few, lambda _: None)[0] / len(few)
-            if more_s < QUICK_S and self._has(
-                more_s * len(points)
-            ):  # most of it was for what all share, which is there now
+            # most of it was for what all share, which is there now
+            if more_s < QUICK_S and self._has(more_s * len(points)):
                 more_s = _run(points, lambda _: None)[0] / len(points)
             self._tell(more_s=min(more_s, first_s), share=None)
 
