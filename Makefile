@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test soak lint mutants bench bench-reference golden docs clean
+.PHONY: help setup run test soak fuzz faults lint mutants bench bench-reference golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -24,6 +24,12 @@ test: $(INSTALLED)  ## run all tests, as CI does
 
 soak: $(INSTALLED)  ## an hour of random programs: the compiled loop against the interpreter
 	$(BIN)/python -m tests.engine.soak --seconds 3600
+
+fuzz: $(INSTALLED)  ## an hour of odd inputs of every kind: one sentence each, no crash, no hang
+	$(BIN)/python -m tests.fuzz --seconds 3600
+
+faults: $(INSTALLED)  ## an hour of killed processes, full disks and flipped bits, at random moments and places
+	$(BIN)/python -m pytest -m faults --faults 60
 
 lint: $(INSTALLED)  ## check style, formatting, types and layers
 	$(BIN)/ruff check .

@@ -57,8 +57,14 @@ class DeadlockError(RunError):
     code = "deadlock"
 
 
+class LimitError(RunError):
+    """A run exceeds a limit: of time, of operations, or of the memory of the computer that it runs on."""
+
+    code = "limit"
+
+
 class OutOfMemoryError(RunError, MemoryError):
-    """A memory has no free block of the requested size."""
+    """A modelled memory has no free block of the requested size."""
 
     code = "out_of_memory"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten, suggest
 
 SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py", "benches/ccl": ".py"}
@@ -26,9 +27,9 @@ def folders(kind: str) -> list[Path]:
 
 
 def find(kind: str, name: str | Path) -> Path:
-    """The file of a kind by path or by name. Errors: InputError with the nearest known name."""
+    """The file of a kind by path or by name. Errors: InputError with the nearest known name, or for what no name can hold."""
     suffix = SUFFIXES[kind]
-    path = Path(name)
+    path = Path(check_characters(str(name), f"the {_SINGULAR[kind]}"))
     if path.suffix == suffix or is_path(name):
         if is_file(path):
             return path.resolve()
@@ -59,18 +60,22 @@ def is_path(name: str | Path) -> bool:
 def list_names(kind: str) -> list[str]:
     """The names of all files of a kind, sorted. Names that begin with "_" are not listed."""
     suffix = SUFFIXES[kind]
-    return sorted({p.stem for folder in folders(kind) for p in folder.glob(f"*{suffix}") if p.name[0] not in "_."})
+    files = (path for folder in folders(kind) for path in folder.glob(f"*{suffix}"))
+    return sorted({path.stem for path in files if path.name[0] not in "_." and is_file(path)})
 
 
 def list_replaced(kind: str) -> dict[str, Path]:
     """The files of the working directory that replace shipped ones of the same name, and differ from them."""
-    found = (Path.cwd() / kind).glob(f"*{SUFFIXES[kind]}")
+    found = (path for path in (Path.cwd() / kind).glob(f"*{SUFFIXES[kind]}") if is_file(path))
     return {path.stem: path for path in found if differs(path, shipped() / kind / path.name)}
 
 
 def differs(path: Path, shipped: Path) -> bool:
-    """Whether a file replaces a shipped file with other contents."""
-    return shipped.is_file() and path.read_bytes() != shipped.read_bytes()
+    """Whether a file replaces a shipped file with other contents, or with contents that cannot be read."""
+    try:
+        return shipped.is_file() and path.read_bytes() != shipped.read_bytes()
+    except OSError:
+        return True
 
 
 def _typed(kind: str, like: Path) -> list[str]:

@@ -28,9 +28,9 @@ def execute(path: Path, kind: str, what: str) -> ModuleType:
         raise InputError(f"cannot read {what} {show_path(path)}: {error.strerror}") from error
     try:
         exec(compile(text, path, "exec"), module.__dict__)
-    except KernBenchError:
+    except (KernBenchError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:  # a user's file may raise anything
+    except BaseException as error:  # a user's file may raise anything
         raise InputError(f"{line_of(error, path)}: {error_text(error)}; the {what} does not load") from error
     return module
 

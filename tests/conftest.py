@@ -20,7 +20,10 @@ settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--seed", type=int, help="draw the same random programs as the run that printed this seed")
+    parser.addoption("--faults", type=int, default=1, help="try this many times as many faults (tests/faults)")
+    parser.addoption(
+        "--seed", type=int, help="draw the same random programs and faults as the run that printed this seed"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,4 +42,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_report_header() -> str:
-    return f"random programs: --seed {os.environ[SEED]}"
+    return f"random programs and faults: --seed {os.environ[SEED]}"

@@ -82,3 +82,16 @@ def test_names_are_listed_once_and_sorted(here):
     assert names == sorted(set(names))
     assert {"b", "tiny", "sip_2x4x4"} <= set(names)
     assert "_hidden" not in names
+
+
+def test_what_is_no_file_is_not_listed(here):
+    (here / "topology" / "folder.yaml").mkdir(parents=True)
+    (here / "topology" / "dangling.yaml").symlink_to("nowhere")
+    (here / "topology" / "tiny.yaml").mkdir()
+    assert not {"folder", "dangling"} & set(library.list_names("topology"))
+    assert library.list_replaced("topology") == {}
+
+
+def test_a_file_that_cannot_be_read_differs_from_the_shipped_one(here):
+    (here / "topology" / "tiny.yaml").mkdir(parents=True)
+    assert library.differs(here / "topology" / "tiny.yaml", library.shipped() / "topology" / "tiny.yaml")

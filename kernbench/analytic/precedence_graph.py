@@ -154,7 +154,8 @@ def _order_waits(edges: _Edges, rows: Rows, program: Program) -> None:
     addends, counters = _list_addends(rows, tail_fs), len(program.counter_labels)
     edges.add(addends.row, len(rows.op) + addends.counter, addends.gain)
     wait = np.flatnonzero(rows.kind == Op.WAIT)
-    op, thread = rows.op[rows.row[wait]], rows.thread[wait]
+    op: np.ndarray = rows.op[rows.row[wait]]
+    thread = rows.thread[wait]
     counter = op[:, 1]
     total, least, unclear = _sum_up(addends, rows, counters)
     first, end = (addends.find(counter, np.searchsorted(rows.thread, thread, side)) for side in ("left", "right"))

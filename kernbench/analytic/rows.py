@@ -16,13 +16,14 @@ from kernbench.program.check import check_rows
 from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
+    from kernbench.program.encoded_rows import EncodedRows
     from kernbench.program.program import Program
 
 
 class Rows(NamedTuple):
     """All of them, by thread and within it in order."""
 
-    op: np.ndarray  # int64[row, ROW_WIDTH]
+    op: EncodedRows  # int64[row, ROW_WIDTH]
     row: np.ndarray  # int64[place] of the op table
     thread: np.ndarray  # int64[place]
     blocker: np.ndarray  # int64[place] the latest row before it for which the thread waited, or NONE
@@ -45,9 +46,10 @@ def list_rows(program: Program) -> Rows:
     program.flush()
     check_rows(program)
     op = program.op
-    row = np.argsort(program.op_thread, kind="stable")
-    row = row[np.searchsorted(program.op_thread[row], 0) :]
-    kind, thread = op[row, 0], program.op_thread[row]
+    threads = program.op_thread[:]
+    row = np.argsort(threads, kind="stable")
+    row = row[np.searchsorted(threads[row], 0) :]
+    kind, thread = op[row, 0], threads[row]
     if (kind == Op.ASK).any():
         raise InputError(
             "analytic mode has no events, so it cannot run kernels live; use mode hybrid, or record the kernels"
@@ -66,7 +68,7 @@ def list_rows(program: Program) -> Rows:
     )
 
 
-def _list_tokens(program: Program, op: np.ndarray, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _list_tokens(program: Program, op: EncodedRows, row: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kind = op[row, 0]
     jobs, pipes = np.flatnonzero((kind == Op.EXEC) | (kind == Op.MOVE)), np.flatnonzero(kind == Op.PIPE)
     plans, plan_start = op[row[pipes], 1], program.plan_start

@@ -13,13 +13,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
 from kernbench import library
 from kernbench.ccl.plan import Plan
-from kernbench.ccl.wiring import Neighbours, grid_neighbours
+from kernbench.ccl.wiring import Neighbours, Peer, grid_neighbours
 from kernbench.errors import InputError, KernBenchError, suggest
 from kernbench.user_modules import error_text, execute, line_of
 
@@ -31,7 +33,7 @@ _loaded: dict[tuple[Path, int, int], Algorithm] = {}  # by file, mtime and size
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """A loaded module."""
+    """A loaded module. Its functions, but for the kernel, raise InputError for whatever they raise, and for other results."""
 
     name: str
     file: Path
@@ -42,18 +44,13 @@ class Algorithm:
     own_wiring: bool
     bound: Callable[..., float] | None
     estimate: Callable[..., float | None] | None
-    kernel_args: Callable[..., Any]
+    kernel_args: Callable[..., tuple[Any, ...]]
     takes_plan: bool
 
     def arguments(self, world_size: int, n_elem: int, cube_w: int, cube_h: int, plan: Plan) -> tuple[Any, ...]:
         """The kernel's arguments between the addresses and those that the backend appends. Errors: InputError if it raises."""
         extra = {"plan": plan} if self.takes_plan else {}
-        try:
-            return tuple(self.kernel_args(world_size, n_elem, cube_w=cube_w, cube_h=cube_h, **extra))
-        except KernBenchError:
-            raise
-        except (Exception, SystemExit) as error:  # a user's function may raise anything
-            raise InputError(f"{line_of(error, self.file)}: kernel_args raised {error_text(error)}") from error
+        return self.kernel_args(world_size, n_elem, cube_w=cube_w, cube_h=cube_h, **extra)
 
 
 def load_algorithm(name: str) -> Algorithm:
@@ -67,6 +64,35 @@ def load_algorithm(name: str) -> Algorithm:
     if key not in _loaded:
         _loaded[key] = _check(path, execute(path, "ccl", "algorithm module"))
     return _loaded[key]
+
+
+def _guard(path: Path, function: Callable[..., Any], read: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function of a module, with its result as `read` gives it. Errors: InputError with the line that raised."""
+
+    @wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return read(function(*arguments, **keywords))
+        except KernBenchError:
+            raise
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
+            raise InputError(f"{line_of(error, path)}: {function.__name__} raised {error_text(error)}") from error
+
+    return call
+
+
+def _read_wiring(found: Mapping[str, Any]) -> dict[str, Peer]:
+    return {str(direction): Peer(*peer) for direction, peer in found.items()}
+
+
+def _read_ns(found: Any) -> float:
+    if not isfinite(found):
+        raise ValueError(f"{found} is no time in ns")
+    return float(found)
+
+
+def _read_estimate(found: Any) -> float | None:
+    return None if found is None else _read_ns(found)
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -91,16 +117,19 @@ def _check(path: Path, module: ModuleType) -> Algorithm:
             f"{shown}: TOPO_NAME_TO_KIND is {module.TOPO_NAME_TO_KIND!r}; make it a dict of names to kinds"
         )
     keywords = inspect.signature(module.kernel_args).parameters.values()
+    given = {name: getattr(module, name) for name in ("neighbours", "bound", "estimate") if hasattr(module, name)}
+    readers = {"neighbours": _read_wiring, "bound": _read_ns, "estimate": _read_estimate}
+    guarded = {name: _guard(path, function, readers[name]) for name, function in given.items()}
     return Algorithm(
         name=path.stem,
         file=path,
         collective=collective,
         kernel=module.kernel,
         kinds=dict(module.TOPO_NAME_TO_KIND),
-        neighbours=getattr(module, "neighbours", grid_neighbours),
-        own_wiring=hasattr(module, "neighbours"),
-        bound=getattr(module, "bound", None),
-        estimate=getattr(module, "estimate", None),
-        kernel_args=module.kernel_args,
+        neighbours=guarded.get("neighbours", grid_neighbours),
+        own_wiring="neighbours" in guarded,
+        bound=guarded.get("bound"),
+        estimate=guarded.get("estimate"),
+        kernel_args=_guard(path, module.kernel_args, tuple),
         takes_plan=any(keyword.name == "plan" or keyword.kind is keyword.VAR_KEYWORD for keyword in keywords),
     )

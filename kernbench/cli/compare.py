@@ -202,7 +202,15 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "bounded_a": found.bounded_a,
         "bounded_b": found.bounded_b,
         "columns": list(found.columns),
-        "moved": found.moved().to_dicts(),
-        "over": over.to_dicts(),
+        "moved": _rows(found.moved()),
+        "over": _rows(over),
         "critical_path": [{"kind": kind, "a_ns": a, "b_ns": b} for kind, a, b in found.moved_path()],
     }
+
+
+def _rows(table: polars.DataFrame) -> list[dict[str, Any]]:
+    """Rows for JSON, which has no infinity: a change from zero is null."""
+    import polars.selectors
+
+    floats = polars.selectors.float()
+    return table.with_columns(polars.when(floats.is_finite()).then(floats)).to_dicts()

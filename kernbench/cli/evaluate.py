@@ -163,7 +163,7 @@ def _evaluate(
     name: str, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
 ) -> tuple[polars.DataFrame, dict[str, Any]]:
     """Run and save the table; returns it with the paths of its files."""
-    from kernbench.atomic_output import write_directory, write_json
+    from kernbench.atomic_output import write_directory, write_json, write_parquet
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
@@ -185,7 +185,7 @@ def _evaluate(
     about = {"evaluation": name, "topology": topology, "mode": mode, "settings": settings, "overrides": overrides}
 
     def write(partial: Path) -> None:
-        table.write_parquet(partial / f"{name}.parquet")
+        write_parquet(table, partial / f"{name}.parquet")
         write_json({**about, "rows": table.to_dicts()}, partial / f"{name}.json")
 
     write_directory(out, write)
@@ -209,11 +209,12 @@ def _settings(name: str, assignments: tuple[str, ...]) -> tuple[dict[str, Any], 
 
 
 def _read(path: Path) -> polars.DataFrame:
-    import polars
+    from kernbench.atomic_output import unreadable
+    from kernbench.sealing import read_sealed_parquet
 
     try:
-        return polars.read_parquet(path)
-    except (OSError, polars.exceptions.PolarsError):
+        return read_sealed_parquet(path)
+    except (OSError, *unreadable()):
         raise InputError(
             f"there is no table {path}; run `kernbench evaluate {path.stem}` first, or give its --out"
         ) from None

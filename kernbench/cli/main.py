@@ -7,19 +7,25 @@ exit code.
 
 from __future__ import annotations
 
-import errno
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from traceback import print_exc
+from typing import TextIO
 
 import click
 
+from kernbench.atomic_output import FULL
+from kernbench.characters import check_characters, show_controls
+from kernbench.cli.environment import check_environment
 from kernbench.errors import KernBenchError, suggest
 
 # The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
@@ -32,8 +38,16 @@ COMMANDS = {
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
-FULL = (errno.ENOSPC, errno.EDQUOT)
-CANCELLED = 130  # a shell's exit code of a process that Ctrl-C ended
+SIGNALLED = 128  # plus the number of a signal: a shell's exit code of a process that it ended
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM has come: the command ends as it does at Ctrl-C, with another exit code."""
+
+
+def stopped_code(cause: BaseException | None) -> int:
+    """The exit code of a command that was stopped by a signal: 130 at Ctrl-C, 143 at SIGTERM."""
+    return SIGNALLED + (signal.SIGTERM if isinstance(cause, TerminatedError) else signal.SIGINT)
 
 
 @dataclass(slots=True)
@@ -113,27 +127,43 @@ kernbench = Commands(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code.
 
-    0: it worked; 1: the run or a check failed; 2: the input cannot be used; 130: Ctrl-C. An error is one sentence on
-    stderr, with a traceback only under `--debug`.
+    0: it worked; 1: the run or a check failed, or the output could not be written; 2: the input cannot be used; 130: Ctrl-C;
+    143: SIGTERM. An error is one sentence on stderr, with a traceback only under `--debug`. If nobody reads the output any
+    more, as after `| head`, there is no sentence.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
     settings = Settings()
     _open_streams()
     warnings.showwarning = _show_warning
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        code = kernbench.main(arguments, prog_name="kernbench", standalone_mode=False, obj=settings)
+        check_environment(os.environ)
+        for argument in arguments:
+            check_characters(argument, "the argument")
+        with _terminable():
+            code = kernbench.main(list(arguments), prog_name="kernbench", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
+    except SystemExit as end:  # of click, if nobody reads the output
+        _discard_rest(sys.stdout)
+        return end.code if isinstance(end.code, int) else 1
+    except BrokenPipeError:
+        _discard_rest(sys.stdout)
+        return 1
     except click.ClickException as error:  # wrong usage; the message is click's
-        error.show()
+        said = StringIO()
+        error.show(said)
+        _tell(said.getvalue().rstrip("\n"))
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("error: interrupted", err=True)
-        return CANCELLED
+    except (click.Abort, KeyboardInterrupt) as error:
+        _tell("error: interrupted")
+        return stopped_code(error.__cause__ if isinstance(error, click.Abort) else error)
     except KernBenchError as error:
         _report(str(error), settings)
         return error.exit_code
     except Exception as error:  # the last handler: a user gets a sentence, not a traceback
         if isinstance(error, OSError) and error.errno in FULL:
+            _discard_rest(sys.stdout)
             _report(f"{error.filename or 'the output'} cannot be written: {error.strerror}", settings)
             return 1
         sentence = f"this is a bug in kernbench or in code it was given: {type(error).__name__}: {error}"
@@ -141,8 +171,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+@contextmanager
+def _terminable() -> Generator[None]:
+    """Let SIGTERM raise TerminatedError, so that what has finished is kept. It stays ignored if the caller ignores it."""
+
+    def terminate(_number: int, _frame: object) -> None:
+        raise TerminatedError
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _show_warning(message: Warning | str, *_: object) -> None:
-    click.echo(f"warning: {message}", err=True)
+    _tell(f"warning: {message}")
 
 
 def _open_streams() -> None:
@@ -157,4 +204,16 @@ def _open_streams() -> None:
 def _report(sentence: str, settings: Settings) -> None:
     if settings.debug:
         print_exc()
-    click.echo(f"error: {sentence}", err=True)
+    _tell(f"error: {sentence}")
+
+
+def _tell(sentence: str) -> None:
+    """Print on stderr; if that is full or closed, the exit code has to do."""
+    with suppress(OSError):
+        click.echo(show_controls(sentence), err=True)
+
+
+def _discard_rest(stream: TextIO) -> None:
+    """Drop what a stream that takes no more still holds, which Python would write when it ends."""
+    with suppress(OSError):  # not every stream has a descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

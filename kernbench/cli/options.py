@@ -22,6 +22,16 @@ def mode(more: str = "") -> Option:
     return click.option("--mode", default="hybrid", show_default=True, help=text)
 
 
+TIME_LIMIT: Option = click.option(
+    "--time-limit",
+    metavar="TIME",
+    help="End a run that takes longer: seconds, or 10 min, 2 h.  [default: none, but 10 min for a kernel]",
+)
+OP_LIMIT: Option = click.option(
+    "--op-limit", type=int, help="End a run of more operations.  [default: what free memory holds]"
+)
+
+
 def assignments(text: str) -> Option:
     """The option `--set`, for `split_assignments`; `text` says what may be set."""
     return click.option("--set", "assignments", multiple=True, metavar="PATH=VALUE", help=f"{text}; may be repeated.")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
-from kernbench.errors import InputError, RunError
+from kernbench.errors import InputError, RunError, shorten
 from kernbench.library import show_path
 from kernbench.modes import Mode
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 @click.option(
     "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
 )
+@options.TIME_LIMIT
+@options.OP_LIMIT
 @options.AS_JSON
 @options.out("Keep the op log and the result in this directory.")
 def command(
@@ -51,6 +53,8 @@ def command(
     assignments: tuple[str, ...],
     explain: bool,
     what_if: bool,
+    time_limit: str | None,
+    op_limit: int | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -70,11 +74,15 @@ def command(
         raise InputError(f"{option} needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr), progress() as display:  # keep prints of the bench out of the output
         display.say("reading the bench and the machine")
+        from kernbench.limits.run_limits import read_limits
+        from kernbench.limits.time_limit import limit_time
         from kernbench.runs.bench import replaces_shipped
         from kernbench.runs.explanation import is_long
         from kernbench.runs.run import run_bench
 
-        found = _prepare(bench, topology, parameters, overrides)
+        limits = read_limits(time_limit, op_limit)
+        with limit_time(limits.time_s, lambda: f"bench {shorten(bench)!r}, compiling the machine"):
+            found = _prepare(bench, topology, parameters, overrides)
         result = run_bench(
             found.run,
             topology,
@@ -84,6 +92,8 @@ def command(
             verify=verify_data,
             live=live,
             device=device,
+            time_limit=time_limit,
+            op_limit=op_limit,
             on_stage=display.say,
             on_progress=display.on_progress,
         )

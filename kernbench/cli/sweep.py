@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
-from kernbench.cli.main import CANCELLED
+from kernbench.cli.main import stopped_code
 from kernbench.cli.progress import status_line, tell_progress
 from kernbench.errors import RunError
 from kernbench.modes import Mode
@@ -49,6 +49,8 @@ MOST_SHOWN = 3  # failed points named one by one
 )
 @click.option("--retry", is_flag=True, help="Run the points that failed before once more.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first point that fails.")
+@options.TIME_LIMIT
+@options.OP_LIMIT
 @click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
 @options.AS_JSON
 def command(
@@ -58,6 +60,8 @@ def command(
     scheduler: str,
     retry: bool,
     fail_fast: bool,
+    time_limit: str | None,
+    op_limit: int | None,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -75,7 +79,7 @@ def command(
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.run import run_plan
 
-        plan = plan_sweep(grid, out, retry=retry)
+        plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -89,9 +93,9 @@ def command(
             )
         with result.scan() as scan:
             _show(result, scan, as_json)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
-        return CANCELLED
+        return stopped_code(error)
     if result.failed:
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
@@ -107,7 +111,11 @@ def _announce(plan: Plan) -> None:
         count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
     click.echo(f"{grid.name}: {grid.bench} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
-        click.echo(f"{plural(grid.samples, 'sample')} asked for, {plural(total, 'different point')} found", err=True)
+        design = plan.points.design
+        counts = (
+            f"{plural(total, 'different point')} found; of {design.drawn:,} drawn {design.met:,} met the conditions"
+        )
+        click.echo(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
         run = f"{plural(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"

@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pydantic import PydanticUndefinedAnnotation
+
 from kernbench.components.part import Part
 from kernbench.errors import InputError
 from kernbench.library import show_path
@@ -46,7 +48,8 @@ def make(file: Path, sha256: str, parameters: Mapping[str, Any], standard: type[
 def load_class(file: Path, standard: type[Part]) -> type[Part]:
     """The class in a file that replaces a standard part; it gets the ports of that part.
 
-    Errors: InputError for a file that does not load, has no or several parts, or a part of another kind or without a port.
+    Errors: InputError for a file that does not load, has no or several parts, or a part of another kind, without a port, or
+    with a field of an undefined type.
     """
     return _load(file, hash_file(file), standard)
 
@@ -60,6 +63,17 @@ def _load(file: Path, sha256: str, standard: type[Part]) -> type[Part]:  # noqa:
             f"{place(found)}: {found.__name__} is a part of kind {kind!r}, but its sheet is of {standard.kind!r}; "
             "make them agree"
         )
+    try:
+        found.model_rebuild()
+    except PydanticUndefinedAnnotation as error:
+        raise InputError(
+            f"{place(found)}: a field of {found.__name__} has the type {error.name!r}, which this file does not define"
+        ) from None
+    for name, field in found.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Part):
+            raise InputError(
+                f"{place(found)}: the field {name!r} of {found.__name__} is a part; give it the type of a number or a text"
+            )
     for port in standard.ports:
         if port not in found.model_fields and not hasattr(found, port):
             raise InputError(

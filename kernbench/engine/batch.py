@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import inf
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -94,14 +96,15 @@ class Batch:
     """A program in the memory of the loop, with all its threads recorded. Errors: ValueError where one asks for more rows."""
 
     def __init__(self, program: Program, mode: str = "hybrid") -> None:
-        if (program.op[:, 0] == Op.ASK).any():
+        if (program.op.values[:, 0] == Op.ASK).any():
             raise ValueError("a program that asks for rows has no runs that could be known before they are run")
         machine = program.machine
         self._memory, builder = Session(program, mode).lay()
         network, flits, none = builder.build(), builder.list_flits(), np.zeros(0, np.int64)
         self._common = Common(
             template=self._memory.used,
-            op=program.op,
+            op=program.op.values,
+            entry=program.op.entry,
             word=none,
             column=none,
             order=network.order,
@@ -121,22 +124,24 @@ class Batch:
         self._pool = empty_pool(machine)
         self._progress = ProgressReporter(program)
 
-    def run(self, times: BatchTimes, on_run: OnRun | None = None) -> Iterator[Runs]:
+    def run(self, times: BatchTimes, on_run: OnRun | None = None, limit_s: float | None = None) -> Iterator[Runs]:
         """Run the points of batch times; yields, after each call of the compiled code, those that it has finished.
 
-        `on_run(run, served, known, now_fs)` is called every second or sooner in runs that take longer.
+        `on_run(run, served, known, now_fs)` is called every second or sooner in runs that take longer. A run that takes more
+        than `limit_s` is given up, and is not at its end (`Runs.left`).
 
         Errors: OverflowError at a point with more transfers in flight than can be named.
         """
         for first in range(0, len(times.values), self._most):
-            yield from self._run(first, times.of(slice(first, first + self._most)), on_run)
+            some = times.of(slice(first, first + self._most))
+            yield from self._run(first, some, on_run, inf if limit_s is None else limit_s)
 
-    def _run(self, first: int, times: BatchTimes, on_run: OnRun | None) -> Iterator[Runs]:
+    def _run(self, first: int, times: BatchTimes, on_run: OnRun | None, limit_s: float) -> Iterator[Runs]:
         memory = self._memory
         word, column, values = self._list_words(times)
         words = np.empty_like(memory.used)
         found = np.zeros((len(values), FOUND_COLUMNS), np.int64)
-        done, begun = 0, 0
+        done, begun, begun_s = 0, 0, perf_counter()
         while done < len(values):
             common = self._common._replace(template=memory.used, word=word, column=column)
             arrays = values, words, self._times, self._pool, found
@@ -147,7 +152,10 @@ class Batch:
             elif status not in (codes.IDLE, codes.MORE):
                 memory.grow(status)
                 words = np.empty_like(memory.used)
+            if begun and end == done and perf_counter() - begun_s > limit_s:
+                found[end, FOUND_LEFT], end, begun = 1, end + 1, 0
             if end > done:
+                begun_s = perf_counter()
                 here = slice(done, end)
                 yield Runs(slice(first + done, first + end), found[here], self._times[here])
             done = end

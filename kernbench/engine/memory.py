@@ -74,7 +74,7 @@ class Memory:
         start = -(-self._used // align) * align
         end = start + words
         if end > len(self.words):
-            bigger = aligned_zeros(max(end, 2 * len(self.words)))
+            bigger = aligned_zeros(end + len(self.words))  # a large table is seldom the last
             bigger[: self._used] = self.words[: self._used]
             self.words = bigger
         self._used = end

@@ -18,7 +18,7 @@ from kernbench.program.ops import NONE
 from kernels_jit.layout import records as r
 from kernels_jit.layout.machine_tables import Routes, Stations
 from kernels_jit.layout.records import NEVER
-from kernels_jit.simulate.op_rows import note_rows
+from kernels_jit.simulate.op_rows import note_entries
 from kernels_jit.simulate.ports import set_ports
 from kernels_jit.simulate.visit_order import visit_order
 
@@ -85,13 +85,13 @@ class NetworkBuilder:
         self._window_fs = NEVER
         self.live: bool = False  # whether there was an ask: then new routes may begin anywhere, at any time
 
-    def add_rows(self, op: np.ndarray, first: int) -> bool:
-        """Add int64[row, ROW_WIDTH] rows from `first` on; returns whether the network must be rebuilt."""
+    def add_entries(self, op: np.ndarray, first: int) -> bool:
+        """Add int64[entry, ROW_WIDTH] of an op table from `first` on; returns whether the network must be rebuilt."""
         more = self._machine.routing.route_count - len(self._least)
         if more > 0:
             self._least = np.append(self._least, np.full(more, NEVER, np.int64))
             self._joined = np.append(self._joined, np.full(more, NEVER, np.int64))
-        changed, asks = note_rows(op, first, self._machine.flit_bytes, self._least, self._laid)
+        changed, asks = note_entries(op, first, self._machine.flit_bytes, self._least, self._laid)
         first_ask = asks and not self.live
         self.live |= asks
         return changed or first_ask

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.program.encoded_rows import EncodedRows
 from kernbench.program.ops import Op
 
 if TYPE_CHECKING:
@@ -45,10 +46,11 @@ class ProgressReporter:
     def _count_services(self) -> int:
         """The number of services of flits at stations by the rows known so far."""
         program = self._program
-        rows = program.op[self._rows :]
-        moves = rows[rows[:, 0] == Op.MOVE]
-        steps = np.diff(program.machine.routing.tables().start)[moves[:, 1]]
-        self._known += int((-(-moves[:, 2] // program.machine.flit_bytes) * steps).sum())
+        moves = np.flatnonzero(program.op.values[:, 0] == Op.MOVE)
+        new = EncodedRows(program.op.values, program.op.entry[self._rows :])
+        count, (route, nbytes) = new.counts()[moves], new.values[moves, 1:3].T
+        steps = np.diff(program.machine.routing.tables().start)[route]
+        self._known += int((-(-nbytes // program.machine.flit_bytes) * steps * count).sum())
         self._rows = program.row_count
         return self._known
 
@@ -57,18 +59,22 @@ class Stage:
     """What a run is doing, told to a callback."""
 
     def __init__(self, on_stage: OnStage) -> None:
-        self._on_stage, self._text = on_stage, ""
+        self._on_stage = on_stage
+        self.text = "reading the bench"  # what is being done
+        self._outer = self.text
 
     def __call__(self, text: str) -> None:
         """Begin another stage."""
-        self._text = text
+        self.text = self._outer = text
         self._on_stage(text)
 
     @contextmanager
     def within(self, text: str) -> Generator[None]:
-        """A stage for the block, within that under way."""
+        """A stage for the block, within that under way. After an error it stays, so that a message can name it."""
+        self.text = text
         self._on_stage(text)
         try:
             yield
+            self.text = self._outer
         finally:
-            self._on_stage(self._text)
+            self._on_stage(self._outer)

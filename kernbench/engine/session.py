@@ -11,19 +11,22 @@ since by then the other PEs of a launch have mostly asked too.
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.engine.deadlock import describe_waits
+from kernbench.engine.jit_status import needs_compile
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, RunError
+from kernbench.limits.time_limit import current_watch
 from kernbench.modes import Mode, check_mode
 from kernbench.program.check import check_rows
 from kernbench.program.growable_array import enlarged
@@ -44,6 +47,7 @@ class _Known:
     """The extent of the program that is in the loop's memory."""
 
     rows: int = 0
+    entries: int = 0
     sizes: tuple[int, ...] | None = None  # of the program's other tables, as they were checked
     counters: int = 0
     durations: int = 0
@@ -56,6 +60,8 @@ class Session:
     `mode` "flit" serves every flit at every station; "hybrid" does uncontended transfers in closed form. All times
     are the same. Errors: InputError for another mode.
     """
+
+    _compiled = False  # whether this process has entered the loop
 
     def __init__(self, program: Program, mode: str = "hybrid") -> None:
         check_mode(mode)
@@ -113,9 +119,10 @@ class Session:
         from kernels_jit.compile.cache import seal_compiled
         from kernels_jit.simulate.loop import run
 
-        begun = perf_counter()
-        status = run(self._memory.words, self._op, self._times, self._pool, most_events)
+        begun, loop = perf_counter(), run if Session._compiled else partial(_call_first, run)
+        status = loop(self._memory.words, self._op.values, self._op.entry, self._times, self._pool, most_events)
         self.wall_s += perf_counter() - begun
+        Session._compiled = True
         if status == codes.ASKED:
             if on_ask is not None:
                 self._asking = True
@@ -149,19 +156,19 @@ class Session:
             chunks = [
                 (thread.id, first, first + count) for thread in program.threads for _, first, count in thread.chunks
             ]
-        check_rows(program, known.rows)
+        check_rows(program)
         if program.checked_sizes is not known.sizes:
             self._load_tables()
         self._op = program.op
         if len(self._op) > len(self._times):
             self._enlarge_times()
         live = self._builder.live
-        if self._builder.add_rows(self._op, known.rows):
+        if self._builder.add_entries(self._op.values, known.entries):
             if live:
                 memory["pending_row"] = min(memory["pending_row"], known.rows)
             else:  # stations look ahead, as if there were only the known routes
                 self._write_network()
-        known.rows = len(self._op)
+        known.rows, known.entries = len(self._op), len(self._op.values)
         for number, first, end in chunks:
             if not give_rows(memory.words, number, first, end):
                 raise ValueError(f"thread {program.threads[number].name} was given rows before it came to its end")
@@ -193,8 +200,7 @@ class Session:
     def _enlarge_times(self) -> None:
         known = len(self._times)
         self._times = enlarged(self._times, known, len(self._op))
-        for field in r.TIME.names or ():
-            self._times[field][known:] = codes.NONE
+        self._times[known:].view(np.int64).fill(codes.NONE)
 
     def check_finished(self, exclude: Container[int] = ()) -> None:
         """Check the end of a run. Errors: DeadlockError naming every thread (but those in `exclude`) that is not at its end."""
@@ -268,3 +274,10 @@ class Session:
     def server_busy_fs(self) -> np.ndarray:
         """int64[server] busy time, summed over slots."""
         return self._memory.table("servers", r.SERVER, len(self.machine.server_slots))["busy_fs"]
+
+
+def _call_first(run: Callable[..., int], *arguments: object) -> int:
+    """Call the loop for the first time in this process. A time limit does not count that it is compiled."""
+    watch = current_watch()
+    with watch.suspended() if watch and needs_compile() else nullcontext():
+        return run(*arguments)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, fields
 from io import BytesIO
 from pathlib import Path
@@ -22,11 +21,13 @@ from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.part_index import Shape
+from kernbench.unfinished import remove_abandoned, unfinished_file
 from kernels_jit.compile.ownership import find_stranger, make_private
 from kernels_jit.layout.machine_tables import Stations
 
 SUFFIX = ".machine"
 DIGEST_BYTES = 32
+PRIVATE = 0o600  # a file that others may write counts as missing
 KEEP = 32  # files, of about 2 MB each; a sweep over topologies makes one for each
 _JSON = (
     "name",
@@ -78,17 +79,11 @@ def save_compiled(key: str, machine: Machine) -> None:
     folder = directory()
     try:
         make_private(folder)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
-        try:
-            arrays = BytesIO()
-            np.savez(arrays, **_pack(machine))
-            with os.fdopen(handle, "wb") as file:
-                file.write(_digest(key, arrays.getvalue()))
-                file.write(arrays.getbuffer())
-            os.replace(temporary, folder / f"{key}{SUFFIX}")
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        arrays = BytesIO()
+        np.savez(arrays, **_pack(machine))
+        with unfinished_file(folder, mode=PRIVATE) as unfinished:
+            unfinished.write_bytes(_digest(key, arrays.getvalue()) + arrays.getbuffer())
+            os.replace(unfinished, folder / f"{key}{SUFFIX}")
         _prune(folder)
     except OSError:
         return
@@ -99,6 +94,7 @@ def _digest(key: str, arrays: bytes) -> bytes:
 
 
 def _prune(folder: Path) -> None:
+    remove_abandoned(folder)
     kept = list(folder.glob(f"*{SUFFIX}"))
     if len(kept) > KEEP:
         kept.sort(key=lambda path: path.stat().st_mtime)

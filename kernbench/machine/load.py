@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -116,7 +117,7 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
 def model_files() -> list[Path]:
     """The sheets and drop-ins in all `models` folders, in a fixed order."""
     files = sorted(file for folder in library.folders("models") for file in folder.glob("*.*"))
-    return [file for file in files if file.suffix in (".yaml", ".py")]
+    return [file for file in files if file.suffix in (".yaml", ".py") and library.is_file(file)]
 
 
 def _key(path: Path, overrides: Mapping[str, object]) -> str:
@@ -127,8 +128,10 @@ def _key(path: Path, overrides: Mapping[str, object]) -> str:
         try:
             text = file.read_bytes()
         except OSError as error:
-            raise InputError(f"{library.show_path(file)}: cannot be read: {error.strerror}") from None
-        digest.update(f"{file} {len(text)}\n".encode())
+            if file == path:
+                raise InputError(f"{library.show_path(file)}: cannot be read: {error.strerror}") from None
+            text = b""  # a sheet that cannot be read is an error where a topology names it
+        digest.update(os.fsencode(file) + f" {len(text)}\n".encode())
         digest.update(text)
     return digest.hexdigest()
 

@@ -4,7 +4,7 @@ Every time is a field of the topology itself. A flit occupies a link for its byt
 `hop_ns` later; between an endpoint and its router the delay is `injection_ns` or `ejection_ns` instead.
 
 Vertical links are added before horizontal ones, so routes go along the row first, then along the column (see `builder`). On a
-torus they go the shorter way round; of two equally long ways they always take the same.
+torus they go the shorter way round; which of two equally long ways they take follows from their source (see `mesh_places`).
 """
 
 from __future__ import annotations

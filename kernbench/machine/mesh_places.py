@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
 
-_NODE = re.compile(r"node\[(\d+)\]\[(\d+)\]")
+_NODE = re.compile(r"node\[(\d{1,18})\]\[(\d{1,18})\]")
+_INDEX = re.compile(r"\d{1,18}")  # more digits name no node, and Python reads no integer of thousands
 
 
 def node_name(row: int, col: int) -> str:
@@ -37,6 +39,22 @@ class MeshPlaces(Places):
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
         self.w, self.h, self.torus = mesh.w, mesh.h, mesh.torus
 
+    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
+        """The two ends of the link by which a way begins along a ring, where both directions are equally long.
+
+        From nodes with an even sum of row and column it leads to rising indices, else to falling ones. So the directions share
+        such ways evenly, along rows and along columns.
+        """
+        if not self.torus:
+            return []
+        (row, col), (to_row, to_col) = self._place_of[src], self._place_of[dst]
+        step, found = 1 - 2 * ((row + col) % 2), list[tuple[int, int]]()
+        if self.w > 2 and 2 * abs(to_col - col) == self.w:
+            found.append((self._router(row, col), self._router(row, (col + step) % self.w)))
+        if self.h > 2 and 2 * abs(to_row - row) == self.h:
+            found.append((self._router(row, to_col), self._router((row + step) % self.h, to_col)))
+        return found
+
     def endpoint(self, row: int, col: int) -> int:
         """The node of an endpoint. Errors: InputError for a row or column that the mesh lacks."""
         if not (0 <= row < self.h and 0 <= col < self.w):
@@ -47,11 +65,21 @@ class MeshPlaces(Places):
         """The node named `node[y][x]`, or by its index y * w + x. Errors: InputError for any other name."""
         if matched := _NODE.fullmatch(name):
             return self.endpoint(int(matched[1]), int(matched[2]))
-        if name.isdecimal():
+        if _INDEX.fullmatch(name):
             if int(name) >= self.w * self.h:
                 raise InputError(f"the machine has no node {name}; {self._extent()}")
             return self.endpoint(*divmod(int(name), self.w))
-        raise InputError(f"got {name!r}, expected a node like node[1][2] or its index; {self._extent()}")
+        raise InputError(f"got {shorten(name)!r}, expected a node like node[1][2] or its index; {self._extent()}")
+
+    def _router(self, row: int, col: int) -> int:
+        return self._nodes[f"{node_name(row, col)}.router"]
+
+    @cached_property
+    def _place_of(self) -> dict[int, tuple[int, int]]:
+        """The row and column of each endpoint and of each router."""
+        places = [(row, col) for row in range(self.h) for col in range(self.w)]
+        nodes = {self._router(*place): place for place in places}
+        return nodes | {self.endpoint(*place): place for place in places}
 
     def _extent(self) -> str:
         last = node_name(self.h - 1, self.w - 1)

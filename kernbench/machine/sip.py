@@ -7,6 +7,7 @@ SIPs are joined by a switch, to which every PCIe endpoint is linked, or by direc
 from __future__ import annotations
 
 from kernbench.components.part import Section, plain
+from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
 from kernbench.machine.intents import SIP_PENALTY, EdgeKind
@@ -19,9 +20,13 @@ from kernbench.machine.sip_network import OPPOSITE, SipNetwork, link_chiplets
 from kernbench.machine.sip_spec import SipSpec
 from kernbench.units import FS_PER_NS
 
+BYTES_A_PE = 47_000  # at the peak, measured on machines of 1,000 to 33,000 PEs: 47 to 51 KB
+
 
 def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
-    """The machine of a checked topology of family `sip`."""
+    """The machine of a checked topology of family `sip`. Errors: LimitError if this computer's memory cannot hold it."""
+    pes = spec.sips.count * spec.sip.cubes.w * spec.sip.cubes.h * spec.cube.pes
+    check_fits(pes * BYTES_A_PE, f"a machine of {pes:,} PEs", "give it fewer SIPs, cubes or PEs")
     builder = Builder()
     across, down = spec.sips.grid()
     network = SipNetwork.of(spec.sips.grid_topology, across, down) if spec.sips.wiring == "direct" else None

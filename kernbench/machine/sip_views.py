@@ -5,7 +5,7 @@ All SIPs, cubes and PEs are alike, so the first of each stands for all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
@@ -180,17 +180,19 @@ def _chiplet_area(machine: Machine, chiplet: int, nodes: list[int], cubes: list[
     ports = [node for node in nodes if machine.node_kind[node] == "conn"]
     label = "IO chiplet" if len(places.shape.io_sides) == 1 else f"io{chiplet}"
     if places.shape.io_sides[chiplet] in "NS":
-        across = [cube for cube in cubes if _between(machine.node_x_mm[ports], cube.left_mm, cube.right_mm)]
+        columns = [(cube.left_mm, cube.right_mm) for cube in cubes]
+        across = [cubes[_nearest(columns, at)] for at in machine.node_x_mm[ports].tolist()]
         left, right = min(cube.left_mm for cube in across), max(cube.right_mm for cube in across)
         return Area(label, "io_chiplet", left, float(y.min()), right, float(y.max()))
-    down = [cube for cube in cubes if _between(machine.node_y_mm[ports], cube.top_mm, cube.bottom_mm)]
+    rows = [(cube.top_mm, cube.bottom_mm) for cube in cubes]
+    down = [cubes[_nearest(rows, at)] for at in machine.node_y_mm[ports].tolist()]
     top, bottom = min(cube.top_mm for cube in down), max(cube.bottom_mm for cube in down)
     return Area(label, "io_chiplet", float(x.min()), top, float(x.max()), bottom)
 
 
-def _between(places_mm: np.ndarray, low_mm: float, high_mm: float) -> bool:
-    """Whether any of some coordinates is in an interval."""
-    return bool(((places_mm >= low_mm) & (places_mm <= high_mm)).any())
+def _nearest(spans_mm: Sequence[tuple[float, float]], at_mm: float) -> int:
+    """Which of some intervals a coordinate is in, or nearest to: a cube without width has its ports beside it, by rounding."""
+    return min(range(len(spans_mm)), key=lambda i: max(spans_mm[i][0] - at_mm, at_mm - spans_mm[i][1], 0.0))
 
 
 def _cube_area(machine: Machine, nodes: list[int]) -> Area:

@@ -14,6 +14,7 @@ from kernbench.machine.machine import DropIn
 from kernbench.schema.model import Model, check, leaf_paths
 from kernbench.schema.topology import complete, family_of, load_tree, overlay
 from kernbench.schema.yaml import Marked
+from kernbench.user_modules import error_text, line_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,19 @@ def check_parsed(parsed: ParsedTopology, overrides: Mapping[str, object]) -> Top
 
 
 def _check_ports(parsed: ParsedTopology, tree: Marked) -> None:
-    """Check the ports of all drop-ins whose parameters fit, before they are used. Errors: as `ports.check`."""
+    """Check the ports of all drop-ins whose parameters fit, before they are used.
+
+    Errors: as `ports.check`, and InputError for a class that raises when it is made.
+    """
     standard, classes = FAMILIES[family_of(tree, FAMILIES)].parts(), parsed.family.parts()
     for part in parsed.dropins:
         try:
             made = check(classes[part], tree.value[part])
         except InputError:
             continue  # reported with the other mistakes of the topology
+        except (Exception, SystemExit) as error:  # a validator of a user's class may raise anything
+            at = line_of(error, parsed.dropins[part])
+            raise InputError(f"{at}: {classes[part].__name__} raised {error_text(error)}") from error
         ports.check(made, standard[part])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.program.encoded_rows import EncodedRows
 from kernbench.program.ops import NONE
 from kernels_jit.layout import codes  # plain integers: reading an enum's member costs a lookup
 
@@ -60,7 +61,7 @@ class Causes:
         self._pipe_of_plan = np.full(len(program.plan_rows), NONE, np.int64)
         self._pipe_of_plan[self._op[pipes, 1]] = pipes
         self._adding = self._index_addends(program)
-        self._leaving = self._index_servers(program)
+        self._leaving = self._index_servers()
         self._last_stage = self._index_plans(program)
 
     def before_start(self, row: int) -> int:
@@ -111,12 +112,12 @@ class Causes:
         order = np.argsort(row, kind="stable")
         return _ByNumber(row[order], number[order], time_fs[order])
 
-    def _index_servers(self, program: Program) -> _ByNumber:
+    def _index_servers(self) -> _ByNumber:
         from kernels_jit.measure.held_servers import find_held_servers
 
-        held = np.empty(program.row_count, np.int32)
-        find_held_servers(self._op, self._times.end_fs > self._times.start_fs, held)
-        row = np.flatnonzero(held >= 0)
+        held = EncodedRows(np.empty(len(self._op.values), np.int32), self._op.entry)
+        find_held_servers(self._op.values, held.values)
+        row = np.flatnonzero((self._times.end_fs > self._times.start_fs) & (held >= 0))
         return _ByNumber(row, held[row], self._times.end_fs[row])
 
     def _index_plans(self, program: Program) -> _ByNumber:

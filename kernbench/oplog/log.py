@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from kernbench.program.encoded_rows import EncodedRows
     from kernbench.program.program import Program
 
 
@@ -88,7 +89,7 @@ def _order(
 
 def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """int64[row] thread, logged row before it (NONE for none), plan of a stage (NONE for others)."""
-    thread = program.op_thread.copy()
+    thread = program.op_thread[:]
     before = np.full(len(thread), NONE, np.int64)
     plan = np.full(len(thread), NONE, np.int64)
     own = np.flatnonzero((program.op_tag != 0) & (thread != NONE))
@@ -108,12 +109,13 @@ def _owners(program: Program) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return thread, before, plan
 
 
-def _server_and_bytes(op: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _server_and_bytes(op: EncodedRows) -> tuple[np.ndarray, np.ndarray]:
     """int64[row] the server that each row holds, or NONE; int64[row] the bytes that it transfers."""
-    code = op[:, 0]
+    entries = op.values
+    code = entries[:, 0]
     is_move = code == Op.MOVE
-    server = np.where(is_move, op[:, 5], np.where(code == Op.EXEC, op[:, 1], NONE))
-    return server, np.where(is_move, op[:, 2], 0)
+    server = np.where(is_move, entries[:, 5], np.where(code == Op.EXEC, entries[:, 1], NONE))
+    return server[op.entry], np.where(is_move, entries[:, 2], 0)[op.entry]
 
 
 def _components(program: Program, server: np.ndarray, thread: np.ndarray) -> pl.Series:

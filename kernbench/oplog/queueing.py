@@ -34,9 +34,9 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
     """Sums over all tagged jobs and transfers issued since a time, by name of operation, the longest service first."""
     from kernels_jit.measure.tag_sums import COLUMNS, add_by_tag
 
-    code = program.op[:, 0].astype(np.int8)
-    counted = (code == Op.EXEC) | (code == Op.MOVE)
-    counted &= (program.op_tag != 0) & (times.end_fs >= 0) & (times.issue_fs >= since_fs)
+    code, tag = program.op.values[:, 0], program.op_tag.values
+    counted = (((code == Op.EXEC) | (code == Op.MOVE)) & (tag != 0))[program.op.entry]
+    counted &= (times.end_fs >= 0) & (times.issue_fs >= since_fs)
     row = np.flatnonzero(counted)
     start_fs = times.start_fs[row]
     queued, took = start_fs - times.issue_fs[row], times.end_fs[row] - start_fs
@@ -55,7 +55,7 @@ def find_queueing(program: Program, times: Times, since_fs: int = 0) -> list[Que
 def _uncontended_fs(program: Program, counted: np.ndarray, row: np.ndarray, took: np.ndarray) -> np.ndarray:
     """int64[n] uncontended latency of the transfers among the counted rows, int64[n]; of others the time they took."""
     duration_fs = program.duration_fs()
-    transfers = group_transfers(program, counted, LEAD, which=True)
+    transfers = group_transfers(program, counted, LEAD)
     alone = [
         find_uncontended_latency(program.machine, route, nbytes).total_fs + int(duration_fs[lead]) if nbytes else NONE
         for route, nbytes, lead in transfers.kinds.tolist()

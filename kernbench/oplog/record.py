@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
+from kernbench.sealing import read_sealed_parquet
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +36,7 @@ def read_records(log: pl.DataFrame | str | Path) -> list[OpRecord]:
     import polars as pl
 
     try:
-        table = log if isinstance(log, pl.DataFrame) else pl.read_parquet(log)
+        table = log if isinstance(log, pl.DataFrame) else read_sealed_parquet(Path(log))
         rows = table.select(FIELDS).rows()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"no op log can be read from {_name(log)}: {error}") from error

@@ -92,10 +92,12 @@ class BusyParts:
         from kernels_jit.measure.held_servers import find_held_servers
 
         machine = program.machine
-        self._held = np.empty(program.row_count, np.int32)
-        find_held_servers(program.op, counted, self._held)
+        op = program.op
+        self._held, self._entry, self._counted = np.empty(len(op.values), np.int32), op.entry, counted
+        find_held_servers(op.values, self._held)
+        held = self._held[op.counts(counted) > 0]
         transfers = group_transfers(program, counted, STRIPE)
-        self._servers = np.flatnonzero(np.bincount(self._held[self._held >= 0], minlength=len(machine.server_name)))
+        self._servers = np.unique(held[held >= 0])
         self._services, self._flit_bytes = count_services(machine, transfers), machine.flit_bytes
         self.station = self._services.station  # int64[service]
         stations, self._stations_start = np.unique(self.station, return_index=True)
@@ -110,7 +112,8 @@ class BusyParts:
         from kernels_jit.measure.held_servers import sum_held
 
         took = np.zeros((len(times), self._server_count), np.int64)
-        missing = [sum_held(self._held, own, busy) for own, busy in zip(times, took, strict=True)]
+        held = self._held, self._entry, self._counted
+        missing = [sum_held(*held, own, busy) for own, busy in zip(times, took, strict=True)]
         served = self._services.fs(fs_per_flit, self._flit_bytes)
         busy_fs = np.append(took[:, self._servers], _sums(served, self._stations_start), axis=1)
         return busy_fs, np.array(missing, np.int64) == 0

@@ -56,25 +56,24 @@ class ProgramError(ValueError):
     """A program has an illegal row or plan; the message names the row, the operand and its range."""
 
 
-def check_rows(program: Program, first: int = 0) -> None:
-    """Check the flushed rows from `first` on, and the plans with stages among them, except those checked before.
+def check_rows(program: Program) -> None:
+    """Check the flushed rows, and the plans with stages among them, except those checked before.
 
     Errors: ProgramError.
     """
-    first = max(first, program.checked_rows)
     if (sizes := program.sizes) != program.checked_sizes:  # seldom: a live kernel adds few rows at a time
         program.checked_sizes, program.legal = sizes, _find_legal(program)
     op, legal = program.op, program.legal
-    row, column = find_illegal(op, first, legal)
-    if row != NONE:
-        kind, value = op[row, 0], op[row, column]
+    entry, column = find_illegal(op.values, program.checked_entries, legal)
+    if entry != NONE:
+        row, kind, value = int((op.entry == entry).argmax()), op.values[entry, 0], op.values[entry, column]
         if column == 0:
             raise ProgramError(f"row {row} has opcode {kind}; known: 0 to {len(Op) - 1}")
         name, (least, end) = _NAMES[int(_KIND_AT[kind, column])], legal[kind, column]
         raise ProgramError(f"row {row} ({Op(kind).name}): {name} is {value}; it must be in [{least}, {end})")
-    if program.plan_rows and program.plan_rows[-1] >= first:
-        _check_plans(program, bisect_left(program.plan_rows, first))
-    program.checked_rows = len(op)
+    if program.plan_rows and program.plan_rows[-1] >= program.checked_rows:
+        _check_plans(program, bisect_left(program.plan_rows, program.checked_rows))
+    program.checked_rows, program.checked_entries = len(op), len(op.values)
 
 
 def _find_legal(program: Program) -> np.ndarray:
@@ -90,6 +89,7 @@ def _find_legal(program: Program) -> np.ndarray:
 
 def _check_plans(program: Program, first: int) -> None:
     """Check the plans from `first` on, all at once: collectives add a plan for each message."""
-    plan, problem = find_wrong_plan(program.op, program.plan_start, program.token_start, program.token_end, first)
+    op, plans = program.op, (program.plan_start, program.token_start, program.token_end)
+    plan, problem = find_wrong_plan(op.values, op.entry, *plans, first)
     if plan != NONE:
         raise ProgramError(f"plan {plan} {_PROBLEMS[problem]}")

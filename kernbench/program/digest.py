@@ -23,9 +23,9 @@ DIGITS = 16
 def digest(program: Program) -> str:
     """The digest of the flushed part of a program: its rows with their threads, its plans, the amounts in its durations."""
     found = hashlib.sha256(repr(program.durations).encode())
-    op, routes = _own_routes(program.op)
+    op, routes = _own_routes(program.op[:])
     found.update(f"[{', '.join(_show(*program.machine.routing.key(route)) for route in routes)}]".encode())
-    for table in (op, program.op_thread, program.plan_start, program.token_start, program.token_end):
+    for table in (op, program.op_thread[:], program.plan_start, program.token_start, program.token_end):
         found.update(f"\n{table.shape}\n".encode())
         found.update(table.tobytes())
     return found.hexdigest()[:DIGITS]

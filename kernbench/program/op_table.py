@@ -1,4 +1,4 @@
-"""The growing op table of a program: rows, and the tag and the thread of each."""
+"""The growing op table of a program: rows, and the tag and the thread of each, dictionary-encoded."""
 
 from __future__ import annotations
 
@@ -6,76 +6,102 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kernbench.program.encoded_rows import EncodedRows
 from kernbench.program.growable_array import enlarged
 from kernbench.program.ops import ROW_WIDTH
 
 
 class OpTable:
-    """The op table. Its arrays are views, valid until rows are added; `op` is int64[row, ROW_WIDTH]."""
+    """The op table, in which equal rows may share an entry. What it returns is valid until rows are added."""
 
-    __slots__ = ("_op", "_owners", "_put_rows", "_tags", "op")
+    __slots__ = ("_entries", "_entry", "_op", "_owners", "_put_rows", "_tags", "n")
 
     def __init__(self) -> None:
         from kernels_jit.simulate.op_append import put_rows  # loads numba, which is not needed without a program
 
         self._put_rows = put_rows
-        self._op = np.zeros((256, ROW_WIDTH), np.int64)
+        self.n = 0  # rows
+        self._entries = 0
+        self._entry = np.zeros(256, np.int32)  # by row
+        self._op = np.zeros((256, ROW_WIDTH), np.int64)  # by entry, as the next two
         self._tags = np.zeros(256, np.int32)
         self._owners = np.zeros(256, np.int64)
-        self.op = self._op[:0]
 
     @property
-    def n(self) -> int:
-        """The number of rows."""
-        return len(self.op)
+    def op(self) -> EncodedRows:
+        """int64[row, ROW_WIDTH] opcode and operands."""
+        return self._encoded(self._op)
 
     @property
-    def tags(self) -> np.ndarray:
+    def tags(self) -> EncodedRows:
         """int32[row] the tag of each row."""
-        return self._tags[: self.n]
+        return self._encoded(self._tags)
 
     @property
-    def owners(self) -> np.ndarray:
+    def owners(self) -> EncodedRows:
         """int64[row] the thread of each row, NONE for stage rows."""
-        return self._owners[: self.n]
+        return self._encoded(self._owners)
+
+    @property
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """int64[entry, ROW_WIDTH] operands, int32[entry] tags, int64[entry] threads, int32[row] entries, to write to."""
+        return self._op, self._tags, self._owners, self._entry
 
     def write(self, parts: Iterable[bytes], owner: int) -> int:
         """Append packed rows (see `rows`), given in pieces; returns the index of the first."""
         written = np.frombuffer(b"".join(parts), np.int64)
-        first = self.extend(len(written) // (1 + ROW_WIDTH))
-        self._put_rows(written, owner, self._op, self._tags, self._owners, first)
+        count = len(written) // (1 + ROW_WIDTH)
+        first, entry = self.extend(count), self.extend_entries(count)
+        self._put_rows(written, owner, entry, first, *self.columns)
         return first
 
     def append(self, rows: np.ndarray, tags: np.ndarray, owner: int) -> int:
         """Append int64[row, ROW_WIDTH] with int32[row] tags; returns the index of the first."""
-        first = self.extend(len(rows))
-        self.op[first:], self.tags[first:], self.owners[first:] = rows, tags, owner
+        first, entry = self.extend(len(rows)), self.extend_entries(len(rows))
+        here = slice(entry, self._entries)
+        self._op[here], self._tags[here], self._owners[here] = rows, tags, owner
+        self._entry[first : self.n] = np.arange(entry, self._entries)
         return first
 
     def reserve(self, rows: int) -> None:
         """Make room for so many more rows at once."""
-        if (needed := self.n + rows) > len(self._op):
-            self._make_room(needed)
+        if self.n + rows > len(self._entry):
+            self._entry = enlarged(self._entry, self.n, self.n + rows)
 
     def take(self, rows: np.ndarray) -> OpTable:
         """A table of copies of some rows, int64[], in this order."""
         other = OpTable()
-        other._op, other._tags, other._owners = self.op[rows], self.tags[rows], self.owners[rows]
-        other.op = other._op[:]
+        other._entry, other.n, other._entries = self._entry[rows], len(rows), self._entries
+        other._op, other._tags, other._owners = self._op.copy(), self._tags.copy(), self._owners.copy()
         return other
 
+    def replacing(self, opcode: int, other: int) -> OpTable:
+        """This table, with one opcode for another."""
+        codes = self._op[: self._entries, 0]
+        codes[codes == opcode] = other
+        return self
+
     def extend(self, count: int) -> int:
-        """Append `count` rows that hold anything; returns the index of the first."""
-        first = len(self.op)
-        end = first + count
-        if end > len(self._op):
-            self._make_room(end)
-        self.op = self._op[:end]
+        """Append `count` rows whose entries are to be written; returns the index of the first."""
+        first = self.n
+        self.reserve(count)
+        self.n = first + count
         return first
 
-    def _make_room(self, rows: int) -> None:
-        used = self.n
-        self._op, self._tags, self._owners = (
-            enlarged(column, used, rows) for column in (self._op, self._tags, self._owners)
-        )
-        self.op = self._op[:used]
+    def extend_entries(self, count: int) -> int:
+        """Append `count` entries that hold anything; returns the index of the first."""
+        first = self._entries
+        end = first + count
+        if end > len(self._op):
+            self._op, self._tags, self._owners = (
+                enlarged(column, first, end) for column in (self._op, self._tags, self._owners)
+            )
+        self._entries = end
+        return first
+
+    def drop_entries(self, first: int) -> None:
+        """Drop the entries from one on, which no row holds."""
+        self._entries = first
+
+    def _encoded(self, values: np.ndarray) -> EncodedRows:
+        return EncodedRows(values[: self._entries], self._entry[: self.n])

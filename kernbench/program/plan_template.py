@@ -1,7 +1,8 @@
 """Plan templates: plans that differ only in a few numbers, as one template and the numbers of each plan.
 
 PEs that share an operation have plans with the same tokens and stages, which differ in servers, in routes and in the places of
-operands. Such plans are instantiated together, as arrays, instead of one by one.
+operands. Such plans are instantiated together, as arrays, instead of one by one. The stages of a plan repeat few rows: it has
+an entry of the op table for each of these.
 """
 
 from __future__ import annotations
@@ -11,21 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from kernbench.arrays import unique_rows
+from kernbench.program.op_table import OpTable
 from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
-    from kernbench.program.op_table import OpTable
+    from kernbench.program.encoded_rows import EncodedRows
 
 
 def placeholder(at: int) -> int:
     """The value in a template's rows that stands for number `at` of each plan's own numbers."""
     return NONE - 1 - at
-
-
-def find_placeholders(rows: np.ndarray) -> np.ndarray:
-    """int64[placeholder, 3] stage, column and the index of the number that goes there, in rows, int64[stage, ROW_WIDTH]."""
-    stage, column = np.nonzero(rows < NONE)
-    return np.stack([stage, column, NONE - 1 - rows[stage, column]], axis=1)
 
 
 class Stripes(NamedTuple):
@@ -41,29 +38,53 @@ class Stripes(NamedTuple):
 class PlanTemplate(NamedTuple):
     """The common part of plans."""
 
-    rows: np.ndarray  # int64[stage, ROW_WIDTH], with placeholders
-    token_start: np.ndarray  # int64[token + 1] into the rows
-    tags: np.ndarray  # int32[stage]
-    placeholders: np.ndarray  # of `find_placeholders`
-    stripes: Stripes
+    rows: np.ndarray  # int64[kind, ROW_WIDTH] distinct rows, with placeholders
+    tags: np.ndarray  # int32[kind]
+    offset: np.ndarray  # int64[kind] where a plan's numbers have the operand's offset; NONE without stripes
+    kind: np.ndarray  # int32[stage] in the order of the tokens
+    place_bytes: np.ndarray  # int64[stage] from the operand's offset
+    token_start: np.ndarray  # int64[token + 1] into the stages
+    burst_bytes: int
 
-    def write(
-        self, numbers: np.ndarray, starts: np.ndarray, columns: tuple[np.ndarray, np.ndarray, np.ndarray]
-    ) -> None:
-        """Write the rows of plans with these numbers, int64[plan, number], each from its own row on, int64[plan].
+    @classmethod
+    def of(cls, rows: np.ndarray, token_start: np.ndarray, tags: np.ndarray, stripes: Stripes) -> PlanTemplate:
+        """The template of int64[stage, ROW_WIDTH] rows, int64[token + 1] offsets into them, and int32[stage] tags."""
+        offset, place_bytes = np.full(len(rows), NONE), np.zeros(len(rows), np.int64)
+        stage, place_bytes[stage], offset[stage] = stripes.places.T
+        kinds = unique_rows(np.column_stack([rows, tags, offset]))
+        width = rows.shape[1]
+        return cls(
+            np.ascontiguousarray(kinds.rows[:, :width]),
+            kinds.rows[:, width].astype(np.int32),
+            kinds.rows[:, width + 1].copy(),
+            kinds.which.astype(np.int32),
+            place_bytes,
+            token_start,
+            stripes.burst_bytes,
+        )
 
-        `columns`: int64[row, ROW_WIDTH], int32[row] tags, int64[row] threads of an op table.
-        """
+    @property
+    def stage_tags(self) -> np.ndarray:
+        """int32[stage]"""
+        return self.tags[self.kind]
+
+    def write(self, numbers: np.ndarray, starts: np.ndarray, table: OpTable) -> None:
+        """Write the rows of plans with these numbers, int64[plan, number], each from its own row on, int64[plan]."""
         from kernels_jit.simulate.op_append import fill_plans
 
-        places, burst_bytes = self.stripes
-        fill_plans(self.rows, self.tags, self.placeholders, places, burst_bytes, numbers, starts, *columns)
+        striped = self.offset != NONE
+        channels = numbers[:, self.offset[striped] + 1]
+        kinds = channels.sum(axis=1) + np.count_nonzero(~striped)
+        first = table.extend_entries(int(np.minimum(kinds, len(self.kind)).sum()))
+        plans = numbers, starts, int(channels.max(initial=1))
+        table.drop_entries(fill_plans(*self[:5], self.burst_bytes, *plans, first, *table.columns))
 
-    def fill(self, numbers: np.ndarray) -> np.ndarray:
+    def fill(self, numbers: np.ndarray) -> EncodedRows:
         """int64[stage, ROW_WIDTH] the rows of one plan, int64[number]."""
-        columns = np.empty_like(self.rows), np.empty_like(self.tags), np.empty(len(self.rows), np.int64)
-        self.write(numbers[None], np.zeros(1, np.int64), columns)
-        return columns[0]
+        table = OpTable()
+        table.extend(len(self.kind))
+        self.write(numbers[None], np.zeros(1, np.int64), table)
+        return table.op
 
 
 def instantiate(plans: Sequence[tuple[PlanTemplate, tuple[int, ...]]], table: OpTable) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +104,7 @@ def instantiate(plans: Sequence[tuple[PlanTemplate, tuple[int, ...]]], table: Op
         members = np.flatnonzero(which == i)
         numbers = np.array([plans[member][1] for member in members.tolist()], np.int64)
         starts = stage_start[members]
-        template.write(numbers, starts, (table.op, table.tags, table.owners))
+        template.write(numbers, starts, table)
         at = plan_start[members, None] + np.arange(len(template.token_start) - 1)
         token_start[at] = starts[:, None] + template.token_start[:-1]
     return token_start, plan_start
@@ -91,4 +112,4 @@ def instantiate(plans: Sequence[tuple[PlanTemplate, tuple[int, ...]]], table: Op
 
 def _sizes(template: PlanTemplate) -> tuple[int, int]:
     """The numbers of stages and tokens."""
-    return len(template.rows), len(template.token_start) - 1
+    return len(template.kind), len(template.token_start) - 1

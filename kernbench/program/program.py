@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import copy
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from kernbench.errors import RunError
+from kernbench.errors import LimitError, RunError
+from kernbench.limits.memory_budget import check_fits
 from kernbench.program.growable_array import GrowableArray
 from kernbench.program.op_table import OpTable
 from kernbench.program.ops import CLOCK, LONGEST_FS, NONE
@@ -30,8 +31,10 @@ from kernels_jit.layout import codes  # plain integers: reading an enum's member
 if TYPE_CHECKING:
     from kernbench.machine.costs import Terms
     from kernbench.machine.machine import Machine
+    from kernbench.program.encoded_rows import EncodedRows
 
-_ALL_ROWS = np.zeros(0, bool)
+# Of a row of the op table at least: the number of its entry, and the three times of a run.
+_ROW_BYTES = 4 + 24
 _MOST_STAGES = 1 << 16  # of plans that are instantiated at once, which fit in a processor's cache
 
 
@@ -52,7 +55,7 @@ def _portions(
         if stages >= _MOST_STAGES:
             yield plans[first:at]
             first, stages = at, 0
-        stages += len(template.rows)
+        stages += len(template.kind)
     yield plans[first:]
 
 
@@ -61,6 +64,8 @@ class Program:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self.most_ops, self.most_ops_are = 1 << 62, ""  # that kernels may issue, and what that is, for a message
+        self.issued_ops = 0  # by kernels, up to the end of their last step
         self.threads: list[Thread] = []
         self.counter_labels: list[object] = []  # `str` of a label is for messages only
         self.tags: list[tuple[str, str]] = [("", "control")]  # (op name, op kind) by tag
@@ -71,7 +76,7 @@ class Program:
         self._duration_ids: dict[Terms, int] = {(): ZERO}
         self._durations: list[Terms] = [()]
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
-        self.checked_rows = 0  # of the op table, which are known to be legal
+        self.checked_rows = self.checked_entries = 0  # of the op table, which are known to be legal
         self.checked_sizes: tuple[int, ...] = ()  # `sizes` at the last check
         self.legal = np.zeros(0, np.int64)  # the ranges of operands at the last check, see `kernbench.program.check`
         self._table = OpTable()
@@ -105,21 +110,20 @@ class Program:
         thread (`Thread.find_row`); the stages of plans come first. It is this program itself if nothing is to do.
         """
         self.flush()
-        asks = self.op[:, 0] == codes.ASK
-        if not asks.any() and all(len(thread.chunks) <= 1 for thread in self.threads):
+        if not (self.op.values[:, 0] == codes.ASK).any() and all(len(thread.chunks) <= 1 for thread in self.threads):
             return self
-        order = np.argsort(self.op_thread, kind="stable")  # NONE, of stages, is less than any thread
+        thread = self.op_thread[:]
+        order = np.argsort(thread, kind="stable")  # NONE, of stages, is less than any thread
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         other = copy(self)
-        other._table = self._table.take(order)
-        other.op[asks[order], 0] = codes.MARK
+        other._table = self._table.take(order).replacing(codes.ASK, codes.MARK)
         other._token_start, other._token_end = GrowableArray(), GrowableArray()
         other._token_start.append(place[self.token_start])
         other._token_end.append(other.token_start + self.token_end - self.token_start)
         other.plan_rows = place[np.array(self.plan_rows, np.int64)].tolist()
-        other.checked_rows, other.checked_sizes = 0, ()
-        first = np.searchsorted(self.op_thread[order], np.arange(len(self.threads)))
+        other.checked_rows, other.checked_entries, other.checked_sizes = 0, 0, ()
+        first = np.searchsorted(thread[order], np.arange(len(self.threads)))
         other.threads = [thread.at(at) for thread, at in zip(self.threads, first.tolist(), strict=True)]
         return other
 
@@ -179,6 +183,17 @@ class Program:
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
+    def refuse_ops(self) -> NoReturn:
+        """Errors: LimitError, always: kernels have issued more than `most_ops`."""
+        raise self.ops_error()
+
+    def ops_error(self) -> LimitError:
+        """The error of a run whose kernels have issued more than `most_ops`."""
+        return LimitError(
+            f"the kernels of this run issue more than {self.most_ops:,} operations, {self.most_ops_are}; if none of them "
+            "loops for ever, give a higher limit (--op-limit, or op_limit in a grid)"
+        )
+
     def token(self, rows: bytes, note: Mapping[str, Any]) -> int:
         """A plan of one token, with packed stages: faster than `plan`; the next flush moves it into the op table."""
         if self._templated:
@@ -193,14 +208,16 @@ class Program:
         if self._singles:
             self._flush_plans()
         self._templated.append((template, numbers))
-        self._templated_stages += len(template.rows)
+        self._templated_stages += len(template.kind)
         self.plan_notes.append(note)
         return len(self.plan_notes) - 1
 
     def flush(self) -> list[tuple[int, int, int]]:
         """Move pending rows into the op table; returns (thread, first row, end row) of each thread that had any."""
         if self._templated:  # millions of stages, perhaps: room for all is made once
-            self._table.reserve(self._templated_stages + sum(thread.pending_rows for thread in self._dirty))
+            more = self._templated_stages + sum(thread.pending_rows for thread in self._dirty)
+            check_fits(more * _ROW_BYTES, f"{more:,} more rows of a run", "make it smaller, or its tiles larger")
+            self._table.reserve(more)
         self._flush_plans()
         chunks: list[tuple[int, int, int]] = []
         if len(self._dirty) > 1:
@@ -262,17 +279,17 @@ class Program:
         return len(self.threads), len(self.counter_labels), len(self._durations), len(self.plan_notes), routes
 
     @property
-    def op(self) -> np.ndarray:
+    def op(self) -> EncodedRows:
         """int64[row, ROW_WIDTH] opcode and operands."""
         return self._table.op
 
     @property
-    def op_tag(self) -> np.ndarray:
+    def op_tag(self) -> EncodedRows:
         """int32[row] the tag of each row."""
         return self._table.tags
 
     @property
-    def op_thread(self) -> np.ndarray:
+    def op_thread(self) -> EncodedRows:
         """int64[row] the thread of each row; NONE for stage rows."""
         return self._table.owners
 
@@ -315,7 +332,8 @@ class Program:
         if own is None and known is not None and (known.rows, len(known.jobs)) == (rows, durations):
             return known
         found = Totals(rows, np.zeros(durations, np.int64), np.zeros(len(self.tags), np.int64))
-        add_totals(self.op, self.op_tag, _ALL_ROWS if own is None else own, found.jobs, found.moved_bytes)
+        op, count = self.op, self.op.counts(own)
+        add_totals(op.values, self.op_tag.values, count, found.jobs, found.moved_bytes)
         if own is None:
             self._totals = found
         return found

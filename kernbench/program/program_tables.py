@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from kernbench.program.encoded_rows import EncodedRows
 
 
 class ProgramTables(NamedTuple):
     """The flushed part of a program."""
 
-    op: np.ndarray  # int64[row, ROW_WIDTH] thread rows and stage rows
+    op: EncodedRows  # int64[row, ROW_WIDTH] thread rows and stage rows
     plan_start: np.ndarray  # int64[plan + 1] first token of a plan
     token_start: np.ndarray  # int64[token] first stage row of a token; the rows of a plan are contiguous
     token_end: np.ndarray  # int64[token]

@@ -38,6 +38,10 @@ class Numbers:
 
     def perform(self, note: Note, plan: int, /) -> None:
         """Compute a note; `plan` is that which its row starts. Errors: RunError for a note of a kind that computes nothing."""
+        with np.errstate(all="ignore"):
+            self._perform(note, plan)
+
+    def _perform(self, note: Note, plan: int) -> None:
         match note:
             case Load():
                 self.values[note.out] = self._read(Ref(note.va, note.shape, note.dtype))

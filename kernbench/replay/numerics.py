@@ -2,8 +2,9 @@
 
 Narrow floats are computed in f32 and rounded once at the end, as engines with wide accumulators do. Integers are computed
 in 64 bits and wrap when they take the result's type; a Python number that an operation meets keeps its value until then.
-Products, sums along k and epilogues are in the accumulator's type after each step. Overflow and invalid values give inf
-and nan silently, as on a device.
+Products, sums along k and epilogues are in the accumulator's type after each step. Overflow and invalid values give inf and
+nan silently, as on a device. The same holds where benches, kernels and references of users compute (`Bench.call`, the runner
+of kernels, verification); numpy's warnings elsewhere are faults of ours, and nothing filters them.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Lines = Sequence[tuple[str, "polars.DataFrame"]]  # label, points
 def plot_allreduce(table: polars.DataFrame, directory: Path) -> list[Path]:
     """Draw `buffer_kinds`, `sip_topologies`, `roots` and `algorithms` as SVG and PNG into a directory; returns their paths.
 
-    The bytes depend on the table alone. Errors: InputError for a table that lacks a column, or if the directory cannot be
+    The bytes depend on the table alone. Errors: InputError for a table that no run gives, or if the directory cannot be
     written.
     """
     check_table(table, COLUMNS, "all-reduce", "allreduce")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def plot_attention(table: polars.DataFrame, directory: Path) -> list[Path]:
     """Draw `throughput` and `latency` as SVG and PNG into a directory; returns their paths.
 
-    The bytes depend on the table alone. Errors: InputError for a table that lacks a column, or if the directory cannot be
+    The bytes depend on the table alone. Errors: InputError for a table that no run gives, or if the directory cannot be
     written.
     """
     check_table(table, COLUMNS, "attention", "attention")

@@ -23,7 +23,7 @@ DARK = 0.55  # of the colour scale, from which text on it is white
 def plot_gemm(table: polars.DataFrame, directory: Path) -> list[Path]:
     """Draw `efficiency`, `time` and `stages` as SVG and PNG into a directory; returns their paths.
 
-    The bytes depend on the table alone. Errors: InputError for a table that lacks a column, or if the directory cannot be
+    The bytes depend on the table alone. Errors: InputError for a table that no run gives, or if the directory cannot be
     written.
     """
     check_table(table, COLUMNS, "GEMM", "gemm")

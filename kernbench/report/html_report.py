@@ -15,6 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from kernbench.characters import visible
 from kernbench.report.markdown_report import summarise
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.table import (
@@ -52,9 +53,9 @@ def write_page(
     first, *rest = summarise(grid, table, objectives)
     data = _data(table, objectives)
     text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(grid.description or grid.name),
-        summary=escape(first),
-        sentences="".join(f"<li>{escape(sentence)}</li>" for sentence in rest),
+        title=_text(grid.description or grid.name),
+        summary=_text(first),
+        sentences="".join(f"<li>{_text(sentence)}</li>" for sentence in rest),
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
         sensitivity=_sensitivities(found),
         hollow=" hollow ones are bounds (≥ at least, ≤ at most);" if any(data["marks"]) else "",
@@ -109,20 +110,24 @@ def _picture(name: str, path: Path) -> str:
     svg = path.read_text(encoding="utf-8")
     prefix = path.stem + "-"
     own = _OWN_IDS.sub(lambda found: found.group(0) + prefix, svg[svg.index("<svg") :])
-    return f"<figure><figcaption>{escape(name.capitalize())}</figcaption>{own}</figure>"
+    return f"<figure><figcaption>{_text(name.capitalize())}</figcaption>{own}</figure>"
 
 
 def _sensitivities(found: Sequence[Sensitivity]) -> str:
     if not found:
         return ""
     told = tell_selection(found)
-    averages = f"<p>{escape(f'Averages{told}.')}</p>" if told else ""
+    averages = f"<p>{_text(f'Averages{told}.')}</p>" if told else ""
     return (
         f"<h2>What moves the objectives</h2>{averages}{_rows(sensitivity_heads(found), map(sensitivity_cells, found))}"
     )
 
 
+def _text(text: str) -> str:
+    return escape(visible(text))
+
+
 def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+    head = "".join(f"<th>{_text(text)}</th>" for text in heads)
+    body = "".join("<tr>" + "".join(f"<td>{_text(text)}</td>" for text in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,11 +1,16 @@
-"""`report.md`: the results of a sweep as text."""
+"""`report.md`: the results of a sweep as text.
+
+Names, values and descriptions are shown as they are: what Markdown or HTML would read as markup has a backslash before it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernbench.characters import visible
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name, title_of
 from kernbench.report.table import (
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 25
 MOST_VALUES = 8
+_MARKUP = re.compile(r"[\\|`*\[$~]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)")
+_FIRST = re.compile(r"^(?=[#>+-])")  # what makes a line more than a paragraph
 
 
 def write_report(
@@ -41,7 +48,7 @@ def write_report(
     path: Path,
 ) -> Path:
     """Write the report; returns its path. Errors: InputError if it cannot be written."""
-    lines = [f"# {grid.description or grid.name}", "", *_summary(grid, table, objectives), ""]
+    lines = [f"# {_line(grid.description or grid.name)}", "", *_summary(grid, table, objectives), ""]
     ranked = rank_points(table, objectives[0], MOST_ROWS)
     known = len(with_figure(answerable(table), objectives[0].column))
     others = tell_others(table, ranked, objectives[0])
@@ -147,7 +154,7 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
 
 def _summary(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     first, *rest = summarise(grid, table, objectives)
-    return [f"{first}.", "", *(f"* {sentence}" for sentence in [*rest, *_varied(table)])]
+    return [f"{_line(first)}.", "", *(f"* {_line(sentence)}" for sentence in [*rest, *_varied(table)])]
 
 
 def _varied(table: polars.DataFrame) -> Iterable[str]:
@@ -182,9 +189,14 @@ def _failures(table: polars.DataFrame) -> list[str]:
 
 
 def _rows(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    lines = ["| " + " | ".join(_cell(text) for text in row) + " |" for row in (heads, *map(tuple, rows))]
+    lines = ["| " + " | ".join(_plain(text) for text in row) + " |" for row in (heads, *map(tuple, rows))]
     return [lines[0], "|" + "---|" * len(heads), *lines[1:]]
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _line(text: str) -> str:
+    return _FIRST.sub(r"\\", _plain(text))
+
+
+def _plain(text: str) -> str:
+    """A text without markup, on one line."""
+    return _MARKUP.sub(r"\\\g<0>", visible(text.strip()))

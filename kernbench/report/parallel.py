@@ -102,7 +102,8 @@ def _label(axes: Any, columns: list[str], scales: list[_Scale]) -> None:
         for height, text in scale.ticks.items():
             back = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
             axes.text(x + 0.03, height, text, fontsize="x-small", va="center", bbox=back, zorder=4)
-    axes.set_xticks(range(len(columns)), [short_name(column).replace(".", ".\n") for column in columns])
+    names = [style.drawable(short_name(column)).replace(".", ".\n") for column in columns]
+    axes.set_xticks(range(len(columns)), names)
     axes.set_yticks([])
     axes.set_xlim(-0.1, len(columns) - 0.7)
     axes.set_ylim(-0.04, 1.04)

@@ -1,14 +1,20 @@
-"""The style and the files of plots: the same bytes for the same table on any computer."""
+"""The style and the files of plots: the same bytes for the same table on any computer.
+
+Texts are drawn as they are: a dollar begins no formula. `save` makes all of them drawable, `shown` those that matplotlib
+keeps as labels of ticks and entries of legends.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from kernbench.characters import visible
 from kernbench.sweep.results.store import write_whole
 
 if TYPE_CHECKING:
@@ -22,7 +28,12 @@ MARKERS = "osD^vPX"
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white"}  # of points that have only bounds
 MOST_LINES = 12  # more cannot be distinguished, nor labelled beside the plot
 TITLE_LETTERS = 9.5  # an inch
+TITLE_LINES = 4  # more, in the lowest figure, leave no height to the axes
+LABEL_LETTERS = (
+    30  # of a value; more, in the legend of the narrowest figure, leave hardly half of its width to the axes
+)
 MOST_TICKS = 9  # more values than these get matplotlib's own ticks
+MISSING = "\N{WHITE SQUARE}"  # for what the font has no glyph of
 
 LOOK: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -43,6 +54,7 @@ LOOK: dict[str, Any] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "kernbench",
     "text.color": INK,
+    "text.parse_math": False,
     "xtick.color": INK,
     "ytick.color": INK,
 }
@@ -62,6 +74,11 @@ def look() -> Iterator[None]:
 
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write `stem`.svg and `stem`.png, without dates; returns their paths."""
+    from matplotlib.text import Text
+
+    for artist in figure.findobj(Text):
+        assert isinstance(artist, Text)
+        artist.set_text(drawable(artist.get_text()))
     paths = []
     for suffix, unstamped in ((".svg", {"Date": None}), (".png", {"Software": None})):
         path = stem.with_name(stem.name + suffix)
@@ -96,7 +113,8 @@ def hollow_marker() -> Any:
 
 def head(figure: Figure, title: str) -> None:
     """Write a title over a figure, in as many lines as its width takes."""
-    lines = wrap(title, max(24, int(figure.get_figwidth() * TITLE_LETTERS)))
+    width = max(24, int(figure.get_figwidth() * TITLE_LETTERS))
+    lines = wrap(title, width, max_lines=TITLE_LINES, placeholder=" ...")
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontweight="bold")
 
 
@@ -144,5 +162,23 @@ class Unit:
 
 
 def shown(value: object) -> str:
-    """A value as the label of a tick or a legend entry."""
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+    """A value as the label of a tick or a legend entry; a legend leaves out what is empty or begins with "_"."""
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    text = drawable(visible(str(value)))
+    text = text if len(text) <= LABEL_LETTERS else f"{text[: LABEL_LETTERS - 3]}..."
+    return f" {text}" if text[:1] in ("", "_") else text
+
+
+def drawable(text: str) -> str:
+    """A text of one line or more with nothing that the font cannot draw."""
+    lines = "\n".join(map(visible, text.split("\n")))
+    return "".join(character if ord(character) in _glyphs() else MISSING for character in lines)
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    """The characters of the font, and the end of a line."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset([ord("\n"), *get_font(findfont(LOOK["font.family"])).get_charmap()])

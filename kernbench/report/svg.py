@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from kernbench.characters import visible
+
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 _WIDTH_EM = 0.56  # of a letter, on average over these fonts; a little more than most texts need
 
@@ -26,7 +28,7 @@ class Svg:
         self._lines = [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" '
             f'viewBox="0 0 {_n(width)} {_n(height)}" font-family="{FONTS}" role="img">',
-            f"<title>{escape(title)}</title>",
+            f"<title>{_text(title)}</title>",
         ]
         self.rect(0, 0, width, height, "#FFFFFF", "none")
 
@@ -76,7 +78,7 @@ class Svg:
         """Draw one line of text, its middle at height `y`; `anchor` is start, middle or end."""
         weight = ' font-weight="bold"' if bold else ""
         place = f'<text x="{_n(x)}" y="{_n(y + 0.35 * size)}" font-size="{_n(size)}" text-anchor="{anchor}"{weight}'
-        self._lines.append(f'{place} fill="{fill}">{escape(text)}</text>')
+        self._lines.append(f'{place} fill="{fill}">{_text(text)}</text>')
 
     def render(self) -> str:
         """The whole document."""
@@ -85,8 +87,12 @@ class Svg:
     def _shape(self, shape: str, name: str, fill: str, edge: str, line: float, dash: str, tip: str) -> None:
         stroke = f' stroke="{edge}" stroke-width="{_n(line)}"' if edge != "none" else ""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
-        end = f"><title>{escape(tip)}</title></{name}>" if tip else "/>"
+        end = f"><title>{_text(tip)}</title></{name}>" if tip else "/>"
         self._lines.append(f'{shape} fill="{fill}"{stroke}{dashes}{end}')
+
+
+def _text(text: str) -> str:
+    return escape(visible(text))
 
 
 def _n(value: float) -> str:

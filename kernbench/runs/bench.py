@@ -3,19 +3,28 @@
 A bench file holds one function or more under `@bench(name, description)`. Each takes the torch-shaped context and keyword
 parameters, whose defaults are the documentation of what `--set` may change and give the type of each. The files of
 `./benches` come first and hide shipped benches of the same name; within one folder a name stands for one bench.
+
+A file that does not load is skipped with a warning. It is an error for the bench that it was to hold: the one that its file is
+named after, or one that is found nowhere else.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from stat import S_ISREG
+from typing import Any, TypeVar
+
+import numpy as np
 
 from kernbench import library
-from kernbench.errors import InputError, KernBenchError, RunError, suggest
+from kernbench.characters import check_characters
+from kernbench.errors import InputError, KernBenchError, LimitError, RunError, shorten, suggest
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached
 from kernbench.user_modules import error_text, execute, line_of
 
 Scalar = int | float | str | bool
@@ -43,19 +52,29 @@ class Bench:
         if self.fields is None:
             return dict(overrides)
         try:
-            return {**self.fields(**parameters), **overrides}
+            fields: dict[Any, object] = dict(self.fields(**parameters))
         except KernBenchError:
             raise
         except (Exception, SystemExit) as error:  # a user's function may raise anything
             at = line_of(error, self.file)
             raise InputError(f"{at}: fields of bench {self.name!r} raised {error_text(error)}") from error
+        for name in fields:
+            if not isinstance(name, str):
+                raise InputError(
+                    f"{library.show_path(self.file)}: fields of bench {self.name!r} gave {shorten(repr(name))} as the name "
+                    "of a field of the topology; give texts"
+                )
+        return fields | dict(overrides)
 
     def call(self, torch: object, parameters: Mapping[str, object]) -> None:
-        """Run the function. Errors: RunError with the line that raised; a KernBenchError stays as it is."""
+        """Run the function. Errors: RunError with the line that raised, LimitError; a KernBenchError stays as it is."""
         try:
-            self.run(torch, **parameters)
+            with np.errstate(all="ignore"):  # overflow gives inf, as on the device
+                self.run(torch, **parameters)
         except KernBenchError:
             raise
+        except TimeLimitReached as reached:
+            raise LimitError(f"bench {self.name!r}, at {line_of(reached, self.file)}: {reached}; {REMEDY}") from reached
         except (Exception, SystemExit) as error:  # a user's bench may raise anything
             raise self.raised(f"bench {self.name!r}", error) from error
 
@@ -136,14 +155,21 @@ def _parameters(function: Callable[..., object], name: str, file: Path) -> dict[
     return {parameter.name: parameter.default for parameter in given[1:]}
 
 
+@dataclass(frozen=True, slots=True)
+class _Skipped:
+    """Why something in a folder cannot be used, and the name of the bench that it would be."""
+
+    sentence: str
+    name: str
+
+
 def list_benches() -> list[Bench]:
     """All benches by name: those of `./benches`, then shipped ones that no local name hides.
 
-    Errors: InputError for a file that does not load or registers nothing, and for two benches of one name in a folder.
+    A file that does not load or registers nothing is skipped with a warning, and so are two benches of one name in a folder.
     """
-    found: dict[str, Bench] = {}
-    for folder in dict.fromkeys(folder.resolve() for folder in library.folders("benches")):
-        found = _in_folder(folder) | found
+    found, skipped = _search()
+    _warn(skipped)
     return [found[name] for name in sorted(found)]
 
 
@@ -152,24 +178,53 @@ def replaces_shipped(b: Bench) -> bool:
     ours = (library.shipped() / "benches").resolve()
     if b.file.parent == ours or not ours.is_dir():
         return False
-    shipped = _in_folder(ours).get(b.name)
+    shipped = _in_folder(ours)[0].get(b.name)
     return shipped is not None and library.differs(b.file, shipped.file)
 
 
-def _in_folder(folder: Path) -> dict[str, Bench]:
-    paths = [path for path in sorted(folder.glob("*.py")) if path.name[0] not in "_."]
-    return _by_name([b for path in paths for b in load_file(path)])
+def _search() -> tuple[dict[str, Bench], list[_Skipped]]:
+    found: dict[str, Bench] = {}
+    skipped: list[_Skipped] = []
+    for folder in dict.fromkeys(folder.resolve() for folder in library.folders("benches")):
+        benches, unusable = _in_folder(folder)
+        found = benches | found
+        skipped += unusable
+    return found, skipped
+
+
+def _in_folder(folder: Path) -> tuple[dict[str, Bench], list[_Skipped]]:
+    found: dict[str, list[Bench]] = {}
+    skipped: list[_Skipped] = []
+    for path in sorted(folder.glob("*.py")):
+        if path.name[0] in "_.":
+            continue
+        try:
+            for b in load_file(path):
+                found.setdefault(b.name, []).append(b)
+        except KernBenchError as error:
+            skipped.append(_Skipped(str(error), path.stem.replace("_", "-")))
+    for name, (first, *others) in found.items():
+        if others:
+            skipped.append(_Skipped(_registered_twice(first, others[0]), name))
+    return {name: benches[0] for name, benches in found.items() if len(benches) == 1}, skipped
+
+
+def _warn(skipped: Iterable[_Skipped]) -> None:
+    for one in skipped:
+        warnings.warn(f"skipped: {one.sentence}", stacklevel=3)
 
 
 def _by_name(benches: Iterable[Bench]) -> dict[str, Bench]:
     found: dict[str, Bench] = {}
     for b in benches:
         if b.name in found:
-            raise InputError(
-                f"bench {b.name!r} is registered twice, at {found[b.name].place} and {b.place}; rename one"
-            )
+            raise InputError(_registered_twice(found[b.name], b))
         found[b.name] = b
     return found
+
+
+def _registered_twice(first: Bench, second: Bench) -> str:
+    return f"bench {first.name!r} is registered twice, at {first.place} and {second.place}; rename one"
 
 
 def load_file(path: Path) -> tuple[Bench, ...]:
@@ -177,11 +232,13 @@ def load_file(path: Path) -> tuple[Bench, ...]:
 
     Errors: InputError for a file that cannot be read, raises, registers nothing or one name twice.
     """
-    path = path.resolve()
+    path = Path(check_characters(str(path), "the bench file")).resolve()
     try:
         stat = path.stat()
     except OSError as error:
         raise InputError(f"cannot read bench file {path}: {error.strerror}") from error
+    if not S_ISREG(stat.st_mode):
+        raise InputError(f"bench file {library.show_path(path)} is no file; remove it, or give a Python file")
     key = (path, stat.st_mtime_ns, stat.st_size)
     if key not in _loaded:
         _loaded[key] = _execute(path)
@@ -218,13 +275,24 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
     file, _, name = text.rpartition(":") if re.search(r"\.py:[^/\\]+$", text) else (text, "", "")
     if file.endswith(".py"):
         return _in_file(library.find("benches", file), name)
-    benches = list_benches()
-    if re.fullmatch(r"-?\d+", text):
-        return _at(benches, int(text))
-    by_name = _by_name(benches)
-    if text not in by_name:
-        raise InputError(f"unknown bench {text!r}{suggest(text, by_name)}")
-    return by_name[text]
+    found, skipped = _search()
+    missed = next((one.sentence for one in skipped if one.name == text), None)
+    if missed:
+        raise InputError(missed)
+    if re.fullmatch(r"-?\d{1,9}", text):
+        _warn(skipped)
+        return _at([found[name] for name in sorted(found)], int(text))
+    if text not in found:
+        raise InputError(f"unknown bench {shorten(text)!r}{suggest(text, found)}{_tell_skipped(skipped)}")
+    _warn(skipped)
+    return found[text]
+
+
+def _tell_skipped(skipped: Sequence[_Skipped]) -> str:
+    """The tail of a sentence on an unknown bench: the files that may hold it."""
+    if not skipped:
+        return ""
+    return f"; it may be in what was skipped ({'; '.join(one.sentence for one in skipped)})"
 
 
 def _in_file(path: Path, name: str) -> Bench:
@@ -268,6 +336,8 @@ def _typed(b: Bench, name: str, value: object) -> Scalar:
             return int(value, 0)
         if kind is int and (isinstance(value, bool) or value != int(value)):  # pyright: ignore[reportArgumentType]
             raise ValueError
+        if isinstance(value, str):
+            check_characters(value, f"parameter {name!r} of bench {b.name!r}: the value")
         return kind(value)  # pyright: ignore[reportArgumentType]
     except (ValueError, TypeError, KeyError):
         raise InputError(

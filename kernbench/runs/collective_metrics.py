@@ -83,4 +83,4 @@ def find_bound(one: Collective) -> float | None:
     slot_bytes = work.plan.chunk * itemsize(work.plan.dtype)
     places = group.sips, work.cubes[0], work.pes[0]
     cost = Cost(group.device.machine, work.algorithm.neighbours, work.world, *places, slot_bytes)
-    return float(work.algorithm.bound(cost, work.world, one.nbytes, work.plan))
+    return work.algorithm.bound(cost, work.world, one.nbytes, work.plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.atomic_output import RESULT, write_directory, write_json
+from kernbench.atomic_output import RESULT, write_directory, write_json, write_parquet
 
 if TYPE_CHECKING:
     from kernbench.runs.explanation import Explanation
@@ -33,7 +33,7 @@ def write_files(
         summary["what_if"] = what_if.to_dict()
 
     def write(partial: Path) -> None:
-        result.op_log().write_parquet(partial / OP_LOG)
+        write_parquet(result.op_log(), partial / OP_LOG)
         if explanation is not None:
             explanation.path_table().write_parquet(partial / PATH)
             explanation.utilisation_table().write_parquet(partial / USAGE)

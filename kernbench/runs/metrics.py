@@ -130,7 +130,8 @@ def _own_rows(program: Program, launches: Sequence[Launch]) -> np.ndarray:
     """bool[row] the work of kernels, without that of launching them."""
     own = np.zeros(len(program.threads) + 1, bool)  # by thread; the last, which NONE reads, is for stages of tile plans
     own[[NONE, *(thread.id for launch in launches for thread, _ in launch.started)]] = True
-    return own[program.op_thread] & (program.op_tag != program.tag("launch"))
+    entries = own[program.op_thread.values] & (program.op_tag.values != program.tag("launch"))
+    return entries[program.op.entry]
 
 
 def per_s(amount: int, fs: int) -> float:

@@ -119,7 +119,7 @@ def launch_of_thread(program: Program, launches: Sequence[Launch]) -> np.ndarray
 
 def launch_of_row(program: Program, of_thread: np.ndarray) -> np.ndarray:
     """int64[row] the index of the launch that issued a row, NONE for others; a stage belongs to the start of its plan."""
-    found = of_thread[program.op_thread]
+    found = of_thread[program.op_thread.values][program.op_thread.entry]
     pipes = np.flatnonzero(program.op[:, 0] == Op.PIPE)
     of_plan = np.full(len(program.plan_rows), NONE)
     of_plan[program.op[pipes, 1]] = found[pipes]

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kernbench.engine.batch import Batch
 from kernbench.engine.batch_times import batch_times
 from kernbench.engine.session import Session
-from kernbench.errors import InputError, KernBenchError
+from kernbench.errors import InputError, KernBenchError, LimitError
 from kernbench.host.device.device import Device
 from kernbench.host.torch.context import RuntimeContext
+from kernbench.limits.run_limits import NO_LIMITS, RunLimits
 from kernbench.runs.metrics import BatchMetrics, run_metrics
 
 if TYPE_CHECKING:
@@ -68,31 +69,39 @@ class RecordedGroup:
         self._metrics = BatchMetrics(recording.program, recording.launches)
 
     def list_metrics(
-        self, values: Mapping[str, np.ndarray], on_run: OnRun | None = None
+        self, values: Mapping[str, np.ndarray], on_run: OnRun | None = None, limit_s: float | None = None
     ) -> Iterator[list[dict[str, Any] | None]]:
         """What `Recording.list_metrics` has for the machine of each point, as the points come to their ends, in order.
 
         `values`: float64[point] of each field that differs. None stands for a point that has to be run alone: it does
-        not come to its end. `on_run` is as of `Batch.run`. Errors: OverflowError for times or transfers beyond what can be
-        counted, where they come up.
+        not come to its end. `on_run` and `limit_s` are as of `Batch.run`. Errors: OverflowError for times or transfers beyond
+        what can be counted, where they come up.
         """
         times = batch_times(self._program, self._origins, values)
-        for runs in self._group.run(times, on_run):
+        for runs in self._group.run(times, on_run, limit_s):
             own = {field: column[runs.points] for field, column in values.items()}
             yield self._metrics.list_metrics(runs, times.of(runs.points), own)
 
 
-def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sips: Sequence[int]) -> Recording | None:
-    """Record a bench; None if what it issues may depend on what it finds, or if it fails."""
+def record(
+    bench: Bench,
+    machine: Machine,
+    parameters: Mapping[str, object],
+    sips: Sequence[int],
+    limits: RunLimits = NO_LIMITS,
+) -> Recording | None:
+    """Record a bench; None if what it issues may depend on what it finds, or if it fails. Errors: LimitError."""
     if bench.live:
         return None
     machine.origins()  # known before figures are tracked, so asking for it counts as no look
     watched = copy(machine)
     figures = watched.figures = _TrackedFigures(machine.figures)
-    device = RecordingDevice(watched)
+    device = RecordingDevice(watched, limits=limits)
     torch = RuntimeContext(device, sips, seed=0)
     try:
         bench.call(torch, parameters)
+    except LimitError:
+        raise
     except KernBenchError:  # a run on its own reports it
         return None
     if device.depends_on_run or not torch.runtime.submitted:
@@ -104,8 +113,8 @@ def record(bench: Bench, machine: Machine, parameters: Mapping[str, object], sip
 class RecordingDevice(Device):
     """A device that keeps the program of a bench and runs nothing. It notices if the bench asks for a result of the run."""
 
-    def __init__(self, machine: Machine, *, live: bool = False) -> None:
-        super().__init__(machine, live=live)
+    def __init__(self, machine: Machine, *, live: bool = False, limits: RunLimits = NO_LIMITS) -> None:
+        super().__init__(machine, live=live, limits=limits)
         self.session: Any = _NotRunYet(self)
         self._asked = False
         self._issued_before: int | None = None  # rows, when the host waited first

@@ -189,7 +189,8 @@ def used_fields(program: Program) -> frozenset[str]:
     origins, tables = machine.origins(), machine.routing.tables()
     named = {name for terms in program.durations for name, _ in terms}
     found = {origin.field for name, origin in origins.figures.items() if name in named}
-    routes = np.flatnonzero(np.bincount(program.op[program.op[:, 0] == Op.MOVE, 1]))
+    entries = program.op.values
+    routes = np.flatnonzero(np.bincount(entries[entries[:, 0] == Op.MOVE, 1]))
     steps, _ = expand_ranges(tables.start[routes], tables.start[routes + 1])
     charged = machine.routing.overhead_stations()[steps]
     stations = tables.station[steps]
@@ -208,11 +209,12 @@ def busy_shares(session: Session, fields: frozenset[str]) -> dict[str, float]:
         if origin.field in shares:
             busy_fs = session.station_busy_fs[origins.service == at].max(initial=0)
             shares[origin.field] = max(shares[origin.field], int(busy_fs) / window_fs)
-    jobs = program.op[program.op[:, 0] == Op.EXEC]
+    entries = np.flatnonzero(program.op.values[:, 0] == Op.EXEC)
+    (server, duration), count = program.op.values[entries, 1:3].T, program.op.counts()[entries]
     for field in fields:
         of_duration = np.array([_time_from(field, machine, terms) for terms in program.durations])
         if of_duration.any():
-            busy = np.bincount(jobs[:, 1], of_duration[jobs[:, 2]], len(machine.server_slots)) / machine.server_slots
+            busy = np.bincount(server, of_duration[duration] * count, len(machine.server_slots)) / machine.server_slots
             shares[field] = max(shares[field], float(busy.max(initial=0)) / window_fs)
     return shares
 

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import yaml
 
+from kernbench.characters import check_characters
 from kernbench.errors import InputError
 from kernbench.library import show_path
 from kernbench.schema.guards import is_list, is_mapping
@@ -85,6 +86,8 @@ def load(path: Path | str) -> Marked:
 
 def parse(text: str, file: str) -> Marked:
     """The tree of a text; marks show `file`. An empty text is a null. Errors: InputError."""
+    for number, line in enumerate(text.split("\n"), 1):
+        check_characters(line, f"{file}:{number}: the line")
     try:
         _check_depth(text, file)
         loader: Any = _LOADER(text)
@@ -119,6 +122,8 @@ def mark_tree(value: object, mark: Mark) -> Marked:
         return Marked({str(name): mark_tree(child, mark) for name, child in children.items()}, mark, mark)
     if isinstance(value, list | tuple):
         return Marked([mark_tree(child, mark) for child in cast("Sequence[object]", value)], mark, mark)
+    if isinstance(value, str):
+        check_characters(value, f"{mark}: the value")
     return Marked(value, mark, mark)
 
 
@@ -164,8 +169,8 @@ class _Reader:
             return self.mapping(node)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(item) for item in node.value]
-        if not isinstance(node, yaml.ScalarNode) or node.style:
-            return node.value
+        if not isinstance(node, yaml.ScalarNode) or node.style:  # an escape of a quoted text gives any character
+            return check_characters(node.value, f"{self.mark(node)}: the value")
         if len(node.value) > MOST_DIGITS and _INT.fullmatch(node.value):
             raise InputError(f"{self.mark(node)}: an integer of {len(node.value):,} digits; give at most {MOST_DIGITS}")
         return scalar(node.value)
@@ -176,7 +181,7 @@ class _Reader:
             mark = self.mark(key_node)
             if not isinstance(key_node, yaml.ScalarNode):
                 raise InputError(f"{mark}: a key is a word, got a collection")
-            name = key_node.value
+            name = check_characters(key_node.value, f"{mark}: the key")
             if name in found:
                 raise InputError(f"{mark}: the key {name!r} stands here and at line {_line(found[name])}; remove one")
             found[name] = self.read(value_node, mark)

@@ -25,7 +25,7 @@ from kernbench.sweep.design.points import Points, SweepContext, make_points
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
-from kernbench.sweep.row import COLUMNS, STAMP
+from kernbench.sweep.row import COLUMNS, STAMP, fits_column
 
 if TYPE_CHECKING:
     from kernbench.machine.load import TopologyLoader
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
-INTEGERS = 2**63  # what a table holds is below
 NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure depends on
 
 
@@ -64,7 +63,8 @@ class Inputs:
         values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
         named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
         bench = f"{self.bench.file}:{self.bench.name}"
-        context = SweepContext(bench, grid.topology, grid.mode, named, self.bench.parameters, self.fields)
+        own = self.bench.parameters, self.fields, grid.limits
+        context = SweepContext(bench, grid.topology, grid.mode, named, *own)
         return make_points(context, replace(design, values=values))
 
 
@@ -216,8 +216,8 @@ def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
         try:
             for value in axis.values:
                 typed = typed_parameters(bench, {axis.name: value})[axis.name]
-                if isinstance(typed, int) and not -INTEGERS <= typed < INTEGERS:
-                    raise InputError(f"parameter {axis.name!r}: got {typed}, expected an integer of 64 bits")
+                if not fits_column(typed):
+                    raise InputError(f"parameter {axis.name!r}: got {typed}, expected an integer of at most 64 bits")
         except InputError as error:
             hint = f" (fields of the topology begin with {TOPOLOGY!r})" if "." in axis.name else ""
             yield f"{axis.mark}: {error}{hint}"

@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kernbench.characters import check_characters
 from kernbench.errors import InputError
+from kernbench.limits.run_limits import RunLimits, read_limits
 from kernbench.modes import Mode
+from kernbench.schema.guards import is_mapping
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.full_factorial import expand
 from kernbench.sweep.design.optimiser import first_batch
@@ -56,12 +59,23 @@ class Plan:
         return self.grid.samples if self.grid.method == "optimise" else len(self.points)
 
 
-def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = None, *, retry: bool = False) -> Plan:
+def plan_sweep(
+    grid: str | Path | Mapping[str, Any],
+    out: Path | str | None = None,
+    *,
+    retry: bool = False,
+    time_limit: float | str | None = None,
+    op_limit: int | None = None,
+) -> Plan:
     """Check a grid and find which of its points are missing in `out` (default: results/<name of the grid>).
 
-    With `retry`, points that failed count as missing. Errors: InputError of all that is wrong with the grid.
+    With `retry`, points that failed count as missing. `time_limit` and `op_limit` of each point win over those of the grid; see
+    `run_bench`. Errors: InputError of all that is wrong with the grid.
     """
+    given = read_limits(time_limit, op_limit)
     checked = load_grid(grid)
+    own = checked.limits
+    checked = replace(checked, limits=RunLimits(given.time_s or own.time_s, given.ops or own.ops))
     inputs = read_inputs(checked)
     checked = read_units(checked, inputs)
     design = METHODS[checked.method](ParameterSpace(checked, inputs.defaults))
@@ -70,7 +84,7 @@ def plan_sweep(grid: str | Path | Mapping[str, Any], out: Path | str | None = No
     if not len(points):
         raise InputError(f"{checked.rules[0].mark}: no point is left; let the conditions keep some")
     check_fields(checked, inputs.topology, points)
-    directory = Path("results", checked.name) if out is None else Path(out)
+    directory = Path("results", checked.name) if out is None else Path(check_characters(str(out), "the directory"))
     missing = find_missing(points, directory, retry=retry)
     return Plan(checked, inputs, directory, points, missing, retry, _changed(directory, inputs) if len(missing) else ())
 
@@ -90,7 +104,10 @@ def write_manifest(plan: Plan) -> None:
 
 def _changed(directory: Path, inputs: Inputs) -> tuple[str, ...]:
     try:
-        before = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))["digests"]
-    except (OSError, ValueError, KeyError):
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    before = manifest.get("digests") if is_mapping(manifest) else None
+    if not is_mapping(before):
         return ()
     return tuple(name for name, digest in inputs.digests.items() if before.get(name, digest) != digest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernbench.limits.run_limits import NO_LIMITS, RunLimits
 from kernbench.sweep.grid.axis import Value
 
 TOPOLOGY = "topology."  # what a parameter's name begins with when it is a field of the topology file
@@ -12,7 +13,10 @@ TOPOLOGY = "topology."  # what a parameter's name begins with when it is a field
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point; `key` is a hash of all that its result depends on, `index` its place in the grid's order."""
+    """A point; `key` is a hash of all that its result depends on, `index` its place in the grid's order.
+
+    `limits` are no part of the key: a result does not depend on them.
+    """
 
     index: int
     key: str
@@ -21,6 +25,7 @@ class Point:
     mode: str
     parameters: Mapping[str, Value]  # of the bench, all of them
     overrides: Mapping[str, Value]  # of the topology, by dotted path
+    limits: RunLimits = NO_LIMITS
 
     @property
     def columns(self) -> dict[str, Value]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernbench.errors import RunError
 from kernbench.sweep.plan import Plan
-from kernbench.sweep.results.store import hold
+from kernbench.unfinished import second_name
 
 if TYPE_CHECKING:
     import polars
@@ -36,8 +37,14 @@ class SweepResult:
 
     @contextmanager
     def scan(self) -> Generator[polars.LazyFrame]:
-        """A scan of the table as it is now, whatever other processes write in its place."""
+        """A scan of the table as it is now, whatever other processes write in its place. Errors: RunError if it is gone."""
         import polars
 
-        with hold(self.table_path) as path:
+        with ExitStack() as stack:
+            try:
+                path = stack.enter_context(second_name(self.table_path))
+            except OSError as error:
+                raise RunError(
+                    f"{self.table_path} cannot be read ({error.strerror}); run the same command again"
+                ) from None
             yield polars.scan_parquet(path)

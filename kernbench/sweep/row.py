@@ -50,6 +50,11 @@ STAMP = ("bench_digest", "topology_digest", "kernbench")  # the same for all poi
 FIGURES = tuple(name for name in COLUMNS if name not in ("status", "error", "key", *STAMP))
 
 
+def fits_column(value: object) -> bool:
+    """Whether a column of a table can hold a value: integers have 64 bits."""
+    return not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
+
+
 def ok_row(result: object) -> dict[str, Any]:
     """The row of a finished run (a RunResult), but for its mode, key and stamp; what was not found out is null."""
     return {**{name: getattr(result, name, None) for name in FIGURES}, "status": OK, "error": None}

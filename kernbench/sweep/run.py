@@ -78,6 +78,11 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Sweep
         rows = AutoRows(store, plan.points, refined) if refined else StoredRows(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
     count = int(rows.found.sum())
+    if count < len(plan.points):
+        raise RunError(
+            f"{len(plan.points) - count} of {len(plan.points)} points have no row in {plan.directory}: their files were "
+            "removed or damaged during the sweep; run the same command again"
+        )
     return SweepResult(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)
 
 
@@ -90,10 +95,12 @@ def run_sweep(
     retry: bool = False,
     fail_fast: bool = False,
     scheduler: str = LOCAL,
+    time_limit: float | str | None = None,
+    op_limit: int | None = None,
     run: RunPoint = run_point,
 ) -> SweepResult:
     """Plan a sweep and run what is missing; see `plan_sweep` and `run_plan`."""
-    plan = plan_sweep(grid, out, retry=retry)
+    plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
     return run_plan(plan, workers, on_point, run, fail_fast=fail_fast, scheduler=scheduler)
 
 
@@ -106,6 +113,8 @@ def sweep(
     retry: bool = False,
     fail_fast: bool = False,
     scheduler: str = LOCAL,
+    time_limit: float | str | None = None,
+    op_limit: int | None = None,
     lazy: Literal[False] = False,
 ) -> polars.DataFrame: ...
 @overload
@@ -117,6 +126,8 @@ def sweep(
     retry: bool = False,
     fail_fast: bool = False,
     scheduler: str = LOCAL,
+    time_limit: float | str | None = None,
+    op_limit: int | None = None,
     lazy: Literal[True],
 ) -> polars.LazyFrame: ...
 def sweep(
@@ -127,17 +138,21 @@ def sweep(
     retry: bool = False,
     fail_fast: bool = False,
     scheduler: str = LOCAL,
+    time_limit: float | str | None = None,
+    op_limit: int | None = None,
     lazy: bool = False,
 ) -> polars.DataFrame | polars.LazyFrame:
     """Run a bench at every point of a grid (a file, a name in `sweeps/` or a mapping) and return the table.
 
     Rows are also kept under `out` (default: results/<name of the grid>), and found there the next time. A point that
     fails is a row with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep.
-    `scheduler` is "local", "processes" or the address of a Dask scheduler. With
+    `scheduler` is "local", "processes" or the address of a Dask scheduler; `time_limit` and `op_limit` are of each point, as
+    for `run`. With
     `lazy`, a scan of the table on the disk is returned in its place. Errors: InputError of all that is wrong with the
     grid; RunError with `fail_fast`.
     """
-    result = run_sweep(grid, out, workers, retry=retry, fail_fast=fail_fast, scheduler=scheduler)
+    plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
+    result = run_plan(plan, workers, fail_fast=fail_fast, scheduler=scheduler)
     if not lazy:
         return result.table
     import polars

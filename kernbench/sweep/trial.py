@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from kernbench.engine.jit_status import needs_compile
+from kernbench.limits.memory_budget import read_proc_bytes
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.executor import ExecutorConfig, execute
@@ -214,9 +215,8 @@ class _Structure:
                 raise _CutError
 
     def _tell(self, **known: Any) -> None:
-        unit = 1 if sys.platform == "darwin" else 1024
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-        self._trial = replace(self._trial, **known, peak_bytes=peak, shared_bytes=_shared_bytes())
+        shared = read_proc_bytes("self/status", "RssFile") or 0
+        self._trial = replace(self._trial, **known, peak_bytes=_peak_bytes(), shared_bytes=shared)
         print(json.dumps({"structure": self._number, **asdict(self._trial)}), file=self._out, flush=True)
 
 
@@ -234,10 +234,11 @@ def _run(points: Points, hear: Callable[[PointProgress], object]) -> tuple[float
         return time.perf_counter() - started, next(iter(errors), None)
 
 
-def _shared_bytes() -> int:
-    """The resident memory of this process that is mapped from files; 0 if the system does not report it."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("RssFile:"):
-                return int(line.split()[1]) * 1024
-    return 0
+def _peak_bytes() -> int:
+    """The peak of the resident memory of this process."""
+    if (peak := read_proc_bytes("self/status", "VmHWM")) is not None:
+        return peak
+    unit = 1 if sys.platform == "darwin" else 1024
+    return (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    )  # on Linux also that of the process that started it

@@ -47,6 +47,7 @@ class Lowering:
         program, place, figures = pe.program, pe.place, pe.machine.figures
         self.pe = pe
         self.thread = pe.thread
+        self._most_rows = pe.thread.row_count + program.most_ops - program.issued_ops
         self.tag, self.costs = program.tag, pe.machine.costs
         self.tile = (int(figures["pe.tile_m"]), int(figures["pe.tile_k"]), int(figures["pe.tile_n"]))
         self.burst_bytes = int(figures["hbm.burst_bytes"])
@@ -75,7 +76,10 @@ class Lowering:
         at: Any = frame
         while (source := known.get((id(at.f_code), at.f_lasti))) == OWN:
             at = at.f_back
-        self._sources.append((self.thread.row_count, source or self.pe.lines.learn(at)))
+        row = self.thread.row_count
+        self._sources.append((row, source or self.pe.lines.learn(at)))
+        if row > self._most_rows:
+            self.pe.program.refuse_ops()
 
     def delay(self, cycles: int, /) -> None:
         """Keep the PE's CPU busy."""

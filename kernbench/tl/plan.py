@@ -63,14 +63,14 @@ def _write_out(
         low.pe.translate(tensor.va, tensor.nbytes)
         start = tensor.va + tensor.tiles.start_bytes
         found.append(low.access(tensor.write).find_many(start, tensor.tiles.tile_bytes))
-    counts = np.ones(len(template.rows), np.int64)
+    counts = np.ones(len(template.kind), np.int64)
     for tensor, transfers in zip(streamed, found, strict=True):
         counts[tensor.tiles.stages] = np.diff(transfers.start)[tensor.tiles.tiles]
     start = np.concatenate([[0], np.cumsum(counts)])
     unplaced = (*low.servers, *[0, 0, 1] * len(streamed))
-    rows = np.repeat(template.fill(np.array(unplaced)), counts, axis=0)
+    rows = np.repeat(template.fill(np.array(unplaced))[:], counts, axis=0)
     for tensor, transfers in zip(streamed, found, strict=True):
         place, which = transfers.expand(tensor.tiles.tiles)
         at = start[tensor.tiles.stages][place] + which - transfers.start[tensor.tiles.tiles][place]
         rows[at, 1:4] = np.column_stack([transfers.route, transfers.nbytes, transfers.stripe])[which]
-    return rows, start[template.token_start], np.repeat(template.tags, counts)
+    return rows, start[template.token_start], np.repeat(template.stage_tags, counts)

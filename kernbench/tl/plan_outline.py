@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.dtypes import bits, itemsize
+from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.costs import plan_tiles
 from kernbench.program.ops import NONE, Op
-from kernbench.program.plan_template import PlanTemplate, Stripes, find_placeholders, placeholder
+from kernbench.program.plan_template import PlanTemplate, Stripes, placeholder
 from kernbench.program.thread import ZERO
 from kernbench.tl.stages import Stages
-from kernbench.tl.tiling import Axis, GemmTiles, grid_elements, grid_index, grid_starts, plan_gemm
+from kernbench.tl.tiling import Axis, GemmTiles, grid_elements, grid_index, grid_starts, plan_gemm, tile_count
 
 if TYPE_CHECKING:
     from kernbench.program.op_semantics import Composite
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 SERVERS = ("dma_read", "dma_write", "tcm_read", "tcm_write", "gemm_server", "math_server")
 """The first numbers of each PE's own plan: servers, as fields of a `PePlace`. They are followed by the lead of its transfers
 and, for each streamed tensor, the route, its offset in its memory and the number of channels of that memory."""
+
+TILE_BYTES = 300  # of an outline, for each tile: the rows of its three or four stages, while they are laid out
 
 _LEAD = len(SERVERS)
 
@@ -128,7 +131,7 @@ class _Draft:
         offset = np.repeat(np.array([_route_at(i) + 1 for i in range(len(streamed))], np.int64), [*map(len, stage[1:])])
         places = np.stack([np.concatenate(stage), np.concatenate(start_bytes), offset], axis=1)
         stripes = Stripes(places, self._low.burst_bytes)
-        template = PlanTemplate(rows, token_start, tags, find_placeholders(rows), stripes)
+        template = PlanTemplate.of(rows, token_start, tags, stripes)
         return PlanOutline(template, tuple(map(ordered, reads)), ordered(writes))
 
 
@@ -142,6 +145,12 @@ def _cut(note: Composite, tensors: tuple[TensorHandle, ...], low: Lowering) -> G
     tile_m, tile_k, tile_n = note.tile
     depth = tensors[0].shape[1] if gemm else 1
     cuts = (prod(note.shape[:-1]), depth, note.shape[-1], tile_m, tile_k if gemm else 1, tile_n)
+    tokens = prod(tile_count(dim, tile) for dim, tile in zip(cuts[:3], cuts[3:], strict=True))
+    check_fits(
+        tokens * TILE_BYTES,
+        f"the {tokens:,} tiles of a {note.kind} composite of {note.shape}",
+        "make it smaller, or its tiles larger (pe.tile_m, pe.tile_k, pe.tile_n)",
+    )
     return plan_gemm(*cuts, low.costs.plan if gemm else plan_tiles)
 
 

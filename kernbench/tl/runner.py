@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError, KernBenchError, KernelError
+import numpy as np
+
+from kernbench.errors import InputError, KernBenchError, KernelError, LimitError
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tl.context import TLContext
 from kernbench.tl.current_context import activate, swap_active
 from kernbench.tl.errors import raising_line
@@ -28,11 +31,21 @@ def record_kernel(pe: PeContext, fn: Kernel, args: Sequence[Any] = (), *, name: 
     """Run `fn(*args, tl=...)` to its end, appending its rows to the PE's thread.
 
     Errors: KernelError naming the kernel, the PE and the kernel's line; the exception it raised is its cause. For an
-    error of `tl` it has the same class: a ValueError for an epilogue, a RuntimeError for full scratch.
+    error of `tl` it has the same class: a ValueError for an epilogue, a RuntimeError for full scratch. LimitError for a kernel
+    that exceeds the limits of the run.
     """
     context = _make_context(pe, Lowering(pe))
+    before, watch = pe.thread.row_count, current_watch()
+    if watch:
+        watch.begin_kernel()
     with activate(context):
         _call(pe, context, fn, args, name)
+    if watch:
+        watch.end_kernel()
+    program = pe.program
+    program.issued_ops += pe.thread.row_count - before
+    if program.issued_ops > program.most_ops:
+        raise LimitError(f"{_tell(pe, fn, name)}: {program.ops_error()}")
 
 
 class SteppedKernel:
@@ -49,7 +62,8 @@ class SteppedKernel:
         def pause() -> None:
             self._greenlet.parent.switch()  # type: ignore[union-attr]
 
-        self._current = getcurrent
+        self._current, self._program, self._thread = getcurrent, pe.program, pe.thread
+        self._name = _tell(pe, fn, name)
         self._context = _make_context(pe, (LiveLowering if live else Lowering)(pe, pause))
         self._greenlet = greenlet(lambda: _call(pe, self._context, fn, args, name))
 
@@ -57,10 +71,21 @@ class SteppedKernel:
         """Continue the kernel; returns whether it paused at another ask. Errors: KernelError as `record_kernel`."""
         self._greenlet.parent = self._current()
         previous = swap_active(self._context)
+        program, before, watch = self._program, self._thread.row_count, current_watch()
+        if watch:
+            watch.begin_kernel()
         try:
-            self._greenlet.switch()
+            if program.issued_ops > program.most_ops:  # raised in the kernel, which has no ask left that way
+                if not self._greenlet:  # it has not begun
+                    raise LimitError(f"{self._name}: {program.ops_error()}")
+                self._greenlet.throw(program.ops_error())
+            else:
+                self._greenlet.switch()
         finally:
             swap_active(previous)
+            if watch:
+                watch.end_kernel()
+        program.issued_ops += self._thread.row_count - before
         return not self._greenlet.dead
 
 
@@ -81,16 +106,25 @@ def _make_context(pe: PeContext, runner: Lowering) -> TLContext:
     )
 
 
+def _tell(pe: PeContext, fn: Kernel, name: str | None) -> str:
+    return f"kernel {name or getattr(fn, '__name__', 'without a name')} on {pe.path}"
+
+
 def _call(pe: PeContext, context: TLContext, fn: Kernel, args: Sequence[Any], name: str | None) -> None:
-    kernel = f"kernel {name or getattr(fn, '__name__', 'without a name')} on {pe.path}"
+    kernel = _tell(pe, fn, name)
     if isgeneratorfunction(fn) or iscoroutinefunction(fn):
         raise KernelError(
             f"{kernel} is a generator or a coroutine; kernels are plain functions, without yield or async"
         )
     try:
-        fn(*args, tl=context)
+        with np.errstate(all="ignore"):  # a greenlet does not inherit that of the bench
+            fn(*args, tl=context)
         pe.thread.begin_source(0)
         context._finish()
+    except TimeLimitReached as reached:
+        raise LimitError(f"{kernel}, at {raising_line(reached, fn)}: {reached}; {REMEDY}") from reached
+    except LimitError as error:
+        raise LimitError(f"{kernel}, at {raising_line(error, fn)}: {error}") from error
     except KernelError as error:  # it names its line
         raise type(error)(f"{kernel}: {error}") from error
     except KernBenchError as error:

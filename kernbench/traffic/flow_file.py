@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.atomic_output import unreadable
+from kernbench.characters import check_characters
 from kernbench.errors import InputError, suggest
 from kernbench.traffic.flows import LATEST_NS, MOST_BYTES, Flows, parse_bytes, parse_kind, parse_start
 from kernbench.units import FS_PER_NS
@@ -79,18 +81,19 @@ def _texts(path: Path) -> polars.DataFrame:
     """All lines below the header as stripped texts; empty fields are null."""
     import polars
 
+    check_characters(str(path), "the file of flows")
     try:
         content = path.read_bytes()  # a pipe is read once
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     try:
         table = polars.read_csv(content, infer_schema=False)
-    except polars.exceptions.PolarsError as error:
+    except unreadable() as error:
         raise InputError(_ragged(path, content) or f"{path} is no CSV file: {str(error).splitlines()[0]}") from None
     names = [name.strip() for name in next(_lines(content))]  # polars renames the second of two equal names
     if any(names.count(name) > 1 for name in names if name):
         raise InputError(f"{path}:1: a column is named twice: {','.join(names)}")
-    table = table.rename({name: name.strip() for name in table.columns})
+    table = table.rename({name: name.strip() or name for name in table.columns})  # names may be blank, and several
     return table.with_columns(polars.all().str.strip_chars().replace("", None))
 
 

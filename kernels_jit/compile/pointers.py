@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 
 WORD = 8  # bytes
 _POINTER = types.CPointer(types.int64)
+_INDEX = types.CPointer(types.int32)
 _INTERPRETED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
@@ -29,6 +30,14 @@ def _pointer(_typing: Any, array: Any) -> Any:
         return builder.bitcast(data, context.get_value_type(_POINTER))
 
     return _POINTER(array), generate
+
+
+def _index_pointer(_typing: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        return builder.bitcast(data, context.get_value_type(_INDEX))
+
+    return _INDEX(array), generate
 
 
 def _offset(_typing: Any, pointer: Any, word: Any) -> Any:
@@ -63,6 +72,22 @@ def _record(kind: np.dtype, stride: int, base: int | None) -> Callable[..., Any]
     return at
 
 
+def _indexed(kind: np.dtype) -> Callable[..., Any]:
+    row, stride = numba.from_dtype(kind), kind.itemsize // WORD
+
+    def at(_typing: Any, pointers: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            start, index = (builder.extract_value(arguments[0], place) for place in range(2))
+            number = context.cast(builder, arguments[1], signature.args[1], types.int64)
+            entry = builder.sext(builder.load(builder.gep(index, [number])), context.get_value_type(types.int64))
+            place = builder.gep(start, [builder.mul(entry, _word(stride))])
+            return builder.bitcast(place, context.get_value_type(row))
+
+        return row(pointers, number), generate
+
+    return at
+
+
 def _word(value: int) -> ir.Constant:
     return ir.Constant(ir.IntType(8 * WORD), value)
 
@@ -89,8 +114,20 @@ def _record_view(kind: np.dtype, stride: int, base: int | None) -> Callable[...,
     return at
 
 
+def _same(array: np.ndarray) -> np.ndarray:
+    return array
+
+
+def _indexed_view(kind: np.dtype) -> Callable[..., Any]:
+    at = _record_view(kind, kind.itemsize // WORD, None)
+    return lambda pointers, number: at(pointers[0], pointers[1][number])
+
+
 pointer_to: Callable[[Any], Any] = _flat_view if _INTERPRETED else intrinsic(_pointer)  # type: ignore[assignment]
 """The pointer to the first word of a contiguous array of int64 or of records, which must outlive it."""
+
+index_pointer_to: Callable[[Any], Any] = _same if _INTERPRETED else intrinsic(_index_pointer)  # type: ignore[assignment]
+"""The pointer to the first number of a contiguous int32 array, which must outlive it."""
 
 offset: Callable[[Any, Any], Any] = _view_from if _INTERPRETED else intrinsic(_offset)  # type: ignore[assignment]
 """A pointer a number of words after another."""
@@ -107,6 +144,11 @@ def record_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
 def row_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
     """A function of (pointer, number) that returns the record of that number in a table that starts at the pointer."""
     return _accessor(kind, kind.itemsize // WORD, None)
+
+
+def indexed_row_at(kind: np.dtype) -> Callable[[Any, Any], Any]:
+    """A function of ((pointer, index pointer), number) that returns the record of which the index has the number."""
+    return _indexed_view(kind) if _INTERPRETED else intrinsic(_indexed(kind))  # type: ignore[return-value]
 
 
 def table_row_at(kind: np.dtype, base: int) -> Callable[[Any, Any], Any]:

@@ -1,12 +1,13 @@
 """Records by place or number, for compiled code: `station_at(m, place).free_fs`, `plan_at(m, number).left`.
 
 Functions of `m`, the memory, take the place of a record where other records point at it by place, and its number otherwise.
-Functions of `op`, `times` and `pool` take the number of a row.
+Functions of `op`, the pointers to the entries of the op table and to the entry of each row, and those of `times` and `pool`
+take the number of a row.
 """
 
 from __future__ import annotations
 
-from kernels_jit.compile.pointers import record_at, row_at, table_row_at
+from kernels_jit.compile.pointers import indexed_row_at, record_at, row_at, table_row_at
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import word_of, words_of
 
@@ -35,11 +36,11 @@ reservation_at = table_row_at(r.RESERVATION, word_of(r.STATE, "reservations"))
 visit_at = table_row_at(r.VISIT, word_of(r.STATE, "visits"))
 
 # Rows of the op table and their times; queued flits.
-code_at, delay_at, exec_at, move_at = row_at(r.OP), row_at(r.DELAY_OP), row_at(r.EXEC_OP), row_at(r.MOVE_OP)
-until_at, add_at, wait_at, pipe_at = row_at(r.UNTIL_OP), row_at(r.ADD_OP), row_at(r.WAIT_OP), row_at(r.PIPE_OP)
+code_at, delay_at, exec_at, move_at = map(indexed_row_at, (r.OP, r.DELAY_OP, r.EXEC_OP, r.MOVE_OP))
+until_at, add_at, wait_at, pipe_at = map(indexed_row_at, (r.UNTIL_OP, r.ADD_OP, r.WAIT_OP, r.PIPE_OP))
 time_at = row_at(r.TIME)
 slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
 
 STATION_WORDS, SERVER_WORDS, HOP_WORDS, SOURCE_WORDS = map(words_of, (r.STATION, r.SERVER, r.HOP, r.SOURCE))
 PORT_WORDS, EVENT_WORDS, BOUND_WORDS, TRANSFER_WORDS = map(words_of, (r.PORT, r.EVENT, r.BOUND, r.TRANSFER))
-VISIT_WORDS, TIME_WORDS, SLOT_WORDS, OP_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT, r.MOVE_OP))
+VISIT_WORDS, TIME_WORDS, SLOT_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT))

@@ -6,7 +6,7 @@ array at its end. So a record is named by its *place*, the index of its first wo
 places. Records of tables that are only looked up by number (threads, counters, plans, tokens, routes, steps,
 reservations, ports of a step) point at each other by number. Results never depend on which free row is allocated.
 
-Three arrays stand beside it: the op table and the times of its rows, which the program owns, and the pool of queued flits,
+Beside it stand the op table (the entries, and the entry of each row), the times of its rows, and the pool of queued flits,
 which grows while the loop runs. All fields are int64. numpy reads a table as `words.view(RECORD)["field"]`, compiled code
 through `layout.access`.
 """

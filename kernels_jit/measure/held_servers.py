@@ -1,6 +1,6 @@
 """Servers that rows hold, and how long: the one pass over all rows that the metrics of a run need.
 
-Compiled, because a program of a large GEMM has millions of rows of 64 bytes, and numpy would read all of them for each step.
+Compiled, because a program of a large GEMM has millions of rows, and numpy would write as many numbers at each step.
 """
 
 from __future__ import annotations
@@ -13,39 +13,34 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import time_at
 
 NO_SERVER = -1  # a transfer that holds none
-NOT_COUNTED = -2  # a row that holds nothing and moves nothing, or is not asked for
+NOTHING = -2  # a row that holds nothing and moves nothing
 
 
 @jit
-def find_held_servers(op: np.ndarray, counted: np.ndarray, held: np.ndarray) -> None:
-    """Write the server that each row holds into `held`, int32[row], or NO_SERVER or NOT_COUNTED.
+def find_held_servers(op: np.ndarray, held: np.ndarray) -> None:
+    """Write the server that rows of each entry hold into `held`, int32[entry], or NO_SERVER or NOTHING.
 
-    Arguments: int64[row, ROW_WIDTH], bool[row], int32[row].
+    Arguments: int64[entry, ROW_WIDTH], int32[entry].
     """
-    for row in range(op.shape[0]):
-        held[row] = NOT_COUNTED
-        if not counted[row]:
-            continue
-        code = op[row, 0]
-        if code == codes.MOVE:
-            held[row] = op[row, 5]
-        elif code == codes.EXEC:
-            held[row] = op[row, 1]
+    for entry in range(op.shape[0]):
+        code = op[entry, 0]
+        held[entry] = op[entry, 5] if code == codes.MOVE else op[entry, 1] if code == codes.EXEC else NOTHING
 
 
 @jit
-def sum_held(held: np.ndarray, times: np.ndarray, busy_fs: np.ndarray) -> int:
-    """Add the time from start to end of each row to its server; returns how many counted rows have no end.
+def sum_held(held: np.ndarray, entry: np.ndarray, counted: np.ndarray, times: np.ndarray, busy_fs: np.ndarray) -> int:
+    """Add the time from start to end of each counted row to its server; returns how many of these have no end.
 
-    Arguments: int32[row] of `find_held_servers`, TIME[row], int64[server].
+    Arguments: int32[entry] of `find_held_servers`, int32[row], bool[row], TIME[row], int64[server].
     """
     own, missing = pointer_to(times), 0
-    for row in range(held.shape[0]):
-        if held[row] == NOT_COUNTED:
+    for row in range(entry.shape[0]):
+        server = held[entry[row]] if counted[row] else NOTHING
+        if server == NOTHING:
             continue
         time = time_at(own, row)
         if time.end_fs == codes.NONE:
             missing += 1
-        elif held[row] != NO_SERVER:
-            busy_fs[held[row]] += time.end_fs - time.start_fs
+        elif server != NO_SERVER:
+            busy_fs[server] += time.end_fs - time.start_fs
     return missing

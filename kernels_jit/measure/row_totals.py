@@ -9,16 +9,14 @@ from kernels_jit.layout import codes
 
 
 @jit
-def add_totals(op: np.ndarray, tags: np.ndarray, own: np.ndarray, jobs: np.ndarray, moved_bytes: np.ndarray) -> None:
+def add_totals(op: np.ndarray, tags: np.ndarray, count: np.ndarray, jobs: np.ndarray, moved_bytes: np.ndarray) -> None:
     """Add the number of jobs of each duration to `jobs`, int64[duration], and the bytes of transfers to theirs, int64[tag].
 
-    Arguments: int64[row, ROW_WIDTH], int32[row], bool[row] that are counted, or bool[0] for all, and these two.
+    Arguments: int64[entry, ROW_WIDTH], int32[entry], int64[entry] how many rows hold it, and these two.
     """
-    for row in range(op.shape[0]):
-        if own.shape[0] > 0 and not own[row]:
-            continue
-        code = op[row, 0]
+    for entry in range(op.shape[0]):
+        code = op[entry, 0]
         if code == codes.EXEC:
-            jobs[op[row, 2]] += 1
+            jobs[op[entry, 2]] += count[entry]
         elif code == codes.MOVE:
-            moved_bytes[tags[row]] += op[row, 2]
+            moved_bytes[tags[entry]] += op[entry, 2] * count[entry]

@@ -1,4 +1,4 @@
-"""Distinct transfers among rows, by a hash table in one pass: a large GEMM has millions of transfers of few hundred kinds."""
+"""Distinct transfers among entries of an op table, by a hash table in one pass."""
 
 from __future__ import annotations
 
@@ -27,20 +27,19 @@ def group_transfers(
 ) -> int:
     """Group transfers by route, bytes and the operand in a column. Returns the number of kinds, or FULL.
 
-    Arguments: int64[row, ROW_WIDTH], bool[row], int, int64[slot, 3] that takes the kinds, int64[slot] zeros that take how many
-    are of each, int32[row] that takes the slot of each counted transfer, or NONE; it may be empty.
+    Arguments: int64[entry, ROW_WIDTH], int64[entry] how many rows count, int, int64[slot, 3] that takes the kinds, int64[slot]
+    zeros that take how many are of each, int32[entry] that takes the slot of each transfer that counts, or NONE.
     """
     most, found = count.shape[0] // 2, 0
-    for row in range(op.shape[0]):
+    for entry in range(op.shape[0]):
         slot = codes.NONE
-        if counted[row] and op[row, 0] == codes.MOVE:
-            slot = find_slot(kinds, count, op[row, 1], op[row, 2], op[row, column])
+        if counted[entry] > 0 and op[entry, 0] == codes.MOVE:
+            slot = find_slot(kinds, count, op[entry, 1], op[entry, 2], op[entry, column])
             if count[slot] == 0:
                 if found == most:
                     return FULL
                 found += 1
-                kinds[slot, 0], kinds[slot, 1], kinds[slot, 2] = op[row, 1], op[row, 2], op[row, column]
-            count[slot] += 1
-        if which.shape[0] > 0:
-            which[row] = slot
+                kinds[slot, 0], kinds[slot, 1], kinds[slot, 2] = op[entry, 1], op[entry, 2], op[entry, column]
+            count[slot] += counted[entry]
+        which[entry] = slot
     return found

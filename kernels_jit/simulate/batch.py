@@ -30,7 +30,8 @@ class Common(NamedTuple):
     """What the points of a batch have in common."""
 
     template: np.ndarray  # int64[word] the memory of a run that has not begun
-    op: np.ndarray  # int64[row, ROW_WIDTH]
+    op: np.ndarray  # int64[entry, ROW_WIDTH]
+    entry: np.ndarray  # int32[row]
     word: np.ndarray  # int64[] where the words stand that differ
     column: np.ndarray  # int64[] in which column of the points' values each is
     order: np.ndarray  # int64[station] of visits, unless it follows from latencies
@@ -71,7 +72,7 @@ def run_points(
                 clear_times(pointer_to(own), row)
         begun = 0
         before = state_at(pointer_to(words), 0).events
-        status = run(words, common.op, times[point], pool, most_events)
+        status = run(words, common.op, common.entry, times[point], pool, most_events)
         if status != codes.IDLE:
             return status, point
         note(common, words, found[point])

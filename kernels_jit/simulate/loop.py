@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels_jit.compile.jit import CHECKED, inner, jit
-from kernels_jit.compile.pointers import pointer_to
+from kernels_jit.compile.pointers import index_pointer_to, pointer_to
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import bound_at, event_at, job_at, move_at, route_at, state_at, transfer_at
 from kernels_jit.layout.records import JOB_SHIFT, NEVER
@@ -25,13 +25,16 @@ from kernels_jit.simulate.transfers import free_transfer
 
 
 @jit
-def run(words: np.ndarray, op: np.ndarray, times: np.ndarray, pool: np.ndarray, most_events: int) -> int:
+def run(
+    words: np.ndarray, op: np.ndarray, entry: np.ndarray, times: np.ndarray, pool: np.ndarray, most_events: int
+) -> int:
     """Run until nothing can happen, a thread asks, a pool must grow, or `most_events` more are done. Returns the status.
 
-    Arguments: int64[word] memory (see `layout.records`), int64[row, ROW_WIDTH] op table, TIME[row] times of its rows,
-    int64[slot, 2] queued flits, int.
+    Arguments: int64[word] memory (see `layout.records`), int64[entry, ROW_WIDTH] and int32[row] op table, TIME[row]
+    times of its rows, int64[slot, 2] queued flits, int.
     """
-    m, rows, own, slots = pointer_to(words), pointer_to(op), pointer_to(times), pointer_to(pool)
+    m, own, slots = pointer_to(words), pointer_to(times), pointer_to(pool)
+    rows = pointer_to(op), index_pointer_to(entry)
     state = state_at(m, 0)
     stop = state.events + most_events
     if pool.shape[0] > state.slot_size:

@@ -15,51 +15,73 @@ from kernels_jit.simulate.event_heap import schedule
 
 
 @jit
-def put_rows(written: np.ndarray, owner: int, op: np.ndarray, tags: np.ndarray, owners: np.ndarray, first: int) -> None:
+def put_rows(
+    written: np.ndarray,
+    owner: int,
+    entry: int,
+    first: int,
+    op: np.ndarray,
+    tags: np.ndarray,
+    owners: np.ndarray,
+    entries: np.ndarray,
+) -> None:
     """Take rows apart as they were written, int64[row * (1 + ROW_WIDTH)], each with its tag before it.
 
-    They go into int64[row, ROW_WIDTH], int32[row] and int64[row] from row `first` on.
+    They go into the columns of an op table, int64[entry, ROW_WIDTH], int32[entry], int64[entry] and int32[row], from an entry
+    and from a row on.
     """
     word = 0
     for row in range(first, first + len(written) // (1 + codes.ROW_WIDTH)):
-        tags[row], owners[row] = written[word], owner
+        tags[entry], owners[entry], entries[row] = written[word], owner, entry
         for column in range(codes.ROW_WIDTH):
             word += 1
-            op[row, column] = written[word]
+            op[entry, column] = written[word]
         word += 1
+        entry += 1
 
 
 @jit
 def fill_plans(
     rows: np.ndarray,
     row_tags: np.ndarray,
-    placeholders: np.ndarray,
-    stripes: np.ndarray,
+    offset: np.ndarray,
+    kind: np.ndarray,
+    place_bytes: np.ndarray,
     burst_bytes: int,
     numbers: np.ndarray,
     starts: np.ndarray,
+    most_channels: int,
+    entry: int,
     op: np.ndarray,
     tags: np.ndarray,
     owners: np.ndarray,
-) -> None:
-    """Write the rows of plans that differ in numbers, each from its own row of the op table on.
+    entries: np.ndarray,
+) -> int:
+    """Write the rows of plans that differ in numbers, each from its own row of the op table on. Returns the end of its entries.
 
-    Arguments: of all plans int64[stage, ROW_WIDTH], int32[stage], int64[placeholder, 3] stage, column and which number goes
-    there, int64[transfer, 3] stage, bytes and which number they are added to for the place in a memory, whose channels are the
-    next number, int; of each plan int64[plan, number], int64[plan]; the op table int64[row, ROW_WIDTH], int32[row], int64[row].
+    Arguments: the fields of `kernbench.program.plan_template.PlanTemplate` but the tokens; of each plan int64[plan, number] and
+    int64[plan]; the most channels of a memory; the first entry to write, and the columns of the op table as of `put_rows`.
     """
+    known = np.empty((rows.shape[0], most_channels), np.int64)  # the plan's entry of a kind of rows and a channel
     for plan in range(numbers.shape[0]):
-        start = starts[plan]
-        for stage in range(rows.shape[0]):
-            tags[start + stage], owners[start + stage] = row_tags[stage], codes.NONE
-            for column in range(codes.ROW_WIDTH):
-                op[start + stage, column] = rows[stage, column]
-        for k in range(placeholders.shape[0]):
-            op[start + placeholders[k, 0], placeholders[k, 1]] = numbers[plan, placeholders[k, 2]]
-        for k in range(stripes.shape[0]):
-            offset = stripes[k, 2]
-            place = numbers[plan, offset] + stripes[k, 1]
-            op[start + stripes[k, 0], 3] = place // burst_bytes % numbers[plan, offset + 1]
+        own, start = numbers[plan], starts[plan]
+        known[:] = codes.NONE
+        for stage in range(kind.shape[0]):
+            k = kind[stage]
+            channel = 0
+            if offset[k] != codes.NONE:
+                channel = (own[offset[k]] + place_bytes[stage]) // burst_bytes % own[offset[k] + 1]
+            if known[k, channel] == codes.NONE:
+                known[k, channel] = entry
+                tags[entry], owners[entry] = row_tags[k], codes.NONE
+                for column in range(codes.ROW_WIDTH):
+                    value = rows[k, column]
+                    op[entry, column] = own[codes.NONE - 1 - value] if value < codes.NONE else value
+                if offset[k] != codes.NONE:
+                    op[entry, 3] = channel
+                entry += 1
+            entries[start + stage] = known[k, channel]
+    return entry
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Checks of new rows of an op table: whether operands are in range, and which routes they use.
+"""Checks of new entries of an op table: whether operands are in range, and which routes they use.
 
 Compiled, because a live kernel brings a few rows at a time, a million times, and a dozen numpy calls for each would cost
 more than running them.
@@ -14,33 +14,33 @@ from kernels_jit.layout import codes
 
 @jit
 def find_illegal(op: np.ndarray, first: int, legal: np.ndarray) -> tuple[int, int]:
-    """The first wrong cell from row `first` on, as (row, column), or (NONE, NONE); column 0 is an unknown opcode.
+    """The first wrong cell from an entry on, as (entry, column), or (NONE, NONE); column 0 is an unknown opcode.
 
-    Arguments: int64[row, ROW_WIDTH], int, int64[opcode, ROW_WIDTH, 2] least value and end of the range of each operand.
+    Arguments: int64[entry, ROW_WIDTH], int, int64[opcode, ROW_WIDTH, 2] least value and end of the range of each operand.
     """
-    for row in range(first, len(op)):
-        kind = op[row, 0]
+    for entry in range(first, len(op)):
+        kind = op[entry, 0]
         if kind < 0 or kind >= len(legal):
-            return row, 0
+            return entry, 0
         for column in range(1, op.shape[1]):
-            if not legal[kind, column, 0] <= op[row, column] < legal[kind, column, 1]:
-                return row, column
+            if not legal[kind, column, 0] <= op[entry, column] < legal[kind, column, 1]:
+                return entry, column
     return codes.NONE, codes.NONE
 
 
 @jit
-def note_rows(op: np.ndarray, first: int, flit_bytes: int, least: np.ndarray, laid: int) -> tuple[bool, bool]:
-    """Take the MOVEs from row `first` on into `least`, int64[route] the smallest flit that takes each route.
+def note_entries(op: np.ndarray, first: int, flit_bytes: int, least: np.ndarray, laid: int) -> tuple[bool, bool]:
+    """Take the MOVEs from an entry on into `least`, int64[route] the smallest flit that takes each route.
 
     Returns whether the network must be laid anew, for a route not among the first `laid` or a smaller flit than any, and
-    whether one of the rows asks for more.
+    whether one of the entries asks for more.
     """
     changed, asks = False, False
-    for row in range(first, len(op)):
-        kind = op[row, 0]
+    for entry in range(first, len(op)):
+        kind = op[entry, 0]
         asks |= kind == codes.ASK
         if kind == codes.MOVE:
-            route, nbytes = op[row, 1], op[row, 2]
+            route, nbytes = op[entry, 1], op[entry, 2]
             changed |= route >= laid
             if nbytes > 0:
                 last = (nbytes - 1) % flit_bytes + 1
@@ -54,11 +54,16 @@ NO_TOKENS, NO_STAGES, NO_STAGE, COUNTS, APART = 1, 2, 3, 4, 5  # what is wrong w
 
 @jit
 def find_wrong_plan(
-    op: np.ndarray, plan_start: np.ndarray, token_start: np.ndarray, token_end: np.ndarray, first: int
+    op: np.ndarray,
+    entry: np.ndarray,
+    plan_start: np.ndarray,
+    token_start: np.ndarray,
+    token_end: np.ndarray,
+    first: int,
 ) -> tuple[int, int]:
     """The first wrong plan from plan `first` on, as (plan, what is wrong with it), or (NONE, NONE).
 
-    Arguments: int64[row, ROW_WIDTH], int64[plan + 1] into the tokens, int64[token] first and end rows, int.
+    Arguments: int64[entry, ROW_WIDTH], int32[row], int64[plan + 1] into the tokens, int64[token] first and end rows, int.
     """
     for plan in range(first, len(plan_start) - 1):
         tokens, end = plan_start[plan], plan_start[plan + 1]
@@ -70,13 +75,13 @@ def find_wrong_plan(
             if token_end[token] <= begin:
                 return plan, NO_STAGES
             for row in range(begin, token_end[token]):
-                code = op[row, 0]
+                code = op[entry[row], 0]
                 if code != codes.EXEC and code != codes.MOVE:
                     return plan, NO_STAGE
-                counters = op[row, 3] if code == codes.EXEC else max(op[row, 4], op[row, 6])
+                counters = op[entry[row], 3] if code == codes.EXEC else max(op[entry[row], 4], op[entry[row], 6])
                 if counters != codes.NONE:
                     return plan, COUNTS
-            own = op[begin, 1] if op[begin, 0] == codes.EXEC else op[begin, 5]
+            own = op[entry[begin], 1] if op[entry[begin], 0] == codes.EXEC else op[entry[begin], 5]
             if token == tokens:
                 server = own
             if own == codes.NONE or own != server:

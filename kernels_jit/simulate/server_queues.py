@@ -6,7 +6,6 @@ from kernels_jit.compile.jit import inner
 from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    OP_WORDS,
     SERVER_WORDS,
     TIME_WORDS,
     exec_at,
@@ -47,7 +46,7 @@ def first_row(m, plan):
 
 
 @inner
-def next_token(m, op, times, server, queued_place):
+def next_token(m, times, server, queued_place):
     """Hand out one token of a queued plan and return its job's place. The plan leaves the queue with its last token."""
     queued = job_at(m, queued_place)
     number, token = queued.plan, queued.token
@@ -60,7 +59,6 @@ def next_token(m, op, times, server, queued_place):
         queued.token = token + 1
         later = token_at(m, token + 1)
         for row in range(later.start, later.end):
-            prefetch(op, row * OP_WORDS)
             prefetch(times, row * TIME_WORDS)
     else:
         server.first = queued.next

@@ -87,7 +87,7 @@ def admit(m, op, times, server, now):
             server.first = job.next
             job.next = _NONE
         else:
-            place = next_token(m, op, times, server, place)
+            place = next_token(m, times, server, place)
         server.used += 1
         server.busy_fs -= now  # `release` adds the end
         begin(m, op, times, place, now)

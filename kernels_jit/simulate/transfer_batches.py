@@ -107,7 +107,7 @@ def advance_to_next_token(m, op, times, place, done_fs):
     job.owner += 1
     enter_chain(m, op, times, transfer.job, done_fs)
     plan_at(m, job.plan).transfer = place
-    transfer.job = next_token(m, op, times, server, server.first)
+    transfer.job = next_token(m, times, server, server.first)
     return job_at(m, transfer.job).row
 
 

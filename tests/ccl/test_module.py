@@ -82,3 +82,35 @@ def test_arguments_that_cannot_be_built(raised: str, drop) -> None:
     with pytest.raises(InputError) as error:
         load_algorithm("mine").arguments(2, 3, 4, 4, Plan())
     assert str(error.value) == f"benches/ccl/mine.py:7: kernel_args raised {raised}: too few"
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (
+            "def bound(cost, world, nbytes, plan):\n    return nothing",
+            "14: bound raised NameError: name 'nothing' is not defined",
+        ),
+        (
+            "def bound(cost, world, nbytes, plan):\n    return 'x'",
+            " bound raised TypeError: must be real number, not str",
+        ),
+        (
+            "def estimate(model, world, nbytes, plan):\n    return {}",
+            " estimate raised TypeError: must be real number, not dict",
+        ),
+        (
+            "def bound(cost, world, nbytes, plan):\n    return float('nan')",
+            " bound raised ValueError: nan is no time in ns",
+        ),
+        ("def neighbours(rank, cube, world):\n    return {'N': 3}", " neighbours raised TypeError: "),
+        ("def neighbours(rank, cube, world):\n    return {'N': (0, 0)}", " neighbours raised TypeError: "),
+    ],
+)
+def test_a_function_of_a_module_that_raises_is_named_with_its_line(drop, function: str, said: str) -> None:
+    drop(MINIMAL + "\n" + function)
+    found = getattr(load_algorithm("mine"), function.split("(")[0].removeprefix("def "))
+    with pytest.raises(InputError) as caught:
+        found(*[None] * (3 if "neighbours" in function else 4))
+    assert str(caught.value).startswith("benches/ccl/mine.py:")
+    assert said in str(caught.value)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import polars
 import pytest
 
 from kernbench.cli.main import main
@@ -92,3 +94,91 @@ def test_a_figure_on_one_side_alone_is_no_pass(swapped: bool, folder: Path, caps
     sides = ["b.json", "a.json"] if swapped else ["a.json", "b.json"]
     assert main(["compare", *sides, "--threshold", "1%"]) == 1
     assert "1 of 1 points moved by more than allowed (latency_ns 1%) or failed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800", "a\udcffb"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "{}"],
+        ["run", "vector-add", "-t", "{}"],
+        ["run", "vector-add", "-t", "tiny", "--set", "{}=1"],
+        ["run", "vector-add", "-t", "tiny", "--set", "topology.io_cpu.overhead_ns={}"],
+        ["run", "vector-add", "-t", "tiny", "--out", "{}"],
+        ["diagram", "-t", "tiny", "--view", "cube", "--out", "{}"],
+        ["probe", "-t", "tiny", "--flow", "{}"],
+        ["sweep", "{}"],
+        ["compare", "{}", "b"],
+        ["{}"],
+        ["--{}"],
+    ],
+)
+def test_arguments_that_no_file_can_hold(
+    arguments: list[str], text: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([argument.format(text) for argument in arguments]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: the argument '")
+    assert told.endswith("; leave it out\n")
+    assert told.count("\n") == 1
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [b"\xff.yaml", b"\xff"])
+def test_names_of_files_that_are_not_utf_8(name: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in (b"topology", b"sweeps", b"models", b"benches"):
+        (folder / os.fsdecode(kind)).mkdir()
+        Path(os.fsdecode(os.path.join(os.fsencode(folder), kind, name))).write_text("x: 1\n")
+    assert main(["list"]) == 0
+    assert main(["diagram", "-t", "tiny", "--view", "cube"]) == 0
+    assert main(["run", "vector-add", "-t", "tini"]) == 2
+    assert "did you mean 'tiny'" in capsys.readouterr().err
+
+
+def test_a_result_that_is_nested_too_deeply(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "result.json").write_text("[" * 100_000)
+    assert main(["compare", ".", "."]) == 2
+    assert "result.json is not the table of a sweep nor the figures of a run (" in capsys.readouterr().err
+
+
+OVERFLOWING = """
+import numpy as np
+from kernbench import DPPolicy, bench
+
+
+def kernel(x, n, tl):
+    np.float16(60000) * np.float16(60000)
+    tl.load(x, (n,), "f16")
+
+
+@bench("overflowing", "numbers that do not fit")
+def run(torch, n=256):
+    np.float32(1) / np.float32(0)
+    dp = DPPolicy(cube="replicate", pe="replicate", num_cubes=1, num_pes=1)
+    x = torch.zeros((n,), dtype="f16", dp=dp, name="x")
+    torch.expect(x, lambda: np.zeros(n) + 0 * np.log(np.zeros(n)).clip(0))
+    torch.launch("kernel", kernel, x, n)
+"""
+
+
+@pytest.mark.parametrize("live", [[], ["--live"]])
+def test_numbers_that_do_not_fit_are_silent(live: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "o.py").write_text(OVERFLOWING)
+    code = main(["run", "o.py", "-t", "tiny", "--verify-data", *live])  # warnings are errors here
+    assert (code, "Warning" in capsys.readouterr().err) == (0, False)
+
+
+def test_a_panic_of_polars_is_bad_input(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def panic(*_: object, **__: object) -> None:
+        raise polars.exceptions.PanicException("index out of bounds")
+
+    monkeypatch.setattr(polars, "read_parquet", panic)
+    monkeypatch.setattr(polars, "read_csv", panic)
+    (folder / "table.parquet").touch()
+    (folder / "flows.csv").write_text("src,dst,bytes,start_ns\n")
+    assert main(["compare", ".", "."]) == 2
+    assert "is not the table of a sweep nor the figures of a run (index out of bounds)" in capsys.readouterr().err
+    assert main(["probe", "-t", "tiny", "--flows", "flows.csv"]) == 2
+    assert "flows.csv is no CSV file: index out of bounds" in capsys.readouterr().err

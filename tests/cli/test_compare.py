@@ -258,3 +258,36 @@ def test_a_run_that_was_not_explained_has_no_path(tmp_path: Path, capsys: pytest
     (plain / "result.json").write_text(json.dumps(result))
     assert main(["compare", a, str(plain)]) == 0
     assert not [line for line in printed(capsys) if line.startswith(("critical", "B is"))]
+
+
+def test_a_change_from_zero_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = keep_explained(tmp_path / "a", 0.0, {})
+    b = keep_explained(tmp_path / "b", 5.0, {})
+    assert main(["compare", a, b, "--json", "--threshold", "1%"]) == 1
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert [row["latency_ns_change"] for row in found["moved"]] == [None]
+    assert [row["latency_ns_b"] for row in found["over"]] == [5.0]
+
+
+@pytest.mark.parametrize("value", [["f16"], {"x": 1}])
+def test_a_setting_of_a_run_that_is_a_collection(
+    value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = keep_explained(tmp_path / "a", 1.0, {})
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "result.json").write_text(json.dumps({"parameters": {"dtype": value}, "overrides": {}}))
+    assert refusal(capsys, a, tmp_path / "b") == (
+        f"error: {tmp_path / 'b' / 'result.json'} is not the table of a sweep nor the figures of a run "
+        "(dtype is no number and no text)"
+    )
+
+
+@pytest.mark.parametrize("column", ["status", "fidelity", "latency_ns", "N"])
+def test_a_column_of_another_type(
+    column: str, tmp_path: Path, sweeps: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    import polars
+
+    table = polars.read_parquet(Path(sweeps[0]) / "table.parquet")
+    table.with_columns(polars.Series(column, [[1]] * len(table))).write_parquet(tmp_path / "table.parquet")
+    assert f"({column} is of type List(Int64))" in refusal(capsys, tmp_path, sweeps[0])

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars
 import pytest
 
+from kernbench.atomic_output import write_parquet
 from kernbench.cli.main import main
 from kernbench.evaluation import gemm
 
@@ -58,6 +59,18 @@ def test_all_at_once_as_json(own: Path, capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert found["rows"] == polars.read_parquet(own / "here" / "gemm.parquet").to_dicts()
     assert {path.name for path in (own / "here").iterdir()} == {"gemm.parquet", "gemm.json", *FIGURES}
+
+
+def test_a_damaged_table_is_not_drawn(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = own / "gemm.parquet"
+    write_parquet(polars.DataFrame({"M": [32, 64]}), table)
+    content = bytearray(table.read_bytes())
+    content[10] ^= 1
+    table.write_bytes(content)
+    assert evaluate("--figures-only", "--out", str(own)) == 2
+    assert capsys.readouterr().err == (
+        f"error: {table} is damaged: it is not what was written there; make it again with the same command\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -71,6 +74,14 @@ def test_an_error_is_one_sentence(
     assert captured.out == ""
 
 
+@pytest.mark.parametrize("error", [InputError("a \x07\u202e b"), click.UsageError("a \x07\u202e b")])
+def test_what_a_file_holds_does_not_steer_the_terminal(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_with(monkeypatch, error) == 2
+    assert capsys.readouterr().err.splitlines()[-1].lower() == r"error: a \x07\u202e b"
+
+
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with(monkeypatch, InputError("no such bench"), "--debug") == 2
     shown = capsys.readouterr().err
@@ -108,3 +119,94 @@ def test_a_full_disk_is_no_bug() -> None:
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with(monkeypatch, KeyboardInterrupt()) == 130
     assert capsys.readouterr().err.endswith("error: interrupted\n")
+
+
+def test_signals_have_exit_codes_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        before = signal.getsignal(number)
+        assert run_calling(monkeypatch, lambda number=number: os.kill(os.getpid(), number)) == code
+        assert capsys.readouterr().err.endswith("error: interrupted\n")
+        assert signal.getsignal(number) == before
+
+
+def test_a_caller_who_ignores_sigterm_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        assert run_calling(monkeypatch, lambda: os.kill(os.getpid(), signal.SIGTERM)) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def run_calling(monkeypatch: pytest.MonkeyPatch, call: Callable[[], None]) -> int:
+    """The exit code of a command that calls something."""
+
+    @click.command("run")
+    def command() -> None:
+        call()
+
+    monkeypatch.setattr("kernbench.cli.run.command", command)
+    return cli.main(["run"])
+
+
+def in_shell(command: str, cwd: str | os.PathLike[str]) -> tuple[int, str]:
+    """The exit code of `kernbench` in a command of bash, where it is called $K, and what it printed on stderr."""
+    script = f"{command.replace('$K', f'{sys.executable} -m kernbench')}\nexit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=cwd, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "code", "told"),
+    [
+        ("$K list | true", 1, ""),
+        ("$K run vector-add -t tiny --json | true", 1, ""),
+        ("$K --help | true", 1, ""),
+        ("$K list > /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
+        ("$K run vector-add -t tiny > /dev/full", 1, "error: the output cannot be written: No space left on device\n"),
+        ("$K run nothing > /dev/full 2> /dev/full", 2, ""),
+        ("$K run vector-add -t tiny > /dev/full 2> /dev/full", 1, ""),
+        ("$K run nothing 2>&-", 2, ""),
+        ("$K list >&-", 0, ""),
+        ("$K list >&- 2>&-", 0, ""),
+        ("$K list <&-", 0, ""),
+    ],
+)
+def test_streams_that_take_nothing(command: str, code: int, told: str, tmp_path: Path) -> None:
+    assert in_shell(command, tmp_path) == (code, told)
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"KERNBENCH_CHECKED": "maybe"}, "KERNBENCH_CHECKED is 'maybe'; give 0 or 1"),
+        (
+            {"KERNBENCH_CACHE": "/dev/null"},
+            "KERNBENCH_CACHE is /dev/null, which cannot be a directory: it is a file; give another, or unset it",
+        ),
+        (
+            {"KERNBENCH_CACHE": "/dev/null/x"},
+            "KERNBENCH_CACHE is /dev/null/x, which cannot be a directory: Not a directory; give another, or unset it",
+        ),
+        (
+            {"KERNBENCH_CACHE": "x" * 256},
+            f"KERNBENCH_CACHE is {'x' * 256}, which cannot be a directory: File name too long; give another, or unset it",
+        ),
+    ],
+)
+def test_environment_variables_are_checked(
+    variables: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cli.main(["list"]) == 2
+    assert capsys.readouterr().err == f"error: the environment variable {said}\n"
+
+
+def test_other_variables_are_let_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KERNBENCH_OF_SOMEBODY", "x")
+    monkeypatch.setenv("KERNBENCH_CHECKED", "")
+    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path / "not" / "yet"))
+    assert cli.main(["--version"]) == 0

@@ -10,6 +10,7 @@ import polars
 import pytest
 
 from kernbench.cli.main import main
+from kernbench.sealing import FIELD
 from kernbench.traffic.checks import Check
 
 FLOW_KEYS = ["id", "src", "dst", "bytes", "start_ns", "end_ns", "latency_ns", "effective_gbs", "hops"]
@@ -154,7 +155,7 @@ def test_what_a_survey_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.splitlines()[-4:] == [f"wrote {out / name}" for name in names]
     assert sorted(path.name for path in out.iterdir()) == sorted(names)
     kept = json.loads((out / "result.json").read_text())
-    assert list(kept) == SURVEY_KEYS
+    assert list(kept) == [FIELD, *SURVEY_KEYS]
     assert polars.read_parquet(out / "probe.parquet").to_dicts() == kept["sweep"]
 
 

@@ -9,6 +9,7 @@ import polars
 import pytest
 
 from kernbench.cli.main import main
+from kernbench.sealing import load_sealed_json
 
 BENCH = """
 import numpy as np
@@ -116,7 +117,7 @@ def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixtu
     assert run("--json", "--out", "results/one") == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["files"] == {"oplog": "results/one/oplog.parquet", "result": "results/one/result.json"}
-    assert json.loads((own / summary["files"]["result"]).read_text()) == summary
+    assert load_sealed_json(own / summary["files"]["result"]) == summary
     log = polars.read_parquet(own / summary["files"]["oplog"])
     assert {"start_fs", "end_fs", "component", "op_kind", "op_name"} <= set(log.columns)
     assert "dma_read" in log["op_name"]
@@ -189,6 +190,17 @@ def test_wrong_numbers_are_a_failed_check(own: Path, capsys: pytest.CaptureFixtu
         (["--set", "topology.hbm.channel_gb=1"], 2, "unknown topology field 'hbm.channel_gb'; did you mean"),
         (["--set", "nn=1"], 2, "bench 'double' has no parameter 'nn'"),
         (["--out", "double.py"], 2, "--out takes a directory, and double.py is a file"),
+        (
+            ["--time-limit", "soon"],
+            2,
+            "time limit: got 'soon', expected more than 0 seconds, alone or with s, min or h",
+        ),
+        (["--op-limit", "0"], 2, "op limit: got '0', expected a whole number of operations, 1 or more"),
+        (
+            ["--op-limit", "3"],
+            1,
+            "kernel double on sip0.cube0.pe0, at double.py:11: the kernels of this run issue more than 3 operations, ",
+        ),
         (["--set", "fail=true"], 1, "bench 'double' raised ValueError: no such luck, at "),
     ],
 )

@@ -119,7 +119,7 @@ def test_hardware_that_costs_nothing_by_default_is_named(tmp_path: Path, capsys:
         "give derived: {cost: …} and objectives: [max achieved_tflops, min cost]"
     )
     assert sentence in capsys.readouterr().out.splitlines()
-    assert f"* {sentence}" in (out / "report.md").read_text(encoding="utf-8").splitlines()
+    assert f"* {sentence}" in (out / "report.md").read_text(encoding="utf-8").replace("\\", "").splitlines()
     assert sentence in (out / "report.html").read_text(encoding="utf-8")
     assert run(path, "--out", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["free"] == ["topology.hbm.channels", "topology.pe_gemm.tflops_f16"]

@@ -56,6 +56,14 @@ def test_a_file_is_run_once_for_each_text(write):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            "from __future__ import annotations\n" + HEAD + GEMM.replace("cycles: int", "cycles: cycles"),
+            "models/fast.py:4: a field of Fast has the type 'cycles', which this file does not define",
+        ),
+        (
+            "from __future__ import annotations\n" + HEAD + GEMM.replace("cycles: int", "cycles: Fast"),
+            "models/fast.py:4: the field 'cycles' of Fast is a part; give it the type of a number or a text",
+        ),
         ("import nope", "models/fast.py:1: ModuleNotFoundError: No module named 'nope'; the drop-in does not load"),
         ("x = 1\ny = 1 / 0", "models/fast.py:2: ZeroDivisionError: division by zero; the drop-in does not load"),
         ("\nclass :", "models/fast.py:2: SyntaxError: invalid syntax; the drop-in does not load"),

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import ZERO, Thread
 from tests.engine import random_traffic
 from tests.engine.bare import BareMachine
+from tests.engine.plans import add_plan
 
 TIMES = (0, 1, 2, 3, 5, 10, 50, 100, 300)
 LONGEST = 10**14  # a few hundred of these are still within the clock
@@ -108,13 +109,6 @@ def add_move(thread: Thread, row: Row, done: int, arrive: int) -> None:
 def exec_row(server: int, duration: int) -> Row:
     """A row that is a job of a server."""
     return (Op.EXEC, server, duration, NONE, 0, 0, 0, 0)
-
-
-def add_plan(program: Program, tokens: list[list[Row]]) -> int:
-    """A plan of these tokens."""
-    rows = [row for token in tokens for row in token]
-    starts = np.cumsum([0, *map(len, tokens)])
-    return program.plan(np.array(rows, np.int64).reshape(-1, ROW_WIDTH), starts, np.zeros(len(rows), np.int32), {})
 
 
 def draw_stages(random: Random, program: Program) -> list[list[Row]]:

@@ -12,9 +12,10 @@ import numpy as np
 from kernbench.machine import Intent, RouteKind, load_machine
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import PePlace
-from kernbench.program.ops import NONE, ROW_WIDTH, Op
+from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import Thread
+from tests.engine.plans import add_plan
 
 WHOLE_SIZES = (256, 512, 1024, 4096)
 PARTIAL_SIZES = (0, 1, 64, 130, 257, 300, 321, 600, 1000, 2049, 4000)
@@ -118,8 +119,7 @@ class Traffic:
                 route, nbytes = self.draw_route(place, RouteKind.WRITE), random.choice(self.sizes)
                 token.append((Op.MOVE, route, nbytes, random.randrange(8), NONE, place.dma_write, NONE, 0))
             tokens.append(token)
-        rows = np.array([row for token in tokens for row in token], np.int64).reshape(-1, ROW_WIDTH)
-        return self.program.plan(rows, np.cumsum([0, *map(len, tokens)]), np.zeros(len(rows), np.int32), {})
+        return add_plan(self.program, tokens)
 
     def draw_read(self, place: PePlace) -> Row:
         """A stage that reads a tile."""

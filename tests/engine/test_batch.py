@@ -191,6 +191,19 @@ def test_progress_is_told_within_a_run(mode, monkeypatch):
     assert max(served for _, served, *_ in told) > 1000
 
 
+@both_modes
+def test_a_run_that_exceeds_its_time_is_given_up_and_the_next_ones_run(mode, monkeypatch):
+    program, machines = crowded()
+    whole = [runs.now_fs.tolist() for runs in Batch(program, mode).run(times_of(program, machines))]
+    monkeypatch.setattr(module, "_EVENTS_A_CALL", 50)
+    clock = iter(range(10**9))
+    monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+    for limit_s, ended in ((10**8, [True] * 3), (3, [False] * 3)):
+        found = list(Batch(program, mode).run(times_of(program, machines), limit_s=limit_s))
+        assert np.concatenate([runs.left == 0 for runs in found]).tolist() == ended
+    assert len(np.concatenate(whole)) == 3
+
+
 def test_a_group_runs_again_and_with_other_points():
     program, machines = crowded()
     group = Batch(program)

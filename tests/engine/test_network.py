@@ -19,9 +19,9 @@ def network_of(stations, routes, sizes=None, used=None):
     rows = np.zeros((len(used), ROW_WIDTH), np.int64)
     rows[:, 0], rows[:, 1], rows[:, 2] = Op.MOVE, list(used), sizes or 256
     builder = NetworkBuilder(machine)
-    assert builder.add_rows(rows, 0)
+    assert builder.add_entries(rows, 0)
     network = builder.build()
-    assert not builder.add_rows(rows, 0)
+    assert not builder.add_entries(rows, 0)
     return network
 
 
@@ -84,7 +84,7 @@ def test_routes_that_come_one_by_one_make_the_network_that_they_make_together():
         machine.route("message", route)
         rows = np.zeros((1, ROW_WIDTH), np.int64)
         rows[0, :3] = Op.MOVE, number, 256
-        assert builder.add_rows(rows, 0)
+        assert builder.add_entries(rows, 0)
         network = builder.build()
         orders.append(network.order)
         rank, keys = rank_of(network), network.pairs

@@ -173,7 +173,11 @@ def test_a_soak_runs_on_two_processes(capsys):
 
 
 def test_a_soak_tells_what_differs_and_how_to_run_it_again(capsys, monkeypatch):
-    monkeypatch.setattr(soak, "find_difference", lambda program: "they differ" if program.row_count > 0 else None)
+    def find(program):
+        program.flush()
+        return "they differ" if program.row_count > 0 else None
+
+    monkeypatch.setattr(soak, "find_difference", find)
     assert soak.main(["--kind", "crowded", "--programs", "1", "--seed", "7", "--shrink"]) == 1
     said = capsys.readouterr().out
     assert "crowded 7: they differ\n    python -m tests.engine.soak --kind crowded --seed 7 --programs 1" in said

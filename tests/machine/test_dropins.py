@@ -229,3 +229,11 @@ def test_parameters_of_other_parts_make_variants_and_those_of_drop_ins_do_not():
     assert made is not None
     assert made.figures == compiled.figures
     assert all(map(np.array_equal, made.stations, compiled.stations))
+
+
+def test_a_class_that_raises_when_it_is_made(models):
+    validator = '\n    def model_post_init(self, _):\n        raise KeyError("nothing")\n'
+    (models / "fixed.py").write_text(CLASS + validator)
+    with pytest.raises(InputError) as caught:
+        load_machine("tiny", {"parts.pe_gemm": "fixed"})
+    assert str(caught.value) == "models/fixed.py:12: Fixed raised KeyError: 'nothing'"

@@ -188,3 +188,10 @@ def test_the_key_of_the_cache_follows_every_package_that_makes_machines(monkeypa
     monkeypatch.setattr(load.Path, "read_bytes", lambda path: read.append(path) or b"")
     load._sources.__wrapped__()
     assert {path.parent.name for path in read} == {"components", "machine", "schema", "kernbench"}
+
+
+def test_what_cannot_be_read_beside_the_sheets_does_not_matter(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models" / "folder.yaml").mkdir(parents=True)
+    (tmp_path / "models" / "lock.yaml").symlink_to("nowhere")
+    assert load_machine("tiny").name == "tiny"

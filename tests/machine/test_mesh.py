@@ -92,6 +92,7 @@ EXTENT = "it has no SIPs, only the endpoints node[0][0] to node[7][7], by index 
     [
         ("node[8][0]", f"the machine has no node[8][0]; {EXTENT}"),
         ("64", f"the machine has no node 64; {EXTENT}"),
+        ("1" * 5000, f"got '{'1' * 57}...', expected a node like node[1][2] or its index; {EXTENT}"),
         ("r0c0", f"got 'r0c0', expected a node like node[1][2] or its index; {EXTENT}"),
     ],
 )
@@ -131,3 +132,38 @@ def test_a_mesh_comes_back_from_the_cache(tmp_path, monkeypatch):
 def test_a_field_of_another_family_is_refused():
     with pytest.raises(InputError, match=r"^unknown topology field 'hbm.channels'"):
         load_machine("mesh_8x8", {"hbm.channels": 4})
+
+
+def _crossed(machine, sources) -> Counter:
+    """How many ways to any other endpoint cross each link between routers, by its edge."""
+    places, crossed = machine.places, Counter()
+    ends = [places.endpoint(row, col) for row in range(places.h) for col in range(places.w)]
+    for src in sources:
+        for dst in ends:
+            if dst != src:
+                crossed.update(machine.routing.edges_between(src, dst, Intent.ALL)[1:-1])
+    return crossed
+
+
+@pytest.mark.parametrize(("w", "h"), [(8, 8), (4, 6), (8, 1), (5, 4)])
+def test_both_directions_of_a_torus_carry_alike(w, h):
+    """Ways half around a ring are shared by both directions: uniform traffic loads all links of a dimension equally."""
+    machine = load_machine("torus_8x8", {"w": w, "h": h})
+    crossed = _crossed(machine, [machine.places.endpoint(row, col) for row in range(h) for col in range(w)])
+    rows, columns = set[int](), set[int]()
+    for edge, count in crossed.items():
+        (row, _), (to_row, _) = (place(machine.node_name[end[edge]]) for end in (machine.edge_src, machine.edge_dst))
+        (rows if row == to_row else columns).add(count)
+    assert len(rows) == 1
+    assert len(columns) == (h > 1)
+
+
+def test_the_way_half_around_follows_from_the_source():
+    """From (0, 0) to rising indices in both dimensions, from (0, 1) to falling ones; at the turn it does not change."""
+    machine = load_machine("torus_8x8", {"k": 4})
+    ways = []
+    for src in ((0, 0), (0, 1)):
+        there = (src[0] + 2, src[1] + 2)
+        path = machine.routing.path(machine.places.endpoint(*src), machine.places.endpoint(*there), Intent.ALL)
+        ways.append([place(machine.node_name[node]) for node in path[1:-1]])
+    assert ways == [[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)], [(0, 1), (0, 0), (0, 3), (3, 3), (2, 3)]]

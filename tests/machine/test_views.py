@@ -85,6 +85,13 @@ def test_a_sip(default: Machine) -> None:
     assert {wire.gbs for wire in view.wires if wire.kind == EdgeKind.UCIE} == {512}
 
 
+@pytest.mark.parametrize(("field", "sides"), [("cube.width_mm", "[N, S]"), ("cube.height_mm", "[W, E]")])
+def test_cubes_without_extent_have_chiplets_beside_them(field: str, sides: str) -> None:
+    machine = load_machine("sip_2x4x4", {field: 0, "sip.io_chiplets": 4, "sip.io_sides": sides})
+    areas = find_view(machine, "sip").areas
+    assert [area.label for area in areas if area.kind == "io_chiplet"] == ["io0", "io1", "io2", "io3"]
+
+
 def test_connections_are_shown_by_their_port(default: Machine) -> None:
     view = find_view(default, "sip")
     assert not [box for box in view.boxes if box.kind == "conn"]

@@ -32,12 +32,11 @@ def test_transfers_are_counted_by_kind(column: int, rows: list[tuple[int, int, i
     counted = np.repeat(np.array([row[-1] for row in rows], bool), 2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_SLOTS", 4)
-        found = group_transfers(program, counted, column, which=True)
+        found = group_transfers(program, counted, column)
     mine = [(row[0], row[1], row[2 if column == STRIPE else 3]) for row in rows]
     expected = Counter(kind for kind, row in zip(mine, rows, strict=True) if row[-1])
     kinds = [tuple(kind) for kind in found.kinds.tolist()]
     assert dict(zip(kinds, found.count.tolist(), strict=True)) == expected
     for number, kind, row in zip(found.which[::2].tolist(), mine, rows, strict=True):
-        assert (kinds[number] == kind) if row[-1] else number == -1
+        assert kinds[number] == kind if row[-1] else number == -1
     assert (found.which[1::2] == -1).all()
-    assert len(group_transfers(program, counted, column).which) == 0

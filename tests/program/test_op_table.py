@@ -20,7 +20,7 @@ def test_rows_come_apart_as_they_were_written():
     assert table.op.tolist() == [list(_row(k)) for k in (1, 2, -(1 << 62), 3, 3)]
     assert table.tags.tolist() == [7, 8, -9, 1, 2]
     assert table.owners.tolist() == [5, 5, 5, -1, -1]
-    assert table.op.flags.c_contiguous
+    assert table.op.values.flags.c_contiguous
 
 
 def test_what_there_is_stays_as_the_table_grows():

@@ -7,7 +7,7 @@ import pytest
 
 from kernbench.machine import load_machine
 from kernbench.program.ops import NONE, Op
-from kernbench.program.plan_template import PlanTemplate, Stripes, find_placeholders, placeholder
+from kernbench.program.plan_template import PlanTemplate, Stripes, placeholder
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_row
 
@@ -23,7 +23,7 @@ def template(tokens: int) -> PlanTemplate:
     places = [np.arange(0, 2 * tokens, 2), 100 * np.arange(tokens), np.full(tokens, 2)]
     stripes = Stripes(np.stack(places, axis=1), 32)
     tags = np.tile(np.array([1, 2], np.int32), tokens)
-    return PlanTemplate(rows, np.arange(0, 2 * tokens + 1, 2), tags, find_placeholders(rows), stripes)
+    return PlanTemplate.of(rows, np.arange(0, 2 * tokens + 1, 2), tags, stripes)
 
 
 def written(
@@ -65,3 +65,22 @@ def test_plans_of_patterns_are_those_written_out(most: int, monkeypatch: pytest.
         program.thread("t").pipe(0)
     assert tables(alike) == tables(plain)
     assert alike.plan_notes == plain.plan_notes
+
+
+def test_equal_rows_of_a_plan_share_an_entry():
+    """Three hundred tokens that run for one time on eight channels: eight transfers and one job."""
+    rows, start, tags = written(300, 1, 7, 0, 8)
+    rows[:, 3] = np.where(rows[:, 0] == Op.MOVE, 0, rows[:, 3])
+    rows[1::2, 2] = 0
+    places = np.stack([np.arange(0, 600, 2), 100 * np.arange(300), np.zeros(300, np.int64)], axis=1)
+    shared = PlanTemplate.of(rows, start, tags, Stripes(places, 32))
+    program = Program(load_machine("tiny"))
+    for _ in range(2):
+        program.plan_from(shared, (64, 8), {})
+    program.flush()
+    expected, *_ = written(300, 1, 7, 64, 8)
+    expected[1::2, 2] = 0
+    assert (program.op[:] == np.concatenate([expected] * 2)).all()
+    assert len(program.op.values) == 2 * 9
+    assert program.op.counts().sum() == 1200
+    assert (shared.fill(np.array([64, 8]))[:] == expected).all()

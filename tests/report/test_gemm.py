@@ -63,3 +63,14 @@ def test_a_table_of_something_else(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"lacks rows; run"):
         plot_gemm(TWO.clear(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("pe_exec_ns", None), ("pe_exec_ns", 0.0), ("gemm_busy_ns", float("nan")), ("efficiency", -1.0), ("M", "many")],
+)
+def test_a_table_with_a_value_that_no_run_gives(column: str, value: object, tmp_path: Path) -> None:
+    told = rf"^the table of the GEMM evaluation has {value!r} in the column '{column}'; run `kernbench evaluate gemm` again$"
+    with pytest.raises(InputError, match=told):
+        plot_gemm(TWO.with_columns(polars.lit(value).alias(column)), tmp_path)
+    assert list(tmp_path.iterdir()) == []

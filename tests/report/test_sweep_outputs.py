@@ -124,7 +124,7 @@ def test_the_report_says_what_was_found(tmp_path: Path) -> None:
     given = table(lambda m, v: None if m == 3 else 10.0 * m + len(v), M=[1, 2, 3], variant=["a|b", "cc"])
     report = write_outputs(load_grid(GRID), given.lazy(), tmp_path)["report"].read_text(encoding="utf-8")
     lines = report.splitlines()
-    assert lines[0] == "# A <question> & more"
+    assert lines[0] == r"# A \<question> & more"
     assert lines[2] == "toy on sip_2x4x4, hybrid mode, method grid: 6 points, 2 of which failed."
     assert "* max achieved_tflops: 83.3333 at M = 1, variant = cc" in lines
     assert "| 1 | a\\|b | 76.9231 | 13 | sip0.cube0.hbm_ctrl.pe0 |" in lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from inspect import currentframe
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_a_file_that_registers_nothing(folder: Path) -> None:
     path = folder / "empty.py"
     path.write_text("x = 1\n")
     with pytest.raises(InputError) as error:
-        list_benches()
+        load_file(path)
     assert str(error.value) == (
         "benches/empty.py registers no bench; put @bench(name, description) on its function, or remove the file"
     )
@@ -92,9 +93,61 @@ def test_a_file_that_registers_nothing(folder: Path) -> None:
 def test_one_name_in_two_files(folder: Path) -> None:
     put(folder, "a.py", "mine")
     put(folder, "b.py", "mine")
-    with pytest.raises(InputError) as error:
-        list_benches()
-    assert str(error.value) == "bench 'mine' is registered twice, at benches/a.py:4 and benches/b.py:4; rename one"
+    said = "bench 'mine' is registered twice, at benches/a.py:4 and benches/b.py:4; rename one"
+    with pytest.raises(InputError, match=f"^{said}$"):
+        find_bench("mine")
+    with pytest.warns(UserWarning, match=f"^skipped: {said}$"):
+        assert find_bench("vector-add").name == "vector-add"
+    with pytest.warns(UserWarning, match=f"^skipped: {said}$"):
+        assert "mine" not in [b.name for b in list_benches()]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("def run(:\n", "benches/my_own.py:1: SyntaxError: invalid syntax; the bench file does not load"),
+        (
+            "import nowhere_at_all\n",
+            "benches/my_own.py:1: ModuleNotFoundError: No module named 'nowhere_at_all'; the bench file does not load",
+        ),
+        ("\n1 / 0\n", "benches/my_own.py:2: ZeroDivisionError: division by zero; the bench file does not load"),
+        ("raise SystemExit(4)\n", "benches/my_own.py:1: SystemExit: 4; the bench file does not load"),
+        ("raise BaseException('x')\n", "benches/my_own.py:1: BaseException: x; the bench file does not load"),
+        (
+            "x = 1\n",
+            "benches/my_own.py registers no bench; put @bench(name, description) on its function, or remove the file",
+        ),
+    ],
+)
+def test_a_file_that_does_not_load_is_skipped_but_for_its_own_bench(folder: Path, text: str, why: str) -> None:
+    shipped = [b.name for b in list_benches()]
+    put(folder, "mine.py", "mine")
+    (folder / "my_own.py").write_text(text)
+    for find in (lambda: find_bench("mine").name, lambda: find_bench(shipped.index("vector-add")).name):
+        with pytest.warns(UserWarning, match="^skipped: ") as warned:
+            assert find() in ("mine", "vector-add", "va-offset-verify")
+        assert [str(one.message) for one in warned] == [f"skipped: {why}"]
+    with pytest.warns(UserWarning, match="^skipped: ") as warned:
+        assert [b.name for b in list_benches()] == sorted([*shipped, "mine"])
+    assert len(warned) == 1
+    with pytest.raises(InputError, match=f"^{re.escape(why)}$"):
+        find_bench("my-own")
+    with pytest.raises(
+        InputError, match=rf"^unknown bench 'else'.*; it may be in what was skipped \({re.escape(why)}\)$"
+    ):
+        find_bench("else")
+
+
+def test_a_broken_file_is_not_replaced_by_the_shipped_bench_of_its_name(folder: Path) -> None:
+    (folder / "vector_add.py").write_text("1 / 0\n")
+    with pytest.raises(InputError, match=r"^benches/vector_add.py:1: ZeroDivisionError"):
+        find_bench("vector-add")
+
+
+def test_what_is_no_file_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.py")
+    with pytest.raises(InputError, match=r"^bench file benches/pipe.py is no file; remove it, or give a Python file$"):
+        load_file(folder / "pipe.py")
 
 
 def test_a_file_that_raises_names_its_line(folder: Path) -> None:
@@ -130,6 +183,16 @@ def test_fields_that_raise_name_their_line(folder: Path) -> None:
     assert str(error.value) == (
         "benches/bad.py:4: fields of bench 'bad' raised ZeroDivisionError: integer division or modulo by zero"
     )
+
+
+def test_fields_without_names_are_refused(folder: Path) -> None:
+    path = folder / "bad.py"
+    path.write_text(
+        "from kernbench import bench\n\n@bench('bad', 'of a test', fields=lambda: {-1: 2})\ndef bad(torch):\n    pass\n"
+    )
+    told = r"^benches/bad\.py: fields of bench 'bad' gave -1 as the name of a field of the topology; give texts$"
+    with pytest.raises(InputError, match=told):
+        find_bench(path).shape({}, {})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
@@ -194,14 +257,14 @@ def test_a_name_that_is_not_kebab_case_and_a_parameter_without_default() -> None
 def test_what_is_no_registration(folder: Path, decorator: str, signature: str, said: str) -> None:
     (folder / "odd.py").write_text(f"from kernbench import bench\n\n{decorator}\ndef run({signature}):\n    pass\n")
     with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
-        list_benches()
+        load_file(folder / "odd.py")
 
 
 def test_one_name_twice_in_one_file(folder: Path) -> None:
     (folder / "twice.py").write_text(FILE.format(name="one") + FILE.format(name="one"))
     said = r"^bench 'one' is registered twice, at benches/twice.py:4 and benches/twice.py:10; rename one$"
     with pytest.raises(InputError, match=said):
-        list_benches()
+        load_file(folder / "twice.py")
 
 
 def test_parameters_are_read_as_the_type_of_their_default(folder: Path) -> None:

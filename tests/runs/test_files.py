@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 
 from kernbench.errors import RunError
 from kernbench.runs.files import write_files
+from kernbench.sealing import load_sealed_json, read_sealed_parquet
 
 
-class Log:
-    """An op log that can be written, or fails half-way."""
+class Log(polars.DataFrame):
+    """An op log without room on the disk."""
 
-    def __init__(self, fails: bool = False) -> None:
-        self.fails = fails
-
-    def write_parquet(self, path: Path) -> None:
-        path.write_bytes(b"half")
-        if self.fails:
-            raise OSError(28, "No space left on device")
+    def write_parquet(self, file: Any, **_: Any) -> None:
+        file.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
 
 
 class Result:
@@ -35,7 +32,7 @@ class Result:
         return {"latency_ns": self.latency_ns}
 
     def op_log(self) -> Any:
-        return Log(self.fails)
+        return Log() if self.fails else polars.DataFrame({"start_fs": [1]})
 
 
 def test_both_files_appear_and_nothing_else(tmp_path: Path) -> None:
@@ -43,7 +40,8 @@ def test_both_files_appear_and_nothing_else(tmp_path: Path) -> None:
     files = write_files(Result(), out)  # type: ignore[arg-type]
     assert sorted(path.name for path in out.iterdir()) == ["oplog.parquet", "result.json"]
     assert files == {"oplog": str(out / "oplog.parquet"), "result": str(out / "result.json")}
-    assert json.loads((out / "result.json").read_text()) == {"latency_ns": 1.5, "files": files}
+    assert load_sealed_json(out / "result.json") == {"latency_ns": 1.5, "files": files}
+    assert read_sealed_parquet(out / "oplog.parquet").equals(Result().op_log())
     assert [path.name for path in out.parent.iterdir()] == ["run"]
 
 
@@ -51,7 +49,7 @@ def test_a_later_run_replaces_the_files_and_leaves_others(tmp_path: Path) -> Non
     (tmp_path / "notes.txt").write_text("mine")
     for latency in (1, 2):
         write_files(Result(latency), tmp_path)  # type: ignore[arg-type]
-    assert json.loads((tmp_path / "result.json").read_text())["latency_ns"] == 2
+    assert load_sealed_json(tmp_path / "result.json")["latency_ns"] == 2
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 

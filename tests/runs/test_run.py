@@ -15,6 +15,7 @@ from kernbench import DPPolicy, InputError, KernelError, RunError, RunResult, be
 from kernbench.analytic import record_bench
 from kernbench.library import show_path
 from kernbench.program.digest import digest
+from kernbench.sealing import load_sealed_json
 
 ONE = DPPolicy(num_cubes=1, num_pes=1)
 
@@ -186,7 +187,7 @@ def test_an_unknown_mode() -> None:
 def test_a_result_is_written_and_read(tmp_path: Path) -> None:
     result = run(doubling, "tiny")
     files = result.write(tmp_path / "out")
-    assert json.loads(Path(files["result"]).read_text()) == {**result.to_dict(), "files": files}
+    assert load_sealed_json(Path(files["result"])) == {**result.to_dict(), "files": files}
     assert pl.read_parquet(files["oplog"]).equals(result.op_log())
 
 

@@ -57,7 +57,8 @@ def test_everything_knows_where_it_stands():
         ("a: &q [*q]\n", "f:1:4: an alias contains itself"),
         ("? [1]\n: 2\n", "f:1:3: a key is a word, got a collection"),
         ("a: 1\n---\nb: 2\n", "f:2:1: not YAML: but found another document"),
-        ("a: \x00", "f: not YAML: unacceptable character #x0000: control characters are not allowed "
+        ("a:\nb: \x00", "f:2: the line 'b: \\x00' has a NUL character; leave it out"),
+        ("a: \x01", "f: not YAML: unacceptable character #x0001: control characters are not allowed "
                     'in "<unicode string>", position 3'),
     ],
 )  # fmt: skip

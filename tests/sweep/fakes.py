@@ -46,6 +46,13 @@ def run_slowly(point: Point) -> object:
     return run_fake(point)
 
 
+def run_asleep(point: Point) -> object:
+    """A run that does not end at M = 13, outside of Python."""
+    if point.parameters["M"] == 13:
+        time.sleep(1e6)
+    return run_fake(point)
+
+
 def run_telling(point: Point) -> object:
     """A run that tells how far it is."""
     report_run(point.index, 1, 2, 3)

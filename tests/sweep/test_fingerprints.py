@@ -187,8 +187,8 @@ def test_objectives_and_baselines_name_what_is_there(tmp_path: Path) -> None:
 
 def test_an_integer_that_no_table_holds_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        points(fakes.toy_grid(tmp_path, M=[2**63, -(2**63)]))
-    assert str(caught.value) == f"grid: parameter 'M': got {2**63}, expected an integer of 64 bits"
+        points(fakes.toy_grid(tmp_path, M=[str(2**63), -(2**63)]))
+    assert str(caught.value) == f"grid: parameter 'M': got {2**63}, expected an integer of at most 64 bits"
 
 
 def test_every_row_carries_what_it_came_from(tmp_path: Path) -> None:

@@ -47,6 +47,10 @@ HEADER = "src,dst,bytes,start_ns,kind\na,b,1,0,read\n"
         ),
         (HEADER + "\na,b,0,0,read\n", ":4: bytes: got '0', expected more than 0 B"),
         (HEADER + f"a,b,{10**30},0,read\n", f":3: bytes: got '{10**30}', expected 1048576 TiB at most"),
+        (
+            "src, ,\n",
+            ":1: column 'dst' is missing; known: ,  , src; a flow has src, dst, bytes, start_ns and, if you like, kind",
+        ),
         ("src, src,dst,bytes,start_ns\n", ":1: a column is named twice: src,src,dst,bytes,start_ns"),
         ("src,dst,bytes,start_ns,bytes\n", ":1: a column is named twice: src,dst,bytes,start_ns,bytes"),
         (HEADER + "a,b,-1,0,read\n", ":3: bytes: got '-1', expected more than 0 B"),

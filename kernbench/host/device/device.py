@@ -18,6 +18,7 @@ from kernbench.host.device.mmu_updates import send_mmu_update, send_neighbour_ta
 from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
+from kernbench.limits.run_limits import NO_LIMITS, RunLimits, find_op_limit
 from kernbench.program.program import Program
 from kernbench.tl.ipcq import Ipcq
 from kernbench.tl.registry import replace_kernel
@@ -40,11 +41,14 @@ if TYPE_CHECKING:
 class Device:
     """All SIPs of a machine under one program; `live` kernels run while the machine does."""
 
-    def __init__(self, machine: Machine, mode: str = "hybrid", live: bool = False) -> None:
+    def __init__(
+        self, machine: Machine, mode: str = "hybrid", live: bool = False, limits: RunLimits = NO_LIMITS
+    ) -> None:
         self.machine = machine
         self.stage = Stage(lambda _: None)
         self.on_progress: OnProgress | None = None  # called during long runs, as by `Session.run`
         self.program = Program(machine)
+        self.program.most_ops, self.program.most_ops_are = find_op_limit(limits)
         self.session = Session(self.program, mode)
         self.memory = DeviceMemory(self.session, live)
         self._installed = 0

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from kernbench.errors import InputError
+from kernbench.limits.memory_budget import check_fits
 from kernbench.program.op_semantics import Note
 from kernbench.replay.numbers import Numbers
 from kernbench.replay.pe_memory import PeMemory
 from kernbench.replay.replay import Performer, Replay, RunTimes
 from kernbench.replay.timed_store import NEVER, TimedStore
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     from kernbench.engine import Session
@@ -77,17 +79,22 @@ class DeviceMemory:
         self._pending: dict[int, deque[int]] = {}  # in live runs, by host thread: deposits that are not made yet
         self._views: dict[int, PeMemory] = {}  # by PE thread
         self._replay = Replay(session.program, self._performer, times)
+        self._due: tuple[int, int] = (0, 0)  # deposits whose memory is checked, and bytes of those that are not made
         self._computed = (0, 0)  # rows and events up to which the replay has run
         self._watch: Callable[[Performer], Performer] = lambda performer: performer
 
     def deposit(self, thread: Thread, row: int, name: str, layout: Layout, contents: Contents) -> None:
-        """Let memory hold `contents` from the completion of `row`, the last of a host thread."""
+        """Let memory hold `contents` from the completion of `row`, the last of a host thread.
+
+        Errors: LimitError in a live run if this computer's memory cannot hold it.
+        """
         number = len(self._deposits)
         self._deposits.append((layout, contents))
         thread.note(row, HostData(name, layout.shape, layout.dtype, number))
         if self._live:
             self._pending.setdefault(thread.id, deque()).append(number)
             thread.ask()
+            self._check_budget()
 
     def answer(self, thread: int) -> None:
         """Make the next deposit of a host thread, at its ASK row."""
@@ -96,6 +103,7 @@ class DeviceMemory:
     def make_deposit(self, number: int) -> None:
         """Write a deposit's contents."""
         layout, contents = self._deposits[number]
+        self._due = self._due[0], self._due[1] - layout.nbytes
         layout.scatter(self._store, contents.make(), self._locate)
 
     def open_view(self, thread: Thread, place: PePlace, page_map: Map) -> PeMemory:
@@ -107,6 +115,7 @@ class DeviceMemory:
     def look(self, layout: Layout, copy: int = 0) -> np.ndarray:
         """The numbers of a copy of a tensor, by default the first, after all that has run."""
         self._catch_up()
+        check_fits(layout.nbytes, f"the numbers of a tensor of shape {layout.shape}", "make it smaller")
         return layout.gather(self._store, self._locate, copy)
 
     def read(self, address: int, nbytes: int) -> np.ndarray:
@@ -126,8 +135,23 @@ class DeviceMemory:
         """Replay the rows that have run since the last read; in live runs the kernels have computed them."""
         run = (self._session.program.row_count, self._session.events)
         if not self._live and run != self._computed:
+            self._check_budget()
             self._replay.advance(self._session.op_issue_fs, self._session.op_end_fs)
             self._computed = run
+
+    def _check_budget(self) -> None:
+        """Check that this computer's memory holds the deposits that are not made. Errors: LimitError."""
+        checked, held = self._due
+        most = held
+        for layout, contents in self._deposits[checked:]:
+            most = max(most, held + contents.making_bytes + layout.nbytes)
+            held += layout.nbytes
+        self._due = len(self._deposits), held
+        check_fits(
+            most,
+            f"the numbers of {plural(len(self._deposits), 'tensor')}",
+            "make the tensors smaller, or run for the times alone, without --verify-data and --live",
+        )
 
     def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:
         """The operands of a note when it was performed. All that has run is computed once more for this."""

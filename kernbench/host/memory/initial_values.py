@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from kernbench.dtypes import is_float, numpy_dtype
+from kernbench.dtypes import is_float, itemsize, numpy_dtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,11 @@ class Contents(ABC):
     @abstractmethod
     def make(self) -> np.ndarray:
         """Compute the array; each call returns equal numbers."""
+
+    @property
+    def making_bytes(self) -> int:
+        """The memory that `make` takes while it runs: the array, and what it is computed from."""
+        return prod(self.shape) * itemsize(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,12 @@ class Random(Contents):
 
     seed: tuple[int, ...]
 
+    @property
+    def making_bytes(self) -> int:
+        """Of floating-point numbers also those of f32 that are drawn."""
+        drawn = itemsize("f32") if is_float(self.dtype) else 0
+        return prod(self.shape) * (drawn + itemsize(self.dtype))
+
     def make(self) -> np.ndarray:
         """The array."""
         rng, dtype = np.random.default_rng(self.seed), numpy_dtype(self.dtype)
@@ -58,6 +70,11 @@ class Given(Contents):
     """A copy of an array of the host."""
 
     array: np.ndarray
+
+    @property
+    def making_bytes(self) -> int:
+        """Nothing: it is there."""
+        return 0
 
     def make(self) -> np.ndarray:
         """The array."""

@@ -26,13 +26,16 @@ class Design:
     """The points of a grid.
 
     values: by axis, in the grid's order. choices: int8, int16 or int32[point, axis], which value, or UNSET. baseline:
-    int32[point], the point that each is compared with; None without a baseline.
+    int32[point], the point that each is compared with; None without a baseline. drawn: how many points were drawn to find
+    these, and met: how many of them the conditions allowed, of which some may be the same.
     """
 
     names: tuple[str, ...]
     values: tuple[tuple[Value, ...], ...]
     choices: np.ndarray
     baseline: np.ndarray | None = None
+    drawn: int = 0
+    met: int = 0
 
 
 class ValueIndex:

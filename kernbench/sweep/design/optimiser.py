@@ -31,13 +31,19 @@ Resolved = dict[str, Value]
 
 
 def first_batch(space: ParameterSpace) -> Design:
-    """The points that a search asks for first. Errors: InputError if Optuna is not installed."""
+    """The points that a search asks for first. Errors: InputError if Optuna is not installed, or if there is no such point."""
     if find_spec("optuna") is None:
         raise InputError(
             f"{space.grid.marks['method']}: method optimise needs Optuna, which is not installed; "
             "pip install 'kernbench[optimise]'"
         )
-    return collect(space, Optimiser(space).ask(min(space.grid.batch, space.grid.samples)))
+    found = Optimiser(space).ask(min(space.grid.batch, space.grid.samples))
+    if not found and space.grid.rules:
+        raise InputError(
+            f"{space.grid.rules[0].mark}: none of {MOST_REFUSED} points that the search asked for meets the conditions; let "
+            "them keep more, or narrow the values"
+        )
+    return collect(space, found)
 
 
 class Optimiser:

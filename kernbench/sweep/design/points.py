@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from kernbench.arrays import unique_rows
+from kernbench.limits.run_limits import NO_LIMITS, RunLimits
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.point import TOPOLOGY, Point
@@ -38,6 +39,7 @@ class SweepContext:
     inputs: str  # what a key depends on besides the parameters
     parameters: Mapping[str, Value]  # of the bench
     fields: Mapping[str, Value]  # of the topology, by their names in a grid
+    limits: RunLimits = NO_LIMITS
 
 
 class Points(Sequence[Point]):
@@ -171,9 +173,8 @@ class Points(Sequence[Point]):
             elif choice >= 0:
                 overrides[name.removeprefix(TOPOLOGY)] = values[choice]
         context = self.context
-        return Point(
-            row, self.design_keys[row].decode(), context.bench, context.topology, context.mode, parameters, overrides
-        )
+        key, named = self.design_keys[row].decode(), (context.bench, context.topology, context.mode)
+        return Point(row, key, *named, parameters, overrides, context.limits)
 
 
 def make_points(context: SweepContext, design: Design) -> Points:

@@ -2,13 +2,15 @@
 
 A draw is a point of the unit cube with a dimension for each group of axes; each axis makes a value of its coordinate. What
 the conditions forbid, or is there already, is drawn again, so a sweep has as many points as it asked for if the space has.
+Drawing ends where hardly any draw is a new point: one in `MOST_DRAWS`.
 """
 
 # pyright: reportMissingTypeStubs=false
 # scipy comes without stubs
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,9 +20,11 @@ from kernbench.sweep.design.design import Design, DesignBuilder, ValueIndex, bui
 from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis
+from kernbench.text import plural
 
-MOST_DRAWS = 64  # for each sample asked for
-LEAST_BLOCK = 1 << 10  # draws that are looked at together
+MOST_DRAWS = 64  # for each point found and FIRST_FOUND more, or for each sample asked for if that is less
+FIRST_FOUND = 1 << 10
+LEAST_BLOCK, MOST_BLOCK = 1 << 10, 1 << 16  # draws that are looked at together
 
 Draw = Callable[[int], np.ndarray]  # how many → float64[draw, dimension], in 0 … 1
 
@@ -28,36 +32,42 @@ Draw = Callable[[int], np.ndarray]  # how many → float64[draw, dimension], in 
 def sample(space: ParameterSpace) -> Design:
     """As many points as the grid asks for; fewer where no more are found. Same seed, same points.
 
-    Errors: InputError for a condition that cannot be evaluated.
+    Errors: InputError for a condition that cannot be evaluated, and where no point that was drawn meets the conditions.
     """
+    draws = _Draws(space)
+    design = (_sample_each if space.is_conditional else _sample_blocks)(space, draws)
+    if space.grid.groups and not draws.met:
+        raise InputError(
+            f"{space.grid.rules[0].mark}: none of {plural(draws.drawn, 'drawn point')} meets the conditions; let them keep "
+            "more, or narrow the values from which is drawn"
+        )
+    return replace(design, drawn=draws.drawn, met=draws.met)
+
+
+def _sample_blocks(space: ParameterSpace, draws: _Draws) -> Design:
+    """Points drawn in blocks, where all have the same parameters."""
     grid = space.grid
-    if space.is_conditional:
-        return _sample_each(space)
     value_index = ValueIndex(space)
     choices = np.empty((0 if grid.groups else 1, len(value_index.names)), np.int32)
-    for drawn in _draws(space):
-        first = 0
-        while first < len(drawn) and len(choices) < grid.samples:
-            units = drawn[first : first + max(grid.samples - len(choices), LEAST_BLOCK)]
-            first += len(units)
-            columns = _values(space, units)
-            allowed = space.find_allowed({axis.name: columns[axis.name] for axis in space.read_axes}, len(units))
-            block = np.array([value_index.places(i, columns[name]) for i, name in enumerate(value_index.names)])
-            choices = np.concatenate([choices, block.T[allowed]])
-            choices = unique_rows(choices).by_appearance().rows[: grid.samples]
-        if len(choices) == grid.samples:
-            break
+    while (units := draws.next_block(len(choices))) is not None:
+        columns = _values(space, units)
+        allowed = space.find_allowed({axis.name: columns[axis.name] for axis in space.read_axes}, len(units))
+        draws.met += int(allowed.sum())
+        block = np.array([value_index.places(i, columns[name]) for i, name in enumerate(value_index.names)])
+        choices = np.concatenate([choices, block.T[allowed]])
+        choices = unique_rows(choices).by_appearance().rows[: grid.samples]
     return build_whole(space, value_index, choices)
 
 
-def _sample_each(space: ParameterSpace) -> Design:
+def _sample_each(space: ParameterSpace, draws: _Draws) -> Design:
     """The same point by point, since which parameters one has depends on its others."""
     builder = DesignBuilder(space)
-    for units in _draws(space):
+    while (units := draws.next_block(len(builder))) is not None:
         columns = _values(space, units)
         for values in zip(*columns.values(), strict=True):
             resolved = space.resolve(dict(zip(columns, values, strict=True)))
             if space.is_allowed(resolved):
+                draws.met += 1
                 builder.add(resolved)
             if len(builder) == space.grid.samples:
                 return builder.build()
@@ -78,15 +88,27 @@ def _values(space: ParameterSpace, units: np.ndarray) -> dict[str, list[Value]]:
     return {axis.name: values_at(axis, column) for column, group in of_groups for axis in group}
 
 
-def _draws(space: ParameterSpace) -> Iterator[np.ndarray]:
-    """float64[draw, group], until enough have been drawn."""
-    grid = space.grid
-    drawn = 0
-    draw = DRAWS[grid.method](len(grid.groups), grid.seed)
-    while grid.groups and drawn < MOST_DRAWS * grid.samples:
-        units = draw(grid.samples)
-        yield units
-        drawn += len(units)
+class _Draws:
+    """The draws of a sample, as far as they have been looked at. `met`: how many the conditions allow, as the caller counts."""
+
+    def __init__(self, space: ParameterSpace) -> None:
+        self.drawn, self.met = 0, 0
+        self._grid = space.grid
+        self._draw = DRAWS[self._grid.method](len(self._grid.groups), self._grid.seed)
+        self._units = np.empty((0, 0))  # float64[draw, group] that are not looked at yet
+
+    def next_block(self, found: int) -> np.ndarray | None:
+        """float64[draw, group], some more draws, when so many points have been found; None if no more shall be drawn."""
+        samples = self._grid.samples
+        left = MOST_DRAWS * min(samples, found + FIRST_FOUND) - self.drawn
+        if not self._grid.groups or found >= samples or left <= 0:
+            return None
+        if not len(self._units):
+            self._units = self._draw(samples)
+        count = min(max(samples - found, LEAST_BLOCK), MOST_BLOCK, left)
+        block, self._units = self._units[:count], self._units[count:]
+        self.drawn += len(block)
+        return block
 
 
 def _random(dimensions: int, seed: int) -> Draw:

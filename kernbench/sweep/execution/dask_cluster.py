@@ -12,19 +12,22 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
+from urllib.parse import urlsplit
 
-from kernbench.errors import InputError, RunError
+from kernbench.errors import InputError, RunError, shorten
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.process_pool import Outcomes, lost_row, script_hidden
 from kernbench.sweep.execution.worker import RunPoint, attempt_all
 from kernbench.sweep.row import Row
 
 PROCESSES = "processes"
+PROTOCOLS = ("tcp", "tls")  # of the addresses of schedulers
 AHEAD = 3  # tasks out for each thread of a worker
-CONNECT_S = 10
+CONNECT_S = 10  # for a connection, and again for an answer
 NEEDED = "a Dask scheduler needs the package distributed; install kernbench[cluster]"
 
 
@@ -63,6 +66,22 @@ def run_on_cluster(batches: Iterable[Batch], run: RunPoint, scheduler: str, work
         finally:
             with suppress(OSError, RuntimeError):  # a cluster that is gone has nothing to cancel
                 client.cancel(list(out))
+
+
+def split_address(scheduler: str) -> tuple[str, int]:
+    """The host and port of a scheduler's address. Errors: InputError for what is no such address."""
+    with suppress(ValueError):  # of a port that is no number from 0 to 65535, or of half a pair of brackets
+        parts = urlsplit(scheduler)
+        if (
+            parts.scheme in PROTOCOLS
+            and parts.hostname
+            and parts.port
+            and parts.netloc == scheduler.partition("://")[2]
+        ):
+            return parts.hostname, parts.port
+    raise InputError(
+        f"scheduler {shorten(scheduler)!r} is none; give local, processes or an address such as tcp://localhost:8786"
+    )
 
 
 @contextmanager
@@ -109,6 +128,23 @@ def run_batch(run: RunPoint, batch: Batch, directory: str) -> list[Row]:
     return list(attempt_all(run, batch))
 
 
+def _reach(scheduler: str) -> None:
+    """Connect to an address, without Dask, which waits for minutes. Errors: InputError where nothing answers."""
+    try:
+        with socket.create_connection(split_address(scheduler), timeout=CONNECT_S) as connection:
+            if scheduler.startswith("tcp") and not connection.recv(1):  # a scheduler speaks first
+                raise ConnectionError("it hangs up")
+    except (OSError, UnicodeError) as error:  # the latter of a name that no host can have
+        raise _no_scheduler(scheduler, getattr(error, "strerror", None) or str(error)) from None
+
+
+def _no_scheduler(scheduler: str, reason: str) -> InputError:
+    return InputError(
+        f"there is no Dask scheduler at {shorten(scheduler)!r} ({reason}); give local, processes or an address such as "
+        "tcp://localhost:8786"
+    )
+
+
 @contextmanager
 def _open_client(scheduler: str, workers: int, run: RunPoint) -> Generator[Any]:
     """A `distributed.Client`, whose methods have no types. Errors: InputError."""
@@ -125,11 +161,10 @@ def _open_client(scheduler: str, workers: int, run: RunPoint) -> Generator[Any]:
             options: dict[str, Any] = {"scheduler_kwargs": quiet, "silence_logs": logging.CRITICAL}
             cluster: Any = LocalCluster(n_workers=workers, threads_per_worker=1, **options)
             address = stack.enter_context(cluster)
+        else:
+            _reach(scheduler)
         try:
             client = stack.enter_context(Client(address, timeout=CONNECT_S, set_as_default=False))
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"there is no Dask scheduler at {scheduler!r} ({type(error).__name__}); give local, processes or an address "
-                "such as tcp://localhost:8786"
-            ) from None
+        except (OSError, ValueError, TypeError) as error:
+            raise _no_scheduler(scheduler, f"{type(error).__name__} within {CONNECT_S} s") from None
         yield client

@@ -16,6 +16,7 @@ from kernbench.errors import InputError
 from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch, Groups, make_batches
+from kernbench.sweep.execution.dask_cluster import run_on_cluster, split_address
 from kernbench.sweep.execution.point_progress import OnProgress, listen
 from kernbench.sweep.execution.process_pool import Outcome, Outcomes, run_here, run_in_workers
 from kernbench.sweep.execution.thread_pool import run_in_threads
@@ -57,10 +58,8 @@ class ExecutorConfig:
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise InputError(f"workers are 1 or more, not {self.workers}")
-        if self.scheduler not in SCHEDULERS and "://" not in self.scheduler:
-            raise InputError(
-                f"scheduler {self.scheduler!r} is none; give local, processes or an address such as tcp://localhost:8786"
-            )
+        if self.scheduler not in SCHEDULERS:
+            split_address(self.scheduler)
 
     def count(self, points: int) -> int:
         """The number of workers for `points` points."""
@@ -107,12 +106,11 @@ def _start(groups: Sequence[Points], total: int, config: ExecutorConfig) -> Outc
     count = config.count(total)
     most = max(1, min(-(-total // (BATCHES_A_WORKER * count)), MOST_POINTS))
     if config.scheduler != LOCAL:
-        from kernbench.sweep.execution.dask_cluster import run_on_cluster
-
         return run_on_cluster(make_batches(groups, most), config.run, config.scheduler, count)
-    if count == 1:
+    limited = total > 0 and groups[0].context.limits.time_s is not None
+    if count == 1 and not limited:
         return run_here(make_batches(groups, most), config.run)
-    threads = config.run is run_point and groups[0].context.mode != Mode.ANALYTIC
+    threads = config.run is run_point and groups[0].context.mode != Mode.ANALYTIC and not limited
     if threads and (len(groups) < count or all(is_kept(group[0]) for group in groups)):
         return _start_threads(groups, most, count, config)
     return _start_workers(make_batches(groups, most), count, config)

@@ -19,7 +19,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kernbench.errors import KernBenchError
+from kernbench.errors import KernBenchError, shorten
+from kernbench.limits.time_limit import limit_time
 from kernbench.machine.families import may_vary
 from kernbench.machine.variants import Variants
 from kernbench.modes import Mode
@@ -55,7 +56,7 @@ class SharedStructure:
         self.identity = identify(point)
         self.variants = Variants(point.topology, bench.shape(parameters, fixed))
         base = self.variants.base
-        self.recording = record(bench, base, parameters, choose_sips(base, "all"))
+        self.recording = record(bench, base, parameters, choose_sips(base, "all"), point.limits)
         self.digest = digest(self.recording.program) if self.recording else ""
         self._bound_model: LaunchBoundModel | None = None
         self._groups: dict[str, list[RecordedGroup]] = {}  # by mode, the idle ones
@@ -75,13 +76,14 @@ class SharedStructure:
     def run(self, point: Point) -> object | None:
         """An object with the figures of a RunResult; None if the point has to run alone. Errors: KernBenchError."""
         started = time.perf_counter()
-        machine = self.variants.machine(self.figures(point)) if self.recording else None
-        if self.recording is None or machine is None:
-            return None
-        base = self.variants.base.figures
-        if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
-            return None
-        found = self.recording.list_metrics(machine, point.mode, partial(report_run, point.index))
+        with limit_time(point.limits.time_s, lambda: f"bench {shorten(point.bench)!r}, simulating"):
+            machine = self.variants.machine(self.figures(point)) if self.recording else None
+            if self.recording is None or machine is None:
+                return None
+            base = self.variants.base.figures
+            if any(machine.figures[field] != base[field] for field in self.recording.looked_at):
+                return None
+            found = self.recording.list_metrics(machine, point.mode, partial(report_run, point.index))
         return SimpleNamespace(**found, program_digest=self.digest, wall_s=time.perf_counter() - started)
 
     def run_all(self, points: Sequence[Point]) -> Iterator[object | None]:
@@ -98,13 +100,16 @@ class SharedStructure:
         columns = {field: values[together] for field, values in columns.items()}
         bounded = points[0].mode == Mode.ANALYTIC
         indices = [points[at].index for at in together.tolist()]
-        results = self._bound_together(columns) if bounded else self._run_together(points[0].mode, columns, indices)
+        if bounded:
+            return _in_order(alone, self._bound_together(columns))
+        results = self._run_together(points[0], columns, indices)
         return _in_order(alone, results)
 
     def _run_together(
-        self, mode: str, columns: Mapping[str, np.ndarray], indices: Sequence[int]
+        self, first: Point, columns: Mapping[str, np.ndarray], indices: Sequence[int]
     ) -> Iterator[object | None]:
         assert self.recording is not None
+        mode, limit_s = first.mode, first.limits.time_s
 
         def on_run(run: int, served: int, known: int, now_fs: int) -> None:
             report_run(indices[run], served, known, now_fs)
@@ -114,7 +119,7 @@ class SharedStructure:
             group = idle.pop() if idle else RecordedGroup(self.recording, mode)
         try:
             started = time.perf_counter()
-            for found in group.list_metrics(columns, on_run):
+            for found in group.list_metrics(columns, on_run, limit_s):
                 wall_s = (time.perf_counter() - started) / max(len(found), 1)
                 for figures in found:
                     yield figures and SimpleNamespace(**figures, program_digest=self.digest, wall_s=wall_s)
@@ -202,7 +207,8 @@ def find_structure(point: Point) -> SharedStructure:
     if found is None:
         report_stage(point.index, "recording the bench")
         del kept[: max(0, len(kept) - _kept.most + 1)]  # before it is made: it may need the memory
-        found = SharedStructure(point)
+        with limit_time(point.limits.time_s, lambda: f"bench {shorten(point.bench)!r}, recording the bench"):
+            found = SharedStructure(point)
     else:
         kept.remove(found)
     kept.append(found)

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
-from kernbench.errors import KernBenchError
+from kernbench.errors import KernBenchError, LimitError
 from kernbench.machine.families import may_vary
 from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
@@ -43,6 +43,8 @@ def run_point(point: Point) -> object:
         mode=point.mode,
         parameters=point.parameters,
         overrides=point.overrides,
+        time_limit=point.limits.time_s,
+        op_limit=point.limits.ops,
         on_stage=partial(report_stage, point.index),
         on_progress=partial(report_run, point.index),
     )
@@ -75,7 +77,7 @@ def attempt_all(run: RunPoint, batch: Batch) -> Iterator[Row]:
 
 
 def _attempt_shared(points: Sequence[Point]) -> Iterator[Row]:
-    structure = find_structure(points[0])
+    structure = find_structure(points[0], raises_limits=True)
     if structure is None:
         yield from (attempt(run_point, point) for point in points)
         return
@@ -145,14 +147,19 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
     )
 
 
-def find_structure(point: Point) -> SharedStructure | None:
-    """The structure of a point, or None if it cannot be built (the point then reports the error when it runs)."""
+def find_structure(point: Point, *, raises_limits: bool = False) -> SharedStructure | None:
+    """The structure of a point, or None if it cannot be built (the point then reports the error when it runs).
+
+    With `raises_limits`, LimitError is raised: the point, and others of the structure, would only wait for it again.
+    """
     from kernbench.sweep.execution import shared_structure
 
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return shared_structure.find_structure(point)
-    except KernBenchError:
+    except KernBenchError as error:
+        if raises_limits and isinstance(error, LimitError):
+            raise
         return None
 
 

@@ -6,22 +6,31 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from kernbench.errors import shorten
 from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis import Span, Value, linspace, logspace, stepped
+from kernbench.sweep.row import fits_column
 
 FORMS = ("value", "values", "range", "linspace", "logspace", "min")
 
 
 def _scalar(value: Any) -> Any:
     if isinstance(value, bool | int | float | str):
-        return value
+        return _fitting(value)
     raise ValueError(f"got {value!r}, expected a number, a text, true or false")
 
 
 def _number(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
+        return _fitting(value)
     raise ValueError(f"got {value!r}, expected a number without a unit")
+
+
+def _fitting(value: Any) -> Any:
+    """The value, if a column of the table can hold it."""
+    if not fits_column(value):
+        raise ValueError(f"got {shorten(value)}, expected an integer of at most 64 bits")
+    return value
 
 
 Scalar = Annotated[Any, AfterValidator(_scalar)]

@@ -15,6 +15,7 @@ from typing import Any
 
 from kernbench import library
 from kernbench.errors import InputError, suggest
+from kernbench.limits.run_limits import NO_LIMITS, RunLimits
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import check
 from kernbench.schema.yaml import Mark, Marked, load, mark_tree
@@ -90,6 +91,7 @@ class Grid:
     batch: int = BATCH
     derived: tuple[Derived, ...] = ()
     objectives: tuple[Objective, ...] = ()
+    limits: RunLimits = NO_LIMITS  # of each point
     baseline: tuple[Axis, ...] = ()  # parameters with the one value each that points are compared with
 
     @property
@@ -137,6 +139,7 @@ def _read(tree: Marked, stem: str) -> Grid:
         samples=spec.samples or 0,
         seed=spec.seed or 0,
         batch=spec.batch or BATCH,
+        limits=RunLimits(spec.time_limit, spec.op_limit),
         derived=derived,
         objectives=tuple(_objectives(spec, fields)),
         baseline=tuple(Axis(name, (spec.baseline[name],), mark) for name, mark in _marks(fields, "baseline")),

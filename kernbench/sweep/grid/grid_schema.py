@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from kernbench.errors import shorten
+from kernbench.limits.run_limits import read_op_limit, read_time_limit
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.model import Model
 from kernbench.sweep.grid.axis_schema import Scalar
@@ -61,6 +62,8 @@ def _formula(value: Any) -> Any:
     raise ValueError(f"got {value!r}, expected a formula")
 
 
+TimeLimit = Annotated[Any, AfterValidator(read_time_limit)]
+OpLimit = Annotated[Any, AfterValidator(read_op_limit)]
 Texts = Annotated[list[str], BeforeValidator(_listed)]
 Formula = Annotated[str, BeforeValidator(_formula)]
 
@@ -77,6 +80,8 @@ class GridSpec(Model):
     bench: str
     topology: str = "sip_2x4x4"
     mode: str = "hybrid"
+    time_limit: TimeLimit = None
+    op_limit: OpLimit = None
     parameters: dict[str, Any] = Field(default_factory=dict)
     zip: Annotated[list[list[str]], BeforeValidator(_groups)] = Field(default_factory=list[list[str]])
     constraints: Texts = Field(default_factory=list)

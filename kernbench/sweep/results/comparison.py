@@ -8,7 +8,6 @@ with bounds, never with what was simulated.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -17,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.library import is_file
 from kernbench.modes import Mode
-from kernbench.errors import InputError, suggest, shorten
+from kernbench.atomic_output import unreadable
+from kernbench.errors import InputError, shorten, suggest
+from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses
 from kernbench.sweep.row import BOUND, COLUMNS, OK
@@ -125,32 +126,46 @@ def compare(a: str | Path, b: str | Path, columns: Sequence[str] = ()) -> Compar
 
 def read_side(path: Path) -> Side:
     """The table of a sweep or the figures of a run. Errors: InputError for what is neither."""
-    import polars
-
     inside = [path] if is_file(path) else [path / TABLE, path / RUN]
     file = next((file for file in inside if is_file(file)), None)
     if file is None or file.suffix not in (".parquet", ".json"):
         raise InputError(f"{shorten(path)} is neither a sweep nor a run: it has no {TABLE} and no {RUN}")
     try:
         if file.suffix == ".parquet":
-            side = Side(str(path), polars.read_parquet(file), is_run=False)
+            side = Side(str(path), read_sealed_parquet(file), is_run=False)
         else:
-            result = json.loads(file.read_text(encoding="utf-8"))
+            result = load_sealed_json(file)
             side = Side(str(path), _read_run(result), is_run=True, spent_ns=_read_path(result))
-        side.table.select("latency_ns", "status", "fidelity")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, polars.exceptions.PolarsError) as error:
+        _check_types(side.table)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, *unreadable()) as error:
         raise InputError(f"{file} is not the table of a sweep nor the figures of a run ({shorten(error)})") from None
     return side
+
+
+def _check_types(table: polars.DataFrame) -> None:
+    """Errors: KeyError or ValueError for a table without its columns, or with a column of a type that no sweep writes."""
+    for name, kind in table.schema.items():
+        if not (kind.is_numeric() or str(kind) in ("String", "Boolean", "Null")):
+            raise ValueError(f"{name} is of type {kind}")
+    for name in ("latency_ns", "status", "fidelity"):
+        kind = table.schema[name]
+        if not (kind.is_numeric() if COLUMNS[name] is float else str(kind) == "String") and str(kind) != "Null":
+            raise ValueError(f"{name} is of type {kind}")
 
 
 def _read_run(result: Mapping[str, Any]) -> polars.DataFrame:
     import polars
 
     fields = {TOPOLOGY + path: value for path, value in result["overrides"].items()}
+    settings = {**result["parameters"], **fields}
+    for name, value in settings.items():
+        if not isinstance(value, str | int | float | bool | None):
+            raise ValueError(f"{name} is no number and no text")
     figures = {name: result.get(name) for name in COLUMNS if name not in ("status", "error")}
     kinds = {name: COLUMNS[name] for name in figures}
-    row = {**result["parameters"], **fields, **figures, "fidelity": result.get("mode"), "status": OK}
-    return polars.DataFrame([row], schema_overrides=kinds)
+    return polars.DataFrame(
+        [{**settings, **figures, "fidelity": result.get("mode"), "status": OK}], schema_overrides=kinds
+    )
 
 
 def _read_path(result: Mapping[str, Any]) -> dict[str, float] | None:

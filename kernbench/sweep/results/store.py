@@ -13,18 +13,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.atomic_output import reason_of, refusals
-from kernbench.errors import InputError
+from kernbench.atomic_output import FULL, refusals, sync_directory, sync_file, system_error, unreadable
+from kernbench.errors import InputError, RunError
+from kernbench.sealing import seal_parquet
 from kernbench.sweep.row import COLUMNS, ERROR, LOST, OK, Row
+from kernbench.unfinished import PREFIX, remove_abandoned, unfinished_file
 
 if TYPE_CHECKING:
     import polars
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 SLICE = 1 << 14  # rows that are looked at together
 WHOLE_BYTES = 1 << 18  # a part of this size, some thousand rows, is merged with no other
 WRITING_SHARE = 0.1  # of the time may be spent on writing; rows that come faster are written together
-STALE_SECONDS = 3600  # a temporary file of this age belongs to no living process
-TEMPORARY = ".unfinished-"
 DAMAGED = "damaged"  # the directory of parts that were set aside
 _PART = re.compile(r"[0-9a-f]{32}-([0-9a-f]{32})\.parquet")
 RANK = {LOST: 0, ERROR: 1, OK: 2}
@@ -42,39 +41,24 @@ RANK = {LOST: 0, ERROR: 1, OK: 2}
 def write_whole(path: Path, write: Callable[[Path], object], *, mark: bool = False) -> None:
     """Let `write` make a file elsewhere, put it on the disk, then give it its name: readers see all of it or nothing.
 
-    With `mark` the name ends in its digest, before the suffix. Errors: InputError if the directory cannot be written.
+    With `mark` the name ends in its digest, before the suffix. Errors: RunError if the disk is full, InputError if the directory
+    cannot be written for another reason.
     """
-    unfinished = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(unfinished)
-        _sync(unfinished, os.O_RDWR)
-        os.replace(unfinished, path.with_stem(f"{path.stem}-{_digest(unfinished)}") if mark else path)
-        with suppress(OSError):  # not every system lets a directory be opened
-            _sync(path.parent, os.O_RDONLY)
+        with unfinished_file(path.parent, path.suffix) as unfinished:
+            write(unfinished)
+            sync_file(unfinished)
+            os.replace(unfinished, path.with_stem(f"{path.stem}-{_digest(unfinished)}") if mark else path)
+        sync_directory(path.parent)
     except refusals() as error:
-        raise InputError(f"cannot write {path} ({reason_of(error)}); give another --out") from None
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
-
-
-@contextmanager
-def hold(path: Path) -> Generator[Path]:
-    """Another name of a file, under which it stays as it is while other processes replace it."""
-    held = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}{path.suffix}")
-    try:
-        os.link(path, held)
-    except OSError:  # not every disk has links
-        shutil.copyfile(path, held)
-    try:
-        yield held
-    finally:
-        held.unlink(missing_ok=True)
+        refusal = system_error(error, path.parent)
+        kind = RunError if refusal.errno in FULL else InputError
+        raise kind(f"cannot write {path} ({refusal.strerror}); give another --out") from None
 
 
 def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
-    """Write frames of one schema, of which there is at least one, as one parquet file; one at a time is in memory.
+    """Write frames of one schema, of which there is at least one, as one parquet file with its digest; one at a time is in memory.
 
     Errors: as `write_whole`, and what the frames raise.
     """
@@ -94,6 +78,7 @@ def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
     def write(file: Path) -> None:
         try:
             register_io_source(source, schema=first.schema).sink_parquet(file, row_group_size=SLICE)
+            seal_parquet(file)
         except BaseException:  # a panic of polars is no Exception
             if failures:
                 raise failures[0] from None
@@ -105,14 +90,6 @@ def write_frames(path: Path, frames: Iterator[polars.DataFrame]) -> None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-
-
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class Store:
@@ -163,7 +140,8 @@ class Store:
 
     def compact(self) -> None:
         """Make one part of many small ones, then drop those it was made of; safe beside other processes."""
-        self._sweep_up()
+        for folder in (self.parts.parent, self.parts):
+            remove_abandoned(folder)
         with suppress(FileNotFoundError):  # another process is merging the same
             batch: list[Path] = []
             for path in self._paths():
@@ -183,7 +161,7 @@ class Store:
                 path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
-        found = sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(TEMPORARY))
+        found = sorted(path for path in self.parts.glob("*.parquet") if not path.name.startswith(PREFIX))
         return [path for path in found if self._is_sound(path)]
 
     def _is_sound(self, path: Path) -> bool:
@@ -212,12 +190,6 @@ class Store:
     def _write(self, rows: polars.DataFrame) -> None:
         write_whole(self.parts / f"{uuid.uuid4().hex}.parquet", rows.write_parquet, mark=True)
 
-    def _sweep_up(self) -> None:
-        for path in self.parts.glob(f"{TEMPORARY}*"):
-            with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime > STALE_SECONDS:
-                    path.unlink()
-
 
 def _shaped(rows: polars.DataFrame, schema: Mapping[str, Any]) -> polars.DataFrame:
     """The columns of a schema, null where a row of an earlier version has none."""
@@ -238,7 +210,7 @@ def read_part(
         there = part.collect_schema().names()
         rows = part.select(name for name in columns if name in there).slice(first, count).collect()
         return _shaped(rows, {name: COLUMNS[name] for name in columns})
-    except (OSError, polars.exceptions.PolarsError) as error:
+    except (OSError, *unreadable()) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise InputError(f"{path} is not a part of a sweep ({error}); remove it to run its points again") from None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernels_jit.layout import codes
 from kernels_jit.layout.records import TIME
-from kernels_jit.measure.held_servers import NO_SERVER, NOT_COUNTED, find_held_servers, sum_held
+from kernels_jit.measure.held_servers import NO_SERVER, NOTHING, find_held_servers, sum_held
 
 ROW = st.tuples(
     st.sampled_from([codes.EXEC, codes.MOVE, codes.WAIT, codes.PIPE]),
@@ -35,7 +35,14 @@ def test_sums_are_those_of_numpy(rows: list[tuple[int, int, int, bool, int]]) ->
             expected_fs[server] += end_fs - 2
     held, busy_fs = np.empty(len(rows), np.int32), np.zeros(4, np.int64)
     counted = np.array([row[3] for row in rows], bool)
-    find_held_servers(op, counted, held)
-    assert sum_held(held, times, busy_fs) == missing
+    find_held_servers(op, held)
+    assert ((held == NOTHING) == ~np.isin(op[:, 0], (codes.EXEC, codes.MOVE))).all()
+    assert sum_held(held, np.arange(len(rows), dtype=np.int32), counted, times, busy_fs) == missing
     assert busy_fs.tolist() == expected_fs.tolist()
-    assert (held[~counted] == NOT_COUNTED).all()
+
+
+def test_rows_that_share_an_entry_are_summed_each():
+    times = np.array([(0, 1, 4), (0, 4, 9), (0, 9, 20)], TIME)
+    held, busy_fs = np.array([NOTHING, 2], np.int32), np.zeros(3, np.int64)
+    assert sum_held(held, np.array([1, 1, 0], np.int32), np.ones(3, bool), times, busy_fs) == 0
+    assert busy_fs.tolist() == [0, 0, 8]

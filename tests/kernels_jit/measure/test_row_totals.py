@@ -12,9 +12,9 @@ def test_jobs_are_counted_by_duration_and_bytes_by_tag() -> None:
     rows = [(codes.EXEC, 9, 2), (codes.MOVE, 9, 100), (codes.EXEC, 9, 2), (codes.MOVE, 9, 30), (codes.DELAY, 1, 1)]
     op = np.array([[*row, 0, 0, 0, 0, 0] for row in rows], np.int64)
     tags, jobs, moved_bytes = np.array([0, 1, 0, 1, 2], np.int32), np.array([0, 1, 2], np.int64), np.zeros(3, np.int64)
-    add_totals(op, tags, np.zeros(0, bool), jobs, moved_bytes)
+    add_totals(op, tags, np.ones(5, np.int64), jobs, moved_bytes)
     assert jobs.tolist() == [0, 1, 4]
     assert moved_bytes.tolist() == [0, 130, 0]
-    add_totals(op, tags, np.array([True, True, False, False, True]), jobs, moved_bytes)
-    assert jobs.tolist() == [0, 1, 5]
-    assert moved_bytes.tolist() == [0, 230, 0]
+    add_totals(op, tags, np.array([2, 3, 0, 0, 1]), jobs, moved_bytes)
+    assert jobs.tolist() == [0, 1, 6]
+    assert moved_bytes.tolist() == [0, 430, 0]

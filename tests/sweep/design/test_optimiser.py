@@ -97,7 +97,9 @@ def test_points_that_fail_do_not_end_a_search(tmp_path: Path) -> None:
 def test_a_space_without_points_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         plan_sweep(grid(tmp_path, constraints="M > 1000"), tmp_path / "out")
-    assert str(caught.value) == "grid: no point is left; let the conditions keep some"
+    assert str(caught.value) == (
+        "grid: none of 256 points that the search asked for meets the conditions; let them keep more, or narrow the values"
+    )
 
 
 def test_what_to_do_without_optuna(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

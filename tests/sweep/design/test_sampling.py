@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kernbench.errors import InputError
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.design.sampling import sample
@@ -55,6 +56,27 @@ def test_latin_hypercubes_have_one_point_in_each_slice() -> None:
 def test_sobol_points_are_even_in_powers_of_two() -> None:
     points = drawn("sobol", 16, {"M": {"min": 0.0, "max": 4.0}, "N": {"min": 0.0, "max": 4.0}})
     assert sorted((int(m), int(n)) for m, n in points) == [(m, n) for m in range(4) for n in range(4)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("more", [{}, {"K": {"values": [1, 2], "when": "M > 5"}}], ids=["whole", "conditional"])
+def test_a_condition_that_nothing_meets_does_not_draw_for_ever(method: str, more: dict[str, Any]) -> None:
+    axes = {"M": {"min": 1, "max": 1000}, "N": {"min": 1, "max": 1000}, **more}
+    with pytest.raises(InputError) as caught:
+        drawn(method, 100_000, axes, constraints=["M + N == 1"])
+    assert str(caught.value) == (
+        "grid: none of 65,536 drawn points meets the conditions; let them keep more, or narrow the values from "
+        "which is drawn"
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_draws_are_counted_where_hardly_any_meets_the_conditions(method: str) -> None:
+    grid = {"bench": "toy", "method": method, "samples": 100_000, "constraints": "M == N"}
+    axes = {"M": {"min": 1, "max": 300}, "N": {"min": 1, "max": 300}}
+    design = sample(ParameterSpace(load_grid({**grid, "parameters": axes}), {}))
+    assert 0 < len(design.choices) <= design.met < design.drawn
+    assert design.drawn <= 64 * (len(design.choices) + 1024)
 
 
 def test_a_grid_without_parameters_is_one_point() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 
 from kernbench.errors import InputError, RunError
 from kernbench.sweep.execution import dask_cluster
+from kernbench.sweep.execution.executor import ExecutorConfig
 from kernbench.sweep.run import run_sweep
 from tests.sweep import fakes
 
@@ -136,7 +138,7 @@ def test_no_scheduler_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(InputError) as caught:
         run_sweep(fakes.toy_grid(tmp_path, M=1), tmp_path / "out", run=fakes.run_fake, scheduler="tcp://127.0.0.1:9")
     assert str(caught.value) == (
-        "there is no Dask scheduler at 'tcp://127.0.0.1:9' (OSError); give local, processes or an address "
+        "there is no Dask scheduler at 'tcp://127.0.0.1:9' (Connection refused); give local, processes or an address "
         "such as tcp://localhost:8786"
     )
 
@@ -146,3 +148,47 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(InputError) as caught:
         run_sweep(fakes.toy_grid(tmp_path, M=1), tmp_path / "out", run=fakes.run_fake, scheduler="processes")
     assert str(caught.value) == "a Dask scheduler needs the package distributed; install kernbench[cluster]"
+
+
+def test_addresses() -> None:
+    assert dask_cluster.split_address("tcp://localhost:8786") == ("localhost", 8786)
+    assert dask_cluster.split_address("tls://[::1]:1") == ("::1", 1)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("tcp://127.0.0.1", "tcp://", "tcp://:1", "tcp://x:abc", "tcp://x:99999", "tcp://x:0", "tcp://[::1:1"),
+        *("nope://x:1", "http://x:80", "inproc://x:1", "x:1", "tcp://x:1/path", "tcp://x:1 ", ""),
+    ],
+)
+def test_what_is_no_address_is_refused_before_anything_runs(address: str) -> None:
+    with pytest.raises(
+        InputError, match=f"^{re.escape(f'scheduler {address!r} is none; give local, processes or an ')}"
+    ):
+        ExecutorConfig(scheduler=address)
+
+
+@pytest.mark.parametrize("host", ["nowhere.invalid", "a" * 64, "a..b"])
+def test_a_host_that_no_name_service_knows(host: str) -> None:
+    with pytest.raises(InputError, match=f"^there is no Dask scheduler at 'tcp://{host}:1' "[:60]):
+        dask_cluster._reach(f"tcp://{host}:1")
+
+
+def test_a_port_where_nobody_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(address: tuple[str, int], timeout: float) -> None:
+        assert (address, timeout) == (("192.0.2.1", 8786), dask_cluster.CONNECT_S)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(socket, "create_connection", never)
+    said = r"^there is no Dask scheduler at 'tcp://192.0.2.1:8786' \(timed out\); give local, processes or an address such as "
+    with pytest.raises(InputError, match=said):
+        dask_cluster._reach("tcp://192.0.2.1:8786")
+
+
+def test_a_server_that_says_nothing_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "CONNECT_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(InputError, match=rf"^there is no Dask scheduler at '{address}' \(timed out\); give "):
+            dask_cluster._reach(address)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kernbench.limits.run_limits import RunLimits
+from kernbench.limits.time_limit import REMEDY
+from kernbench.sweep.execution import process_pool
 from kernbench.sweep.execution.batches import Batch
 from kernbench.sweep.execution.point_progress import PointProgress
 from kernbench.sweep.execution.process_pool import run_here, run_in_workers
@@ -34,6 +37,22 @@ def test_workers_run_all_points() -> None:
     assert sorted(rows) == list(range(15))
     assert [index for index, row in rows.items() if row["status"] == "error"] == [12]
     assert rows[3]["latency_ns"] == 4.0
+
+
+@pytest.mark.slow
+def test_a_worker_that_cannot_be_stopped_at_its_limit_is_killed_and_the_others_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process_pool, "GRACE_S", 0.0)
+    points = [
+        Point(i, f"k{i}", "toy", "tiny", "flit", {"M": m}, {}, RunLimits(2.0)) for i, m in enumerate((1, 13, 2, 3))
+    ]
+    rows = {point.index: row for point, row in run_in_workers([Batch(tuple(points), True)], fakes.run_asleep, 2)}
+    assert [rows[i]["status"] for i in range(4)] == ["ok", "error", "ok", "ok"]
+    assert rows[1]["error"] == (
+        "bench 'toy': it takes longer than its time limit of 2 s, in code that could not be stopped, so that its process was "
+        f"killed; {REMEDY}"
+    )
 
 
 @pytest.mark.slow

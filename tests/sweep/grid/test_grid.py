@@ -208,3 +208,9 @@ def test_words_and_parameters_that_are_wrong_are_told_together(tmp_path: Path) -
         "grid.yaml:4:7: vales: unknown field; did you mean 'values'?",
     ]
     assert refusal(tmp_path, "- bench: toy\n") == ["grid.yaml:1:1: got [{'bench': 'toy'}], expected a mapping"]
+
+
+@pytest.mark.parametrize("axis", ["[1, 9223372036854775808]", "{range: [-9223372036854775809, 1, 1.0e+18]}"])
+def test_an_integer_that_no_column_holds(axis: str, tmp_path: Path) -> None:
+    [said] = refusal(tmp_path, f"bench: toy\nparameters:\n  A: {axis}\n")
+    assert said.endswith("expected an integer of at most 64 bits")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,10 +9,12 @@ import numpy as np
 import polars
 import pytest
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, RunError
+from kernbench.sealing import MARK, read_sealed_parquet
 from kernbench.sweep.results import store as store_module
 from kernbench.sweep.row import COLUMNS, STAMP, failed_row, ok_row
-from kernbench.sweep.results.store import DAMAGED, Store, best_rows, hold, write_frames, write_whole
+from kernbench.sweep.results.store import DAMAGED, Store, best_rows, write_frames, write_whole
+from kernbench.unfinished import PREFIX, unfinished_file
 from tests.sweep import fakes
 
 UNSTAMPED = dict.fromkeys(("fidelity", *STAMP))
@@ -92,14 +93,14 @@ def test_parts_that_are_large_already_stay(tmp_path: Path, monkeypatch: pytest.M
     assert list(read(tmp_path)) == ["a"]
 
 
-def test_old_unfinished_files_are_swept_up_and_young_ones_left(tmp_path: Path) -> None:
+def test_compacting_removes_what_nobody_writes_any_more_and_leaves_what_somebody_does(tmp_path: Path) -> None:
     Store(tmp_path).append(row("a"))
-    old, young = (tmp_path / "parts" / f"{store_module.TEMPORARY}{age}.parquet" for age in ("old", "young"))
-    old.write_bytes(b"half")
-    young.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    Store(tmp_path).compact()
-    assert (old.exists(), young.exists()) == (False, True)
+    for folder in (tmp_path, tmp_path / "parts"):
+        left = folder / f"{PREFIX}{'0' * 32}.parquet"
+        left.write_bytes(b"half")
+        with unfinished_file(folder) as living:
+            Store(tmp_path).compact()
+            assert (left.exists(), living.exists()) == (False, True)
     assert list(read(tmp_path)) == ["a"]
 
 
@@ -157,22 +158,6 @@ def test_what_is_no_part_is_set_aside(tmp_path: Path) -> None:
     assert list(kept(tmp_path)["key"]) == ["a"]
 
 
-def test_a_held_file_stays_though_it_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "table.parquet"
-    for linked in (True, False):
-        write_whole(path, lambda file: file.write_bytes(b"before"))
-        if not linked:
-            monkeypatch.setattr(os, "link", fail_to_link)
-        with hold(path) as held:
-            write_whole(path, lambda file: file.write_bytes(b"after"))
-            assert held.read_bytes() == b"before"
-        assert list(tmp_path.iterdir()) == [path]
-
-
-def fail_to_link(*_: object) -> None:
-    raise OSError("no links here")
-
-
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
     path.write_text("before", encoding="utf-8")
@@ -196,7 +181,8 @@ def frames(count: int, error: BaseException | None = None) -> Iterator[polars.Da
 
 def test_frames_are_written_one_after_the_other(tmp_path: Path) -> None:
     write_frames(tmp_path / "x.parquet", frames(3))
-    assert polars.read_parquet(tmp_path / "x.parquet")["a"].to_list() == [0, 0, 1, 1, 2, 2]
+    assert read_sealed_parquet(tmp_path / "x.parquet")["a"].to_list() == [0, 0, 1, 1, 2, 2]
+    assert MARK in (tmp_path / "x.parquet").read_bytes()
 
 
 @pytest.mark.parametrize("error", [InputError("no"), KeyboardInterrupt()])
@@ -216,7 +202,7 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_a_disk_without_room_is_told(tmp_path: Path) -> None:
     rows = polars.DataFrame({"key": ["a"]})
-    with pytest.raises(InputError, match=r"^cannot write .*No space left on device"):
+    with pytest.raises(RunError, match=r"^cannot write .*No space left on device"):
         write_whole(tmp_path / "x", lambda _: rows.write_parquet("/dev/full"))
 
 

@@ -1,0 +1,36 @@
+"""Check of the environment variables of KernBench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from stat import S_ISDIR
+
+from kernbench.errors import InputError, shorten
+
+
+def check_environment(environment: Mapping[str, str]) -> None:
+    """Check the values of our variables. Errors: InputError for a value that cannot be used."""
+    checked = environment.get("KERNBENCH_CHECKED", "")
+    if checked not in ("", "0", "1"):
+        raise InputError(f"the environment variable KERNBENCH_CHECKED is {shorten(checked)!r}; give 0 or 1")
+    if cache := environment.get("KERNBENCH_CACHE"):
+        _check_cache(Path(cache))
+
+
+def _check_cache(cache: Path) -> None:
+    """Check that nothing but a directory is there; it need not be writable."""
+    try:
+        found = cache.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        reason = error.strerror
+    else:
+        if S_ISDIR(found.st_mode):
+            return
+        reason = "it is a file"
+    raise InputError(
+        f"the environment variable KERNBENCH_CACHE is {shorten(cache)}, which cannot be a directory: {reason}; "
+        "give another, or unset it"
+    )
