@@ -46,6 +46,7 @@ def mistake(what: str) -> int:
             held = []
             while True:
                 held.append(b"x" * (1 << 24))
+                time.sleep(0.01)  # so that the watch looks before no address is left
         case "peak":
             bytearray(300 << 20)
         case "numpy":
