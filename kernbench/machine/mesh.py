@@ -14,20 +14,21 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kernbench.machine.builder import Builder
+from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name
 from kernbench.machine.quantities import rate
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
-from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
+_EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)  # ports of a router, in the order of its arbiters
 PITCH_MM = 1.0  # for pictures; since all links are equally long, routing counts them
 
 Side = Annotated[Count, Field(le=512)]
 
 
-class MeshSpec(Model):
+class MeshSpec(FlowControlSpec):
     """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
     family: Literal["mesh"]
@@ -54,7 +55,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     }
     link_rate = rate(spec, "link_gbs")
     hop_fs = round(spec.hop_ns * FS_PER_NS)
-    for down, right in ((1, 0), (0, 1)):
+    for down, right, ports in ((1, 0, (_SOUTH, _NORTH)), (0, 1, (_EAST, _WEST))):
         for row, col in places:
             there = _neighbour(spec.torus, w, h, row + down, col + right)
             if there is not None and there != (row, col):
@@ -65,13 +66,15 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
                     link_rate,
                     um=round(1000 * PITCH_MM),
                     delays_fs=(hop_fs, hop_fs),
+                    ports=ports,
                 )
     end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
     for (row, col), router in routers.items():
         endpoint = builder.node(node_name(row, col), "endpoint", builder.position[router])
         builder.server(node_name(row, col), "cpu")
-        builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs)
+        builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs, ports=(_LOCAL, _LOCAL))
+    fastest = max(link_rate.gbs, end_rate.gbs)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -81,6 +84,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
         shape=MeshShape(w, h, spec.torus),
+        flow_control=FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest)),
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
@@ -53,6 +54,21 @@ class MeshPlaces(Places):
             found.append((self._router(row, col), self._router(row, (col + step) % self.w)))
         if self.h > 2 and 2 * abs(to_row - row) == self.h:
             found.append((self._router(row, to_col), self._router((row + step) % self.h, to_col)))
+        return found
+
+    def sides(self, nodes: Sequence[int]) -> list[int]:
+        """On which side of the dateline of a ring each link of a way is: 1 before, 2 after, 0 on no ring.
+
+        The dateline of a ring is its link between the first and the last index, which is after it.
+        """
+        found, places = list[int](), [self._place_of[node] for node in nodes]
+        along, crossed = -1, False
+        for (row, col), (to_row, to_col) in pairwise(places):
+            dimension = -1 if (row, col) == (to_row, to_col) else int(col == to_col)
+            crossed &= dimension == along
+            crossed |= abs(to_row - row) + abs(to_col - col) > 1
+            along = dimension
+            found.append(1 + crossed if self.torus and dimension >= 0 else 0)
         return found
 
     def endpoint(self, row: int, col: int) -> int:
