@@ -10,6 +10,7 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
     CHANNEL_WORDS,
+    LINK_WORDS,
     buffered_at,
     channel_at,
     link_at,
@@ -141,15 +142,16 @@ def end(m, op, times, credit, link, channel, flit, arrival, cycle):
 @inner
 def _end_packet(m, credit, transfer, arrival, cycle):
     """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
-    from_fs = arrival + route_at(m, transfer.route).propagation_fs
-    source = link_at(m, step_at(m, transfer.first_step).link >> 1)
-    known = later(credit, from_fs, cycle)
+    place = step_at(m, transfer.first_step).link >> 1
+    source = link_at(m, place)
+    known = later(credit, arrival + route_at(m, transfer.route).propagation_fs, cycle)
     at = source.returned_n
     while at > 0 and m[source.returns + at - 1] > known:
         m[source.returns + at] = m[source.returns + at - 1]
         at -= 1
     m[source.returns + at] = known
     source.returned_n += 1
+    wake(m, credit, credit.router_n + (place - credit.links) // LINK_WORDS, known)
 
 
 @inlined

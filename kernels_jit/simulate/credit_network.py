@@ -26,7 +26,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT
-from kernels_jit.simulate.credit_link import cross, first_from, has_credit, held_channels, is_free
+from kernels_jit.simulate.credit_link import cross, first_from, has_credit, held_channels
 from kernels_jit.simulate.credit_queue import leave_queue
 from kernels_jit.simulate.credit_router import serve_router
 
@@ -120,12 +120,13 @@ def serve_source(m, op, times, credit, link, cycle):
     start = (transfer.start_fs + credit.cycle_fs - 1) // credit.cycle_fs
     if start > cycle:
         return start
-    if not is_free(credit, link, cycle):
+    if link.free_fs >= (cycle + 1) * credit.cycle_fs:
         return cycle + 1
     if link.taken == _NONE:
         begin_packet(m, credit, link, transfer, cycle)
         if link.taken == _NONE:
-            return cycle + 1
+            is_known = credit.outstanding > 0 and link.packets == credit.outstanding and link.returned_n > 0
+            return m[link.returns] if is_known else cycle + 1
     channel = channel_at(m, link.channels + link.taken * CHANNEL_WORDS)
     if not has_credit(m, credit, channel, cycle):
         return cycle + 1

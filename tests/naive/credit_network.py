@@ -168,7 +168,7 @@ class CreditNetwork:
             channel.held = channel.tail_sent = False
 
     def is_free(self, now, link):
-        """Whether a link can take a flit that is sent in this cycle."""
+        """Whether a link can take a flit that passes the switch in this cycle; behind a fast switch flits queue."""
         return self.figures.internal_speedup > 1 or link.free_fs < now + self.cycle
 
     def send(self, now, source):
@@ -176,7 +176,9 @@ class CreditNetwork:
         while source.returns and source.returns[0] <= now:
             source.returns.pop(0)
             source.left += 1
-        if not source.waiting or source.waiting[0][0] > now or not self.is_free(now, source.link):
+        if not source.waiting or source.waiting[0][0] > now:
+            return
+        if source.link.free_fs >= now + self.cycle:
             return
         _, _, flight, steps = source.waiting[0]
         link, allowed = self.step(steps.start)
