@@ -40,14 +40,17 @@ class MeshPlaces(Places):
         self.w, self.h, self.torus = mesh.w, mesh.h, mesh.torus
 
     def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
-        """The two ends of the link by which a way begins along a ring, where both directions are equally long.
+        """The two ends of each link that a way takes although others are as short.
 
-        From nodes with an even sum of row and column it leads to rising indices, else to falling ones. So the directions share
-        such ways evenly, along rows and along columns.
+        From an endpoint to itself that is the link to its router. Along a ring whose directions are equally long it is the
+        first one: from nodes with an even sum of row and column it leads to rising indices, else to falling ones. So the
+        directions share such ways evenly, along rows and along columns.
         """
+        (row, col), (to_row, to_col) = self._place_of[src], self._place_of[dst]
+        if src == dst == self.endpoint(row, col):
+            return [(src, self._router(row, col))]
         if not self.torus:
             return []
-        (row, col), (to_row, to_col) = self._place_of[src], self._place_of[dst]
         step, found = 1 - 2 * ((row + col) % 2), list[tuple[int, int]]()
         if self.w > 2 and 2 * abs(to_col - col) == self.w:
             found.append((self._router(row, col), self._router(row, (col + step) % self.w)))

@@ -1,8 +1,8 @@
 """Routes: the stations that payloads pass, computed once and numbered.
 
 A path inside a SIP, or to the switch, is the shortest. Between SIPs with direct links it goes over the links that their network
-says (see `sip_network`), and inside each SIP on the way from port to port. On a torus of family `mesh` it goes over the link
-that decides between two shortest ways.
+says (see `sip_network`), and inside each SIP on the way from port to port. In family `mesh` an endpoint reaches itself by its
+router, and a link decides between two shortest ways around a torus.
 
 In a round trip flits move in one direction only. A write sends its flits along the links to the memory and is acknowledged by
 a message of no bytes, which pays propagation only (`tail`). A read's request pays propagation only (`lead`), and its flits

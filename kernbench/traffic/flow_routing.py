@@ -5,6 +5,7 @@ channel for the whole round trip. As a destination it is its slice of HBM. A *CP
 `io_cpu`, `m_cpu`) acts once and then lets the transfer go. Any other *node* sends without an act.
 
 A destination that is no memory receives a message. A read of it is a request, which pays the wires only, and a message back.
+An endpoint of a mesh may be both ends of a flow, which then passes its router alone.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class _Finder:
         machine = self._machine
         source, agent, hold = self._source(src, dst, read)
         target = self._target(dst, src)
-        if source == target:
+        if source == target and not isinstance(machine.places, MeshPlaces):
             raise InputError(f"{src} and {dst} are one part; a flow needs two")
         memory = target in machine.terminals
         of_node = Intent.M_CPU_DMA if memory and machine.node_kind[source] in CPUS else Intent.ALL

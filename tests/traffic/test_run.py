@@ -25,7 +25,7 @@ def random_flows(nodes: int, count: int, seed: int, span_fs: int, largest: int) 
     return Flows(
         names=tuple(str(i) for i in range(nodes)),
         src=src,
-        dst=(src + rng.integers(1, nodes, count)) % nodes,
+        dst=rng.integers(0, nodes, count),
         nbytes=rng.integers(1, largest, count),
         start_fs=rng.integers(0, span_fs, count) // 1_000_000 * 1_000_000,
         read=rng.random(count) < 0.3,
@@ -109,7 +109,7 @@ def test_flows_of_a_node_that_start_together_leave_in_file_order() -> None:
 @pytest.mark.parametrize("flits", [1, 2, 13])
 def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits: int) -> None:
     machine = load_machine("mesh_8x8", {**FIGURES, "torus": torus})
-    for dst in (1, 5, 7, 20, 35):
+    for dst in (0, 1, 5, 7, 20, 35):
         result = run_flows(machine, parse_flows([f"0:{dst}:{flits * 96}"]))
         y, x = divmod(dst, 6)
         hops = min(y, 6 - y) + min(x, 6 - x) if torus else y + x
@@ -117,6 +117,15 @@ def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits:
         want = 2 * service + 300_000 + 2_100_000 + hops * (service + 1_700_000) + (flits - 1) * service
         assert (result.hops[0], result.end_fs[0]) == (hops, want)
         assert zero_load_fs(machine, result.hops, flits).tolist() == [want]
+
+
+def test_an_endpoint_that_sends_to_itself() -> None:
+    """Two links of 4 flits of 1 ns each, 1 ns along either; a read's request pays the two nanoseconds first."""
+    assert end_ns("mesh_8x8", "0:0:1KiB") == end_ns("torus_8x8", "9:9:1KiB") == [7]
+    assert end_ns("mesh_8x8", "0:0:1KiB:read") == [9]
+    assert end_ns("mesh_8x8", "0:0:1KiB", "0:1:256") == [7, 10]
+    assert end_ns("mesh_8x8", "0:0:1KiB", "1:0:256") == [8, 7]  # its third flit and node 1's come at 4 ns
+    assert end_ns("mesh_8x8", "0:0:1KiB", k=1) == [7]
 
 
 def test_the_slowest_link_sets_the_pace() -> None:
