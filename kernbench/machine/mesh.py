@@ -5,13 +5,14 @@ Every time is a field of the topology itself. A flit occupies a link for its byt
 
 Vertical links are added before horizontal ones, so routes go along the row first, then along the column (see `builder`). On a
 torus they go the shorter way round; which of two equally long ways they take follows from their source (see `mesh_places`).
+On a one-way torus links lead to rising indices alone.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
@@ -42,6 +43,13 @@ class MeshSpec(Model):
     injection_ns: Ns
     ejection_ns: Ns
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
+    one_way: bool = False  # links of a torus lead to rising indices alone
+
+    @model_validator(mode="after")
+    def _one_way_comes_back(self) -> MeshSpec:
+        if self.one_way and not self.torus:
+            raise ValueError("one_way is true and torus is false, so no link leads back; set torus to true")
+        return self
 
 
 def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
@@ -55,6 +63,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     link_rate = rate(spec, "link_gbs")
     hop_fs = round(spec.hop_ns * FS_PER_NS)
     for down, right in ((1, 0), (0, 1)):
+        one_way = spec.one_way and (h if down else w) > 2  # the two links of a ring of two are both directions of one
         for row, col in places:
             there = _neighbour(spec.torus, w, h, row + down, col + right)
             if there is not None and there != (row, col):
@@ -65,6 +74,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
                     link_rate,
                     um=round(1000 * PITCH_MM),
                     delays_fs=(hop_fs, hop_fs),
+                    one_way=one_way,
                 )
     end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
@@ -80,7 +90,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         ns_per_mm=0.0,
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
-        shape=MeshShape(w, h, spec.torus),
+        shape=MeshShape(w, h, spec.torus, spec.one_way),
     )
 
 

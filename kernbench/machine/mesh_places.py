@@ -21,11 +21,12 @@ def node_name(row: int, col: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MeshShape:
-    """The columns and rows of a `mesh` machine, and whether they close to rings."""
+    """The columns and rows of a `mesh` machine, and whether they close to rings, whose links may lead one way only."""
 
     w: int
     h: int
     torus: bool
+    one_way: bool
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> MeshPlaces:
         """The part index of a machine of this shape, from the ids of its nodes and servers."""
@@ -37,7 +38,7 @@ class MeshPlaces(Places):
 
     def __init__(self, mesh: MeshShape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
-        self.w, self.h, self.torus = mesh.w, mesh.h, mesh.torus
+        self.w, self.h, self.torus, self.one_way = mesh.w, mesh.h, mesh.torus, mesh.one_way
 
     def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
         """The two ends of each link that a way takes although others are as short.
@@ -49,7 +50,7 @@ class MeshPlaces(Places):
         (row, col), (to_row, to_col) = self._place_of[src], self._place_of[dst]
         if src == dst == self.endpoint(row, col):
             return [(src, self._router(row, col))]
-        if not self.torus:
+        if not self.torus or self.one_way:
             return []
         step, found = 1 - 2 * ((row + col) % 2), list[tuple[int, int]]()
         if self.w > 2 and 2 * abs(to_col - col) == self.w:

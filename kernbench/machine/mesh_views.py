@@ -31,7 +31,7 @@ def network_view(machine: Machine) -> View:
     wires = find_wires(machine, _with_routers(machine, {node: box for box, node in enumerate(nodes)}))
     step = PITCH_MM * 1.5
     wires = tuple(replace(wire, wraps=_length(boxes, wire) > step) for wire in wires)
-    shape = "torus" if places.torus else "mesh"
+    shape = ("one-way torus" if places.one_way else "torus") if places.torus else "mesh"
     return View("system", f"{shape} of {places.w} × {places.h} endpoints, each with a router", (), boxes, wires)
 
 

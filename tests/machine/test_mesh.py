@@ -40,6 +40,23 @@ def test_ways_follow_the_row_and_then_the_column(torus):
         assert len(way) == hops + 1
 
 
+@pytest.mark.parametrize(("w", "h"), [(5, 4), (3, 2), (8, 1)])
+def test_ways_on_a_one_way_torus_lead_to_rising_indices(w, h):
+    machine = load_machine("torus_8x8", {"one_way": True, "w": w, "h": h})
+    for src, dst, way in _ways(machine, True):
+        right, down = (dst[1] - src[1]) % w, (dst[0] - src[0]) % h
+        row = [(src[0], (src[1] + step) % w) for step in range(right + 1)]
+        assert way == row + [((src[0] + step) % h, dst[1]) for step in range(1, down + 1)]
+
+
+def test_a_one_way_torus_is_a_torus():
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8", {"one_way": True})
+    assert str(error.value) == (
+        "topology/mesh_8x8.yaml:3:1: one_way is true and torus is false, so no link leads back; set torus to true"
+    )
+
+
 def test_how_many_links():
     assert load_machine("mesh_8x8").edge_count == 2 * (2 * 8 * 7 + 64)
     assert load_machine("mesh_8x8", {"torus": True}).edge_count == 2 * (2 * 64 + 64)

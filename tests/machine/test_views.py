@@ -162,6 +162,15 @@ def test_a_network(topology: str, wires: int, wraps: int) -> None:
     assert sum(wire.wraps for wire in view.wires) == wraps
 
 
+@pytest.mark.parametrize(
+    ("fields", "shape"), [({"torus": False}, "mesh"), ({}, "torus"), ({"one_way": True}, "one-way torus")]
+)
+def test_the_subtitle_of_a_network(fields: dict[str, object], shape: str) -> None:
+    view = find_view(load_machine("torus_8x8", fields), "system")
+    assert view.subtitle == f"{shape} of 8 × 8 endpoints, each with a router"
+    assert {(wire.gbs, wire.links) for wire in view.wires} == {(256, 1)}
+
+
 def test_a_network_that_is_too_large() -> None:
     with pytest.raises(InputError) as caught:
         find_view(load_machine("mesh_8x8", {"k": 65}), "system")

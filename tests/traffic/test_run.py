@@ -9,8 +9,10 @@ from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic import lower
 from kernbench.traffic.flows import Flows, parse_flows
+from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
 from kernbench.traffic.zero_load_latency import flit_time_fs, zero_load_fs
+from tests.engine.difference import find_difference
 
 FIGURES = {"link_gbs": 100, "hop_ns": 1.7, "injection_ns": 0.3, "ejection_ns": 2.1, "flit_bytes": 96, "k": 6}
 
@@ -119,6 +121,17 @@ def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits:
         assert zero_load_fs(machine, result.hops, flits).tolist() == [want]
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_around_one_way_rings(mode: str) -> None:
+    """A hop is 2 ns, an end 2 ns. From 3 to 0 it is one hop, but back there are three, which a read's bytes take."""
+    ring = {"k": 4, "one_way": True, "mode": mode}
+    assert end_ns("torus_8x8", "0:3:256", **ring) == [4 + 3 * 2]
+    assert end_ns("torus_8x8", "3:0:256", **ring) == [4 + 2]
+    assert end_ns("torus_8x8", "15:0:1KiB", **ring) == [4 + 2 * 2 + 3]
+    assert end_ns("torus_8x8", "3:0:256:read", **ring) == [(1 + 1 + 1) + 4 + 3 * 2]
+    assert end_ns("torus_8x8", "0:3:256:read", **ring) == [(1 + 3 + 1) + 4 + 2]
+
+
 def test_an_endpoint_that_sends_to_itself() -> None:
     """Two links of 4 flits of 1 ns each, 1 ns along either; a read's request pays the two nanoseconds first."""
     assert end_ns("mesh_8x8", "0:0:1KiB") == end_ns("torus_8x8", "9:9:1KiB") == [7]
@@ -135,10 +148,14 @@ def test_the_slowest_link_sets_the_pace() -> None:
     assert result.end_fs.tolist() == zero_load_fs(machine, result.hops, 10).tolist()
 
 
-@pytest.mark.parametrize(("topology", "overrides"), [("mesh_8x8", {}), ("torus_8x8", {}), ("mesh_8x8", FIGURES)])
+@pytest.mark.parametrize(
+    ("topology", "overrides"),
+    [("mesh_8x8", {}), ("torus_8x8", {}), ("mesh_8x8", FIGURES), ("torus_8x8", {**FIGURES, "one_way": True})],
+)
 def test_both_modes_agree_to_the_tick(topology: str, overrides: dict[str, object]) -> None:
     machine = load_machine(topology, overrides)
     flows = random_flows(machine.places.w * machine.places.h, 500, 1, 500_000_000, 3000)  # type: ignore[attr-defined]
+    assert find_difference(Traffic(machine, flows).program) is None
     flit, hybrid = (run_flows(machine, flows, mode) for mode in ("flit", "hybrid"))
     assert flit.end_fs.tolist() == hybrid.end_fs.tolist()
     assert (flit.makespan_ns, flit.flit_hops) == (hybrid.makespan_ns, hybrid.flit_hops)
