@@ -5,11 +5,13 @@ Every time is a field of the topology itself. A flit occupies a link for its byt
 
 Vertical links are added before horizontal ones, so routes go along the row first, then along the column (see `builder`). On a
 torus they go the shorter way round; which of two equally long ways they take follows from their source (see `mesh_places`).
-On a one-way torus links lead to rising indices alone.
+On a one-way torus links lead to rising indices alone. Two networks side by side are alike, and an endpoint has a link to its
+router in each.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -17,7 +19,7 @@ from pydantic import Field, model_validator
 from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.mesh_places import MeshShape, node_name
+from kernbench.machine.mesh_places import MeshShape, node_name, router_name
 from kernbench.machine.quantities import rate
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
 from kernbench.schema.model import Model
@@ -44,6 +46,7 @@ class MeshSpec(Model):
     ejection_ns: Ns
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
     one_way: bool = False  # links of a torus lead to rising indices alone
+    networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
 
     @model_validator(mode="after")
     def _one_way_comes_back(self) -> MeshSpec:
@@ -56,20 +59,22 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology of family `mesh`."""
     w, h, builder = spec.w or spec.k, spec.h or spec.k, Builder()
     places = [(row, col) for row in range(h) for col in range(w)]
+    networks = range(spec.networks)
     routers = {
-        (row, col): builder.node(f"{node_name(row, col)}.router", "router", (col * PITCH_MM, row * PITCH_MM))
+        (row, col, network): builder.node(router_name(row, col, network), "router", (col * PITCH_MM, row * PITCH_MM))
+        for network in networks
         for row, col in places
     }
     link_rate = rate(spec, "link_gbs")
     hop_fs = round(spec.hop_ns * FS_PER_NS)
     for down, right in ((1, 0), (0, 1)):
         one_way = spec.one_way and (h if down else w) > 2  # the two links of a ring of two are both directions of one
-        for row, col in places:
+        for network, (row, col) in product(networks, places):
             there = _neighbour(spec.torus, w, h, row + down, col + right)
             if there is not None and there != (row, col):
                 builder.link(
-                    routers[row, col],
-                    routers[there],
+                    routers[row, col, network],
+                    routers[*there, network],
                     EdgeKind.NOC,
                     link_rate,
                     um=round(1000 * PITCH_MM),
@@ -78,10 +83,11 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
                 )
     end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
-    for (row, col), router in routers.items():
-        endpoint = builder.node(node_name(row, col), "endpoint", builder.position[router])
+    for row, col in places:
+        endpoint = builder.node(node_name(row, col), "endpoint", (col * PITCH_MM, row * PITCH_MM))
         builder.server(node_name(row, col), "cpu")
-        builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs)
+        for network in networks:
+            builder.link(routers[row, col, network], endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -90,7 +96,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         ns_per_mm=0.0,
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
-        shape=MeshShape(w, h, spec.torus, spec.one_way),
+        shape=MeshShape(w, h, spec.torus, spec.one_way, spec.networks),
     )
 
 

@@ -116,7 +116,7 @@ def _pes_of(machine: Machine, sip: int) -> list[_Place]:
 
 def _messages(machine: Machine, places: MeshPlaces) -> Iterable[Case]:
     """From the first endpoint over 1, 2, 4, ... links between routers, and to the farthest."""
-    both_ways = places.torus and not places.one_way
+    both_ways = places.mesh.torus and not places.mesh.one_way
     across, down = (length // 2 if both_ways else length - 1 for length in (places.w, places.h))
     farthest = across + down
     if not farthest:

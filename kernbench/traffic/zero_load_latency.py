@@ -36,7 +36,7 @@ def zero_load_fs(machine: Machine, hops: np.ndarray, flits: int) -> np.ndarray:
 
 
 def _ends(machine: Machine) -> tuple[int, int]:
-    """The links from and to an endpoint; those of all endpoints are alike."""
+    """The links from and to an endpoint; those of all endpoints, and of two networks, are alike."""
     places = machine.places
     assert isinstance(places, MeshPlaces)
     leaving = int(np.flatnonzero(machine.edge_src == places.endpoint(0, 0))[0])

@@ -28,8 +28,8 @@ _load = cache(load_machine)
 
 
 @cache
-def _load_mesh(k: int, torus: bool, one_way: bool) -> Machine:
-    return load_machine("mesh_8x8", {"k": k, "torus": torus, "one_way": one_way})
+def _load_mesh(k: int, torus: bool, one_way: bool, networks: int) -> Machine:
+    return load_machine("mesh_8x8", {"k": k, "torus": torus, "one_way": one_way, "networks": networks})
 
 
 def forget_routes(machine: Machine) -> Machine:
@@ -150,9 +150,9 @@ def sip(random: Random) -> Program:
 
 
 def mesh_8x8(random: Random) -> Program:
-    """Messages on a small mesh or torus, whose links may lead one way."""
+    """Messages on a small mesh or torus, whose links may lead one way, or on two of them side by side."""
     k, torus = random.randint(2, 4), random.random() < 0.6
-    machine = forget_routes(_load_mesh(k, torus, torus and random.random() < 0.5))
+    machine = forget_routes(_load_mesh(k, torus, torus and random.random() < 0.5, random.choice((1, 1, 2))))
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
     endpoints = [machine.places.endpoint(row, column) for row in range(k) for column in range(k)]
     pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]

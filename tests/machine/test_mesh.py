@@ -11,8 +11,15 @@ from tests.machine.alone import transfer_fs
 
 
 def place(router):
-    """Row and column of `node[y][x].router`."""
+    """Row and column of `node[y][x].router` or `node[y][x].router2`."""
     return tuple(int(number) for number in re.findall(r"\[(\d+)\]", router))
+
+
+def way(machine, src, dst):
+    """The names of the nodes between two endpoints."""
+    places = machine.places
+    path = machine.routing.path(places.endpoint(*src), places.endpoint(*dst), Intent.ALL)
+    return [machine.node_name[node] for node in path[1:-1]]
 
 
 def _ways(machine, torus):
@@ -57,6 +64,29 @@ def test_a_one_way_torus_is_a_torus():
     )
 
 
+@pytest.mark.parametrize("shape", [{}, {"torus": True}, {"torus": True, "one_way": True}])
+def test_a_way_stays_in_one_network_which_its_ends_decide(shape):
+    both, one = (load_machine("mesh_8x8", {**shape, "w": 4, "h": 6, "networks": count}) for count in (2, 1))
+    for index in range(24 * 24):
+        src, dst = (divmod(end, 4) for end in divmod(index, 24))
+        router = "router2" if (sum(src) + dst[1]) % 2 else "router"
+        assert way(both, src, dst) == [name.replace("router", router) for name in way(one, src, dst)]
+
+
+def test_two_networks_have_all_links_twice():
+    one, both = load_machine("torus_8x8", {"k": 3}), load_machine("torus_8x8", {"k": 3, "networks": 2})
+    assert (both.edge_count, both.node_count) == (2 * one.edge_count, one.node_count + 9)
+    for machine in (one, both):
+        assert machine.node_name[-1] == "node[2][2]"
+        assert len(set(machine.station_name)) == machine.edge_count
+
+
+def test_a_third_network_is_refused():
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8", {"networks": 3})
+    assert str(error.value) == "override networks: got 3, expected less than or equal to 2"
+
+
 def test_how_many_links():
     assert load_machine("mesh_8x8").edge_count == 2 * (2 * 8 * 7 + 64)
     assert load_machine("mesh_8x8", {"torus": True}).edge_count == 2 * (2 * 64 + 64)
@@ -93,7 +123,7 @@ def test_sides_may_be_long_and_differ():
     machine = load_machine("torus_8x8", {"k": 64})
     assert (machine.places.w, machine.places.h, machine.node_count) == (64, 64, 2 * 4096)
     wide = load_machine("mesh_8x8", {"k": 3, "w": 5}).places
-    assert (wide.w, wide.h, wide.torus) == (5, 3, False)
+    assert (wide.w, wide.h, wide.mesh.torus) == (5, 3, False)
 
 
 def test_nodes_by_name_or_index():

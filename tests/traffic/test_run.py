@@ -8,8 +8,11 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic import lower
+from kernbench.traffic.flow_routing import find_flow_routes
 from kernbench.traffic.flows import Flows, parse_flows
+from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.lower import Traffic
+from kernbench.traffic.patterns import PATTERNS
 from kernbench.traffic.run import run_flows
 from kernbench.traffic.zero_load_latency import flit_time_fs, zero_load_fs
 from tests.engine.difference import find_difference
@@ -108,9 +111,9 @@ def test_flows_of_a_node_that_start_together_leave_in_file_order() -> None:
 
 
 @pytest.mark.parametrize("torus", [False, True])
-@pytest.mark.parametrize("flits", [1, 2, 13])
-def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits: int) -> None:
-    machine = load_machine("mesh_8x8", {**FIGURES, "torus": torus})
+@pytest.mark.parametrize(("flits", "networks"), [(1, 1), (2, 1), (13, 1), (5, 2)])
+def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits: int, networks: int) -> None:
+    machine = load_machine("mesh_8x8", {**FIGURES, "torus": torus, "networks": networks})
     for dst in (0, 1, 5, 7, 20, 35):
         result = run_flows(machine, parse_flows([f"0:{dst}:{flits * 96}"]))
         y, x = divmod(dst, 6)
@@ -132,6 +135,22 @@ def test_around_one_way_rings(mode: str) -> None:
     assert end_ns("torus_8x8", "0:3:256:read", **ring) == [(1 + 3 + 1) + 4 + 2]
 
 
+def test_two_networks_side_by_side() -> None:
+    """From node 0 the second network leads to odd columns. The ways to 2 and 4 share links, those to 1 and 2 do not."""
+    assert end_ns("mesh_8x8", "0:2:1KiB", "0:1:1KiB", "0:4:1KiB", networks=1) == [11, 13, 23]
+    assert end_ns("mesh_8x8", "0:2:1KiB", "0:1:1KiB", "0:4:1KiB", networks=2) == [11, 9, 19]
+    assert end_ns("mesh_8x8", "1:0:1KiB", "8:0:1KiB", "9:0:1KiB", networks=2) == [12, 13, 11]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_each_pattern_takes_both_networks(pattern: str) -> None:
+    machine = load_machine("torus_8x8", {"networks": 2})
+    found, which = find_flow_routes(machine, InjectionProcess(pattern, window=500).packets(machine, 0.2))
+    first_links = [machine.routing.edges(route)[0] for route in found[:, 3].tolist()]
+    second = np.array([machine.station_name[link].endswith(".router2") for link in first_links])
+    assert 0.4 < second[which].mean() < 0.6
+
+
 def test_an_endpoint_that_sends_to_itself() -> None:
     """Two links of 4 flits of 1 ns each, 1 ns along either; a read's request pays the two nanoseconds first."""
     assert end_ns("mesh_8x8", "0:0:1KiB") == end_ns("torus_8x8", "9:9:1KiB") == [7]
@@ -150,7 +169,13 @@ def test_the_slowest_link_sets_the_pace() -> None:
 
 @pytest.mark.parametrize(
     ("topology", "overrides"),
-    [("mesh_8x8", {}), ("torus_8x8", {}), ("mesh_8x8", FIGURES), ("torus_8x8", {**FIGURES, "one_way": True})],
+    [
+        ("mesh_8x8", {}),
+        ("torus_8x8", {}),
+        ("mesh_8x8", FIGURES),
+        ("torus_8x8", {**FIGURES, "one_way": True}),
+        ("torus_8x8", {**FIGURES, "networks": 2}),
+    ],
 )
 def test_both_modes_agree_to_the_tick(topology: str, overrides: dict[str, object]) -> None:
     machine = load_machine(topology, overrides)
