@@ -40,6 +40,7 @@ class RouteKind(IntEnum):
     WRITE = 0
     READ = 1
     MESSAGE = 2
+    ACKNOWLEDGED = 3  # a message that ends for its sender when an acknowledgement of no bytes is back
 
 
 FORBIDDEN: dict[Intent, tuple[EdgeKind, ...]] = {

@@ -47,6 +47,7 @@ class MeshSpec(Model):
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
     one_way: bool = False  # links of a torus lead to rising indices alone
     networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
+    acknowledged: bool = False  # messages end for their senders when an acknowledgement is back
 
     @model_validator(mode="after")
     def _one_way_comes_back(self) -> MeshSpec:
@@ -96,7 +97,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         ns_per_mm=0.0,
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
-        shape=MeshShape(w, h, spec.torus, spec.one_way, spec.networks),
+        shape=MeshShape(w, h, spec.torus, spec.one_way, spec.networks, spec.acknowledged),
     )
 
 

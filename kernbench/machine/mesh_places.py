@@ -26,13 +26,14 @@ def router_name(row: int, col: int, network: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MeshShape:
-    """What a `mesh` machine looks like: its columns and rows, how they are linked, how many networks lie side by side."""
+    """What is not in the tables of a `mesh` machine: how its endpoints are linked, and how they send."""
 
     w: int
     h: int
     torus: bool  # columns and rows close to rings
     one_way: bool  # whose links lead to rising indices alone
     networks: int  # 1 or 2, alike
+    acknowledged: bool  # messages end for their senders when an acknowledgement is back
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> MeshPlaces:
         """The part index of a machine of this shape, from the ids of its nodes and servers."""

@@ -5,9 +5,9 @@ says (see `sip_network`), and inside each SIP on the way from port to port. In f
 router, and a link decides between two shortest ways around a torus.
 
 In a round trip flits move in one direction only. A write sends its flits along the links to the memory and is acknowledged by
-a message of no bytes, which pays propagation only (`tail`). A read's request pays propagation only (`lead`), and its flits
-leave the memory and come back along the same links reversed. Where one of these leads one way only, what comes back takes the
-path from there to the source. Each node strictly between the two ends charges its overhead.
+a message of no bytes, which pays propagation only (`tail`); so is an acknowledged message. A read's request pays propagation
+only (`lead`), and its flits leave the memory and come back along the same links reversed. Where one of these leads one way
+only, what comes back takes the path from there to the source. Each node strictly between the two ends charges its overhead.
 """
 
 from __future__ import annotations
@@ -204,19 +204,17 @@ class Routing:
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         machine = self._machine
         there = self._find_path(src, dst, intent)
-        wires = machine.stations.propagation_fs
-        out_fs = int(wires[there].sum())
-        if kind == RouteKind.MESSAGE:
-            self._new.append(_Route(self._links(there), (0, 0, out_fs, _WRITE)))
-            return len(self._ids)
-        if dst not in machine.terminals:
+        message = kind in (RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED)
+        if not message and dst not in machine.terminals:
             raise UnreachableError(
                 f"{machine.node_name[dst]} is no memory, so nothing can be read or written there "
                 f"from {machine.node_name[src]}; name an HBM controller or an SRAM"
             )
-        back = self._find_way_back(there, src, dst, intent)
-        home_fs = int(wires[back].sum())
-        if kind == RouteKind.WRITE:
+        back = there[:0] if kind == RouteKind.MESSAGE else self._find_way_back(there, src, dst, intent)
+        out_fs, home_fs = (int(machine.stations.propagation_fs[edges].sum()) for edges in (there, back))
+        if message:
+            found = _Route(self._links(there), (0, home_fs, out_fs, _WRITE))
+        elif kind == RouteKind.WRITE:
             found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, _WRITE))
         else:
             found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, _READ))

@@ -5,7 +5,7 @@ channel for the whole round trip. As a destination it is its slice of HBM. A *CP
 `io_cpu`, `m_cpu`) acts once and then lets the transfer go. Any other *node* sends without an act.
 
 A destination that is no memory receives a message. A read of it is a request, which pays the wires only, and a message back.
-An endpoint of a mesh may be both ends of a flow, which then passes its router alone.
+An endpoint of a mesh may be both ends of a flow, which then passes its router alone. Messages of a mesh may be acknowledged.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ class _Finder:
             kind = RouteKind.READ if read else RouteKind.WRITE
             return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0)
         if not read:
-            return FlowRoute(agent, source, hold, route(source, target, intent, RouteKind.MESSAGE), 0)
+            acknowledged = isinstance(machine.places, MeshPlaces) and machine.places.mesh.acknowledged
+            kind = RouteKind.ACKNOWLEDGED if acknowledged else RouteKind.MESSAGE
+            return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0)
         request = machine.routing.edges_between(source, target, intent)
         request_fs = int(machine.stations.propagation_fs[request].sum())
         issuer = source if agent else target

@@ -61,6 +61,10 @@ class Traffic:
         first = np.array([thread.chunks[0][1] for thread in self.program.threads], np.int64)
         return first[self._thread] + self._row
 
+    def tails_fs(self) -> np.ndarray:
+        """int64[flow] from the last byte at the destination to completion: the time of an acknowledgement."""
+        return self._machine.routing.tables().tail_fs[self._routes[:, ROUTE]]
+
     def _write(self) -> None:
         agent, issuer, _, _, request_fs = self._routes.T  # see `FlowRoute`
         begins = self.flows.start_fs + np.where(agent == Agent.NODE, request_fs, 0)

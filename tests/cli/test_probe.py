@@ -203,8 +203,8 @@ ONE_KIND = (
         (["-t", "mesh_8x8", "--flow", "0:1:1", "--mode", "flits"],
          "unknown mode 'flits'; did you mean 'flit'? Known: flit, hybrid"),
         (["-t", "mesh_8x8", "--flow", "0:1:1", "--set", "link_gb=1"],
-         "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: description, ejection_ns, endpoint_gbs, "
-         "family, flit_bytes, h, hop_ns, injection_ns, k, link_gbs, networks, one_way and 2 more"),
+         "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: acknowledged, description, ejection_ns, "
+         "endpoint_gbs, family, flit_bytes, h, hop_ns, injection_ns, k, link_gbs, networks and 3 more"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_sent_leaves_no_files(

@@ -159,7 +159,8 @@ def mesh_8x8(random: Random) -> Program:
     for source in random.sample(endpoints, random.randint(2, len(endpoints))):
         thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
         for _ in range(random.randint(1, 6)):
-            route = machine.routing.route(source, random.choice(endpoints), Intent.ALL, RouteKind.MESSAGE)
+            kind = random.choice((RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))
+            route = machine.routing.route(source, random.choice(endpoints), Intent.ALL, kind)
             thread.move(route, random.choice(sizes), done=done, lead=random.choice(pauses))
             if closed:
                 thread.wait(done, 1, take=1)

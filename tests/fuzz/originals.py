@@ -80,6 +80,7 @@ MESH_SETTINGS: dict[str, tuple[object, ...]] = {
     "torus": (True, False),
     "one_way": (True, False),
     "networks": (1, 2, 3),
+    "acknowledged": (True, False),
     "flit_bytes": (1, 16, 256, 100),
     "link_gbs": (0.01, 256, 1e6),
     "hop_ns": (0, 1, 1000),

@@ -276,6 +276,8 @@ def test_what_comes_back_on_one_way_links_goes_on_around_the_ring():
     assert transfer_fs(ring, write, 256) == (3 + 13 + 1 + 24) * NS
     assert transfer_fs(ring, read, 256) == (13 + 1 + 2 + 24) * NS
     assert [ring.station_name[edge] for edge in ring.routing.edges(read)] == ["memory -> c", "c -> a"]
+    message = ring.routing.route(0, 1, Intent.ALL, RouteKind.ACKNOWLEDGED)
+    assert transfer_fs(ring, message, 512) == (2 + 1 + 2 + 4) * NS
     near = ring.routing.route(2, 3, Intent.ALL, RouteKind.WRITE)
     assert transfer_fs(ring, near, 256) == (1 + 10 + 1 + 20) * NS
 

@@ -121,7 +121,7 @@ def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits:
         service = 960_000
         want = 2 * service + 300_000 + 2_100_000 + hops * (service + 1_700_000) + (flits - 1) * service
         assert (result.hops[0], result.end_fs[0]) == (hops, want)
-        assert zero_load_fs(machine, result.hops, flits).tolist() == [want]
+        assert zero_load_fs(machine, np.array([0]), np.array([dst]), flits).tolist() == [want]
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "flit"])
@@ -133,6 +133,25 @@ def test_around_one_way_rings(mode: str) -> None:
     assert end_ns("torus_8x8", "15:0:1KiB", **ring) == [4 + 2 * 2 + 3]
     assert end_ns("torus_8x8", "3:0:256:read", **ring) == [(1 + 1 + 1) + 4 + 3 * 2]
     assert end_ns("torus_8x8", "0:3:256:read", **ring) == [(1 + 3 + 1) + 4 + 2]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_an_acknowledgement_comes_back_at_the_speed_of_wires(mode: str) -> None:
+    """A flit over three hops takes 4 + 6 ns; an acknowledgement pays 1 ns a hop and 2 ns at the ends, on its own way."""
+    fields = {"acknowledged": True, "mode": mode}
+    assert end_ns("mesh_8x8", "0:3:256", **fields) == [10 + 3 + 2]
+    assert end_ns("mesh_8x8", "0:0:1KiB", **fields) == [7 + 2]
+    assert end_ns("torus_8x8", "0:3:256", k=4, one_way=True, **fields) == [10 + 1 + 2]
+    assert end_ns("torus_8x8", "3:0:256", k=4, one_way=True, **fields) == [6 + 3 + 2]
+    assert end_ns("mesh_8x8", "0:1:256:read", **fields) == [3 + 6]  # bytes that come are not acknowledged
+
+
+def test_when_bytes_arrive_that_are_acknowledged() -> None:
+    for acknowledged, end in ((False, 10), (True, 15)):
+        machine = load_machine("mesh_8x8", {"acknowledged": acknowledged})
+        result = run_flows(machine, parse_flows(["0:3:256@100", "0:3:256:read@200"]))
+        assert result.latency_fs.tolist() == [end * 1_000_000, 15_000_000]
+        assert result.arrival_fs.tolist() == [110_000_000, 215_000_000]
 
 
 def test_two_networks_side_by_side() -> None:
@@ -164,7 +183,7 @@ def test_the_slowest_link_sets_the_pace() -> None:
     machine = load_machine("mesh_8x8", {**FIGURES, "endpoint_gbs": 25})
     result = run_flows(machine, parse_flows(["0:9:960"]))
     assert flit_time_fs(machine) == 3_840_000
-    assert result.end_fs.tolist() == zero_load_fs(machine, result.hops, 10).tolist()
+    assert result.end_fs.tolist() == zero_load_fs(machine, np.array([0]), np.array([9]), 10).tolist()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +194,7 @@ def test_the_slowest_link_sets_the_pace() -> None:
         ("mesh_8x8", FIGURES),
         ("torus_8x8", {**FIGURES, "one_way": True}),
         ("torus_8x8", {**FIGURES, "networks": 2}),
+        ("torus_8x8", {**FIGURES, "one_way": True, "networks": 2, "acknowledged": True}),
     ],
 )
 def test_both_modes_agree_to_the_tick(topology: str, overrides: dict[str, object]) -> None:
