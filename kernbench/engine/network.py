@@ -113,8 +113,9 @@ class NetworkBuilder:
         used = np.flatnonzero(self._least != NEVER)
         set_ports(self._step, routes.start, used, port_start, pairs % count)
         route = np.zeros(len(routes.start) - 1, r.ROUTE)
-        for field, values in zip(r.ROUTE.names or (), (routes.start[:-1], routes.start[1:], *routes[5:]), strict=True):
-            route[field] = values
+        route["start"], route["end"] = routes.start[:-1], routes.start[1:]
+        for field in ("lead_fs", "tail_fs", "propagation_fs", "direction"):
+            route[field] = getattr(routes, field)
         sources = np.zeros(count, bool)
         first = routes.start[used]
         for stripe in range(int(routes.stripes[first].max(initial=1))):

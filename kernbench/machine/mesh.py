@@ -17,20 +17,21 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
+from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name, router_name
 from kernbench.machine.quantities import rate
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
-from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
+_EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)  # ports of a router, in the order of its arbiters
 PITCH_MM = 1.0  # for pictures; since all links are equally long, routing counts them
 
 Side = Annotated[Count, Field(le=512)]
 
 
-class MeshSpec(Model):
+class MeshSpec(FlowControlSpec):
     """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
     family: Literal["mesh"]
@@ -68,7 +69,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     }
     link_rate = rate(spec, "link_gbs")
     hop_fs = round(spec.hop_ns * FS_PER_NS)
-    for down, right in ((1, 0), (0, 1)):
+    for down, right, ports in ((1, 0, (_SOUTH, _NORTH)), (0, 1, (_EAST, _WEST))):
         one_way = spec.one_way and (h if down else w) > 2  # the two links of a ring of two are both directions of one
         for network, (row, col) in product(networks, places):
             there = _neighbour(spec.torus, w, h, row + down, col + right)
@@ -81,6 +82,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
                     um=round(1000 * PITCH_MM),
                     delays_fs=(hop_fs, hop_fs),
                     one_way=one_way,
+                    ports=ports,
                 )
     end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
@@ -88,7 +90,9 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         endpoint = builder.node(node_name(row, col), "endpoint", (col * PITCH_MM, row * PITCH_MM))
         builder.server(node_name(row, col), "cpu")
         for network in networks:
-            builder.link(routers[row, col, network], endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs)
+            router, ports = routers[row, col, network], (_LOCAL, _LOCAL)
+            builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs, ports=ports)
+    fastest = max(link_rate.gbs, end_rate.gbs)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -98,6 +102,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
         shape=MeshShape(w, h, spec.torus, spec.one_way, spec.networks, spec.acknowledged),
+        flow_control=FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest)),
     )
 
 

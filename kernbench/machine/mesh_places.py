@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
@@ -59,7 +60,7 @@ class MeshPlaces(Places):
         are equally long it is the first one: from nodes with an even sum of row and column it leads to rising indices, else to
         falling ones. So the directions share such ways evenly, along rows and along columns.
         """
-        mesh, start, end, found = self.mesh, self._place_of.get(src), self._place_of.get(dst), list[tuple[int, int]]()
+        mesh, start, end, found = self.mesh, self._endpoints.get(src), self._endpoints.get(dst), list[tuple[int, int]]()
         if start is None or end is None:
             return found
         (row, col), (to_row, to_col) = start, end
@@ -73,6 +74,21 @@ class MeshPlaces(Places):
             found.append((self._router(row, col, network), self._router(row, (col + step) % self.w, network)))
         if self.h > 2 and 2 * abs(to_row - row) == self.h:
             found.append((self._router(row, to_col, network), self._router((row + step) % self.h, to_col, network)))
+        return found
+
+    def sides(self, nodes: Sequence[int]) -> list[int]:
+        """On which side of the dateline of a ring each link of a way is: 1 before, 2 after, 0 on no ring.
+
+        The dateline of a ring is its link between the first and the last index, which is after it.
+        """
+        found, places = list[int](), [self._place_of[node] for node in nodes]
+        along, crossed = -1, False
+        for (row, col), (to_row, to_col) in pairwise(places):
+            dimension = -1 if (row, col) == (to_row, to_col) else int(col == to_col)
+            crossed &= dimension == along
+            crossed |= abs(to_row - row) + abs(to_col - col) > 1
+            along = dimension
+            found.append(1 + crossed if self.mesh.torus and dimension >= 0 else 0)
         return found
 
     def endpoint(self, row: int, col: int) -> int:
@@ -95,9 +111,15 @@ class MeshPlaces(Places):
         return self._nodes[router_name(row, col, network)]
 
     @cached_property
-    def _place_of(self) -> dict[int, tuple[int, int]]:
+    def _endpoints(self) -> dict[int, tuple[int, int]]:
         """The row and column of each endpoint."""
         return {self.endpoint(row, col): (row, col) for row in range(self.h) for col in range(self.w)}
+
+    @cached_property
+    def _place_of(self) -> dict[int, tuple[int, int]]:
+        """The row and column of each endpoint and of each router."""
+        found, networks = dict(self._endpoints), range(self.mesh.networks)
+        return found | {self._router(*place, network): place for place in found.values() for network in networks}
 
     def _extent(self) -> str:
         last = node_name(self.h - 1, self.w - 1)

@@ -31,7 +31,7 @@ _TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each
 
 
 class _Route(NamedTuple):
-    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, store_and_forward
+    steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, side
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
 
 
@@ -229,23 +229,25 @@ class Routing:
         return back
 
     def _links(self, edges: np.ndarray) -> np.ndarray:
-        """int64[step, 4] the steps of a path; the node between two links charges its overhead at the second."""
-        steps = np.zeros((len(edges), 4), np.int64)
+        """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second."""
+        steps = np.zeros((len(edges), 5), np.int64)
         steps[:, 0], steps[:, 1] = edges, 1
         between = self._machine.edge_src[edges[1:]]
         steps[1:, 2] = self._machine.node_overhead_fs[between]
         steps[1:, 3] = self._machine.node_store_and_forward[between]
+        if self._machine.flow_control:
+            steps[1:, 4] = self._machine.places.sides([*between.tolist(), int(self._machine.edge_dst[edges[-1]])])
         return steps
 
-    def _memory(self, node: int) -> tuple[int, int, int, int]:
+    def _memory(self, node: int) -> tuple[int, int, int, int, int]:
         terminal = self._machine.terminals[node]
-        return terminal.first_station, terminal.stripes, terminal.overhead_fs, 0
+        return terminal.first_station, terminal.stripes, terminal.overhead_fs, 0, 0
 
 
 def _make_tables(found: list[_Route]) -> Routes:
     """The tables of some routes."""
     start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
-    steps = np.concatenate([np.zeros((0, 4), np.int64), *(route.steps for route in found)])
+    steps = np.concatenate([np.zeros((0, 5), np.int64), *(route.steps for route in found)])
     ends = np.array([route.ends for route in found], np.int64).reshape(-1, 4)
     return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
 
