@@ -28,6 +28,7 @@ from kernbench.units import FS_PER_NS
 _EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)  # ports of a router, in the order of its arbiters
 PITCH_MM = 1.0  # for pictures; since all links are equally long, routing counts them
 
+OUTSTANDING_MOST = 1_000_000
 Side = Annotated[Count, Field(le=512)]
 
 
@@ -49,6 +50,10 @@ class MeshSpec(FlowControlSpec):
     one_way: bool = False  # links of a torus lead to rising indices alone
     networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
     acknowledged: bool = False  # messages end for their senders when an acknowledgement is back
+    issue_ns: Ns = 0  # between the starts of two transfers of an endpoint, at least
+    outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = (
+        None  # transfers of an endpoint in flight, at most
+    )
 
     @model_validator(mode="after")
     def _one_way_comes_back(self) -> MeshSpec:
@@ -101,7 +106,16 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         ns_per_mm=0.0,
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
-        shape=MeshShape(w, h, spec.torus, spec.one_way, spec.networks, spec.acknowledged),
+        shape=MeshShape(
+            w=w,
+            h=h,
+            torus=spec.torus,
+            one_way=spec.one_way,
+            networks=spec.networks,
+            acknowledged=spec.acknowledged,
+            issue_fs=round(spec.issue_ns * FS_PER_NS),
+            outstanding=spec.outstanding,
+        ),
         flow_control=FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest)),
     )
 

@@ -35,6 +35,13 @@ class MeshShape:
     one_way: bool  # whose links lead to rising indices alone
     networks: int  # 1 or 2, alike
     acknowledged: bool  # messages end for their senders when an acknowledgement is back
+    issue_fs: int  # between the starts of two transfers of an endpoint, at least
+    outstanding: int | None  # transfers of an endpoint in flight, at most; None: no limit
+
+    @property
+    def limits_issue(self) -> bool:
+        """Whether a transfer of an endpoint may have to wait for an earlier one."""
+        return self.issue_fs > 0 or self.outstanding is not None
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> MeshPlaces:
         """The part index of a machine of this shape, from the ids of its nodes and servers."""

@@ -81,6 +81,8 @@ MESH_SETTINGS: dict[str, tuple[object, ...]] = {
     "one_way": (True, False),
     "networks": (1, 2, 3),
     "acknowledged": (True, False),
+    "issue_ns": (0, 0.001, 7.5, 1e6),
+    "outstanding": (1, 2, 1000),
     "flit_bytes": (1, 16, 256, 100),
     "link_gbs": (0.01, 256, 1e6),
     "hop_ns": (0, 1, 1000),

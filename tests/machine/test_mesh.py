@@ -7,6 +7,7 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine.mesh_places import MeshShape
 from tests.machine.alone import transfer_fs
 
 
@@ -81,10 +82,25 @@ def test_two_networks_have_all_links_twice():
         assert len(set(machine.station_name)) == machine.edge_count
 
 
-def test_a_third_network_is_refused():
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("networks", 0, "greater than 0"),
+        ("networks", 3, "less than or equal to 2"),
+        ("outstanding", 0, "greater than 0"),
+        ("outstanding", -1, "greater than 0"),
+        ("outstanding", 1_000_001, "less than or equal to 1000000"),
+        ("outstanding", 1.5, "a whole number"),
+        ("issue_ns", -1, "greater than or equal to 0"),
+        ("issue_ns", 2_000_000_000, "less than or equal to 1000000000"),
+        ("acknowledged", 2, "boolean, unable to interpret input"),
+        ("one_way", "falling", "boolean, unable to interpret input"),
+    ],
+)
+def test_values_that_a_field_cannot_have(field, value, expected):
     with pytest.raises(InputError) as error:
-        load_machine("mesh_8x8", {"networks": 3})
-    assert str(error.value) == "override networks: got 3, expected less than or equal to 2"
+        load_machine("mesh_8x8", {field: value})
+    assert str(error.value) == f"override {field}: got {value!r}, expected {expected}"
 
 
 def test_how_many_links():
@@ -174,6 +190,20 @@ def test_a_mesh_comes_back_from_the_cache(tmp_path, monkeypatch):
         first.digest,
         first.places.endpoint(3, 4),
     )
+
+
+def test_how_endpoints_send_comes_back_from_the_cache(tmp_path, monkeypatch):
+    from kernbench.machine import load
+
+    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(load, "_recent", type(load._recent)())
+    sending = {"acknowledged": True, "issue_ns": 2.5, "outstanding": 3}
+    shape = {"torus": True, "one_way": True, "networks": 2}
+    first = load_machine("mesh_8x8", {**sending, **shape})
+    load._recent.clear()
+    again = load_machine("mesh_8x8", {**sending, **shape})
+    assert again is not first
+    assert again.shape == first.shape == MeshShape(8, 8, True, True, 2, True, 2_500_000, 3)
 
 
 def test_a_field_of_another_family_is_refused():

@@ -195,6 +195,9 @@ def test_the_slowest_link_sets_the_pace() -> None:
         ("torus_8x8", {**FIGURES, "one_way": True}),
         ("torus_8x8", {**FIGURES, "networks": 2}),
         ("torus_8x8", {**FIGURES, "one_way": True, "networks": 2, "acknowledged": True}),
+        ("mesh_8x8", {**FIGURES, "issue_ns": 25}),
+        ("torus_8x8", {**FIGURES, "acknowledged": True, "outstanding": 1}),
+        ("torus_8x8", {**FIGURES, "one_way": True, "outstanding": 3, "issue_ns": 7}),
     ],
 )
 def test_both_modes_agree_to_the_tick(topology: str, overrides: dict[str, object]) -> None:
