@@ -81,19 +81,21 @@ class Builder:
         least_mm: float = 0.0,
         penalty: int = 0,
         delays_fs: tuple[int, int] = (BY_LENGTH, BY_LENGTH),
+        one_way: bool = False,
         ports: tuple[int, int] = (0, 0),
     ) -> None:
         """Add two directed edges between two nodes.
 
         Their length is `um`, or the distance along the two axes but at least `least_mm`. `penalty` is added to the weight that
         routing minimises. `delays_fs` is the propagation of a flit there and back if it does not follow from the length.
+        Through a `one_way` link nothing travels from `b` to `a`: that edge stands in the tables, but no route may use it.
         `ports` are the places among the ports of either node; those of equal places follow each other as they were added.
         """
         if um is None:
             (ax, ay), (bx, by) = self.position[a], self.position[b]
             um = round(1000 * max(abs(ax - bx) + abs(ay - by), least_mm))
         weight = um + HOP_UM + penalty
-        self.ends += [(a, b, kind, um, weight), (b, a, kind, um, weight)]
+        self.ends += [(a, b, kind, um, weight), (b, a, EdgeKind.CLOSED if one_way else kind, um, weight)]
         self.rate += [self.rates.setdefault(rate, len(self.rates))] * 2
         self.delay_fs += delays_fs
         self.port += ports

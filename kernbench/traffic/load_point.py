@@ -30,7 +30,7 @@ class LoadPoint:
     accepted: float  # flits of packets delivered during the window
     packets: int  # measured: begun in the window
     alone_ns: float  # mean zero-load latency of these packets
-    latency_ns: float  # mean, from the start asked for to the last byte
+    latency_ns: float  # mean, from the start asked for to the last byte, or to its acknowledgement
     p50_ns: float
     p99_ns: float
     max_ns: float
@@ -49,15 +49,16 @@ def measure_load(machine: Machine, injection: InjectionProcess, load: float, mod
             f"at load {load:g} no packet begins in a window of {injection.window} flit times; give a longer window"
         )
     result = run_flows(machine, packets, mode)
-    delivered = int(np.count_nonzero((result.end_fs >= begin_fs) & (result.end_fs < end_fs)))
+    delivered = int(np.count_nonzero((result.arrival_fs >= begin_fs) & (result.arrival_fs < end_fs)))
     _, senders = find_pattern(injection.pattern, machine)
     latency_ns = result.latency_fs[measured] / FS_PER_NS
+    alone_fs = zero_load_fs(machine, packets.src[measured], packets.dst[measured], injection.packet_flits)
     p50, p99 = np.quantile(latency_ns, (0.5, 0.99), method="inverted_cdf")
     return LoadPoint(
         load=load,
         accepted=delivered * injection.packet_flits / (len(senders) * injection.window),
         packets=len(latency_ns),
-        alone_ns=float(zero_load_fs(machine, result.hops[measured], injection.packet_flits).mean()) / FS_PER_NS,
+        alone_ns=float(alone_fs.mean()) / FS_PER_NS,
         latency_ns=float(latency_ns.mean()),
         p50_ns=float(p50),
         p99_ns=float(p99),

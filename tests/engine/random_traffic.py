@@ -30,8 +30,8 @@ _load = cache(load_machine)
 
 
 @cache
-def _load_mesh(k: int, torus: bool) -> Machine:
-    return load_machine("mesh_8x8", {"k": k, "torus": torus})
+def _load_mesh(k: int, torus: bool, one_way: bool, networks: int) -> Machine:
+    return load_machine("mesh_8x8", {"k": k, "torus": torus, "one_way": one_way, "networks": networks})
 
 
 def forget_routes(machine: Machine) -> Machine:
@@ -152,21 +152,22 @@ def sip(random: Random) -> Program:
 
 
 def mesh_8x8(random: Random) -> Program:
-    """Messages on a small mesh or torus."""
-    k = random.randint(2, 4)
-    return add_messages(random, forget_routes(_load_mesh(k, random.random() < 0.5)), k, k)
+    """Messages on a small mesh or torus, whose links may lead one way, or on two of them side by side."""
+    k, torus = random.randint(2, 4), random.random() < 0.6
+    machine = forget_routes(_load_mesh(k, torus, torus and random.random() < 0.5, random.choice((1, 1, 2))))
+    return add_messages(random, machine, k, k)
 
 
 def add_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
-    """Endpoints of a mesh that send to others, one message after the other or all at once."""
+    """Endpoints of a mesh that send to others or themselves, one message after the other or all at once."""
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]
     for source in random.sample(endpoints, random.randint(2, len(endpoints))):
         thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
         for _ in range(random.randint(1, 6)):
-            target = random.choice([endpoint for endpoint in endpoints if endpoint != source])
-            route = machine.routing.route(source, target, Intent.ALL, RouteKind.MESSAGE)
+            kind = random.choice((RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))
+            route = machine.routing.route(source, random.choice(endpoints), Intent.ALL, kind)
             thread.move(route, random.choice(sizes), done=done, lead=random.choice(pauses))
             if closed:
                 thread.wait(done, 1, take=1)
@@ -181,6 +182,8 @@ def credit(random: Random) -> Program:
         "w": random.randint(2, 5),
         "h": random.randint(1, 4),
         "torus": torus,
+        "one_way": torus and random.random() < 0.3,
+        "networks": some((1, 1, 1, 2)),
         "link_gbs": 256 if even else some((256, 100, 37)),
         "endpoint_gbs": 256 if even else some((256, 300, 64)),
         "hop_ns": some((0, 1, 2) if even else (0, 0.3, 1, 7.7)),

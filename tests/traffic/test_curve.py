@@ -64,6 +64,20 @@ def test_networks_saturate_below_the_load_of_their_busiest_link(topology: str, p
     assert beyond.accepted < 0.97 * beyond.load
 
 
+def test_what_is_accepted_has_arrived_whether_it_is_acknowledged_or_not() -> None:
+    plain, acknowledged = (
+        run_curve(
+            load_machine("mesh_8x8", {"acknowledged": answer, "ejection_ns": 300}),
+            InjectionProcess("uniform", window=400, packet_flits=2),
+            [0.2],
+        ).points[0]
+        for answer in (False, True)
+    )
+    assert acknowledged.accepted == plain.accepted
+    assert acknowledged.latency_ns - plain.latency_ns == pytest.approx(acknowledged.alone_ns - plain.alone_ns)
+    assert acknowledged.alone_ns > plain.alone_ns + 300
+
+
 def test_modes_agree_and_loads_are_put_in_order() -> None:
     seen: list[LoadPoint] = []
     machine, injection = load_machine("torus_8x8"), InjectionProcess("uniform", window=200)
