@@ -60,7 +60,7 @@ class Memory:
         self._write_stations(machine)
         self._write_servers(machine)
         self["credit"] = codes.NONE
-        self._credit = CreditTables(self, machine, machine.flow_control) if machine.flow_control else None
+        self.credit = CreditTables(self, machine, machine.flow_control) if machine.flow_control else None
         self.grow_heap()
         self.grow_jobs()
 
@@ -253,10 +253,10 @@ class Memory:
         step, known = network.step, self._steps
         self._steps = len(step) - 1
         new = step[known:].copy()
-        if self._credit:
+        if self.credit:
             last = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
-            new["link"] = self._credit.link_of(new["station"]) << 1 | last
-            new["channels"] = self._credit.channels_of(new["channels"])
+            new["link"] = self.credit.link_of(new["station"]) << 1 | last
+            new["channels"] = self.credit.channels_of(new["channels"])
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)
