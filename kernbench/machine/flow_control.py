@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -85,7 +85,7 @@ class FlowControl:
             return None
         times = ("credit", "routing", "vc_allocation", "switch_allocation", "traversal")
         same = {f.name for f in fields(cls)} & FlowControlSpec.model_fields.keys()
-        given = {
+        given: dict[str, Any] = {
             **{name: getattr(spec, name) for name in same},
             **{f"{name}_fs": round(getattr(spec, f"{name}_ns") * FS_PER_NS) for name in times},
             "outstanding_packets": spec.outstanding_packets or 0,

@@ -102,7 +102,10 @@ class CreditNetwork:
             self.links.append(Link(edge, station.full_fs, station.propagation_fs, *ports, credit, channels))
         for node in range(len(machine.node_kind)):
             if is_router[node]:
-                outputs = sorted((self.links[e] for e in range(machine.edge_count) if machine.edge_src[e] == node), key=lambda link: link.port)
+                outputs = sorted(
+                    (self.links[e] for e in range(machine.edge_count) if machine.edge_src[e] == node),
+                    key=lambda link: link.port,
+                )
                 inputs = [self.links[link.number ^ 1] for link in outputs]
                 self.routers[node] = Router(int(machine.node_overhead_fs[node]), inputs, outputs)
         self.receiver = [self.routers.get(int(node)) for node in machine.edge_dst]
@@ -179,7 +182,9 @@ class CreditNetwork:
         link, allowed = self.step(steps.start)
         limited = self.figures.outstanding_packets > 0
         if source.channel is None and (source.left or not limited):
-            turn = sorted(allowed, key=lambda channel: (channel.index - source.last - 1) % self.figures.virtual_channels)
+            turn = sorted(
+                allowed, key=lambda channel: (channel.index - source.last - 1) % self.figures.virtual_channels
+            )
             source.channel = next((channel for channel in turn if not channel.held and channel.credits), None)
             if source.channel:
                 source.channel.held, source.last = True, source.channel.index
@@ -339,7 +344,7 @@ class CreditNetwork:
         return matched
 
     def match(self, wanted, inputs, outputs, grant, accept):
-        """Which output each input gets, of a set that it wants. Pointers of a pair move past each other if it is of the first round."""
+        """Which output each input gets, of those that it wants. Pointers of a pair of the first round move past each other."""
         figures, found = self.figures, {}
         if figures.allocator == "round_robin":
             chosen = {}

@@ -14,8 +14,8 @@ from itertools import count
 from typing import NamedTuple
 
 from kernbench.program.ops import EQ, NONE, Op
-from tests.naive.credit_network import CreditNetwork
 from kernels_jit.layout.codes import DELIVER, DONE, FLIT, SEQ_BITS, SERVED, WAKE
+from tests.naive.credit_network import CreditNetwork
 
 DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE = map(int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE))
 
