@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def _first_channel(memory: Memory, links: int) -> int:
     return int(memory.rows(memory.credit["links"], r.LINK, links)["channels"][0])
 
 
-def _describe(program: Program, memory: Memory, machine: Machine, number: int, channel: np.void) -> str:
+def _describe(program: Program, memory: Memory, machine: Machine, number: int, channel: Any) -> str:
     assert memory.credit
     link, index = divmod(number, memory.credit["channels"])
     place = int(channel["buffer"] + words_of(r.BUFFERED) * channel["first"])

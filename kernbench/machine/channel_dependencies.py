@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any, cast
 
 from kernbench.errors import InputError
 
@@ -22,11 +23,12 @@ def find_cycle(ways: Iterable[Sequence[Channels]]) -> list[Channels] | None:
     """
     import networkx
 
-    graph = networkx.DiGraph()
+    library = cast("Any", networkx)
+    graph = library.DiGraph()
     for way in ways:
         graph.add_edges_from(pairwise(way))
     try:
-        return [before for before, _ in networkx.find_cycle(graph)]
+        return [before for before, _ in library.find_cycle(graph)]
     except networkx.NetworkXNoCycle:
         return None
 

@@ -1,7 +1,7 @@
 """One point of a latency–load curve: run one load from an empty network and measure the packets begun in the window.
 
-Every packet is simulated to its end: the queues of sources are unbounded, so at any load all packets arrive. The flits that the network
-delivers during the window are counted separately, as the accepted load.
+Every packet is simulated to its end: queues of sources are unbounded, so at any load all packets arrive. The flits that the
+network delivers during the window are counted separately, as the accepted load.
 """
 
 from __future__ import annotations

@@ -154,12 +154,12 @@ def sip(random: Random) -> Program:
 def mesh_8x8(random: Random) -> Program:
     """Messages on a small mesh or torus, whose links may lead one way, or on two of them side by side."""
     k, torus = random.randint(2, 4), random.random() < 0.6
-    machine = forget_routes(_load_mesh(k, torus, torus and random.random() < 0.5, random.choice((1, 1, 2))))
-    return add_messages(random, machine, k, k)
+    machine = _load_mesh(k, torus, torus and random.random() < 0.5, random.choice((1, 1, 2)))
+    return add_messages(random, forget_routes(machine), k, k)
 
 
 def add_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
-    """Endpoints of a mesh that send to others or themselves, one message after the other or all at once."""
+    """Endpoints of a mesh that send to others or to themselves, one message after the other or all at once."""
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]
