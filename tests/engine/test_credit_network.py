@@ -141,9 +141,9 @@ def test_packets_that_stand_still_are_named():
     """On a ring with one virtual channel, which a topology may not have."""
     fields = {"flow_control": "credit", "virtual_channels": 1, "buffer_flits": 2, "dateline": False}
     machine = replace(
-        load("torus_8x8", w=4, h=1), flow_control=FlowControl.of(FlowControlSpec.model_validate(fields), 10**6)
+        load("torus_8x8", w=5, h=1), flow_control=FlowControl.of(FlowControlSpec.model_validate(fields), 10**6)
     )
-    texts = [f"{node}:{(node + 2) % 4}:{20 * FLIT}" for node in range(4)]
+    texts = [f"{node}:{(node + 2) % 5}:{20 * FLIT}" for node in range(5)]
     with pytest.raises(DeadlockError) as caught:
         run(machine, *texts)
     said = str(caught.value)
