@@ -105,7 +105,9 @@ def test_a_ring_whose_channels_wait_for_each_other_is_named_hop_by_hop(fields, c
 
 
 def test_a_column_may_be_the_ring_and_a_long_cycle_is_cut():
-    with pytest.raises(InputError, match=r"first: node\[0\]\[0\].router -> node\[1\]\[0\].router .*, 4 more links; set"):
+    with pytest.raises(
+        InputError, match=r"first: node\[0\]\[0\].router -> node\[1\]\[0\].router .*, 4 more links; set"
+    ):
         load("torus_8x8", w=1, h=12, virtual_channels=1)
 
 

@@ -134,4 +134,9 @@ def test_packets_alone_are_measured_where_buffers_are_finite(flits):
     src, dst = np.array([0, 9, 63, 0]), np.array([1, 9, 0, 8])
     found = find_alone_fs(machine, src, dst, flits)
     assert found.tolist() == [(2 + 3 * (hops + 1) + flits - 1) * 10**6 for hops in (1, 0, 14, 1)]
-    assert find_alone_fs(load_machine("mesh_8x8"), src, dst, 4).tolist() == [9 * 10**6, 7 * 10**6, 35 * 10**6, 9 * 10**6]
+    assert find_alone_fs(load_machine("mesh_8x8"), src, dst, 4).tolist() == [
+        9 * 10**6,
+        7 * 10**6,
+        35 * 10**6,
+        9 * 10**6,
+    ]
