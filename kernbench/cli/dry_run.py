@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import click
@@ -29,8 +30,10 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     announce_compiling()
     with status_line() as say:
         say("trying a few points")
-        guess = estimate(plan, workers, budget_s)
-        most = estimate(plan_events(plan), workers, budget_s) if auto else None
+        plans = [plan, plan_events(plan)] if auto else [plan]
+        with ThreadPoolExecutor() as threads:  # each waits for the process of its trials
+            guess, *others = threads.map(lambda tried: estimate(tried, workers, budget_s), plans)
+    most = others[0] if others else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)
     counts = {"points": plan.most_points, "programs": programs, "machines": machines, "missing": guess.points}
