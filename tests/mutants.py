@@ -48,6 +48,10 @@ HERE = Path(__file__).parents[1] / "kernels_jit" / "simulate"
 EQUIVALENT = Path(__file__).with_suffix(".yaml")  # by module and function: changes, and why they are no mistakes
 MODULES = (
     "closed_form",
+    "credit_link",
+    "credit_network",
+    "credit_queue",
+    "credit_router",
     "event_heap",
     "hops",
     "injection",
@@ -90,6 +94,7 @@ SEEDS = {
     "medleys plain": "205 281 288 295",
     "lanes plain": "1 2 3 4 5 6 7 8 47",
     "wide plain": "0 1 4 6 9 17",
+    "credit plain": "0 1 3 4 5 6 9 10 12 13 16 17 20 21 22 24 27 30 31 32 34 35 36 37 39 44 46 48 49 51 54 56 57",
     "crowded tiny": "201 206 207 210 213 217 219",
     "mesh tiny": "200 201 208 209 211 215",
     "partial tiny": "206 207 210 216 217",
@@ -106,6 +111,7 @@ SEEDS = {
     "partial stepped": "31 54 96",
     "pipelines stepped": "1 8 17 22 55",
     "streams stepped": "1 5 219",
+    "credit stepped": "3 9 16 27 44",
 }
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
@@ -114,7 +120,12 @@ ORDERED, QUEUED = ("event_heap", "loop", *CHAINED), ("port_queues", "network_pas
 ORDER = "test_who_comes_to_a_chain_at_the_instant_at_which_a_token_does_goes_by_the_order_of_events"
 FORMED = ("closed_form", "station")
 GROWN = ("threads", "loop", "event_heap", "hops", "network_pass")
+PACKETS = ("credit_link", "credit_network", "credit_queue")
+KNOWN = "test_packets_to_near_nodes_are_known_to_have_arrived_before_those_sent_sooner_to_far_ones"
 TESTS = (
+    (PACKETS, "test_credit_network", KNOWN, (3,)),
+    (PACKETS, "test_credit_network", "test_packets_that_stand_still_are_named", ()),
+    (PACKETS, "test_credit_network", "test_a_run_that_begins_late_is_not_taken_for_one_that_stands_still", ()),
     (CHAINED, "test_speculation", "test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be", ()),
     (CHAINED, "test_speculation", "test_a_batch_ends_when_jobs_run_out", ()),
     (CHAINED, "test_speculation", "test_a_batch_is_split_where_it_began_and_not_in_rows_of_another", ()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -32,7 +33,7 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
         say("trying a few points")
         plans = [plan, plan_events(plan)] if auto else [plan]
         with ThreadPoolExecutor() as threads:  # each waits for the process of its trials
-            guess, *others = threads.map(lambda tried: estimate(tried, workers, budget_s), plans)
+            guess, *others = threads.map(partial(estimate, workers=workers, budget_s=budget_s), plans)
     most = others[0] if others else None
     machines = plan.points.count_machines()
     programs = count_programs(plan.points)

@@ -71,7 +71,8 @@ class CreditTables:
         self["routers"] = self._memory.take(len(self._routers) * words_of(r.ROUTER))
         self["links"] = self._memory.take(machine.edge_count * words_of(r.LINK), 8)
         self["asks"] = self._memory.take(r.PORTS_MOST * r.PORTS_MOST * words_of(r.ASK))
-        self["bids"] = self._memory.take(r.PORTS_MOST + _LABELS + r.PORTS_MOST)
+        self["bids"] = self._memory.take(r.PORTS_MOST + _LABELS)
+        self["matches"] = self._memory.take(r.PORTS_MOST)
         actors = len(self._routers) + machine.edge_count
         self["wakes"] = self._memory.take(actors)
         self._memory.words[self["wakes"] : self["wakes"] + actors] = NEVER

@@ -326,6 +326,7 @@ CREDIT = record(
     "words",  # how many words of such bits
     "asks",  # scratch of a router: see `simulate.credit_router`
     "bids",
+    "matches",
     words=32,
 )
 ROUTER = record(

@@ -52,7 +52,7 @@ def serve_cycles(m, op, times, before_fs, stop):
         begin = credit.next
         if begin > credit.served:  # nothing asked in between
             credit.moved = begin
-        if begin - credit.moved > credit.patience and state.heap_n == 0 and not is_any_later(m, credit, begin):
+        if begin - credit.moved > credit.patience and state.heap_n == 0:
             return True
         end = min(begin + credit.window, (before_fs + credit.cycle_fs - 1) // credit.cycle_fs)
         credit.served = end
@@ -97,18 +97,6 @@ def first_wake(m, credit):
             first = min(first, m[credit.wakes + word * 64 + lowest_bit(todo)])
             todo &= todo - 1
     return first
-
-
-@inner
-def is_any_later(m, credit, cycle):
-    """Whether an actor has something to do for the first time after a cycle and the one that follows it."""
-    for word in range(credit.words):
-        todo = m[credit.pending + word]
-        while todo != 0:
-            if m[credit.wakes + word * 64 + lowest_bit(todo)] > cycle + 1:
-                return True
-            todo &= todo - 1
-    return False
 
 
 @inner

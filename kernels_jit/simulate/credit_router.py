@@ -319,7 +319,7 @@ def input_of(m, credit, router, into):
 def pass_as_granted(m, op, times, credit, router, wanted, cycle):
     """iSLIP: each output grants an input, each input accepts an output; in each iteration."""
     used_inputs, used_outputs = np.int64(0), np.int64(0)
-    granted = credit.bids + PORTS_MOST + 2 * PORTS_MOST * PORTS_MOST  # by input: outputs that grant it, as bits
+    granted = credit.matches  # by input: outputs that grant it, as bits
     for iteration in range(credit.iterations):
         inputs, todo = np.int64(0), wanted & ~used_outputs
         while todo != 0:
@@ -345,7 +345,7 @@ def pass_as_granted(m, op, times, credit, router, wanted, cycle):
 @inner
 def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
     """Round robin: each input chooses an output, each output takes one of the inputs that have chosen it."""
-    chosen = credit.bids + PORTS_MOST + 2 * PORTS_MOST * PORTS_MOST  # by output: inputs that have chosen it, as bits
+    chosen = credit.matches  # by output: inputs that have chosen it, as bits
     todo, inputs = wanted, np.int64(0)
     while todo != 0:
         output = lowest_bit(todo)

@@ -28,7 +28,9 @@ def list_broken(session: Session) -> Iterator[str]:
     yield from _events(memory)
     yield from _servers(session)
     yield from _jobs(session)
-    if memory["route_n"] > 0:
+    if memory.credit:
+        yield from _credits(session)
+    elif memory["route_n"] > 0:
         yield from _bounds(session)
         yield from _stations(session)
     left = memory.table("plans", r.PLAN, session._known.plans)["left"]
@@ -179,6 +181,25 @@ def _bounds(session: Session) -> Iterator[str]:
             yield f"the transfer at {place} is in the network and done in closed form"
         if transfer["from_step"] != NONE and _is_awaited(session, int(transfer["job"])) and counts[place] != 1:
             yield f"the transfer at {place} is awaited in the network and has {counts[place]} bounds"
+
+
+def _credits(session: Session) -> Iterator[str]:
+    """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order."""
+    memory, control = session._memory, session.machine.flow_control
+    links = memory.rows(memory.credit["links"], r.LINK, session.machine.edge_count)
+    channels = memory.rows(int(links["channels"][0]), r.CHANNEL, len(links) * control.virtual_channels)
+    held = channels["credits"] + channels["return_n"] + channels["n"]
+    if (held != control.buffer_flits).any():
+        yield f"channel {np.argmax(held != control.buffer_flits)} has lost or gained a credit"
+    for channel in channels[channels["n"] > 0]:
+        ring = memory.rows(int(channel["buffer"]), r.BUFFERED, control.buffer_flits)
+        order = (channel["first"] + np.arange(channel["n"])) % control.buffer_flits
+        flits = ring["flit"][order]
+        if (np.diff(ring["cycle"][order]) < 0).any():
+            yield "a flit overtakes another in a buffer"
+        between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
+        if (flits[between] & 1 == 0).any():
+            yield "a packet begins in a virtual channel before the tail of the one before"
 
 
 def _is_awaited(session: Session, place: int) -> bool:

@@ -163,7 +163,8 @@ def add_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]
-    for source in random.sample(endpoints, random.randint(2, len(endpoints))):
+    sources = random.sample(endpoints, random.randint(2, len(endpoints)))
+    for source in sources + random.choices(sources, k=random.choice((0, 0, 1, 3))):
         thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
         for _ in range(random.randint(1, 6)):
             kind = random.choice((RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))

@@ -12,10 +12,13 @@ from kernbench.errors import DeadlockError
 from kernbench.machine import load_machine
 from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.traffic.flows import parse_flows
+from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
-from kernels_jit.layout import records as r
+from tests.engine.difference import describe_difference, find_difference
 from tests.engine.fresh import draw_seeds
+from tests.engine.invariants import find_broken
 from tests.engine.random_programs import draw_program
+from tests.naive.engine import NaiveEngine
 
 FLIT = 256
 DESTINATIONS = {
@@ -112,29 +115,13 @@ def test_both_modes_are_the_same():
 @pytest.mark.slow
 def test_no_credit_is_lost_and_no_buffer_is_over_its_depth():
     for seed in draw_seeds(0.03):
-        session = Session(draw_program("credit", seed), "flit")
+        program = draw_program("credit", seed)
+        session = Session(program, "flit")
         while session.step():
-            assert not list(broken(session)), f"program credit {seed}"
-        assert not list(broken(session)), f"program credit {seed}"
-
-
-def broken(session: Session):
-    """What of the conservation of credits and flits does not hold."""
-    memory, control = session._memory, session.machine.flow_control
-    links = memory.rows(memory.credit["links"], r.LINK, session.machine.edge_count)
-    channels = memory.rows(int(links["channels"][0]), r.CHANNEL, len(links) * control.virtual_channels)
-    held = channels["credits"] + channels["return_n"] + channels["n"]
-    if (held != control.buffer_flits).any():
-        yield f"channel {np.argmax(held != control.buffer_flits)} has lost or gained a credit"
-    for channel in channels[channels["n"] > 0]:
-        ring = memory.rows(int(channel["buffer"]), r.BUFFERED, control.buffer_flits)
-        order = (channel["first"] + np.arange(channel["n"])) % control.buffer_flits
-        flits = ring["flit"][order]
-        if (np.diff(ring["cycle"][order]) < 0).any():
-            yield "a flit overtakes another in a buffer"
-        between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
-        if (flits[between] & 1 == 0).any():
-            yield "a packet begins in a virtual channel before the tail of the one before"
+            assert find_broken(session) is None, f"program credit {seed}"
+        assert find_broken(session) is None, f"program credit {seed}"
+        difference = describe_difference(session, NaiveEngine(program).run())
+        assert difference is None, f"program credit {seed}: {difference}"
 
 
 def test_packets_that_stand_still_are_named():
@@ -167,6 +154,14 @@ def test_a_source_has_no_more_packets_under_way_than_its_limit():
     assert alone == 2 + 4 * 3 + 3
     wires = 1 + 3 + 1
     assert run(load(**fields), f"0:3:{8 * FLIT}").makespan_ns == 2 * alone + wires
+
+
+@pytest.mark.parametrize("limit", [2, 3, 5])
+def test_packets_to_near_nodes_are_known_to_have_arrived_before_those_sent_sooner_to_far_ones(limit):
+    machine = load(w=6, h=1, hop_ns=20, outstanding_packets=limit, packet_flits=2)
+    ends = [5, 1, 4, 1, 2, 5, 3, 1, 1, 5, 2, 1] * 3
+    program = Traffic(machine, parse_flows([f"0:{end}:{FLIT * (1 + at % 4)}" for at, end in enumerate(ends)])).program
+    assert find_difference(program) is None
 
 
 def test_sources_send_in_the_order_of_starts():
