@@ -19,12 +19,12 @@ import numpy as np
 
 from kernbench.errors import UnreachableError
 from kernbench.machine.intents import Intent, RouteKind, allowed_edges
+from kernels_jit.layout.codes import READ, WRITE
 from kernels_jit.layout.machine_tables import Routes
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
-_READ, _WRITE = 0, 1  # the numbers of directions in the loop
 _TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each path is searched on demand
 
 
@@ -202,16 +202,16 @@ class Routing:
         wires = machine.stations.propagation_fs
         out_fs, home_fs = int(wires[there].sum()), int(wires[back].sum())
         if kind == RouteKind.MESSAGE:
-            found = _Route(self._links(there), (0, 0, out_fs, _WRITE))
+            found = _Route(self._links(there), (0, 0, out_fs, WRITE))
         elif dst not in machine.terminals:
             raise UnreachableError(
                 f"{machine.node_name[dst]} is no memory, so nothing can be read or written there "
                 f"from {machine.node_name[src]}; name an HBM controller or an SRAM"
             )
         elif kind == RouteKind.WRITE:
-            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, _WRITE))
+            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE))
         else:
-            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, _READ))
+            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, READ))
         self._new.append(found)
         return len(self._ids)
 
