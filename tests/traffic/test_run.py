@@ -75,7 +75,7 @@ def test_flows_to_one_slice_share_its_channels() -> None:
 
 @pytest.mark.parametrize("mode", ["hybrid", "flit"])
 def test_a_small_read_does_not_wait_for_the_whole_of_a_large_one(mode: str) -> None:
-    """1,000 B are read while 256 KiB are: at each channel it waits for the flit that is served and at most one more of the other."""
+    """Of 256 KiB it waits at each channel for the flit that is served and at most one more."""
     small = "sip0.cube0.pe1:sip0.cube0.pe0:1000:read"
     (alone,) = end_ns("sip_2x4x4", small, mode=mode)
     large, end = end_ns("sip_2x4x4", "sip0.cube0.pe0:sip0.cube0.pe0:256KiB:read", f"{small}@100", mode=mode)
