@@ -19,8 +19,8 @@ setup: $(INSTALLED)  ## make the virtual environment and install everything into
 run: $(INSTALLED)  ## sweep a GEMM over the default machine: a progress bar, a table, a plot
 	$(BIN)/kernbench sweep sweeps/quickstart.yaml
 
-test: $(INSTALLED)  ## run all tests, as CI does
-	$(BIN)/python -m pytest
+test: $(INSTALLED)  ## run all tests, as CI does, on up to eight processors
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 soak: $(INSTALLED)  ## an hour of random programs: the compiled loop against the interpreter
 	$(BIN)/python -m tests.engine.soak --seconds 3600

@@ -1,10 +1,20 @@
-"""`python -m kernbench`: the command line without the installed script."""
+"""The entry of the command line, also of `python -m kernbench`. It imports the rest where Ctrl-C is already heard."""
 
 from __future__ import annotations
 
 import sys
 
-from kernbench.cli.main import main
+
+def main() -> int:
+    """Run the command line; returns the exit code. Ctrl-C during the imports ends it as later: 130, one sentence."""
+    try:
+        from kernbench.cli.main import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted\n")
+        return 130
+
 
 if __name__ == "__main__":
     sys.exit(main())

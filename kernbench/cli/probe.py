@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from kernbench.cli import options
 from kernbench.errors import InputError
 
-OF_PATTERN = ("load", "packet_flits", "seed", "window")
+OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
 
 
 @click.command("probe")
@@ -41,6 +41,11 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window")
 @click.option("--packet-flits", default=4, show_default=True, help="Of a pattern: flits in a packet.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of a pattern: which packets.")
 @click.option("--window", default=10_000, show_default=True, help="Of a pattern: flit times that are measured.")
+@click.option(
+    "--vary",
+    metavar="FIELD=VALUE,VALUE",
+    help="Of a pattern: a curve for each value of a topology field, in one plot, such as flow_control=unbounded,credit.",
+)
 @options.TOPOLOGY
 @options.mode()
 @options.assignments("A topology field (link_gbs=128, with or without topology. before it)")
@@ -56,6 +61,7 @@ def command(
     packet_flits: int,
     seed: int,
     window: int,
+    vary: str | None,
     topology: str,
     mode: str,
     assignments: tuple[str, ...],
@@ -83,6 +89,10 @@ def command(
         from kernbench.traffic.injection_process import InjectionProcess
 
         injection = InjectionProcess(pattern, packet_flits, seed, window)
+        if vary is not None:
+            from kernbench.cli.probe_varied import probe_varied
+
+            return probe_varied(injection, load, topology, mode, overrides, vary, out, as_json)
         return probe_pattern(injection, load, topology, mode, overrides, out, as_json)
     for name in OF_PATTERN:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:

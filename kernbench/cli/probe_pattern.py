@@ -85,11 +85,12 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
     size = f"packets of {injection.packet_flits} flits, seed {injection.seed}"
     click.secho(f"{injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
     show(figures_table(summary["points"], COLUMNS))
-    click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {_saturation(curve)}")
+    click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
     show_effort(summary)
 
 
-def _saturation(curve: Curve) -> str:
+def describe_saturation(curve: Curve) -> str:
+    """Where a curve saturates, in words."""
     if curve.saturation_load is None:
         return "not saturated at any of these loads"
     least = curve.points[0].load

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.cache_aligned import aligned_zeros
+from kernbench.engine.credit_memory import CreditTables
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -58,6 +59,8 @@ class Memory:
         self._cap_fs, self["slack_fs"] = limits[0].tolist()
         self._write_stations(machine)
         self._write_servers(machine)
+        self["credit"] = codes.NONE
+        self.credit = CreditTables(self, machine, machine.flow_control) if machine.flow_control else None
         self.grow_heap()
         self.grow_jobs()
 
@@ -69,7 +72,7 @@ class Memory:
 
     # Regions
 
-    def _take(self, words: int, align: int = 1) -> int:
+    def take(self, words: int, align: int = 1) -> int:
         """Allocate a region of zeros at the end of the used words; returns its start."""
         start = -(-self._used // align) * align
         end = start + words
@@ -84,7 +87,7 @@ class Memory:
         """The region of a table, with room for `words`; its contents are kept."""
         room = self._room.get(table, 0)
         if words > room:
-            start = self._take(max(words, 2 * room), words_of(r.PORT))
+            start = self.take(max(words, 2 * room), words_of(r.PORT))
             old = self[table]
             self.words[start : start + room] = self.words[old : old + room]
             self[table] = start
@@ -92,10 +95,13 @@ class Memory:
         start = self[table]
         return self.words[start : start + self._room.get(table, 0)]
 
+    def rows(self, place: int, kind: np.dtype, count: int) -> np.ndarray:
+        """kind[count] view of the records from a place on; valid until the memory grows."""
+        return self.words[place : place + count * words_of(kind)].view(kind)
+
     def table(self, table: str, kind: np.dtype, rows: int) -> np.ndarray:
         """kind[rows] view of a table; valid until the memory grows."""
-        start = self[table]
-        return self.words[start : start + rows * words_of(kind)].view(kind)
+        return self.rows(self[table], kind, rows)
 
     def write(self, table: str, values: np.ndarray, start: int = 0) -> None:
         """Write records or words into a table, from one of its words on."""
@@ -167,14 +173,14 @@ class Memory:
         """Double the room for jobs."""
         rows = max(_JOBS, self["job_free_n"], self._room.get("jobs", 0))
         step = words_of(r.JOB)
-        start = self._take(rows * step, step)
+        start = self.take(rows * step, step)
         self._room["jobs"] = self._room.get("jobs", 0) + rows
         self._chain(r.JOB, start + step * np.arange(rows), "job_free", "job_free_n")
 
     def grow_transfers(self) -> None:
         """Double the room for transfers in flight. Errors: OverflowError beyond what a packed flit can name."""
         rows, step = max(_TRANSFERS, self._transfers), self["transfer_words"]
-        start = self._take(rows * step, r.TRANSFER_ALIGN)
+        start = self.take(rows * step, r.TRANSFER_ALIGN)
         if self._used > _TRANSFERS_MOST_WORDS:
             raise OverflowError(f"{self._transfers} transfers are in flight at once; start fewer at a time")
         self._transfers += rows
@@ -226,7 +232,7 @@ class Memory:
         from kernels_jit.simulate.hops import renew_hops
 
         self._widen_transfers(steps, stripes)
-        self._write_steps(network.step)
+        self._write_steps(network)
         self.write("routes", network.route)
         self._add_reservations(len(network.route))
         self["window_fs"] = min(network.window_fs, self._cap_fs)
@@ -242,10 +248,15 @@ class Memory:
             renew_hops(self.words, start, rows)
         self["pending_row"] = NEVER
 
-    def _write_steps(self, step: np.ndarray) -> None:
+    def _write_steps(self, network: Network) -> None:
         """Write new steps, and the ports of the known ones."""
-        known, self._steps = self._steps, len(step) - 1
+        step, known = network.step, self._steps
+        self._steps = len(step) - 1
         new = step[known:].copy()
+        if self.credit:
+            last = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
+            new["link"] = self.credit.link_of(new["station"]) << 1 | last
+            new["channels"] = self.credit.channels_of(new["channels"])
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)

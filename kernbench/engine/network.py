@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-_GIVEN = ("station", "stripes", "overhead_fs", "store_and_forward")  # columns of steps from the routes
+# Fields of steps, and the columns of the routes that they come from; `channels` holds the side until it is in the memory.
+_GIVEN = (
+    ("station", "station"),
+    ("stripes", "stripes"),
+    ("overhead_fs", "overhead_fs"),
+    ("store_and_forward", "store_and_forward"),
+    ("channels", "side"),
+)
 
 
 class Network(NamedTuple):
@@ -113,8 +120,9 @@ class NetworkBuilder:
         used = np.flatnonzero(self._least != NEVER)
         set_ports(self._step, routes.start, used, port_start, pairs % count)
         route = np.zeros(len(routes.start) - 1, r.ROUTE)
-        for field, values in zip(r.ROUTE.names or (), (routes.start[:-1], routes.start[1:], *routes[5:]), strict=True):
-            route[field] = values
+        route["start"], route["end"] = routes.start[:-1], routes.start[1:]
+        for field in ("lead_fs", "tail_fs", "propagation_fs", "direction"):
+            route[field] = getattr(routes, field)
         sources = np.zeros(count, bool)
         first = routes.start[used]
         for stripe in range(int(routes.stripes[first].max(initial=1))):
@@ -142,8 +150,8 @@ class NetworkBuilder:
             self._step = enlarged(self._step, first, end + 1)
             self._step[first:] = 0
             self._step["port"][first:] = NONE
-        for field, values in zip(_GIVEN, routes[1:5], strict=True):
-            self._step[field][first:end] = values[first:]
+        for field, column in _GIVEN:
+            self._step[field][first:end] = getattr(routes, column)[first:]
 
     def _join(self, edges: _Edges, count: int) -> None:
         """Add edges; recompute the visit order if one violates it within the window of a pass."""

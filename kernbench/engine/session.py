@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.engine.credit_deadlock import describe_packets
 from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.jit_status import needs_compile
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
@@ -82,7 +83,8 @@ class Session:
         return Memory(self.machine, hybrid=self.mode == Mode.HYBRID)
 
     def run(self, on_ask: Callable[[int], None] | None = None, on_progress: OnProgress | None = None) -> int:
-        """Run until no event is left; returns the time (fs). Errors: RunError if it exceeds the clock.
+        """Run until no event is left; returns the time (fs). Errors: RunError if it exceeds the clock,
+        DeadlockError if packets in buffers wait for each other.
 
         `on_ask(thread)` is called for each ASK row and may append rows to that thread, or add threads.
         `on_progress(served, known, now_fs)` is called every second or sooner in runs that take longer: how many times a flit
@@ -137,6 +139,8 @@ class Session:
             seal_compiled()
         elif status == codes.LAY:
             self._write_network()
+        elif status == codes.STALLED:
+            raise DeadlockError(describe_packets(self.program, self._memory, self.machine))
         elif status == codes.GROW_SLOTS:
             self._pool = enlarged_pool(self._pool)
         elif status != codes.MORE:

@@ -21,6 +21,7 @@ from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
+    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Shape
 
@@ -54,6 +55,7 @@ class Builder:
         self.rates: dict[Rate, int] = {}  # the distinct ones of links, numbered
         self.rate: list[int] = []  # of each edge, into `rates`
         self.delay_fs: list[int] = []  # of each edge, or BY_LENGTH
+        self.port: list[int] = []  # of each edge, at its source
         self.memories: list[_Memory] = []
         self.servers: list[tuple[str, str, int]] = []  # name, kind, slots
 
@@ -79,19 +81,24 @@ class Builder:
         least_mm: float = 0.0,
         penalty: int = 0,
         delays_fs: tuple[int, int] = (BY_LENGTH, BY_LENGTH),
+        one_way: bool = False,
+        ports: tuple[int, int] = (0, 0),
     ) -> None:
         """Add two directed edges between two nodes.
 
         Their length is `um`, or the distance along the two axes but at least `least_mm`. `penalty` is added to the weight that
         routing minimises. `delays_fs` is the propagation of a flit there and back if it does not follow from the length.
+        Through a `one_way` link nothing travels from `b` to `a`: that edge stands in the tables, but no route may use it.
+        `ports` are the places among the ports of either node; those of equal places follow each other as they were added.
         """
         if um is None:
             (ax, ay), (bx, by) = self.position[a], self.position[b]
             um = round(1000 * max(abs(ax - bx) + abs(ay - by), least_mm))
         weight = um + HOP_UM + penalty
-        self.ends += [(a, b, kind, um, weight), (b, a, kind, um, weight)]
+        self.ends += [(a, b, kind, um, weight), (b, a, EdgeKind.CLOSED if one_way else kind, um, weight)]
         self.rate += [self.rates.setdefault(rate, len(self.rates))] * 2
         self.delay_fs += delays_fs
+        self.port += ports
 
     def memory(
         self, node: int, *, stripes: int, rate: Rate, quantum_bytes: int, overhead: Time, turn: Time = NO_TIME
@@ -114,6 +121,7 @@ class Builder:
         self.ends += [(a + shift, b + shift, kind, um, weight) for a, b, kind, um, weight in cell.ends]
         self.rate += _renumber(self.rates, cell.rates, cell.rate)
         self.delay_fs += cell.delay_fs
+        self.port += cell.port
         self.memories += [memory._replace(node=memory.node + shift) for memory in cell.memories]
         self.servers += [(prefix + name, kind, slots) for name, kind, slots in cell.servers]
         return shift
@@ -129,6 +137,7 @@ class Builder:
         figures: Mapping[str, float],
         origins: Mapping[str, Origin],
         shape: Shape | MeshShape,
+        flow_control: FlowControl | None = None,
     ) -> Machine:
         """The machine; `origins` has the origin of each figure that follows from one field."""
         position = np.array(self.position, np.float64).reshape(-1, 2)
@@ -156,6 +165,7 @@ class Builder:
             edge_um=um.copy(),
             edge_weight=weight.copy(),
             edge_gbs=gbs,
+            edge_port=_number_ports(src, np.array(self.port, np.int64)),
             station_name=(*edge_names, *channel_names),
             stations=self._stations(gbs, um, flit_bytes, ns_per_mm),
             terminals=self._terminals(len(gbs)),
@@ -164,6 +174,7 @@ class Builder:
             server_kind=tuple(kind for _, kind, _ in self.servers),
             server_slots=np.array([slots for _, _, slots in self.servers], np.int64),
             shape=shape,
+            flow_control=flow_control,
         )
 
     def _stations(self, edge_gbs: np.ndarray, um: np.ndarray, flit_bytes: int, ns_per_mm: float) -> Stations:
@@ -206,6 +217,14 @@ class Builder:
             found[memory.node] = Terminal(first, memory.stripes, memory.overhead.fs)
             first += memory.stripes
         return found
+
+
+def _number_ports(src: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """int32[edge] the port of an edge at its source: how many edges from there stand before it."""
+    order = np.lexsort((np.arange(len(src)), place, src))
+    ports = np.empty(len(src), np.int32)
+    ports[order] = np.arange(len(src)) - np.searchsorted(src[order], src[order])
+    return ports
 
 
 def _renumber(known: dict[Any, int], own: Mapping[Any, int], numbers: list[int]) -> list[int]:

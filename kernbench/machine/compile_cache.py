@@ -18,6 +18,7 @@ import numpy as np
 
 from kernbench.components.derived import Origin
 from kernbench.machine.field_provenance import Provenance, Source
+from kernbench.machine.flow_control import FlowControl
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.part_index import Shape
@@ -105,6 +106,7 @@ def _prune(folder: Path) -> None:
 def _pack(machine: Machine) -> dict[str, Any]:
     meta = {name: getattr(machine, name) for name in _JSON} | {"shape": asdict(machine.shape)}
     meta["dropins"] = {part: asdict(dropin) for part, dropin in machine.dropins.items()}
+    meta["flow_control"] = machine.flow_control and asdict(machine.flow_control)
     found = machine.provenance
     meta["times"] = found.sources
     meta["origins"] = dict(found.figures)
@@ -123,6 +125,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
     times = tuple(Source(port, Origin(*origin) if origin else None, lanes) for port, origin, lanes in meta.pop("times"))
     origins = {name: Origin(*origin) for name, origin in meta.pop("origins").items()}
+    flow_control = meta.pop("flow_control")
     held = _frozen(meta)
     held |= {name: kept[name] for name in _ARRAYS}
     return Machine(
@@ -131,6 +134,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
         terminals={int(row[0]): Terminal(*(int(x) for x in row[1:])) for row in kept[_TERMINALS].tolist()},
         provenance=Provenance(times, origins, *(kept[_PROVENANCE + name] for name in _PROVENANCE_ARRAYS)),
         shape=shape,
+        flow_control=flow_control and FlowControl(**flow_control),
         dropins=dropins,
     )
 

@@ -27,7 +27,15 @@ class Csr(NamedTuple):
 
 def make_csr(machine: Machine, intent: Intent) -> Csr:
     """The graph of an intent as rows of outgoing edges, in ascending order of their ids."""
-    edge = allowed_edges(machine.edge_kind, intent)
+    return _make_rows(machine, allowed_edges(machine.edge_kind, intent))
+
+
+def make_reverse_csr(machine: Machine, intent: Intent) -> Csr:
+    """The same of the reverse edges: those that lead back along the edges of an intent, whether it may use them or not."""
+    return _make_rows(machine, np.sort(allowed_edges(machine.edge_kind, intent) ^ 1))
+
+
+def _make_rows(machine: Machine, edge: np.ndarray) -> Csr:
     edge = edge[np.argsort(machine.edge_src[edge], kind="stable")]
     count = np.bincount(machine.edge_src[edge], minlength=machine.node_count)
     start = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)

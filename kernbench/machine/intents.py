@@ -22,6 +22,7 @@ class EdgeKind(IntEnum):
     COMMAND = 4  # into control processors and MMUs
     PE = 5  # between the parts of one PE
     SIP = 6  # between two SIPs
+    CLOSED = 7  # the direction of a one-way link in which nothing travels
 
 
 class Intent(IntEnum):
@@ -39,13 +40,14 @@ class RouteKind(IntEnum):
     WRITE = 0
     READ = 1
     MESSAGE = 2
+    ACKNOWLEDGED = 3  # a message that ends for its sender when an acknowledgement of no bytes is back
 
 
 FORBIDDEN: dict[Intent, tuple[EdgeKind, ...]] = {
-    Intent.ALL: (),
-    Intent.PE_DMA: (EdgeKind.COMMAND,),
-    Intent.M_CPU_DMA: (EdgeKind.PE,),
-    Intent.CUBE_LOCAL: (EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE, EdgeKind.SIP),
+    Intent.ALL: (EdgeKind.CLOSED,),
+    Intent.PE_DMA: (EdgeKind.COMMAND, EdgeKind.CLOSED),
+    Intent.M_CPU_DMA: (EdgeKind.PE, EdgeKind.CLOSED),
+    Intent.CUBE_LOCAL: (EdgeKind.UCIE, EdgeKind.IO, EdgeKind.PCIE, EdgeKind.SIP, EdgeKind.CLOSED),
 }
 
 # Added to the length in µm. A crossing passes two ports, and a SIP has 16 cubes and 5 IO chiplets at most.

@@ -22,6 +22,7 @@ from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
+    from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Places, Shape
 
@@ -67,6 +68,7 @@ class Machine:
     edge_um: np.ndarray  # int64[edge] length
     edge_weight: np.ndarray  # int64[edge] routing minimises the sum
     edge_gbs: np.ndarray  # float64[edge] as given
+    edge_port: np.ndarray  # int32[edge] its port among those of its source; its reverse edge has the same port there
 
     station_name: tuple[str, ...]  # edges as "a -> b", then memory channels
     stations: Stations
@@ -78,6 +80,7 @@ class Machine:
     server_slots: np.ndarray  # int64[server]
 
     shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
+    flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
     dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False

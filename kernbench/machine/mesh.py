@@ -5,29 +5,35 @@ Every time is a field of the topology itself. A flit occupies a link for its byt
 
 Vertical links are added before horizontal ones, so routes go along the row first, then along the column (see `builder`). On a
 torus they go the shorter way round; which of two equally long ways they take follows from their source (see `mesh_places`).
+On a one-way torus links lead to rising indices alone. Two networks side by side are alike, and an endpoint has a link to its
+router in each.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
+from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.mesh_places import MeshShape, node_name
+from kernbench.machine.mesh_places import MeshShape, node_name, router_name
+from kernbench.machine.mesh_rings import check_rings
 from kernbench.machine.quantities import rate
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
-from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
+_EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)  # ports of a router, in the order of its arbiters
 PITCH_MM = 1.0  # for pictures; since all links are equally long, routing counts them
 
+OUTSTANDING_MOST = 1_000_000
 Side = Annotated[Count, Field(le=512)]
 
 
-class MeshSpec(Model):
+class MeshSpec(FlowControlSpec):
     """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
     family: Literal["mesh"]
@@ -42,36 +48,70 @@ class MeshSpec(Model):
     injection_ns: Ns
     ejection_ns: Ns
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
+    one_way: bool = False  # links of a torus lead to rising indices alone
+    networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
+    acknowledged: bool = False  # messages end for their senders when an acknowledgement is back
+    issue_ns: Ns = 0  # between the starts of two transfers of an endpoint, at least
+    outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = (
+        None  # transfers of an endpoint in flight, at most
+    )
+
+    @model_validator(mode="after")
+    def _one_way_comes_back(self) -> MeshSpec:
+        if self.one_way and not self.torus:
+            raise ValueError("one_way is true and torus is false, so no link leads back; set torus to true")
+        return self
 
 
 def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology of family `mesh`."""
     w, h, builder = spec.w or spec.k, spec.h or spec.k, Builder()
     places = [(row, col) for row in range(h) for col in range(w)]
+    networks = range(spec.networks)
     routers = {
-        (row, col): builder.node(f"{node_name(row, col)}.router", "router", (col * PITCH_MM, row * PITCH_MM))
+        (row, col, network): builder.node(router_name(row, col, network), "router", (col * PITCH_MM, row * PITCH_MM))
+        for network in networks
         for row, col in places
     }
     link_rate = rate(spec, "link_gbs")
     hop_fs = round(spec.hop_ns * FS_PER_NS)
-    for down, right in ((1, 0), (0, 1)):
-        for row, col in places:
+    for down, right, ports in ((1, 0, (_SOUTH, _NORTH)), (0, 1, (_EAST, _WEST))):
+        one_way = spec.one_way and (h if down else w) > 2  # the two links of a ring of two are both directions of one
+        for network, (row, col) in product(networks, places):
             there = _neighbour(spec.torus, w, h, row + down, col + right)
             if there is not None and there != (row, col):
                 builder.link(
-                    routers[row, col],
-                    routers[there],
+                    routers[row, col, network],
+                    routers[*there, network],
                     EdgeKind.NOC,
                     link_rate,
                     um=round(1000 * PITCH_MM),
                     delays_fs=(hop_fs, hop_fs),
+                    one_way=one_way,
+                    ports=ports,
                 )
     end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
-    for (row, col), router in routers.items():
-        endpoint = builder.node(node_name(row, col), "endpoint", builder.position[router])
+    for row, col in places:
+        endpoint = builder.node(node_name(row, col), "endpoint", (col * PITCH_MM, row * PITCH_MM))
         builder.server(node_name(row, col), "cpu")
-        builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs)
+        for network in networks:
+            router, ports = routers[row, col, network], (_LOCAL, _LOCAL)
+            builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs, ports=ports)
+    shape = MeshShape(
+        w=w,
+        h=h,
+        torus=spec.torus,
+        one_way=spec.one_way,
+        networks=spec.networks,
+        acknowledged=spec.acknowledged,
+        issue_fs=round(spec.issue_ns * FS_PER_NS),
+        outstanding=spec.outstanding,
+    )
+    fastest = max(link_rate.gbs, end_rate.gbs)
+    flow_control = FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest))
+    if flow_control:
+        check_rings(shape, flow_control)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -80,7 +120,8 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         ns_per_mm=0.0,
         figures={"zero": 0.0, "ns": float(FS_PER_NS)},
         origins={},
-        shape=MeshShape(w, h, spec.torus),
+        shape=shape,
+        flow_control=flow_control,
     )
 
 

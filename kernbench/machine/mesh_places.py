@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
@@ -19,13 +20,28 @@ def node_name(row: int, col: int) -> str:
     return f"node[{row}][{col}]"
 
 
+def router_name(row: int, col: int, network: int) -> str:
+    """The name of an endpoint's router: `node[y][x].router`, in the second network `node[y][x].router2`."""
+    return f"{node_name(row, col)}.router{network + 1 if network else ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class MeshShape:
-    """The columns and rows of a `mesh` machine, and whether they close to rings."""
+    """What is not in the tables of a `mesh` machine: how its endpoints are linked, and how they send."""
 
     w: int
     h: int
-    torus: bool
+    torus: bool  # columns and rows close to rings
+    one_way: bool  # whose links lead to rising indices alone
+    networks: int  # 1 or 2, alike
+    acknowledged: bool  # messages end for their senders when an acknowledgement is back
+    issue_fs: int  # between the starts of two transfers of an endpoint, at least
+    outstanding: int | None  # transfers of an endpoint in flight, at most; None: no limit
+
+    @property
+    def limits_issue(self) -> bool:
+        """Whether a transfer of an endpoint may have to wait for an earlier one."""
+        return self.issue_fs > 0 or self.outstanding is not None
 
     def locate(self, nodes: Mapping[str, int], servers: Mapping[str, int]) -> MeshPlaces:
         """The part index of a machine of this shape, from the ids of its nodes and servers."""
@@ -33,26 +49,53 @@ class MeshShape:
 
 
 class MeshPlaces(Places):
-    """Node ids of endpoints by row and column. Methods for SIPs raise InputError, since there are none."""
+    """Node ids of endpoints by row and column. Methods for SIPs raise InputError, since there are none.
+
+    Of two networks a transfer takes the first if the row and the column of its source and the column of its destination have
+    an even sum, else the second. So the order of transfers between two endpoints is kept, and the traffic of one endpoint,
+    that of one pattern, and that to one endpoint take both.
+    """
 
     def __init__(self, mesh: MeshShape, nodes: Mapping[str, int], servers: Mapping[str, int]) -> None:
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
-        self.w, self.h, self.torus = mesh.w, mesh.h, mesh.torus
+        self.w, self.h, self.mesh = mesh.w, mesh.h, mesh
 
     def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
-        """The two ends of the link by which a way begins along a ring, where both directions are equally long.
+        """The two ends of each link that a way between endpoints takes although others are as short.
 
-        From nodes with an even sum of row and column it leads to rising indices, else to falling ones. So the directions share
-        such ways evenly, along rows and along columns.
+        From an endpoint to itself, or where there are two networks, it is the link to its router. Along a ring whose directions
+        are equally long it is the first one: from nodes with an even sum of row and column it leads to rising indices, else to
+        falling ones. So the directions share such ways evenly, along rows and along columns.
         """
-        if not self.torus:
-            return []
-        (row, col), (to_row, to_col) = self._place_of[src], self._place_of[dst]
-        step, found = 1 - 2 * ((row + col) % 2), list[tuple[int, int]]()
+        mesh, start, end, found = self.mesh, self._endpoints.get(src), self._endpoints.get(dst), list[tuple[int, int]]()
+        if start is None or end is None:
+            return found
+        (row, col), (to_row, to_col) = start, end
+        network = (row + col + to_col) % mesh.networks
+        if mesh.networks > 1 or src == dst:
+            found.append((src, self._router(row, col, network)))
+        if not mesh.torus or mesh.one_way:
+            return found
+        step = 1 - 2 * ((row + col) % 2)
         if self.w > 2 and 2 * abs(to_col - col) == self.w:
-            found.append((self._router(row, col), self._router(row, (col + step) % self.w)))
+            found.append((self._router(row, col, network), self._router(row, (col + step) % self.w, network)))
         if self.h > 2 and 2 * abs(to_row - row) == self.h:
-            found.append((self._router(row, to_col), self._router((row + step) % self.h, to_col)))
+            found.append((self._router(row, to_col, network), self._router((row + step) % self.h, to_col, network)))
+        return found
+
+    def sides(self, nodes: Sequence[int]) -> list[int]:
+        """On which side of the dateline of a ring each link of a way is: 1 before, 2 after, 0 on no ring.
+
+        The dateline of a ring is its link between the first and the last index, which is after it.
+        """
+        found, places = list[int](), [self._place_of[node] for node in nodes]
+        along, crossed = -1, False
+        for (row, col), (to_row, to_col) in pairwise(places):
+            dimension = -1 if (row, col) == (to_row, to_col) else int(col == to_col)
+            crossed &= dimension == along
+            crossed |= abs(to_row - row) + abs(to_col - col) > 1
+            along = dimension
+            found.append(1 + crossed if self.mesh.torus and dimension >= 0 else 0)
         return found
 
     def endpoint(self, row: int, col: int) -> int:
@@ -71,15 +114,19 @@ class MeshPlaces(Places):
             return self.endpoint(*divmod(int(name), self.w))
         raise InputError(f"got {shorten(name)!r}, expected a node like node[1][2] or its index; {self._extent()}")
 
-    def _router(self, row: int, col: int) -> int:
-        return self._nodes[f"{node_name(row, col)}.router"]
+    def _router(self, row: int, col: int, network: int) -> int:
+        return self._nodes[router_name(row, col, network)]
+
+    @cached_property
+    def _endpoints(self) -> dict[int, tuple[int, int]]:
+        """The row and column of each endpoint."""
+        return {self.endpoint(row, col): (row, col) for row in range(self.h) for col in range(self.w)}
 
     @cached_property
     def _place_of(self) -> dict[int, tuple[int, int]]:
         """The row and column of each endpoint and of each router."""
-        places = [(row, col) for row in range(self.h) for col in range(self.w)]
-        nodes = {self._router(*place): place for place in places}
-        return nodes | {self.endpoint(*place): place for place in places}
+        found, networks = dict(self._endpoints), range(self.mesh.networks)
+        return found | {self._router(*place, network): place for place in found.values() for network in networks}
 
     def _extent(self) -> str:
         last = node_name(self.h - 1, self.w - 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
 from kernbench.machine.mesh import PITCH_MM
-from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.machine.mesh_places import MeshPlaces, MeshShape
 from kernbench.machine.view import Box, View, Wire, find_wires, point
 
 if TYPE_CHECKING:
@@ -31,12 +31,17 @@ def network_view(machine: Machine) -> View:
     wires = find_wires(machine, _with_routers(machine, {node: box for box, node in enumerate(nodes)}))
     step = PITCH_MM * 1.5
     wires = tuple(replace(wire, wraps=_length(boxes, wire) > step) for wire in wires)
-    shape = "torus" if places.torus else "mesh"
-    return View("system", f"{shape} of {places.w} × {places.h} endpoints, each with a router", (), boxes, wires)
+    return View("system", _describe(places.mesh), (), boxes, wires)
+
+
+def _describe(mesh: MeshShape) -> str:
+    shape = ("one-way torus" if mesh.one_way else "torus") if mesh.torus else "mesh"
+    routers = "a router" if mesh.networks == 1 else f"a router in each of {mesh.networks} networks"
+    return f"{shape} of {mesh.w} × {mesh.h} endpoints, each with {routers}"
 
 
 def _with_routers(machine: Machine, box_of: dict[int, int]) -> dict[int, int]:
-    """The box of each endpoint and of its router."""
+    """The box of each endpoint and of its routers."""
     found = dict(box_of)
     for src, dst in zip(machine.edge_src.tolist(), machine.edge_dst.tolist(), strict=True):
         if src in box_of:

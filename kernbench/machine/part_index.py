@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +114,10 @@ class Places:
         self._network = SipNetwork.of(shape.sip_topology, shape.sip_w, shape.sip_h) if direct else None
         self._link_chiplets = link_chiplets(shape.io_sides, self._network.directions) if self._network else {}
         self._cpu_servers = {nodes[name]: server for name, server in servers.items() if name in nodes}
+
+    def sides(self, nodes: Sequence[int]) -> list[int]:
+        """On which side of the dateline of a ring each link of a way is; here there is none, so 0."""
+        return [0] * (len(nodes) - 1)
 
     @property
     def direct(self) -> bool:

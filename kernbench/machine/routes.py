@@ -1,12 +1,13 @@
 """Routes: the stations that payloads pass, computed once and numbered.
 
 A path inside a SIP, or to the switch, is the shortest. Between SIPs with direct links it goes over the links that their network
-says (see `sip_network`), and inside each SIP on the way from port to port. On a torus of family `mesh` it goes over the link
-that decides between two shortest ways.
+says (see `sip_network`), and inside each SIP on the way from port to port. In family `mesh` an endpoint reaches itself by its
+router, and a link decides between two shortest ways around a torus.
 
 In a round trip flits move in one direction only. A write sends its flits along the links to the memory and is acknowledged by
-a message of no bytes, which pays propagation only (`tail`). A read's request pays propagation only (`lead`), and its flits
-leave the memory and come back along the same links reversed. Each node strictly between the two ends charges its overhead.
+a message of no bytes, which pays propagation only (`tail`); so is an acknowledged message. A read's request pays propagation
+only (`lead`), and its flits leave the memory and come back along the same links reversed. Where one of these leads one way
+only, what comes back takes the path from there to the source. Each node strictly between the two ends charges its overhead.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.errors import UnreachableError
-from kernbench.machine.intents import Intent, RouteKind, allowed_edges
+from kernbench.machine.graph import Csr, make_reverse_csr
+from kernbench.machine.intents import EdgeKind, Intent, RouteKind, allowed_edges
 from kernels_jit.layout.codes import READ, WRITE
 from kernels_jit.layout.machine_tables import Routes
 
@@ -29,7 +31,7 @@ _TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each
 
 
 class _Route(NamedTuple):
-    steps: np.ndarray  # int64[step, 4]: station, stripes, overhead_fs, store_and_forward
+    steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, side
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
 
 
@@ -45,6 +47,7 @@ class Routing:
         self._keys: list[tuple[int, int, int, int]] = []  # the keys of `_ids` in order, as of the last call of `key`
         self._trees: dict[tuple[int, int], np.ndarray] = {}
         self._allowed: dict[int, np.ndarray] = {}
+        self._reverse: dict[int, Csr] = {}
         self._tables: Routes | None = None
         self._new: list[_Route] = []  # not yet in the tables
         self._lock = threading.RLock()
@@ -54,7 +57,7 @@ class Routing:
         other = Routing(machine)
         with self._lock:
             other._ids, tables, stations = dict(self._ids), self.tables(), self.overhead_stations()
-        other._trees, other._allowed = self._trees, self._allowed
+        other._trees, other._allowed, other._reverse = self._trees, self._allowed, self._reverse
         overhead = np.zeros(len(machine.stations.fs_per_flit) + 1, np.int64)
         overhead[: machine.edge_count] = machine.node_overhead_fs[machine.edge_src]
         for terminal in machine.terminals.values():
@@ -182,7 +185,10 @@ class Routing:
 
         rows = self._machine.csr(intent)
         distance = dijkstra.sparse_distances(*rows[:3], src, dst)
-        return dijkstra.trace(distance, rows.start, rows.neighbour, rows.edge, self._machine.edge_weight, src, dst)
+        if intent not in self._reverse:
+            self._reverse[intent] = make_reverse_csr(self._machine, intent)
+        back = self._reverse[intent]
+        return dijkstra.trace(distance, back.start, back.neighbour, back.edge, self._machine.edge_weight, src, dst)
 
     def _find_tree(self, src: int, intent: Intent) -> np.ndarray:
         from kernels_jit.routing import dijkstra
@@ -198,16 +204,16 @@ class Routing:
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         machine = self._machine
         there = self._find_path(src, dst, intent)
-        back = there[::-1] ^ 1  # the two directions of a link have neighbouring ids (see `builder`)
-        wires = machine.stations.propagation_fs
-        out_fs, home_fs = int(wires[there].sum()), int(wires[back].sum())
-        if kind == RouteKind.MESSAGE:
-            found = _Route(self._links(there), (0, 0, out_fs, WRITE))
-        elif dst not in machine.terminals:
+        message = kind in (RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED)
+        if not message and dst not in machine.terminals:
             raise UnreachableError(
                 f"{machine.node_name[dst]} is no memory, so nothing can be read or written there "
                 f"from {machine.node_name[src]}; name an HBM controller or an SRAM"
             )
+        back = there[:0] if kind == RouteKind.MESSAGE else self._find_way_back(there, src, dst, intent)
+        out_fs, home_fs = (int(machine.stations.propagation_fs[edges].sum()) for edges in (there, back))
+        if message:
+            found = _Route(self._links(there), (0, home_fs, out_fs, WRITE))
         elif kind == RouteKind.WRITE:
             found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE))
         else:
@@ -215,24 +221,33 @@ class Routing:
         self._new.append(found)
         return len(self._ids)
 
+    def _find_way_back(self, there: np.ndarray, src: int, dst: int, intent: Intent) -> np.ndarray:
+        """int64[link] the edges from `dst` to `src`: those of the path `there` reversed, if all of them lead both ways."""
+        back = there[::-1] ^ 1  # the two directions of a link have neighbouring ids (see `builder`)
+        if (self._machine.edge_kind[back] == EdgeKind.CLOSED).any():
+            return self._find_path(dst, src, intent)
+        return back
+
     def _links(self, edges: np.ndarray) -> np.ndarray:
-        """int64[step, 4] the steps of a path; the node between two links charges its overhead at the second."""
-        steps = np.zeros((len(edges), 4), np.int64)
+        """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second."""
+        steps = np.zeros((len(edges), 5), np.int64)
         steps[:, 0], steps[:, 1] = edges, 1
         between = self._machine.edge_src[edges[1:]]
         steps[1:, 2] = self._machine.node_overhead_fs[between]
         steps[1:, 3] = self._machine.node_store_and_forward[between]
+        if self._machine.flow_control:
+            steps[1:, 4] = self._machine.places.sides([*between.tolist(), int(self._machine.edge_dst[edges[-1]])])
         return steps
 
-    def _memory(self, node: int) -> tuple[int, int, int, int]:
+    def _memory(self, node: int) -> tuple[int, int, int, int, int]:
         terminal = self._machine.terminals[node]
-        return terminal.first_station, terminal.stripes, terminal.overhead_fs, 0
+        return terminal.first_station, terminal.stripes, terminal.overhead_fs, 0, 0
 
 
 def _make_tables(found: list[_Route]) -> Routes:
     """The tables of some routes."""
     start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
-    steps = np.concatenate([np.zeros((0, 4), np.int64), *(route.steps for route in found)])
+    steps = np.concatenate([np.zeros((0, 5), np.int64), *(route.steps for route in found)])
     ends = np.array([route.ends for route in found], np.int64).reshape(-1, 4)
     return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernbench.dtypes import itemsize, numpy_dtype
 from kernbench.program.op_semantics import Composite, Recv, Ref, Send
+from kernbench.replay.deferred import Deferred
 from kernbench.replay.message import Message
 from kernbench.replay.tiled_composite import TiledComposite
 from kernbench.replay.timed_store import TimedStore
@@ -39,6 +40,10 @@ class PeMemory:
     def read(self, ref: Ref) -> np.ndarray:
         """The elements of a reference; a copy."""
         return (self._tcm if ref.space == "tcm" else self._memory).read(ref.va, ref.shape, ref.dtype)
+
+    def read_later(self, ref: Ref) -> np.ndarray | Deferred[np.ndarray]:
+        """The elements of a reference to memory, as `read`; to be made later if nobody has read their block yet."""
+        return self._memory.read_later(ref.va, ref.shape, ref.dtype)
 
     def write(self, va: int, data: np.ndarray) -> None:
         """Write elements to memory, row-major."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kernbench.replay.store import MemoryStore
+from kernbench.replay.store import Block, MemoryStore
 
 Segment = tuple[int, int, int]  # (space, address, bytes)
 NEVER = int(np.iinfo(np.int64).max)
@@ -86,7 +86,7 @@ class TimedStore:
         self._flying: dict[int, list[Transaction]] = {}  # by space
         self.raw = MemoryStore() if raw is None else raw  # as the accesses that are made left it
 
-    def put(self, space: int, address: int, data: np.ndarray) -> None:
+    def put(self, space: int, address: int, data: Block) -> None:
         """Place a block by reference, replacing earlier contents."""
         if space in self._flying:
             self._settle((space, address, len(data)), writing=True)
@@ -103,6 +103,12 @@ class TimedStore:
         if space in self._flying:
             self._settle((space, address, nbytes), writing=False)
         return self.raw.read(space, address, nbytes)
+
+    def read_later(self, space: int, address: int, nbytes: int) -> Block:
+        """As `read`; of a deferred block that is not made, the bytes as they are now, to be made later."""
+        if space in self._flying:
+            self._settle((space, address, nbytes), writing=False)
+        return self.raw.read_later(space, address, nbytes)
 
     def begin(self, operation: Transaction) -> None:
         """Let an operation access memory at its times from now on."""

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from kernbench.dtypes import numpy_dtype
+from kernbench.replay.deferred import Deferred, DeferredBlock
 from kernbench.replay.store import MemoryStore
 from kernbench.replay.timed_store import TimedStore
 
@@ -39,6 +40,17 @@ class Window:
             data[at : at + size] = self._store.read(space, address, size)
             at += size
         return out
+
+    def read_later(self, va: int, shape: tuple[int, ...], dtype: str, /) -> np.ndarray | Deferred[np.ndarray]:
+        """As `read`; of a deferred block that is not made, the elements as they are now, to be made later."""
+        kind = numpy_dtype(dtype)
+        pieces = self._translate(va, prod(shape) * kind.itemsize)
+        if len(pieces) != 1:
+            return self.read(va, shape, dtype)
+        found = self._store.read_later(*pieces[0])
+        if isinstance(found, DeferredBlock):
+            return Deferred(lambda: found.make().copy().view(kind).reshape(shape))
+        return found.copy().view(kind).reshape(shape)
 
     def write(self, va: int, data: np.ndarray, /) -> None:
         """Write elements at an address, row-major."""

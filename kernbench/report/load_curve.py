@@ -6,6 +6,7 @@ window. Points beyond the axis are outside of the plot.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,35 @@ def plot_load_curve(curve: Curve, stem: Path) -> list[Path]:
         return style.save(_draw(curve), stem)
 
 
+def plot_load_curves(field: str, values: Sequence[str], curves: Sequence[Curve], stem: Path) -> list[Path]:
+    """Draw the mean latencies of machines that differ in a field: `stem`.svg and `stem`.png, whose paths are returned.
+
+    Errors: InputError if the directory cannot be written.
+    """
+    with style.look():
+        return style.save(_draw_all(field, values, curves), stem)
+
+
+def _draw_all(field: str, values: Sequence[str], curves: Sequence[Curve]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for i, (value, curve) in enumerate(zip(values, curves, strict=True)):
+        saturation = "" if curve.saturation_load is None else f", saturated at {curve.saturation_load:.3f}"
+        loads, latencies = zip(*((point.load, point.latency_ns) for point in curve.points), strict=True)
+        look = {"color": style.CATEGORIES[i], "marker": style.MARKERS[i], "markersize": 5}
+        axes.plot(loads, latencies, label=style.shown(f"{value}{saturation}"), **look)
+    highest = max(point.latency_ns for curve in curves for point in curve.points)
+    axes.set_xlim(0, max(point.load for point in curves[0].points) * 1.04)
+    axes.set_ylim(0, min(highest * 1.08, TOP * max(curve.zero_load_ns for curve in curves)))
+    axes.set_xlabel("offered load (of what an endpoint can inject)")
+    axes.set_ylabel("mean latency (ns)")
+    axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none", title=style.shown(field))
+    figure.suptitle(_title(curves[0]), x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
 def _draw(curve: Curve) -> Figure:
     from matplotlib.figure import Figure
 
@@ -47,12 +77,15 @@ def _draw(curve: Curve) -> Figure:
     axes.set_xlabel("offered load (of what an endpoint can inject)")
     axes.set_ylabel("latency (ns)")
     axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none")
+    figure.suptitle(_title(curve), x=0.01, ha="left", fontweight="bold")
+    return figure
+
+
+def _title(curve: Curve) -> str:
     injection = curve.injection
-    title = (
+    return (
         f"{injection.pattern} traffic on {curve.topology} ({curve.size}), packets of {_flits(injection.packet_flits)}"
     )
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
-    return figure
 
 
 def _mark_saturation(axes: Axes, load: float, bound: str) -> None:

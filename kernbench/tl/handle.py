@@ -10,6 +10,7 @@ import numpy as np
 
 from kernbench.dtypes import bits, is_float
 from kernbench.program.op_semantics import Composite, Constant, Operand, Recv, Ref, View
+from kernbench.replay.deferred import Deferred
 from kernbench.tl.current_context import active, find_active
 from kernbench.tl.errors import fail
 from kernbench.tl.promotion import scalar_dtype
@@ -17,6 +18,7 @@ from kernbench.tl.tensor_type import TensorType, type_of
 
 WHOLE = (int, np.integer)
 NUMBERS = (float, *WHOLE, np.floating)
+Elements = np.ndarray | Deferred[np.ndarray]
 
 
 class TensorHandle:
@@ -50,7 +52,7 @@ class TensorHandle:
         space: str = "tcm",
         pinned: bool = False,
         transposed: bool = False,
-        data: np.ndarray | None = None,
+        data: Elements | None = None,
         on_demand: bool = False,
     ) -> None:
         self.operand = operand  # its name in notes
@@ -74,12 +76,18 @@ class TensorHandle:
     def data(self) -> np.ndarray | None:
         """The numbers, in a live kernel; None outside kernels. Errors: KernelError in a recorded kernel."""
         context = find_active()
-        return self._data if context is None else context._read_data(self)
+        return self._numbers() if context is None else context._read_data(self)
+
+    def _numbers(self) -> np.ndarray | None:
+        """The numbers as far as they are known."""
+        if isinstance(self._data, Deferred):
+            self._data = self._data.make()
+        return self._data
 
     def swap(self) -> TensorHandle:
         """The same elements with the last two dimensions swapped."""
         shape = (*self.shape[:-2], self.shape[-1], self.shape[-2])
-        data = None if self._data is None else self._data.swapaxes(-1, -2)
+        data = None if self._data is None else _swap(self._data)
         operand = self.operand.of if isinstance(self.operand, View) else View(self.operand)
         type = type_of(shape, self.dtype)
         transposed = not self.transposed
@@ -120,6 +128,10 @@ class TensorHandle:
     def __bool__(self) -> NoReturn:
         remedy = "read its elements with `.data` in a live kernel (--live), or choose with tl.where"
         fail(f"a kernel asked whether {self!r} is true", remedy)
+
+
+def _swap(data: Elements) -> Elements:
+    return Deferred(lambda: data.make().swapaxes(-1, -2)) if isinstance(data, Deferred) else data.swapaxes(-1, -2)
 
 
 class CompletionHandle:

@@ -5,6 +5,7 @@ channel for the whole round trip. As a destination it is its slice of HBM. A *CP
 `io_cpu`, `m_cpu`) acts once and then lets the transfer go. Any other *node* sends without an act.
 
 A destination that is no memory receives a message. A read of it is a request, which pays the wires only, and a message back.
+An endpoint of a mesh may be both ends of a flow, which then passes its router alone. Messages of a mesh may be acknowledged.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ class FlowRoute(NamedTuple):
     hold: int  # server, or NONE
     route: int
     request_fs: int  # before the bytes of a read from what is no memory begin to move
+    source: int  # node: where the flow starts, of a read its request
 
 
 def find_flow_routes(machine: Machine, flows: Flows) -> tuple[np.ndarray, np.ndarray]:
-    """int64[n, 5] the columns of `FlowRoute`, and int64[flow] the row of each flow; each pair of parts is routed once.
+    """int64[n, 6] the columns of `FlowRoute`, and int64[flow] the row of each flow; each pair of parts is routed once.
 
     Errors: InputError naming the first flow with an unknown part, or between parts that no route joins.
     """
@@ -95,7 +97,7 @@ class _Finder:
         machine = self._machine
         source, agent, hold = self._source(src, dst, read)
         target = self._target(dst, src)
-        if source == target:
+        if source == target and not isinstance(machine.places, MeshPlaces):
             raise InputError(f"{src} and {dst} are one part; a flow needs two")
         memory = target in machine.terminals
         of_node = Intent.M_CPU_DMA if memory and machine.node_kind[source] in CPUS else Intent.ALL
@@ -103,13 +105,15 @@ class _Finder:
         route = machine.routing.route
         if memory:
             kind = RouteKind.READ if read else RouteKind.WRITE
-            return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0)
+            return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0, source)
         if not read:
-            return FlowRoute(agent, source, hold, route(source, target, intent, RouteKind.MESSAGE), 0)
+            acknowledged = isinstance(machine.places, MeshPlaces) and machine.places.mesh.acknowledged
+            kind = RouteKind.ACKNOWLEDGED if acknowledged else RouteKind.MESSAGE
+            return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0, source)
         request = machine.routing.edges_between(source, target, intent)
         request_fs = int(machine.stations.propagation_fs[request].sum())
         issuer = source if agent else target
-        return FlowRoute(agent, issuer, hold, route(target, source, intent, RouteKind.MESSAGE), request_fs)
+        return FlowRoute(agent, issuer, hold, route(target, source, intent, RouteKind.MESSAGE), request_fs, source)
 
     def _source(self, name: str, peer: str, read: bool) -> tuple[int, int, int]:
         """The node where a flow's request starts, its agent, and the server that it holds."""

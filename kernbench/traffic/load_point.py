@@ -1,7 +1,7 @@
 """One point of a latency–load curve: run one load from an empty network and measure the packets begun in the window.
 
-Every packet is simulated to its end: queues are unbounded, so at any load all packets arrive. The flits that the network
-delivers during the window are counted separately, as the accepted load.
+Every packet is simulated to its end: queues of sources are unbounded, so at any load all packets arrive. The flits that the
+network delivers during the window are counted separately, as the accepted load.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
+from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.patterns import find_pattern
-from kernbench.traffic.run import run_flows
-from kernbench.traffic.zero_load_latency import flit_time_fs, zero_load_fs
+from kernbench.traffic.run import run_alone, run_flows
+from kernbench.traffic.zero_load_latency import count_mesh_hops, flit_time_fs, zero_load_fs
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class LoadPoint:
     accepted: float  # flits of packets delivered during the window
     packets: int  # measured: begun in the window
     alone_ns: float  # mean zero-load latency of these packets
-    latency_ns: float  # mean, from the start asked for to the last byte
+    latency_ns: float  # mean, from the start asked for to the last byte, or to its acknowledgement
     p50_ns: float
     p99_ns: float
     max_ns: float
@@ -49,15 +51,16 @@ def measure_load(machine: Machine, injection: InjectionProcess, load: float, mod
             f"at load {load:g} no packet begins in a window of {injection.window} flit times; give a longer window"
         )
     result = run_flows(machine, packets, mode)
-    delivered = int(np.count_nonzero((result.end_fs >= begin_fs) & (result.end_fs < end_fs)))
+    delivered = int(np.count_nonzero((result.arrival_fs >= begin_fs) & (result.arrival_fs < end_fs)))
     _, senders = find_pattern(injection.pattern, machine)
     latency_ns = result.latency_fs[measured] / FS_PER_NS
+    alone_fs = find_alone_fs(machine, packets.src[measured], packets.dst[measured], injection.packet_flits)
     p50, p99 = np.quantile(latency_ns, (0.5, 0.99), method="inverted_cdf")
     return LoadPoint(
         load=load,
         accepted=delivered * injection.packet_flits / (len(senders) * injection.window),
         packets=len(latency_ns),
-        alone_ns=float(zero_load_fs(machine, result.hops[measured], injection.packet_flits).mean()) / FS_PER_NS,
+        alone_ns=float(alone_fs.mean()) / FS_PER_NS,
         latency_ns=float(latency_ns.mean()),
         p50_ns=float(p50),
         p99_ns=float(p99),
@@ -66,3 +69,18 @@ def measure_load(machine: Machine, injection: InjectionProcess, load: float, mod
         flit_hops=result.flit_hops,
         wall_s=result.wall_s,
     )
+
+
+def find_alone_fs(machine: Machine, src: np.ndarray, dst: np.ndarray, flits: int) -> np.ndarray:
+    """int64[n] the zero-load latency of packets of so many flits, between nodes int64[n].
+
+    With credits, the packets of each number of hops take as long as one of them that is run alone.
+    """
+    if machine.flow_control is None:
+        return zero_load_fs(machine, src, dst, flits)
+    places = machine.places
+    assert isinstance(places, MeshPlaces)
+    _, first, which = np.unique(count_mesh_hops(places.mesh, src, dst), return_index=True, return_inverse=True)
+    ends = zip(src[first].tolist(), dst[first].tolist(), strict=True)
+    alone = [parse_flows([f"{a}:{b}:{flits * machine.flit_bytes}"]) for a, b in ends]
+    return np.array([run_alone(machine, flow).latency_fs[0] for flow in alone], np.int64)[which]

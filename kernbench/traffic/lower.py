@@ -3,7 +3,8 @@
 No thread waits for the flows of a mesh. They are issued ahead: the time left to their start is the lead before the first
 byte, so hardly an event interrupts the passes over the network. They are issued one stretch at a time, which bounds memory
 by what is in flight (stretches of 512 to all 300,000 flows on 8 x 8 took the same time). Flows of PEs hold a DMA channel and
-those of CPUs follow an act of the CPU, so their threads wait for each start.
+those of CPUs follow an act of the CPU, so their threads wait for each start; so do those of endpoints with limits (`issue`).
+Under limits the issuer of a read is the node that asks.
 
 Threads are in the order of their nodes, and flows of a thread in that of their starts and then of the file: the order at one
 instant never depends on anything else.
@@ -16,10 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import InputError
+from kernbench.machine.mesh_places import MeshPlaces, MeshShape
 from kernbench.program.ops import FLITS_MOST, NONE, ROW_WIDTH, Op
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_rows
 from kernbench.traffic.flow_routing import Agent, FlowRoute, count_hops, find_flow_routes
+from kernbench.traffic.issue import limit_issue
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
 
 AHEAD = 1 << 12  # flows issued together, unless more start at one instant
-ROUTE = FlowRoute._fields.index("route")
+ROUTE, REQUEST = FlowRoute._fields.index("route"), FlowRoute._fields.index("request_fs")
 
 # Overheads of a PE before the first byte of a command: those of a `tl.load`, with the start of the kernel.
 PE_LEAD = (("pe_cpu.overhead", 1), ("pe_scheduler.overhead", 1), ("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
@@ -61,36 +64,60 @@ class Traffic:
         first = np.array([thread.chunks[0][1] for thread in self.program.threads], np.int64)
         return first[self._thread] + self._row
 
+    def tails_fs(self) -> np.ndarray:
+        """int64[flow] from the last byte at the destination to completion: the time of an acknowledgement."""
+        return self._machine.routing.tables().tail_fs[self._routes[:, ROUTE]]
+
     def _write(self) -> None:
-        agent, issuer, _, _, request_fs = self._routes.T  # see `FlowRoute`
+        agent, issuer, _, _, request_fs, source = self._routes.T  # see `FlowRoute`
+        places = self._machine.places
+        limits = places.mesh if isinstance(places, MeshPlaces) and places.mesh.limits_issue else None
         begins = self.flows.start_fs + np.where(agent == Agent.NODE, request_fs, 0)
+        if limits:
+            issuer, begins = source, self.flows.start_fs
         self._stretches = np.unique(np.append(np.sort(begins[agent == Agent.NODE])[AHEAD::AHEAD], 0))
         order = np.lexsort((begins, agent, issuer))
         owner = issuer[order] * len(Agent) + agent[order]
         ends = np.flatnonzero(np.diff(owner, append=-1)) + 1
         for flows in np.split(order, ends[:-1]):
-            agent, node = self._routes[flows[0], :2].tolist()
+            kind, node = int(agent[flows[0]]), int(issuer[flows[0]])
             thread = self.program.thread(f"{self._machine.node_name[node]}/flows")
             self._thread[flows] = thread.id
-            if agent == Agent.NODE:
+            if limits:
+                self._write_limited(thread, flows, limits)
+            elif kind == Agent.NODE:
                 self._write_open(thread, flows, begins[flows])
             else:
-                self._write_waiting(thread, flows, agent, node)
+                self._write_waiting(thread, flows, kind, node)
 
     def _write_open(self, thread: Thread, flows: np.ndarray, begins: np.ndarray) -> None:
         """Write flows a stretch at a time; the lead of each is the time left to its start."""
         stretch = np.searchsorted(self._stretches, begins, "right") - 1
-        instants, which = np.unique(begins - self._stretches[stretch], return_inverse=True)
-        leads = np.array([self.program.duration(*_wait(fs)) for fs in instants.tolist()], np.int64)
-        moves = np.full((len(flows), ROW_WIDTH), NONE, np.int64)
-        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._routes[flows, ROUTE], self.flows.nbytes[flows]
-        moves[:, 3], moves[:, 7] = 0, leads[which]
+        moves = self._moves(flows, begins - self._stretches[stretch])
         at = np.flatnonzero(np.diff(stretch, prepend=0))  # the first flow of each stretch but that at time 0
         untils = np.zeros((len(at), ROW_WIDTH), np.int64)
         untils[:, 0], untils[:, 1] = Op.UNTIL, self._stretches[stretch[at]]
         rows = np.insert(moves, at, untils, axis=0)
         self._row[flows] = np.flatnonzero(rows[:, 0] == Op.MOVE)
         thread.extend(pack_rows(rows))
+
+    def _write_limited(self, thread: Thread, flows: np.ndarray, limits: MeshShape) -> None:
+        """Write the flows of an endpoint; each waits until it may begin."""
+        program, moves = self.program, self._moves(flows, self._routes[flows, REQUEST])
+        pause = program.duration(*_wait(limits.issue_fs)) if limits.issue_fs else None
+        done = NONE if limits.outstanding is None else program.counter(f"{thread.name} complete")
+        rows, at = limit_issue(moves, self.flows.start_fs[flows], pause, limits.outstanding, done)
+        self._row[flows] = at
+        thread.extend(pack_rows(rows))
+
+    def _moves(self, flows: np.ndarray, lead_fs: np.ndarray) -> np.ndarray:
+        """int64[flow, ROW_WIDTH] the transfers of some flows, which begin int64[flow] after their rows are issued."""
+        instants, which = np.unique(lead_fs, return_inverse=True)
+        leads = np.array([self.program.duration(*_wait(fs)) for fs in instants.tolist()], np.int64)
+        moves = np.full((len(flows), ROW_WIDTH), NONE, np.int64)
+        moves[:, 0], moves[:, 1], moves[:, 2] = Op.MOVE, self._routes[flows, ROUTE], self.flows.nbytes[flows]
+        moves[:, 3], moves[:, 7] = 0, leads[which]
+        return moves
 
     def _write_waiting(self, thread: Thread, flows: np.ndarray, agent: int, node: int) -> None:
         """Write flows one after the other: wait for the start, act, start the transfer."""
@@ -108,7 +135,7 @@ class Traffic:
             if agent == Agent.CPU:
                 thread.exec(server, act, acted)
                 thread.wait(acted, 1, take=1)
-            _, _, hold, route, request_fs = self._routes[flow].tolist()
+            _, _, hold, route, request_fs, _ = self._routes[flow].tolist()
             lead = program.duration(*before, *_wait(request_fs))
             self._row[flow] = thread.move(route, int(self.flows.nbytes[flow]), hold=hold, lead=lead)
 

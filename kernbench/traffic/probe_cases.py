@@ -116,7 +116,8 @@ def _pes_of(machine: Machine, sip: int) -> list[_Place]:
 
 def _messages(machine: Machine, places: MeshPlaces) -> Iterable[Case]:
     """From the first endpoint over 1, 2, 4, ... links between routers, and to the farthest."""
-    across, down = (length // 2 if places.torus else length - 1 for length in (places.w, places.h))
+    both_ways = places.mesh.torus and not places.mesh.one_way
+    across, down = (length // 2 if both_ways else length - 1 for length in (places.w, places.h))
     farthest = across + down
     if not farthest:
         raise InputError(f"machine {machine.name} has one endpoint, which has nobody to send to; set k to 2 or more")

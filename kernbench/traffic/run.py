@@ -27,7 +27,8 @@ class FlowResult:
     topology: str
     mode: str
     flows: Flows
-    end_fs: np.ndarray  # int64[flow] completion; of a write to memory its acknowledgement
+    end_fs: np.ndarray  # int64[flow] completion; of what is acknowledged the acknowledgement
+    arrival_fs: np.ndarray  # int64[flow] the last byte at its destination
     hops: np.ndarray  # int64[flow] links on the route; in a mesh those between routers
     makespan_ns: float
     flit_hops: int  # crossings of a link by a flit, those at endpoints too
@@ -95,11 +96,13 @@ def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None) -> FlowRes
     session = Session(traffic.program, mode)
     session.run(on_progress=on_progress)
     session.check_finished()
+    end_fs = session.op_end_fs[traffic.rows()].copy()
     return FlowResult(
         topology=session.machine.name,
         mode=mode,
         flows=traffic.flows,
-        end_fs=session.op_end_fs[traffic.rows()].copy(),
+        end_fs=end_fs,
+        arrival_fs=end_fs - traffic.tails_fs(),
         hops=traffic.hops,
         makespan_ns=session.now_fs / FS_PER_NS,
         flit_hops=session.flit_hops,

@@ -23,6 +23,13 @@ source_at = record_at(r.SOURCE)
 port_at = record_at(r.PORT)
 event_at = record_at(r.EVENT)
 bound_at = record_at(r.BOUND)
+credit_at = record_at(r.CREDIT)
+link_at = record_at(r.LINK)
+channel_at = record_at(r.CHANNEL)
+buffered_at = record_at(r.BUFFERED)
+ask_at = record_at(r.ASK)
+
+router_at = record_at(r.ROUTER)
 
 # By number.
 thread_at = table_row_at(r.THREAD, word_of(r.STATE, "threads"))
@@ -43,4 +50,6 @@ slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
 
 STATION_WORDS, SERVER_WORDS, HOP_WORDS, SOURCE_WORDS = map(words_of, (r.STATION, r.SERVER, r.HOP, r.SOURCE))
 PORT_WORDS, EVENT_WORDS, BOUND_WORDS, TRANSFER_WORDS = map(words_of, (r.PORT, r.EVENT, r.BOUND, r.TRANSFER))
+LINK_WORDS, CHANNEL_WORDS, BUFFERED_WORDS, ROUTER_WORDS = map(words_of, (r.LINK, r.CHANNEL, r.BUFFERED, r.ROUTER))
+ASK_WORDS = words_of(r.ASK)
 VISIT_WORDS, TIME_WORDS, SLOT_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT))

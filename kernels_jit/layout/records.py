@@ -108,6 +108,7 @@ STATE = record(
     "words",  # how many words of such bits
     "word_fs",  # when the next service of each word is due, or before
     "group_fs",  # the same of every 64 words, so that a large machine is searched as fast as a small one
+    "credit",  # place of the record of flow control with credits, or NONE: queues have no limit
     # What was speculated, and what of it was rolled back: see `kernbench.engine.speculation`.
     "passes",  # over the network
     "rebounds",  # transfers that had not landed by their bound and got a later one
@@ -194,6 +195,7 @@ TRANSFER = record(
     "sources",  # place of its sources
     "batched",  # 1: rows before this one have been done as a batch
     "batch_row",  # the first of them, or this one
+    "before",  # in the queue of a source with credits
     words=24,
 )
 TRANSFER_ALIGN = 8  # transfers stand at multiples of this
@@ -254,6 +256,8 @@ STEP = record(
     "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message
     "port",  # number of the port entered, of stripe 0; NONE for first and store-and-forward steps and at the end
     "ports_per_stripe",  # ports to go on per stripe of this step; 0: it has one, and there is a port per stripe before
+    "link",  # with credits: place of its link << 1 | whether it is the last of its route
+    "channels",  # with credits: the virtual channels that may be taken there, as bits
     words=8,
 )
 ROUTE = record("start", "end", "lead_fs", "tail_fs", "propagation_fs", "direction")
@@ -291,6 +295,108 @@ BLOCK = 32  # slots
 FLIT_SHIFT = 25
 FLITS_MOST = 1 << FLIT_SHIFT  # of one transfer
 FLIT_MASK = FLITS_MOST - 1
+
+# Flow control with credits: see `simulate.credit_network`. Cycles are numbered from the start of the run. The actors of a
+# network are its routers, then the sources of its links by edge.
+CREDIT = record(
+    "cycle_fs",
+    "channels",  # virtual channels of a link
+    "buffer_flits",  # of a virtual channel
+    "packet_flits",
+    "routing",  # cycles
+    "vc_allocation",  # cycles
+    "speculative",
+    "allocator",
+    "iterations",
+    "input_speedup",
+    "is_queued",  # 1: flits queue behind the switch, which is faster than the links
+    "tail_credit",  # 1: a virtual channel is given again when all its credits are back
+    "outstanding",  # packets of a source, or 0: without limit
+    "window",  # cycles that no actor takes to be seen by another
+    "patience",  # cycles after which nothing is under way any more
+    "served",  # cycles before this one are over
+    "moved",  # the last cycle in which a flit moved or a head got a channel
+    "next",  # the first cycle in which an actor may have something to do, or NEVER
+    "routers",
+    "router_n",
+    "links",
+    "link_n",
+    "wakes",  # by actor: the cycle in which it has something to do, or NEVER
+    "pending",  # a bit for every actor that has
+    "words",  # how many words of such bits
+    "asks",  # scratch of a router: see `simulate.credit_router`
+    "bids",
+    words=32,
+)
+ROUTER = record(
+    "inputs",  # place of the places of its links by port
+    "outputs",
+    "ports",
+    words=4,
+)
+LINK = record(
+    # Of the sender.
+    "channels",  # place of its virtual channels
+    "held",  # bits of those that packets have
+    "sent",  # of these, those whose tail has left and which are not free before their credits are back
+    "free_fs",
+    "full_fs",
+    "port",
+    "grant",  # the input of the switch that comes first
+    "flits",  # that have crossed it and are not yet counted at the station
+    "station",
+    "crossing_fs",  # from the grant of the switch to arrival
+    "crossing",  # that and the receiver's overhead in cycles; 0: flits take no whole number of cycles
+    "credit_fs",  # from the arrival of a flit that ends here until its credit can be used
+    # Of the receiver.
+    "receiver",  # actor, or NONE
+    "overhead_fs",  # of the receiver
+    "busy",  # bits of virtual channels with flits in their buffer, or under way to it
+    "returning",  # cycles until the credit of a flit that leaves its buffer can be used
+    "inputs",  # place of the accept pointer and the first channel of each input of the switch
+    # Of the source.
+    "sending_fs",  # from the start of a flit to arrival
+    "sending",  # as `crossing`
+    "first",  # transfer in the queue, or NONE
+    "last",
+    "flits_sent",  # of the first transfer
+    "flits_left",  # of the packet under way
+    "taken",  # number of that packet's virtual channel, or NONE
+    "taken_last",
+    "packets",  # that count as under way, if their number is limited
+    "returns",  # place of the cycles in which some of them no longer do, in order
+    "returned_n",
+    words=32,
+)
+CHANNEL = record(
+    # Seen by the sender.
+    "credits",
+    "returns",  # place of the ring of cycles in which credits under way can be used
+    "return_first",
+    "return_n",
+    "grant",  # the input channel that comes first
+    # Seen by the receiver.
+    "buffer",  # place of the ring of flits
+    "first",
+    "n",
+    "onward",  # place of the link that the packet at the front goes on to, or NONE: not yet known
+    "allowed",  # bits of the channels that it may take there
+    "given",  # place of the channel that it has got there, or NONE
+    "ready",  # the cycle from which on it may ask: for a channel, then for the switch
+    "since",  # the packet at the front is there since, or since its arrival
+    "accept",  # the output channel that comes first
+    "is_last",  # the onward link is the last of the route
+    "index",
+    words=16,
+)
+ASK = record(
+    "channel", "number", "free", "granted"
+)  # of a virtual channel: its place, its input's number, which are free
+PORTS_MOST = 64  # of a router, and inputs of its switch: a word of bits
+BUFFERED = record("cycle", "flit")  # since when a flit can be seen in a buffer; the flit, packed
+PLACE_SHIFT = (
+    26  # a flit is packed as place of its transfer << PLACE_SHIFT | step << 1 | whether it is its packet's tail
+)
 
 TIME = record("issue_fs", "start_fs", "end_fs")  # of a row of the op table; NONE: not yet
 

@@ -15,6 +15,7 @@ from kernels_jit.compile.pointers import index_pointer_to, pointer_to
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import bound_at, event_at, job_at, move_at, route_at, state_at, transfer_at
 from kernels_jit.layout.records import JOB_SHIFT, NEVER
+from kernels_jit.simulate.credit_network import count_crossings, next_cycle_fs, serve_cycles
 from kernels_jit.simulate.event_heap import drop_event, pop_bound, push_bound
 from kernels_jit.simulate.network_pass import next_bound, next_service_fs, put_stopped, serve_until
 from kernels_jit.simulate.reservations import flush_counters
@@ -53,12 +54,19 @@ def run(
             return status
         if state.events >= stop:
             flush_counters(m)
+            count_crossings(m)
             return codes.MORE
         event_fs = event_at(m, state.heap).fs if state.heap_n > 0 else NEVER
         bound_fs = bound_at(m, state.bounds).fs if state.bound_n > 0 else NEVER
+        if next_cycle_fs(m) < event_fs:  # the cycles before it (docs/engine.md, "Networks with credits")
+            if serve_cycles(m, rows, own, event_fs, stop):
+                count_crossings(m)
+                return codes.STALLED
+            continue
         if bound_fs <= event_fs:  # no event is earlier: serve what is due before the bound (docs/engine.md, 3)
             if bound_fs == NEVER and next_service_fs(m, NEVER) == NEVER:
                 flush_counters(m)
+                count_crossings(m)
                 return codes.IDLE
             why = serve_until(m, rows, own, bound_fs, slots, stop)
             if why == SERVED_ALL:

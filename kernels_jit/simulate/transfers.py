@@ -14,6 +14,7 @@ from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
 from kernels_jit.layout.records import COUNTED
+from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.injection import enter, is_awaited
 from kernels_jit.simulate.job_pool import free_job
@@ -46,7 +47,9 @@ def start_transfer(m, op, times, job_place, now):
     transfer.flits = flits
     transfer.last_bytes = move.payload_bytes - (flits - 1) * state.flit_bytes
     transfer.start_fs = start_fs_of(m, op, job.row, now)
-    if state.hybrid == 1 and try_reserve(m, op, times, place):
+    if state.credit != _NONE:
+        queue_transfer(m, place)
+    elif state.hybrid == 1 and try_reserve(m, op, times, place):
         transfer.latest_fs = finish_in_closed_form(m, transfer)
         if transfer.closed == COUNTED:
             batch_following_reads(m, op, times, place)

@@ -124,11 +124,13 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
 def test_signals_have_exit_codes_of_their_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         before = signal.getsignal(number)
         assert run_calling(monkeypatch, lambda number=number: os.kill(os.getpid(), number)) == code
         assert capsys.readouterr().err.endswith("error: interrupted\n")
         assert signal.getsignal(number) == before
+    signal.signal(signal.SIGINT, heard)
 
 
 def test_a_caller_who_ignores_sigterm_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,8 +203,9 @@ ONE_KIND = (
         (["-t", "mesh_8x8", "--flow", "0:1:1", "--mode", "flits"],
          "unknown mode 'flits'; did you mean 'flit'? Known: flit, hybrid"),
         (["-t", "mesh_8x8", "--flow", "0:1:1", "--set", "link_gb=1"],
-         "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: description, ejection_ns, endpoint_gbs, "
-         "family, flit_bytes, h, hop_ns, injection_ns, k, link_gbs, torus, w"),
+         "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: acknowledged, allocator, "
+         "allocator_iterations, buffer_flits, credit_ns, dateline, description, ejection_ns, endpoint_gbs, family, "
+         "flit_bytes, flow_control and 22 more"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_sent_leaves_no_files(
@@ -213,3 +214,73 @@ def test_what_cannot_be_sent_leaves_no_files(
     assert probe(*arguments) == 2
     assert capsys.readouterr().err.splitlines()[-1] == f"error: {sentence}"
     assert list(Path().iterdir()) == []
+
+
+# A field that varies
+
+
+VARIED = ("-t", "mesh_8x8", "--pattern", "uniform", "--load", "0.1,0.6", "--window", "300")
+
+
+def test_curves_of_several_flow_controls_are_in_one_table_and_one_plot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert probe(*VARIED, "--vary", "flow_control=unbounded,credit", "--set", "k=4", "--out", out) == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0].startswith("flow_control=unbounded  load 0.1  ")
+    lines = printed.out.splitlines()
+    assert lines[0] == (
+        "uniform traffic on mesh_8x8 (4 x 4), hybrid mode, packets of 4 flits, seed 0: mean latency (ns) by flow_control"
+    )
+    assert lines[1].split() == ["load", "unbounded", "credit"]
+    unbounded, credit = map(float, lines[2].split()[1:])
+    assert unbounded < credit
+    assert lines[4].startswith("flow_control=unbounded: each packet alone ")
+    assert lines[5].startswith("flow_control=credit: each packet alone ")
+    assert lines[-1] == f"wrote {out / 'result.json'}"
+    table = polars.read_parquet(out / "curve.parquet")
+    assert table["flow_control"].to_list() == ["unbounded", "unbounded", "credit", "credit"]
+    assert table["load"].to_list() == [0.1, 0.6, 0.1, 0.6]
+    found = json.loads((out / "result.json").read_text())
+    assert (found["field"], [curve["value"] for curve in found["curves"]]) == ("flow_control", ["unbounded", "credit"])
+    assert found["overrides"] == {"k": "4"}
+    assert sorted(path.name for path in out.iterdir()) == [
+        "curve.parquet",
+        "latency-load.png",
+        "latency-load.svg",
+        "result.json",
+    ]
+
+
+def test_a_varied_field_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, *VARIED, "--vary", "topology.k=3,4")
+    assert list(found) == ["field", "curves", "overrides", "files"]
+    assert [curve["size"] for curve in found["curves"]] == ["3 x 3", "4 x 4"]
+    assert Path("results", "mesh_8x8-uniform-k", "result.json").is_file()
+
+
+WANTED = "--vary takes a field and two to 7 values that differ, such as flow_control=unbounded,credit, and got "
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--vary", "k"], WANTED + "'k'"),
+        (["--vary", "k=4"], WANTED + "'k=4'"),
+        (["--vary", "k=4,,5"], WANTED + "'k=4,,5'"),
+        (["--vary", "k=4,4"], WANTED + "'k=4,4'"),
+        (["--vary", "k=1,2,3,4,5,6,7,8"], WANTED + "'k=1,2,3,4,5,6,7,8'"),
+        (["--vary", "k=4,5", "--set", "k=3"], "--vary and --set both give k; leave one of them out"),
+        (["--vary", "k=4,none"], "override k: "),
+    ],
+)
+def test_what_cannot_vary(given: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(*VARIED, *given) == 2
+    assert says in capsys.readouterr().err
+    assert not Path("results").exists()
+
+
+def test_only_patterns_have_a_varied_field(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe("--flow", "0:1:1", "--vary", "k=4,5") == 2
+    assert "--vary says how a pattern is sent; give --pattern with it" in capsys.readouterr().err

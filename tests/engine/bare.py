@@ -30,6 +30,7 @@ class BareRouting:
             stripes=column(1),
             overhead_fs=column(2),
             store_and_forward=column(3),
+            side=np.zeros(len(steps), np.int64),
             lead_fs=np.array([lead for *_, lead, _ in self.routes], np.int64),
             tail_fs=np.array([tail for *_, tail in self.routes], np.int64),
             propagation_fs=np.array([sum(int(prop[s]) for s, *_ in route) for _, route, *_ in self.routes], np.int64),
@@ -48,6 +49,7 @@ class BareMachine:
         self.server_slots = np.array(server_slots, np.int64)
         self.flit_bytes = flit_bytes
         self.figures = {"fs": 1.0, "ns": 1e6}
+        self.flow_control = None
         self.routing = BareRouting(self)
 
     def route(self, kind, steps, lead_fs=0, tail_fs=0):

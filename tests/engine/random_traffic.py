@@ -9,7 +9,9 @@ from random import Random
 
 import numpy as np
 
+from kernbench.library import find
 from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine.load import compile_machine
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import PePlace
 from kernbench.program.ops import NONE, Op
@@ -28,8 +30,8 @@ _load = cache(load_machine)
 
 
 @cache
-def _load_mesh(k: int, torus: bool) -> Machine:
-    return load_machine("mesh_8x8", {"k": k, "torus": torus})
+def _load_mesh(k: int, torus: bool, one_way: bool, networks: int) -> Machine:
+    return load_machine("mesh_8x8", {"k": k, "torus": torus, "one_way": one_way, "networks": networks})
 
 
 def forget_routes(machine: Machine) -> Machine:
@@ -150,21 +152,62 @@ def sip(random: Random) -> Program:
 
 
 def mesh_8x8(random: Random) -> Program:
-    """Messages on a small mesh or torus."""
-    k = random.randint(2, 4)
-    machine = forget_routes(_load_mesh(k, random.random() < 0.5))
+    """Messages on a small mesh or torus, whose links may lead one way, or on two of them side by side."""
+    k, torus = random.randint(2, 4), random.random() < 0.6
+    machine = _load_mesh(k, torus, torus and random.random() < 0.5, random.choice((1, 1, 2)))
+    return add_messages(random, forget_routes(machine), k, k)
+
+
+def add_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
+    """Endpoints of a mesh that send to others or to themselves, one message after the other or all at once."""
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
-    endpoints = [machine.places.endpoint(row, column) for row in range(k) for column in range(k)]
+    endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
     pauses = [program.duration(("ns", ns)) for ns in (0.0, 1.0, 10.0)]
     for source in random.sample(endpoints, random.randint(2, len(endpoints))):
         thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
         for _ in range(random.randint(1, 6)):
-            target = random.choice([endpoint for endpoint in endpoints if endpoint != source])
-            route = machine.routing.route(source, target, Intent.ALL, RouteKind.MESSAGE)
+            kind = random.choice((RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))
+            route = machine.routing.route(source, random.choice(endpoints), Intent.ALL, kind)
             thread.move(route, random.choice(sizes), done=done, lead=random.choice(pauses))
             if closed:
                 thread.wait(done, 1, take=1)
     return program
+
+
+def credit(random: Random) -> Program:
+    """Messages on a small mesh or torus of routers with finite buffers, of any figures."""
+    torus, some = random.random() < 0.4, random.choice
+    even = random.random() < 0.5  # all times are whole cycles
+    fields = {
+        "w": random.randint(2, 5),
+        "h": random.randint(1, 4),
+        "torus": torus,
+        "one_way": torus and random.random() < 0.3,
+        "networks": some((1, 1, 1, 2)),
+        "link_gbs": 256 if even else some((256, 100, 37)),
+        "endpoint_gbs": 256 if even else some((256, 300, 64)),
+        "hop_ns": some((0, 1, 2) if even else (0, 0.3, 1, 7.7)),
+        "injection_ns": some((0, 1, 3)),
+        "ejection_ns": some((0, 1, 2.5)),
+        "flow_control": "credit",
+        "virtual_channels": some((2, 3, 4, 8) if torus else (1, 1, 2, 3, 4, 8)),
+        "buffer_flits": some((1, 2, 3, 4, 8, 16)),
+        "packet_flits": some((1, 2, 3, 5, 16, 1000)),
+        "credit_ns": some((0, 1, 2, 0.5, 5)),
+        "routing_ns": some((0, 0, 1, 2.5)),
+        "vc_allocation_ns": some((0, 1, 1, 2, 3.5)),
+        "switch_allocation_ns": some((0, 1, 1, 2)),
+        "traversal_ns": some((0, 1, 1, 2, 0.7)),
+        "speculative": some((True, False)),
+        "allocator": some(("islip", "islip", "round_robin", "age")),
+        "allocator_iterations": some((1, 1, 2, 3)),
+        "input_speedup": some((1, 1, 2, 3)),
+        "internal_speedup": some((1, 1, 1, 2, 3)),
+        "reuse": some(("tail_sent", "tail_credit")),
+        "outstanding_packets": some((None, None, 1, 3)),
+    }
+    machine = compile_machine(find("topology", "mesh_8x8"), fields)
+    return add_messages(random, machine, fields["w"], fields["h"])
 
 
 def trays(random: Random) -> Program:
@@ -185,4 +228,10 @@ def _load_tray(w: int, h: int, topology: str, wiring: str, chiplets: int, sides:
     return load_machine("tiny", {**shape, **io})
 
 
-KINDS: dict[str, Callable[[Random], Program]] = {"tiny": tiny, "sip": sip, "trays": trays, "mesh_8x8": mesh_8x8}
+KINDS: dict[str, Callable[[Random], Program]] = {
+    "tiny": tiny,
+    "sip": sip,
+    "trays": trays,
+    "mesh_8x8": mesh_8x8,
+    "credit": credit,
+}

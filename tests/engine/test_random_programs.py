@@ -34,6 +34,7 @@ SHARES = {
     "sip": 0.12,
     "trays": 0.05,
     "mesh_8x8": 0.05,
+    "credit": 0.15,
 }
 OTHERS = {
     "crowded": 0.01,

@@ -13,7 +13,7 @@ import polars
 import pytest
 
 from kernbench.sweep.run import run_sweep
-from tests.faults.sweeps import check_resumed, count_reported, make_grid, read_table, start_command, start_sweep
+from tests.faults.sweeps import check_resumed, count_reported, make_grid, read_table, start, start_command, start_sweep
 
 CODES = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 143, signal.SIGINT: 130}
 LONGEST_S = 1.0  # after some points; the sweep takes longer with its reports
@@ -87,3 +87,16 @@ def test_workers_end_with_their_sweep_in_the_middle_of_a_point(tmp_path: Path) -
         family.wait_for_workers()
         family.process.kill()
         family.check_gone()
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_heard(random: Random, rounds: int) -> None:
+    for _ in range(3 * rounds):
+        with start("-X", "importtime", "-m", "kernbench", "run", "vector-add", "--topology", "tiny") as family:
+            while "click" not in family.read_line():
+                assert family.lines[-1], family.lines
+            for _ in range(random.randrange(60)):
+                family.read_line()
+            family.process.send_signal(signal.SIGINT)
+            assert family.wait() == 130, family.lines
+            assert family.lines[-1] == "error: interrupted\n"
+            assert not any("Traceback" in line for line in family.lines)

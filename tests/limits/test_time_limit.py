@@ -114,6 +114,7 @@ def test_a_kernel_that_loops_for_ever_is_named_without_a_limit(
 ) -> None:
     run(endless, "tiny", live=live, parameters={"where": "nowhere"})  # what is compiled or imported first takes longer
     monkeypatch.setattr(time_limit, "KERNEL_S", 0.3)
+    monkeypatch.setattr(time_limit, "AGAIN_S", 1.5)  # each of the four PEs waits for it
     with pytest.raises(LimitError, match=told + re.escape(REMEDY)):
         run(endless, "tiny", live=live, parameters={"where": where})
 

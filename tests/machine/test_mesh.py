@@ -7,12 +7,20 @@ import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.machine.mesh_places import MeshShape
 from tests.machine.alone import transfer_fs
 
 
 def place(router):
-    """Row and column of `node[y][x].router`."""
+    """Row and column of `node[y][x].router` or `node[y][x].router2`."""
     return tuple(int(number) for number in re.findall(r"\[(\d+)\]", router))
+
+
+def way(machine, src, dst):
+    """The names of the nodes between two endpoints."""
+    places = machine.places
+    path = machine.routing.path(places.endpoint(*src), places.endpoint(*dst), Intent.ALL)
+    return [machine.node_name[node] for node in path[1:-1]]
 
 
 def _ways(machine, torus):
@@ -38,6 +46,61 @@ def test_ways_follow_the_row_and_then_the_column(torus):
         down, right = abs(src[0] - dst[0]), abs(src[1] - dst[1])
         hops = min(down, 4 - down) + min(right, 5 - right) if torus else down + right
         assert len(way) == hops + 1
+
+
+@pytest.mark.parametrize(("w", "h"), [(5, 4), (3, 2), (8, 1)])
+def test_ways_on_a_one_way_torus_lead_to_rising_indices(w, h):
+    machine = load_machine("torus_8x8", {"one_way": True, "w": w, "h": h})
+    for src, dst, way in _ways(machine, True):
+        right, down = (dst[1] - src[1]) % w, (dst[0] - src[0]) % h
+        row = [(src[0], (src[1] + step) % w) for step in range(right + 1)]
+        assert way == row + [((src[0] + step) % h, dst[1]) for step in range(1, down + 1)]
+
+
+def test_a_one_way_torus_is_a_torus():
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8", {"one_way": True})
+    assert str(error.value) == (
+        "topology/mesh_8x8.yaml:3:1: one_way is true and torus is false, so no link leads back; set torus to true"
+    )
+
+
+@pytest.mark.parametrize("shape", [{}, {"torus": True}, {"torus": True, "one_way": True}])
+def test_a_way_stays_in_one_network_which_its_ends_decide(shape):
+    both, one = (load_machine("mesh_8x8", {**shape, "w": 4, "h": 6, "networks": count}) for count in (2, 1))
+    for index in range(24 * 24):
+        src, dst = (divmod(end, 4) for end in divmod(index, 24))
+        router = "router2" if (sum(src) + dst[1]) % 2 else "router"
+        assert way(both, src, dst) == [name.replace("router", router) for name in way(one, src, dst)]
+
+
+def test_two_networks_have_all_links_twice():
+    one, both = load_machine("torus_8x8", {"k": 3}), load_machine("torus_8x8", {"k": 3, "networks": 2})
+    assert (both.edge_count, both.node_count) == (2 * one.edge_count, one.node_count + 9)
+    for machine in (one, both):
+        assert machine.node_name[-1] == "node[2][2]"
+        assert len(set(machine.station_name)) == machine.edge_count
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("networks", 0, "greater than 0"),
+        ("networks", 3, "less than or equal to 2"),
+        ("outstanding", 0, "greater than 0"),
+        ("outstanding", -1, "greater than 0"),
+        ("outstanding", 1_000_001, "less than or equal to 1000000"),
+        ("outstanding", 1.5, "a whole number"),
+        ("issue_ns", -1, "greater than or equal to 0"),
+        ("issue_ns", 2_000_000_000, "less than or equal to 1000000000"),
+        ("acknowledged", 2, "boolean, unable to interpret input"),
+        ("one_way", "falling", "boolean, unable to interpret input"),
+    ],
+)
+def test_values_that_a_field_cannot_have(field, value, expected):
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8", {field: value})
+    assert str(error.value) == f"override {field}: got {value!r}, expected {expected}"
 
 
 def test_how_many_links():
@@ -76,7 +139,7 @@ def test_sides_may_be_long_and_differ():
     machine = load_machine("torus_8x8", {"k": 64})
     assert (machine.places.w, machine.places.h, machine.node_count) == (64, 64, 2 * 4096)
     wide = load_machine("mesh_8x8", {"k": 3, "w": 5}).places
-    assert (wide.w, wide.h, wide.torus) == (5, 3, False)
+    assert (wide.w, wide.h, wide.mesh.torus) == (5, 3, False)
 
 
 def test_nodes_by_name_or_index():
@@ -127,6 +190,20 @@ def test_a_mesh_comes_back_from_the_cache(tmp_path, monkeypatch):
         first.digest,
         first.places.endpoint(3, 4),
     )
+
+
+def test_how_endpoints_send_comes_back_from_the_cache(tmp_path, monkeypatch):
+    from kernbench.machine import load
+
+    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(load, "_recent", type(load._recent)())
+    sending = {"acknowledged": True, "issue_ns": 2.5, "outstanding": 3}
+    shape = {"torus": True, "one_way": True, "networks": 2}
+    first = load_machine("mesh_8x8", {**sending, **shape})
+    load._recent.clear()
+    again = load_machine("mesh_8x8", {**sending, **shape})
+    assert again is not first
+    assert again.shape == first.shape == MeshShape(8, 8, True, True, 2, True, 2_500_000, 3)
 
 
 def test_a_field_of_another_family_is_refused():

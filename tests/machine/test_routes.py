@@ -14,8 +14,11 @@ import pytest
 
 from kernbench.errors import UnreachableError
 from kernbench.library import find
-from kernbench.machine import Intent, RouteKind, load_machine, routes
+from kernbench.machine import EdgeKind, Intent, RouteKind, load_machine, routes
+from kernbench.machine.builder import Builder
 from kernbench.machine.load import compile_machine
+from kernbench.machine.part_index import Shape
+from kernbench.machine.quantities import NO_TIME, Rate
 from kernbench.machine.sip_spec import parse_router
 from tests.machine.alone import transfer_fs
 
@@ -224,9 +227,12 @@ def test_distances_follow_the_ways(machine):
     assert machine.routing.distance(src, dst, Intent.PE_DMA) == int(machine.edge_weight[edges].sum())
 
 
-@pytest.mark.parametrize("topology", ["tiny", "torus_8x8", "sip_2x4x4"])
-def test_ways_without_trees_are_the_same(topology, monkeypatch):
-    machine = load_machine(topology)
+@pytest.mark.parametrize(
+    ("topology", "overrides"),
+    [("tiny", {}), ("torus_8x8", {}), ("torus_8x8", {"one_way": True, "w": 5}), ("sip_2x4x4", {})],
+)
+def test_ways_without_trees_are_the_same(topology, overrides, monkeypatch):
+    machine = load_machine(topology, overrides)
     nodes = np.random.default_rng(0).integers(0, machine.node_count, (100, 2)).tolist()
     for intent in (Intent.ALL, Intent.M_CPU_DMA):
         ways = [_way(machine, src, dst, intent) for src, dst in nodes]
@@ -240,6 +246,47 @@ def _way(machine, src, dst, intent):
         return machine.routing.edges_between(src, dst, intent)
     except UnreachableError as error:
         return str(error)
+
+
+def _one_way_ring():
+    """Three routers a, b and c in a ring whose links take 1, 2 and 4 ns, and a memory 10 ns behind c and 20 ns before it."""
+    builder = Builder()
+    a, b, c, memory = (builder.node(name, "router", (0, 0)) for name in ("a", "b", "c", "memory"))
+    for src, dst, ns in ((a, b, 1), (b, c, 2), (c, a, 4)):
+        builder.link(src, dst, EdgeKind.NOC, Rate(256), um=1000, delays_fs=(ns * NS, 99 * NS), one_way=True)
+    builder.link(c, memory, EdgeKind.NOC, Rate(256), um=1000, delays_fs=(10 * NS, 20 * NS))
+    builder.memory(memory, stripes=1, rate=Rate(256), quantum_bytes=1, overhead=NO_TIME)
+    return builder.finish(
+        name="ring",
+        family="sip",
+        digest="",
+        flit_bytes=256,
+        ns_per_mm=0,
+        figures={},
+        origins={},
+        shape=Shape(0, 0, 0, "none", 0, 0, 0, (), 1),
+    )
+
+
+def test_what_comes_back_on_one_way_links_goes_on_around_the_ring():
+    """A flit takes 1 ns at each station: 13 ns of wires lead to the memory, 24 ns back to a."""
+    ring = _one_way_ring()
+    assert [ring.node_name[node] for node in ring.routing.path(3, 0, Intent.ALL)] == ["memory", "c", "a"]
+    write, read = (ring.routing.route(0, 3, Intent.ALL, kind) for kind in (RouteKind.WRITE, RouteKind.READ))
+    assert transfer_fs(ring, write, 256) == (3 + 13 + 1 + 24) * NS
+    assert transfer_fs(ring, read, 256) == (13 + 1 + 2 + 24) * NS
+    assert [ring.station_name[edge] for edge in ring.routing.edges(read)] == ["memory -> c", "c -> a"]
+    message = ring.routing.route(0, 1, Intent.ALL, RouteKind.ACKNOWLEDGED)
+    assert transfer_fs(ring, message, 512) == (2 + 1 + 2 + 4) * NS
+    near = ring.routing.route(2, 3, Intent.ALL, RouteKind.WRITE)
+    assert transfer_fs(ring, near, 256) == (1 + 10 + 1 + 20) * NS
+
+
+def test_no_intent_has_the_closed_direction_of_a_link():
+    ring = _one_way_ring()
+    for intent in Intent:
+        assert not (ring.edge_kind[ring.csr(intent).edge] == EdgeKind.CLOSED).any()
+        assert [ring.node_name[node] for node in ring.routing.path(1, 0, intent)] == ["b", "c", "a"]
 
 
 def test_trees_are_kept(tiny):

@@ -162,6 +162,17 @@ def test_a_network(topology: str, wires: int, wraps: int) -> None:
     assert sum(wire.wraps for wire in view.wires) == wraps
 
 
+@pytest.mark.parametrize(
+    ("fields", "shape"), [({"torus": False}, "mesh"), ({}, "torus"), ({"one_way": True}, "one-way torus")]
+)
+@pytest.mark.parametrize(("networks", "routers"), [(1, "a router"), (2, "a router in each of 2 networks")])
+def test_what_a_network_is(fields: dict[str, object], shape: str, networks: int, routers: str) -> None:
+    view = find_view(load_machine("torus_8x8", {**fields, "networks": networks}), "system")
+    assert view.subtitle == f"{shape} of 8 × 8 endpoints, each with {routers}"
+    assert len(view.boxes) == 64
+    assert {(wire.gbs, wire.links) for wire in view.wires} == {(256 * networks, networks)}
+
+
 def test_a_network_that_is_too_large() -> None:
     with pytest.raises(InputError) as caught:
         find_view(load_machine("mesh_8x8", {"k": 65}), "system")

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kernbench.program.ops import EQ, NONE, Op
 from kernels_jit.layout.codes import DELIVER, DONE, FLIT, READ, SEQ_BITS, SERVED, WAKE
+from tests.naive.credit_network import CreditNetwork
 
 DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE = map(int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE))
 
@@ -104,6 +105,7 @@ class NaiveEngine:
         self.queue = [deque() for _ in self.slots]
         self.server_busy = [0] * len(self.slots)
         self.left, self.plan_row = {}, {}
+        self.credits = CreditNetwork(self) if self.machine.flow_control else None
         self.events = self.now_fs = 0
         self.heap = []
 
@@ -293,6 +295,8 @@ class NaiveEngine:
         flight = Flight(job, flits, nbytes - (flits - 1) * self.flit_bytes, route, stripe)
         if flits == 0:
             self.land(start + route.propagation_fs, flight)
+        elif self.credits:
+            self.credits.enter(start, flight, self.op[job.rows[0]][1])
         else:
             pace_fs = route.first.stations[0].full_fs if route.direction == READ else 0
             self.enter(start + route.first.overhead_fs, flight, route.first, pace_fs)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.report.load_curve import TOP, _draw, plot_load_curve
+from kernbench.report.load_curve import TOP, _draw, _draw_all, plot_load_curve
+from kernbench.report.style import shown
 from kernbench.traffic.curve import Curve
 from kernbench.traffic.injection_process import InjectionProcess
 from kernbench.traffic.load_point import LoadPoint
@@ -50,3 +51,14 @@ def test_without_saturation_all_points_are_in_sight() -> None:
     assert len(axes.lines) == 3
     assert axes.get_ylim() == pytest.approx((0, 28 * 1.08))
     assert figure.get_suptitle() == "uniform traffic on mesh_8x8 (8 x 8), packets of 1 flit"
+
+
+def test_curves_of_several_machines_have_a_line_each() -> None:
+    figure = _draw_all("depth", ["2", "$4$"], [curve(11, 30, saturation=0.15), curve(11, 14)])
+    (axes,) = figure.axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["2, saturated at 0.150", shown("$4$")]
+    assert legend.get_title().get_text() == "depth"
+    assert axes.lines[0].get_xydata().tolist() == [[0.1, 11], [0.2, 30]]  # type: ignore[union-attr]
+    assert axes.get_ylim() == pytest.approx((0, 30 * 1.08))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic.curve import Curve, find_saturation, run_curve
 from kernbench.traffic.injection_process import InjectionProcess
-from kernbench.traffic.load_point import LoadPoint
+from kernbench.traffic.load_point import LoadPoint, find_alone_fs
 
 
 def curve(pattern: str, *loads: float, topology: str = "mesh_8x8", **options: int) -> Curve:
@@ -64,6 +65,20 @@ def test_networks_saturate_below_the_load_of_their_busiest_link(topology: str, p
     assert beyond.accepted < 0.97 * beyond.load
 
 
+def test_what_is_accepted_has_arrived_whether_it_is_acknowledged_or_not() -> None:
+    plain, acknowledged = (
+        run_curve(
+            load_machine("mesh_8x8", {"acknowledged": answer, "ejection_ns": 300}),
+            InjectionProcess("uniform", window=400, packet_flits=2),
+            [0.2],
+        ).points[0]
+        for answer in (False, True)
+    )
+    assert acknowledged.accepted == plain.accepted
+    assert acknowledged.latency_ns - plain.latency_ns == pytest.approx(acknowledged.alone_ns - plain.alone_ns)
+    assert acknowledged.alone_ns > plain.alone_ns + 300
+
+
 def test_modes_agree_and_loads_are_put_in_order() -> None:
     seen: list[LoadPoint] = []
     machine, injection = load_machine("torus_8x8"), InjectionProcess("uniform", window=200)
@@ -110,3 +125,18 @@ def test_what_cannot_be_measured(load: float, options: dict[str, int], sentence:
     with pytest.raises(InputError) as error:
         curve("uniform", load, **options)
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("flits", [1, 20])
+def test_packets_alone_are_measured_where_buffers_are_finite(flits):
+    """Two cycles to the first router and three for each router: the first flit; then a flit a cycle."""
+    machine = load_machine("mesh_8x8_credit")
+    src, dst = np.array([0, 9, 63, 0]), np.array([1, 9, 0, 8])
+    found = find_alone_fs(machine, src, dst, flits)
+    assert found.tolist() == [(2 + 3 * (hops + 1) + flits - 1) * 10**6 for hops in (1, 0, 14, 1)]
+    assert find_alone_fs(load_machine("mesh_8x8"), src, dst, 4).tolist() == [
+        9 * 10**6,
+        7 * 10**6,
+        35 * 10**6,
+        9 * 10**6,
+    ]

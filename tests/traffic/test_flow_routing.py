@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kernbench.errors import InputError
@@ -28,6 +29,15 @@ def test_hops_of_a_mesh_are_links_between_routers() -> None:
     machine = load_machine("mesh_8x8")
     found, which = find_flow_routes(machine, parse_flows(["node[0][0]:node[3][4]:1", "0:1:1", "63:0:1:read"]))
     assert count_hops(machine, found[:, 3])[which].tolist() == [7, 1, 14]
+
+
+def test_an_endpoint_reaches_itself_by_its_router() -> None:
+    machine = load_machine("mesh_8x8")
+    there, back = ways("mesh_8x8", "3:node[0][3]:1", "3:3:1:read")
+    names = [machine.station_name[edge] for edge in machine.routing.edges(there.route)]
+    assert names == ["node[0][3] -> node[0][3].router", "node[0][3].router -> node[0][3]"]
+    assert (back.route, back.request_fs, there.request_fs) == (there.route, 2_000_000, 0)
+    assert count_hops(machine, np.array([there.route])).tolist() == [0]
 
 
 def test_hops_elsewhere_are_all_links() -> None:
@@ -106,7 +116,11 @@ def test_a_read_from_what_is_no_memory_waits_for_its_request() -> None:
     [
         ("mesh_8x8", "0:64:1", f"the machine has no node 64; {EXTENT}"),
         ("mesh_8x8", "nod[0][0]:1:1", f"got 'nod[0][0]', expected a node like node[1][2] or its index; {EXTENT}"),
-        ("mesh_8x8", "3:node[0][3]:1", "3 and node[0][3] are one part; a flow needs two"),
+        (
+            "tiny",
+            "sip0.io0.io_cpu:sip0.io0.io_cpu:1",
+            "sip0.io0.io_cpu and sip0.io0.io_cpu are one part; a flow needs two",
+        ),
         (
             "tiny",
             "sip0.cube0.pe7:host:1",

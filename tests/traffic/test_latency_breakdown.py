@@ -36,6 +36,14 @@ def test_by_hand() -> None:
     assert not found.catches_up
 
 
+def test_wires_of_an_acknowledgement() -> None:
+    """A flit around 3 links of 1 ns and 2 of the ends, and back by one link more."""
+    machine = load_machine("torus_8x8", {"k": 4, "one_way": True, "acknowledged": True})
+    found = predict(machine, "0:3:256")
+    assert (found.wire_fs, found.serialisation_fs) == ((2 + 3 + 1 + 2) * 1_000_000, 5_000_000)
+    assert found.total_fs == actual_fs(machine, "0:3:256")
+
+
 def test_a_memory_that_sets_the_pace_is_named_by_its_node() -> None:
     found = predict(load_machine("tiny", {"hbm.channel_gbs": 4}), "host:sip0.cube0.pe1:16KiB:read")
     assert (found.bottleneck, found.bottleneck_gbs) == ("sip0.cube0.hbm_ctrl.pe1", 32)

@@ -63,6 +63,7 @@ def test_what_a_small_machine_lacks_is_left_out() -> None:
     [
         ({"k": 8, "torus": False}, ["node[0][1]", "node[0][2]", "node[0][4]", "node[1][7]", "node[7][7]"]),
         ({"k": 8, "torus": True}, ["node[0][1]", "node[0][2]", "node[0][4]", "node[4][4]"]),
+        ({"k": 3, "torus": True, "one_way": True}, ["node[0][1]", "node[0][2]", "node[2][2]"]),
         ({"k": 2, "w": 1, "torus": False}, ["node[1][0]"]),
     ],
 )

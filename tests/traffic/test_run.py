@@ -8,9 +8,14 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
 from kernbench.traffic import lower
+from kernbench.traffic.flow_routing import find_flow_routes
 from kernbench.traffic.flows import Flows, parse_flows
+from kernbench.traffic.injection_process import InjectionProcess
+from kernbench.traffic.lower import Traffic
+from kernbench.traffic.patterns import PATTERNS
 from kernbench.traffic.run import run_flows
 from kernbench.traffic.zero_load_latency import flit_time_fs, zero_load_fs
+from tests.engine.difference import find_difference
 
 FIGURES = {"link_gbs": 100, "hop_ns": 1.7, "injection_ns": 0.3, "ejection_ns": 2.1, "flit_bytes": 96, "k": 6}
 
@@ -25,7 +30,7 @@ def random_flows(nodes: int, count: int, seed: int, span_fs: int, largest: int) 
     return Flows(
         names=tuple(str(i) for i in range(nodes)),
         src=src,
-        dst=(src + rng.integers(1, nodes, count)) % nodes,
+        dst=rng.integers(0, nodes, count),
         nbytes=rng.integers(1, largest, count),
         start_fs=rng.integers(0, span_fs, count) // 1_000_000 * 1_000_000,
         read=rng.random(count) < 0.3,
@@ -123,30 +128,99 @@ def test_flows_of_a_node_that_start_together_leave_in_file_order() -> None:
 
 
 @pytest.mark.parametrize("torus", [False, True])
-@pytest.mark.parametrize("flits", [1, 2, 13])
-def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits: int) -> None:
-    machine = load_machine("mesh_8x8", {**FIGURES, "torus": torus})
-    for dst in (1, 5, 7, 20, 35):
+@pytest.mark.parametrize(("flits", "networks"), [(1, 1), (2, 1), (13, 1), (5, 2)])
+def test_alone_in_a_mesh_latency_is_linear_in_hops_and_flits(torus: bool, flits: int, networks: int) -> None:
+    machine = load_machine("mesh_8x8", {**FIGURES, "torus": torus, "networks": networks})
+    for dst in (0, 1, 5, 7, 20, 35):
         result = run_flows(machine, parse_flows([f"0:{dst}:{flits * 96}"]))
         y, x = divmod(dst, 6)
         hops = min(y, 6 - y) + min(x, 6 - x) if torus else y + x
         service = 960_000
         want = 2 * service + 300_000 + 2_100_000 + hops * (service + 1_700_000) + (flits - 1) * service
         assert (result.hops[0], result.end_fs[0]) == (hops, want)
-        assert zero_load_fs(machine, result.hops, flits).tolist() == [want]
+        assert zero_load_fs(machine, np.array([0]), np.array([dst]), flits).tolist() == [want]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_around_one_way_rings(mode: str) -> None:
+    """A hop is 2 ns, an end 2 ns. From 3 to 0 it is one hop, but back there are three, which a read's bytes take."""
+    ring = {"k": 4, "one_way": True, "mode": mode}
+    assert end_ns("torus_8x8", "0:3:256", **ring) == [4 + 3 * 2]
+    assert end_ns("torus_8x8", "3:0:256", **ring) == [4 + 2]
+    assert end_ns("torus_8x8", "15:0:1KiB", **ring) == [4 + 2 * 2 + 3]
+    assert end_ns("torus_8x8", "3:0:256:read", **ring) == [(1 + 1 + 1) + 4 + 3 * 2]
+    assert end_ns("torus_8x8", "0:3:256:read", **ring) == [(1 + 3 + 1) + 4 + 2]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_an_acknowledgement_comes_back_at_the_speed_of_wires(mode: str) -> None:
+    """A flit over three hops takes 4 + 6 ns; an acknowledgement pays 1 ns a hop and 2 ns at the ends, on its own way."""
+    fields = {"acknowledged": True, "mode": mode}
+    assert end_ns("mesh_8x8", "0:3:256", **fields) == [10 + 3 + 2]
+    assert end_ns("mesh_8x8", "0:0:1KiB", **fields) == [7 + 2]
+    assert end_ns("torus_8x8", "0:3:256", k=4, one_way=True, **fields) == [10 + 1 + 2]
+    assert end_ns("torus_8x8", "3:0:256", k=4, one_way=True, **fields) == [6 + 3 + 2]
+    assert end_ns("mesh_8x8", "0:1:256:read", **fields) == [3 + 6]  # bytes that come are not acknowledged
+
+
+def test_when_bytes_arrive_that_are_acknowledged() -> None:
+    for acknowledged, end in ((False, 10), (True, 15)):
+        machine = load_machine("mesh_8x8", {"acknowledged": acknowledged})
+        result = run_flows(machine, parse_flows(["0:3:256@100", "0:3:256:read@200"]))
+        assert result.latency_fs.tolist() == [end * 1_000_000, 15_000_000]
+        assert result.arrival_fs.tolist() == [110_000_000, 215_000_000]
+
+
+def test_two_networks_side_by_side() -> None:
+    """From node 0 the second network leads to odd columns. The ways to 2 and 4 share links, those to 1 and 2 do not."""
+    assert end_ns("mesh_8x8", "0:2:1KiB", "0:1:1KiB", "0:4:1KiB", networks=1) == [11, 13, 23]
+    assert end_ns("mesh_8x8", "0:2:1KiB", "0:1:1KiB", "0:4:1KiB", networks=2) == [11, 9, 19]
+    assert end_ns("mesh_8x8", "1:0:1KiB", "8:0:1KiB", "9:0:1KiB", networks=2) == [12, 13, 11]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_each_pattern_takes_both_networks(pattern: str) -> None:
+    machine = load_machine("torus_8x8", {"networks": 2})
+    found, which = find_flow_routes(machine, InjectionProcess(pattern, window=500).packets(machine, 0.2))
+    first_links = [machine.routing.edges(route)[0] for route in found[:, 3].tolist()]
+    second = np.array([machine.station_name[link].endswith(".router2") for link in first_links])
+    assert 0.4 < second[which].mean() < 0.6
+
+
+def test_an_endpoint_that_sends_to_itself() -> None:
+    """Two links of 4 flits of 1 ns each, 1 ns along either; a read's request pays the two nanoseconds first."""
+    assert end_ns("mesh_8x8", "0:0:1KiB") == end_ns("torus_8x8", "9:9:1KiB") == [7]
+    assert end_ns("mesh_8x8", "0:0:1KiB:read") == [9]
+    assert end_ns("mesh_8x8", "0:0:1KiB", "0:1:256") == [7, 10]
+    assert end_ns("mesh_8x8", "0:0:1KiB", "1:0:256") == [8, 7]  # its third flit and node 1's come at 4 ns
+    assert end_ns("mesh_8x8", "0:0:1KiB", k=1) == [7]
 
 
 def test_the_slowest_link_sets_the_pace() -> None:
     machine = load_machine("mesh_8x8", {**FIGURES, "endpoint_gbs": 25})
     result = run_flows(machine, parse_flows(["0:9:960"]))
     assert flit_time_fs(machine) == 3_840_000
-    assert result.end_fs.tolist() == zero_load_fs(machine, result.hops, 10).tolist()
+    assert result.end_fs.tolist() == zero_load_fs(machine, np.array([0]), np.array([9]), 10).tolist()
 
 
-@pytest.mark.parametrize(("topology", "overrides"), [("mesh_8x8", {}), ("torus_8x8", {}), ("mesh_8x8", FIGURES)])
+@pytest.mark.parametrize(
+    ("topology", "overrides"),
+    [
+        ("mesh_8x8", {}),
+        ("torus_8x8", {}),
+        ("mesh_8x8", FIGURES),
+        ("torus_8x8", {**FIGURES, "one_way": True}),
+        ("torus_8x8", {**FIGURES, "networks": 2}),
+        ("torus_8x8", {**FIGURES, "one_way": True, "networks": 2, "acknowledged": True}),
+        ("mesh_8x8", {**FIGURES, "issue_ns": 25}),
+        ("torus_8x8", {**FIGURES, "acknowledged": True, "outstanding": 1}),
+        ("torus_8x8", {**FIGURES, "one_way": True, "outstanding": 3, "issue_ns": 7}),
+    ],
+)
 def test_both_modes_agree_to_the_tick(topology: str, overrides: dict[str, object]) -> None:
     machine = load_machine(topology, overrides)
     flows = random_flows(machine.places.w * machine.places.h, 500, 1, 500_000_000, 3000)  # type: ignore[attr-defined]
+    assert find_difference(Traffic(machine, flows).program) is None
     flit, hybrid = (run_flows(machine, flows, mode) for mode in ("flit", "hybrid"))
     assert flit.end_fs.tolist() == hybrid.end_fs.tolist()
     assert (flit.makespan_ns, flit.flit_hops) == (hybrid.makespan_ns, hybrid.flit_hops)

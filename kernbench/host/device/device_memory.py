@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kernbench.program.op_semantics import Composite
     from kernbench.program.thread import Thread
 
+SMALLER = "make the tensors smaller, or run for the times alone, without --verify-data and --live"
+
 
 @dataclass(slots=True, eq=False)
 class HostData(Note):
@@ -79,7 +81,7 @@ class DeviceMemory:
         self._pending: dict[int, deque[int]] = {}  # in live runs, by host thread: deposits that are not made yet
         self._views: dict[int, PeMemory] = {}  # by PE thread
         self._replay = Replay(session.program, self._performer, times)
-        self._due: tuple[int, int] = (0, 0)  # deposits whose memory is checked, and bytes of those that are not made
+        self._due: tuple[int, int] = (0, 0)  # deposits whose memory is checked, and bytes of those not computed yet
         self._computed = (0, 0)  # rows and events up to which the replay has run
         self._watch: Callable[[Performer], Performer] = lambda performer: performer
 
@@ -101,10 +103,18 @@ class DeviceMemory:
         self.make_deposit(self._pending[thread].popleft())
 
     def make_deposit(self, number: int) -> None:
-        """Write a deposit's contents."""
+        """Put a deposit into memory; its numbers are computed when one of them is first accessed."""
         layout, contents = self._deposits[number]
-        self._due = self._due[0], self._due[1] - layout.nbytes
-        layout.scatter(self._store, contents.make(), self._locate)
+
+        def make() -> np.ndarray:
+            check_fits(
+                contents.making_bytes + layout.nbytes, f"the numbers of a tensor of shape {layout.shape}", SMALLER
+            )
+            found = contents.make()
+            self._due = self._due[0], self._due[1] - layout.nbytes
+            return found
+
+        layout.scatter(self._store, make, self._locate)
 
     def open_view(self, thread: Thread, place: PePlace, page_map: Map) -> PeMemory:
         """The memory that the PE of a thread can access, by its page map."""
@@ -140,7 +150,7 @@ class DeviceMemory:
             self._computed = run
 
     def _check_budget(self) -> None:
-        """Check that this computer's memory holds the deposits that are not made. Errors: LimitError."""
+        """Check that this computer's memory holds the deposits that are not computed. Errors: LimitError."""
         checked, held = self._due
         most = held
         for layout, contents in self._deposits[checked:]:
@@ -150,7 +160,7 @@ class DeviceMemory:
         check_fits(
             most,
             f"the numbers of {plural(len(self._deposits), 'tensor')}",
-            "make the tensors smaller, or run for the times alone, without --verify-data and --live",
+            SMALLER,
         )
 
     def find_operands(self, wanted: Mapping[str, Any]) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from kernbench.dtypes import itemsize, numpy_dtype
 from kernbench.host.memory.placement import REPLICATE, Block, DPPolicy, matrix_shape
 from kernbench.host.messages import Entries, MapEntry, Shard
+from kernbench.replay.deferred import Deferred, DeferredBlock
 
 if TYPE_CHECKING:
     from kernbench.replay.store import MemoryStore
@@ -67,16 +68,25 @@ class Layout:
         row = cube if block.cube is None else 0
         return copies[row * self.pes + pe if block.pe is None else row]
 
-    def scatter(self, store: MemoryStore | TimedStore, array: np.ndarray, locate: Locate) -> None:
-        """Write the parts of an array to memory; copies of a part share its bytes until one of them is written."""
-        matrix = array.reshape(matrix_shape(self.policy, self.shape))
-        for block, copies in self.parts:
-            part = np.array(matrix[block.row_start : block.row_end, block.col_start : block.col_end], order="C")
-            data = part.reshape(-1).view(np.uint8)
-            data.flags.writeable = len(copies) == 1
+    def scatter(self, store: MemoryStore | TimedStore, make: Callable[[], np.ndarray], locate: Locate) -> None:
+        """Put the parts of an array into memory; `make` is called once, when memory that holds one is first accessed.
+
+        Copies of a part share its bytes until one of them is written.
+        """
+        parts = Deferred(lambda: self._cut(make()))
+        for i, (_, copies) in enumerate(self.parts):
             for shard in copies:
                 node, offset, _ = locate(shard.pa)
-                store.put(node, offset, data)
+                store.put(node, offset, DeferredBlock(parts, i, 0, shard.nbytes))
+
+    def _cut(self, array: np.ndarray) -> Sequence[np.ndarray]:
+        """uint8[bytes] of each part of an array; read-only if there are several copies."""
+        matrix, found = array.reshape(matrix_shape(self.policy, self.shape)), list[np.ndarray]()
+        for block, copies in self.parts:
+            part = np.array(matrix[block.row_start : block.row_end, block.col_start : block.col_end], order="C")
+            found.append(part.reshape(-1).view(np.uint8))
+            found[-1].flags.writeable = len(copies) == 1
+        return found
 
     @property
     def copies(self) -> int:

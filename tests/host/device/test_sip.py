@@ -83,7 +83,7 @@ def test_every_pe_sees_the_whole_tensor_in_the_order_of_its_parts(
     array = np.arange(np.prod(shape), dtype=np.float16).reshape(shape)
     layout = make(sip, shape, DPPolicy(cube, pe))
     store, locate = MemoryStore(), sip.machine.places.memory_of
-    layout.scatter(store, array, locate)
+    layout.scatter(store, lambda: array, locate)
     assert (layout.gather(store, locate) == array).all()
     seen = [
         Window(store, page_map(sip, c, p).translate).read(layout.va, (array.size,), "f16")
@@ -100,7 +100,7 @@ def test_a_replicated_tensor_is_each_pes_own_copy(sip: Sip) -> None:
     places = sip.machine.places
     assert homes == [[(places.hbm(0, c, p), 0, 8)] for c in (0, 1) for p in (0, 1)]
     store = MemoryStore()
-    layout.scatter(store, np.zeros(4, np.float16), places.memory_of)
+    layout.scatter(store, lambda: np.zeros(4, np.float16), places.memory_of)
     Window(store, page_map(sip, 1, 1).translate).write(layout.va, np.ones(4, np.float16))
     assert layout.gather(store, places.memory_of).tolist() == [0, 0, 0, 0]
 

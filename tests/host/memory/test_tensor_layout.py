@@ -59,5 +59,5 @@ def test_empty_parts_are_told_to_nobody() -> None:
 def test_numbers_go_to_memory_and_come_back(cube: str, pe: str) -> None:
     layout, locate = place(DPPolicy(cube, pe), (5, 3)), load_machine("tiny").places.memory_of
     array, store = np.arange(15, dtype=np.float16).reshape(5, 3), MemoryStore()
-    layout.scatter(store, array, locate)
+    layout.scatter(store, lambda: array, locate)
     assert (layout.gather(store, locate) == array).all()

@@ -1,0 +1,126 @@
+"""`kernbench probe --pattern … --vary FIELD=VALUE,VALUE`: latency–load curves of machines that differ in one field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernbench.cli.probe_effort import show_files
+from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation
+from kernbench.cli.screen import figures_table, show
+from kernbench.errors import InputError, shorten
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.traffic.curve import Curve
+    from kernbench.traffic.injection_process import InjectionProcess
+    from kernbench.traffic.load_point import LoadPoint
+
+MOST = 7  # lines of a plot that can be told apart
+
+
+def split_vary(text: str, overrides: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The field and its values of `--vary FIELD=VALUE,VALUE`. Errors: InputError."""
+    name, equals, rest = text.partition("=")
+    name, values = name.strip().removeprefix("topology."), [value.strip() for value in rest.split(",")]
+    if not (name and equals and all(values) and 1 < len(values) <= MOST and len(set(values)) == len(values)):
+        raise InputError(
+            f"--vary takes a field and two to {MOST} values that differ, such as flow_control=unbounded,credit, "
+            f"and got {shorten(repr(text))}"
+        )
+    if name in overrides:
+        raise InputError(f"--vary and --set both give {name}; leave one of them out")
+    return name, values
+
+
+def probe_varied(
+    injection: InjectionProcess,
+    load: str,
+    topology: str,
+    mode: str,
+    overrides: Mapping[str, str],
+    vary: str,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure a pattern at each load on each of the machines; show the curves side by side, save them and their plot."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import status_line
+    from kernbench.machine import load_machine
+    from kernbench.traffic.curve import run_curve
+    from kernbench.traffic.loads import parse_loads
+
+    field, values = split_vary(vary, overrides)
+    loads = parse_loads(load)
+    out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}-{field}")
+    check_directory(out)
+    machines = [load_machine(topology, {**overrides, field: value}) for value in values]
+    announce_compiling()
+    curves: list[Curve] = []
+    with status_line() as say:
+        for value, machine in zip(values, machines, strict=True):
+            say(f"simulating {field}={value}")
+
+            def show_point(point: LoadPoint, value: str = value) -> None:
+                click.echo(f"{field}={value}  load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
+
+            curves.append(run_curve(machine, injection, loads, mode, show_point))
+    _keep(field, values, curves, overrides, out, as_json)
+
+
+def _keep(
+    field: str, values: Sequence[str], curves: Sequence[Curve], overrides: Mapping[str, str], out: Path, as_json: bool
+) -> None:
+    from kernbench.atomic_output import RESULT, write_directory, write_json
+    from kernbench.report.load_curve import plot_load_curves
+
+    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
+    files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
+    summary: dict[str, Any] = {
+        "field": field,
+        "curves": [{"value": value, **curve.to_dict()} for value, curve in zip(values, curves, strict=True)],
+        "overrides": overrides,
+        "files": files,
+    }
+
+    def write(partial: Path) -> None:
+        _table(field, values, curves).write_parquet(partial / CURVE)
+        plot_load_curves(field, values, curves, partial / PLOT)
+        write_json(summary, partial / RESULT)
+
+    write_directory(out, write)
+    if as_json:
+        click.echo(json.dumps(summary))
+        return
+    curve = curves[0]
+    size = f"packets of {curve.injection.packet_flits} flits, seed {curve.injection.seed}"
+    click.secho(
+        f"{curve.injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}: "
+        f"mean latency (ns) by {field}",
+        bold=True,
+    )
+    rows = [
+        {"load": points[0].load, **{value: point.latency_ns for value, point in zip(values, points, strict=True)}}
+        for points in zip(*(curve.points for curve in curves), strict=True)
+    ]
+    show(figures_table(rows, {"load": ("load", "g"), **{value: (value, ",.1f") for value in values}}))
+    for value, curve in zip(values, curves, strict=True):
+        click.echo(f"{field}={value}: each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
+    show_files(files)
+
+
+def _table(field: str, values: Sequence[str], curves: Sequence[Curve]) -> polars.DataFrame:
+    """The tables of all curves, with a column of the field."""
+    import polars
+
+    tables = [
+        curve.table().select(polars.lit(value).alias(field), polars.all())
+        for value, curve in zip(values, curves, strict=True)
+    ]
+    return polars.concat(tables)

@@ -1,0 +1,160 @@
+"""Links of a network with credits: credits that come back, virtual channels that are free again, flits that cross."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import (
+    BUFFERED_WORDS,
+    CHANNEL_WORDS,
+    LINK_WORDS,
+    buffered_at,
+    channel_at,
+    link_at,
+    route_at,
+    state_at,
+    step_at,
+    transfer_at,
+)
+from kernels_jit.layout.records import PLACE_SHIFT
+from kernels_jit.simulate.credit_queue import wake
+from kernels_jit.simulate.transfers import deliver
+
+_NONE = codes.NONE
+
+
+@inlined
+def has_credit(m, credit, channel, cycle):
+    """Whether the sender of a virtual channel has a credit in a cycle."""
+    if channel.credits == 0:
+        settle(m, credit, channel, cycle)
+    return channel.credits > 0
+
+
+@inner
+def settle(m, credit, channel, cycle):
+    """Credits that are back by a cycle can be used."""
+    while channel.return_n > 0 and m[channel.returns + channel.return_first] <= cycle:
+        channel.return_first = (channel.return_first + 1) % credit.buffer_flits
+        channel.return_n -= 1
+        channel.credits += 1
+
+
+@inlined
+def return_credit(m, credit, channel, cycle):
+    """A flit has left the buffer of a virtual channel; its sender can use the credit in a cycle."""
+    if CHECKED:
+        assert channel.credits + channel.return_n + channel.n < credit.buffer_flits or channel.n > 0, (
+            "a credit too many"
+        )
+    at = channel.return_first + channel.return_n
+    m[channel.returns + (at - credit.buffer_flits if at >= credit.buffer_flits else at)] = cycle
+    channel.return_n += 1
+
+
+@inlined
+def held_channels(m, credit, link, cycle):
+    """The bits of the virtual channels of a link that packets have in a cycle."""
+    if link.sent != 0:
+        release_channels(m, credit, link, cycle)
+    return link.held
+
+
+@inner
+def release_channels(m, credit, link, cycle):
+    """Virtual channels whose tail has left and whose credits are all back by a cycle are free again."""
+    todo = link.sent
+    while todo != 0:
+        bit = todo & -todo
+        channel = channel_at(m, link.channels + lowest_bit(todo) * CHANNEL_WORDS)
+        settle(m, credit, channel, cycle)
+        if channel.credits == credit.buffer_flits:
+            link.held &= ~bit
+            link.sent &= ~bit
+        todo &= todo - 1
+
+
+@inlined
+def is_free(credit, link, cycle):
+    """Whether a link can take a flit in a cycle."""
+    return credit.is_queued == 1 or link.free_fs < (cycle + 1) * credit.cycle_fs
+
+
+@inlined
+def first_from(bits, start):
+    """The first of some bits from a number on, round robin; the bits are not 0."""
+    later = bits & (np.int64(-1) << start)
+    return lowest_bit(later if later != 0 else bits)
+
+
+@inlined
+def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs, crossing):
+    """A flit goes over a link to the buffer of a virtual channel, or to its destination if the link is the last.
+
+    `crossing_fs` after its start it arrives; that is `crossing` cycles later, unless this is 0: then it is computed.
+    """
+    state, start = state_at(m, 0), cycle * credit.cycle_fs
+    if crossing == 0:
+        start = max(start, link.free_fs)
+    channel.credits -= 1
+    link.free_fs = start + link.full_fs
+    link.flits += 1
+    state.events += 1
+    credit.moved = cycle
+    if flit & 1:
+        bit = np.int64(1) << channel.index
+        if credit.tail_credit == 1:
+            link.sent |= bit
+        else:
+            link.held &= ~bit
+    if is_last:
+        end(m, op, times, credit, link, channel, flit, start + crossing_fs, cycle)
+        return
+    seen = cycle + crossing if crossing > 0 else later(credit, start + crossing_fs + link.overhead_fs, cycle)
+    at = channel.first + channel.n
+    if CHECKED:
+        assert channel.n < credit.buffer_flits, "a buffer holds more flits than its depth"
+    place = channel.buffer + (at - credit.buffer_flits if at >= credit.buffer_flits else at) * BUFFERED_WORDS
+    buffered = buffered_at(m, place)
+    buffered.cycle, buffered.flit = seen, flit
+    channel.n += 1
+    link.busy |= np.int64(1) << channel.index
+    wake(m, credit, link.receiver, seen)
+
+
+@inner
+def end(m, op, times, credit, link, channel, flit, arrival, cycle):
+    """A flit arrives at its destination, which takes it at once and returns the credit."""
+    return_credit(m, credit, channel, later(credit, arrival + link.credit_fs, cycle))
+    place = flit >> PLACE_SHIFT
+    transfer = transfer_at(m, place)
+    transfer.latest_fs = max(transfer.latest_fs, arrival)
+    transfer.arrived += 1
+    if flit & 1 and credit.outstanding > 0:
+        _end_packet(m, credit, transfer, arrival, cycle)
+    if transfer.arrived == transfer.flits:
+        deliver(m, op, times, place, transfer.latest_fs)
+
+
+@inner
+def _end_packet(m, credit, transfer, arrival, cycle):
+    """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
+    place = step_at(m, transfer.first_step).link >> 1
+    source = link_at(m, place)
+    known = later(credit, arrival + route_at(m, transfer.route).propagation_fs, cycle)
+    at = source.returned_n
+    while at > 0 and m[source.returns + at - 1] > known:
+        m[source.returns + at] = m[source.returns + at - 1]
+        at -= 1
+    m[source.returns + at] = known
+    source.returned_n += 1
+    wake(m, credit, credit.router_n + (place - credit.links) // LINK_WORDS, known)
+
+
+@inlined
+def later(credit, fs, cycle):
+    """The first cycle at a time or after it, but after a cycle."""
+    return max((fs + credit.cycle_fs - 1) // credit.cycle_fs, cycle + 1)

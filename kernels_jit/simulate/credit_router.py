@@ -1,0 +1,422 @@
+"""A router of a network with credits: in each cycle virtual channels are given to heads, then the switch to flits.
+
+The heads that ask for a virtual channel stand in `credit.asks`, a record each. A flit bids for an output of the switch from an
+input, of which a port has `input_speedup`. Of the flits at an input that want one output one bids. At `credit.bids` stand
+the inputs that want each output, as bits, then for each pair the place of the virtual channel that bids and its rank.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import (
+    ASK_WORDS,
+    BUFFERED_WORDS,
+    CHANNEL_WORDS,
+    ask_at,
+    buffered_at,
+    channel_at,
+    link_at,
+    step_at,
+)
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT, PORTS_MOST
+from kernels_jit.simulate.credit_link import (
+    cross,
+    first_from,
+    has_credit,
+    held_channels,
+    is_free,
+    return_credit,
+    settle,
+)
+
+_NONE = codes.NONE
+_STEP_MASK = (1 << PLACE_SHIFT) - 1
+_RANK_SHIFT = 6  # a rank ends in the number of a virtual channel
+
+
+@inner
+def serve_router(m, op, times, credit, router, cycle):
+    """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
+    next_cycle, asks, asked, wanted = NEVER, 0, np.int64(0), np.int64(0)
+    for port in range(router.ports):
+        link = link_at(m, m[router.inputs + port])
+        todo = link.busy
+        while todo != 0:
+            index = lowest_bit(todo)
+            todo &= todo - 1
+            place = link.channels + index * CHANNEL_WORDS
+            channel = channel_at(m, place)
+            front = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS)
+            if front.cycle > cycle:
+                next_cycle = min(next_cycle, front.cycle)
+                continue
+            if channel.onward == _NONE:
+                look_up(m, credit, channel, front)
+            if channel.ready > cycle:
+                next_cycle = min(next_cycle, channel.ready)
+                continue
+            next_cycle = cycle + 1
+            onward = link_at(m, channel.onward)
+            if channel.given == _NONE:
+                free = channel.allowed & ~held_channels(m, credit, onward, cycle)
+                if free == 0:
+                    continue
+                ask = ask_at(m, credit.asks + asks * ASK_WORDS)
+                ask.channel, ask.number, ask.free = place, port * credit.channels + index, free
+                asks += 1
+                asked |= np.int64(1) << onward.port
+                if credit.speculative == 0 or credit.allocator == codes.AGE:
+                    continue
+                if not is_free(credit, onward, cycle) or not have_credit(m, credit, onward, free, cycle):
+                    continue
+            elif not is_free(credit, onward, cycle) or not has_credit(m, credit, channel_at(m, channel.given), cycle):
+                continue
+            wanted |= bid(m, credit, router, link, port, place)
+    if asks > 0:
+        give_channels(m, credit, router, asks, asked, cycle)
+        if credit.speculative == 1 and credit.allocator == codes.AGE:
+            wanted |= bid_by_age(m, credit, router, asks, cycle)
+    if wanted != 0:
+        give_switch(m, op, times, credit, router, wanted, cycle)
+    return next_cycle
+
+
+@inner
+def look_up(m, credit, channel, front):
+    """The packet at the front of a buffer gets its next link."""
+    step = step_at(m, ((front.flit & _STEP_MASK) >> 1) + 1)
+    channel.onward, channel.is_last, channel.allowed = step.link >> 1, step.link & 1, step.channels
+    channel.ready = max(channel.since, front.cycle) + credit.routing
+
+
+@inner
+def have_credit(m, credit, link, some, cycle):
+    """Whether any of some virtual channels of a link has a credit."""
+    while some != 0:
+        if has_credit(m, credit, channel_at(m, link.channels + lowest_bit(some) * CHANNEL_WORDS), cycle):
+            return True
+        some &= some - 1
+    return False
+
+
+@inlined
+def bid(m, credit, router, link, port, place):
+    """The front of a virtual channel bids for its output, unless another at its input comes first. Returns the output's bit."""
+    channel = channel_at(m, place)
+    sub = channel.index % credit.input_speedup
+    into = port * credit.input_speedup + sub
+    if credit.allocator == codes.AGE:
+        rank = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS).cycle << _RANK_SHIFT | channel.index
+    else:
+        turn = channel.index - m[link.inputs + 2 * sub + 1]
+        rank = turn + credit.channels if turn < 0 else turn
+        if channel.given == _NONE:
+            rank += PORTS_MOST
+    output = link_at(m, channel.onward).port
+    label = label_of(credit, router, output, into)
+    requests = credit.bids + output
+    if m[requests] >> into & 1 == 0 or rank < m[label + 1]:
+        m[label], m[label + 1] = place, rank
+    m[requests] |= np.int64(1) << into
+    return np.int64(1) << output
+
+
+@inlined
+def label_of(credit, router, output, into):
+    """Where the place and the rank of the virtual channel stand that bids for an output from an input."""
+    return credit.bids + PORTS_MOST + 2 * (output * router.ports * credit.input_speedup + into)
+
+
+@inner
+def bid_by_age(m, credit, router, asks, cycle):
+    """Heads that have just got a virtual channel with a credit bid, too. Returns the outputs' bits."""
+    wanted = np.int64(0)
+    for number in range(asks):
+        ask = ask_at(m, credit.asks + number * ASK_WORDS)
+        channel = channel_at(m, ask.channel)
+        if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
+            continue
+        if has_credit(m, credit, channel_at(m, channel.given), cycle):
+            port = ask.number // credit.channels
+            wanted |= bid(m, credit, router, link_at(m, m[router.inputs + port]), port, ask.channel)
+    return wanted
+
+
+@inner
+def give_channels(m, credit, router, asks, asked, cycle):
+    """Give free virtual channels of each output to heads that ask for one."""
+    while asked != 0:
+        port = lowest_bit(asked)
+        asked &= asked - 1
+        place = m[router.outputs + port]
+        some, one, union = 0, 0, np.int64(0)
+        for number in range(asks):
+            ask = ask_at(m, credit.asks + number * ASK_WORDS)
+            if channel_at(m, ask.channel).onward == place:
+                some, one, union = some + 1, number, union | ask.free
+        if credit.allocator == codes.AGE:
+            give_by_age(m, credit, place, asks, some, cycle)
+        elif some == 1:
+            ask = ask_at(m, credit.asks + one * ASK_WORDS)
+            give(m, credit, router, place, ask, first_accepted(m, credit, place, ask, ask.free), True, cycle)
+        elif credit.allocator == codes.ROUND_ROBIN:
+            give_as_chosen(m, credit, router, place, asks, cycle)
+        else:
+            give_as_granted(m, credit, router, place, asks, union, cycle)
+
+
+@inlined
+def first_accepted(m, credit, place, ask, some):
+    """The number of the virtual channel of a link, of some, that comes first for an asking one."""
+    start = channel_at(m, ask.channel).accept - link_at(m, place).port * credit.channels
+    return first_from(some, start if 0 <= start < credit.channels else 0)
+
+
+@inlined
+def give(m, credit, router, place, ask, index, is_turned, cycle):
+    """Give a virtual channel of a link to one that asks; pointers move past each other if `is_turned`."""
+    link, channel = link_at(m, place), channel_at(m, ask.channel)
+    given = link.channels + index * CHANNEL_WORDS
+    channel.given, channel.ready = given, cycle + credit.vc_allocation
+    link.held |= np.int64(1) << index
+    credit.moved = cycle
+    if is_turned:
+        grant, accept = ask.number + 1, link.port * credit.channels + index + 1
+        most = router.ports * credit.channels
+        channel_at(m, given).grant = 0 if grant == most else grant
+        channel.accept = 0 if accept == most else accept
+
+
+@inlined
+def is_asking(m, ask, place):
+    """Whether a head asks for a virtual channel of a link and has not got one."""
+    channel = channel_at(m, ask.channel)
+    return channel.onward == place and channel.given == _NONE
+
+
+@inlined
+def turn_of(m, credit, router, place, index, number):
+    """How far an asking one is from the pointer of a virtual channel of a link."""
+    turn = number - channel_at(m, link_at(m, place).channels + index * CHANNEL_WORDS).grant
+    return turn + router.ports * credit.channels if turn < 0 else turn
+
+
+@inner
+def give_as_granted(m, credit, router, place, asks, union, cycle):
+    """iSLIP: each virtual channel of a link grants one that asks, each of these accepts one; in each iteration."""
+    for iteration in range(credit.iterations):
+        for number in range(asks):
+            ask_at(m, credit.asks + number * ASK_WORDS).granted = 0
+        granted, todo = False, union & ~link_at(m, place).held
+        while todo != 0:
+            index = lowest_bit(todo)
+            best, at = NEVER, _NONE
+            for number in range(asks):
+                ask = ask_at(m, credit.asks + number * ASK_WORDS)
+                if is_asking(m, ask, place) and ask.free >> index & 1:
+                    turn = turn_of(m, credit, router, place, index, ask.number)
+                    if turn < best:
+                        best, at = turn, number
+            if at != _NONE:
+                ask_at(m, credit.asks + at * ASK_WORDS).granted |= np.int64(1) << index
+                granted = True
+            todo &= todo - 1
+        if not granted:
+            return
+        for number in range(asks):
+            ask = ask_at(m, credit.asks + number * ASK_WORDS)
+            if ask.granted != 0:
+                give(
+                    m,
+                    credit,
+                    router,
+                    place,
+                    ask,
+                    first_accepted(m, credit, place, ask, ask.granted),
+                    iteration == 0,
+                    cycle,
+                )
+
+
+@inner
+def give_as_chosen(m, credit, router, place, asks, cycle):
+    """Round robin: each head chooses a virtual channel, each of these takes one of the heads that have chosen it."""
+    chosen = np.int64(0)
+    for number in range(asks):
+        ask = ask_at(m, credit.asks + number * ASK_WORDS)
+        ask.granted = _NONE
+        if is_asking(m, ask, place):
+            ask.granted = first_accepted(m, credit, place, ask, ask.free)
+            chosen |= np.int64(1) << ask.granted
+    while chosen != 0:
+        index = lowest_bit(chosen)
+        best, at = NEVER, 0
+        for number in range(asks):
+            ask = ask_at(m, credit.asks + number * ASK_WORDS)
+            if ask.granted == index:
+                turn = turn_of(m, credit, router, place, index, ask.number)
+                if turn < best:
+                    best, at = turn, number
+        give(m, credit, router, place, ask_at(m, credit.asks + at * ASK_WORDS), index, True, cycle)
+        chosen &= chosen - 1
+
+
+@inner
+def give_by_age(m, credit, place, asks, some, cycle):
+    """The head that has been longest in its buffer takes the virtual channel with most credits; then the next."""
+    link = link_at(m, place)
+    for _ in range(some):
+        oldest, best = NEVER, _NONE
+        for number in range(asks):
+            ask = ask_at(m, credit.asks + number * ASK_WORDS)
+            if is_asking(m, ask, place) and ask.free & ~link.held != 0:
+                channel = channel_at(m, ask.channel)
+                came = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS).cycle
+                if came < oldest:
+                    oldest, best = came, number
+        if best == _NONE:
+            return
+        ask = ask_at(m, credit.asks + best * ASK_WORDS)
+        most, index, todo = -1, 0, ask.free & ~link.held
+        while todo != 0:
+            other = channel_at(m, link.channels + lowest_bit(todo) * CHANNEL_WORDS)
+            settle(m, credit, other, cycle)
+            if other.credits > most:
+                most, index = other.credits, lowest_bit(todo)
+            todo &= todo - 1
+        channel = channel_at(m, ask.channel)
+        channel.given, channel.ready = link.channels + index * CHANNEL_WORDS, cycle + credit.vc_allocation
+        link.held |= np.int64(1) << index
+        credit.moved = cycle
+
+
+@inlined
+def give_switch(m, op, times, credit, router, wanted, cycle):
+    """Pass flits through the switch: at most one from each of its inputs and one to each output. Bids are void afterwards."""
+    if credit.allocator == codes.ISLIP:
+        pass_as_granted(m, op, times, credit, router, wanted, cycle)
+    elif credit.allocator == codes.AGE:
+        pass_by_age(m, op, times, credit, router, wanted, cycle)
+    else:
+        pass_as_chosen(m, op, times, credit, router, wanted, cycle)
+    while wanted != 0:
+        m[credit.bids + lowest_bit(wanted)] = 0
+        wanted &= wanted - 1
+
+
+@inlined
+def input_of(m, credit, router, into):
+    """Where the accept pointer of an input of the switch stands, and behind it the virtual channel that comes first there."""
+    port = into // credit.input_speedup
+    return link_at(m, m[router.inputs + port]).inputs + 2 * (into - port * credit.input_speedup)
+
+
+@inner
+def pass_as_granted(m, op, times, credit, router, wanted, cycle):
+    """iSLIP: each output grants an input, each input accepts an output; in each iteration."""
+    used_inputs, used_outputs = np.int64(0), np.int64(0)
+    granted = credit.bids + PORTS_MOST + 2 * PORTS_MOST * PORTS_MOST  # by input: outputs that grant it, as bits
+    for iteration in range(credit.iterations):
+        inputs, todo = np.int64(0), wanted & ~used_outputs
+        while todo != 0:
+            output = lowest_bit(todo)
+            some = m[credit.bids + output] & ~used_inputs
+            todo &= todo - 1
+            if some == 0:
+                continue
+            into = first_from(some, link_at(m, m[router.outputs + output]).grant)
+            m[granted + into] = (m[granted + into] if inputs >> into & 1 else np.int64(0)) | np.int64(1) << output
+            inputs |= np.int64(1) << into
+        if inputs == 0:
+            return
+        used_inputs |= inputs
+        while inputs != 0:
+            into = lowest_bit(inputs)
+            inputs &= inputs - 1
+            output = first_from(m[granted + into], m[input_of(m, credit, router, into)])
+            used_outputs |= np.int64(1) << output
+            pass_on(m, op, times, credit, router, into, output, iteration == 0, cycle)
+
+
+@inner
+def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
+    """Round robin: each input chooses an output, each output takes one of the inputs that have chosen it."""
+    chosen = credit.bids + PORTS_MOST + 2 * PORTS_MOST * PORTS_MOST  # by output: inputs that have chosen it, as bits
+    todo, inputs = wanted, np.int64(0)
+    while todo != 0:
+        output = lowest_bit(todo)
+        m[chosen + output] = 0
+        inputs |= m[credit.bids + output]
+        todo &= todo - 1
+    while inputs != 0:
+        into = lowest_bit(inputs)
+        inputs &= inputs - 1
+        todo, some = wanted, np.int64(0)
+        while todo != 0:
+            output = lowest_bit(todo)
+            some |= (m[credit.bids + output] >> into & 1) << output
+            todo &= todo - 1
+        m[chosen + first_from(some, m[input_of(m, credit, router, into)])] |= np.int64(1) << into
+    while wanted != 0:
+        output = lowest_bit(wanted)
+        wanted &= wanted - 1
+        if m[chosen + output] != 0:
+            into = first_from(m[chosen + output], link_at(m, m[router.outputs + output]).grant)
+            pass_on(m, op, times, credit, router, into, output, True, cycle)
+
+
+@inner
+def pass_by_age(m, op, times, credit, router, wanted, cycle):
+    """The flit that has been longest in its buffer passes; then the next of those whose input and output are not used."""
+    used = np.int64(0)  # inputs
+    while wanted != 0:
+        oldest, best_into, best_output, todo = NEVER, 0, _NONE, wanted
+        while todo != 0:
+            output = lowest_bit(todo)
+            todo &= todo - 1
+            some = m[credit.bids + output] & ~used
+            while some != 0:
+                into = lowest_bit(some)
+                some &= some - 1
+                came = m[label_of(credit, router, output, into) + 1] >> _RANK_SHIFT
+                if came < oldest:
+                    oldest, best_into, best_output = came, into, output
+        if best_output == _NONE:
+            return
+        wanted &= ~(np.int64(1) << best_output)
+        used |= np.int64(1) << best_into
+        pass_on(m, op, times, credit, router, best_into, best_output, False, cycle)
+
+
+@inner
+def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
+    """The flit that bids passes the switch from an input to an output, unless it speculated and has no channel or credit."""
+    onward_place = m[router.outputs + output]
+    onward, pointers = link_at(m, onward_place), input_of(m, credit, router, into)
+    if is_turned:
+        grant, accept = into + 1, output + 1
+        onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
+        m[pointers] = 0 if accept == router.ports else accept
+    channel = channel_at(m, m[label_of(credit, router, output, into)])
+    turn = channel.index + credit.input_speedup
+    m[pointers + 1] = turn % credit.channels
+    if channel.given == _NONE or not has_credit(m, credit, channel_at(m, channel.given), cycle):
+        return
+    if CHECKED:
+        assert channel.onward == onward_place, "a flit passes to another output than it bids for"
+    link = link_at(m, m[router.inputs + into // credit.input_speedup])
+    flit = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS).flit
+    given, is_last = channel_at(m, channel.given), channel.is_last == 1
+    first = channel.first + 1
+    channel.first = 0 if first == credit.buffer_flits else first
+    channel.n -= 1
+    if channel.n == 0:
+        link.busy &= ~(np.int64(1) << channel.index)
+    if flit & 1:
+        channel.onward, channel.given, channel.since = _NONE, _NONE, cycle + 1
+    return_credit(m, credit, channel, cycle + link.returning)
+    cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, onward.crossing_fs, onward.crossing)

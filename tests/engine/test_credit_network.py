@@ -1,0 +1,179 @@
+"""Routers with finite buffers: batches that another simulator has run, conservation, throttling, packets that stand still."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kernbench.engine import Session
+from kernbench.errors import DeadlockError
+from kernbench.machine import load_machine
+from kernbench.machine.flow_control import FlowControl, FlowControlSpec
+from kernbench.traffic.flows import parse_flows
+from kernbench.traffic.run import run_flows
+from kernels_jit.layout import records as r
+from tests.engine.fresh import draw_seeds
+from tests.engine.random_programs import draw_program
+
+FLIT = 256
+DESTINATIONS = {
+    "ring": (lambda node: [(node + 1) % 64] * 256, 1),
+    "bitcomp": (lambda node: [63 - node] * 256, 1),
+    "all to all, shifted": (lambda node: [(node + n) % 64 for n in range(1, 64)], 4),
+    "all to all, in order": (lambda node: [other for other in range(64) if other != node], 16),
+}
+ROUTERS = {
+    "one channel": {"virtual_channels": 1, "buffer_flits": 8},
+    "four channels": {"virtual_channels": 4, "buffer_flits": 16},
+    "eight channels": {
+        "virtual_channels": 8,
+        "buffer_flits": 8,
+        "credit_ns": 2,
+        "speculative": False,
+        "reuse": "tail_credit",
+        "input_speedup": 2,
+    },
+}
+# The last cycle, and the sum of the last cycles of all pairs, of BookSim 2 (N. Jiang et al., "A detailed and flexible
+# cycle-accurate network-on-chip simulator", ISPASS 2013): 8 x 8 mesh, dimension order, iSLIP, one iteration.
+RECORDED = [
+    ("ring", "one channel", 302, 17018),
+    ("ring", "four channels", 302, 17018),
+    ("ring", "eight channels", 348, 19192),
+    ("bitcomp", "one channel", 1571, 75012),
+    ("bitcomp", "four channels", 1536, 74120),
+    ("bitcomp", "eight channels", 2120, 100228),
+    ("all to all, shifted", "one channel", 918, 1690558),
+    ("all to all, shifted", "four channels", 684, 1359158),
+    ("all to all, shifted", "eight channels", 708, 1311998),
+    ("all to all, in order", "one channel", 5415, 11061177),
+    ("all to all, in order", "four channels", 4333, 7950534),
+    ("all to all, in order", "eight channels", 4070, 8006966),
+]
+
+
+def load(name: str = "mesh_8x8_credit", **fields):
+    return load_machine(name, fields)
+
+
+def run(machine, *texts: str, mode: str = "flit"):
+    return run_flows(machine, parse_flows(texts), mode)
+
+
+@pytest.mark.parametrize(("batch", "router", "makespan", "total"), RECORDED)
+def test_a_batch_ends_in_the_recorded_cycles(batch, router, makespan, total):
+    """Each node makes a packet a cycle until its list is used up."""
+    destinations, flits = DESTINATIONS[batch]
+    pairs = [(node, other, at) for node in range(64) for at, other in enumerate(destinations(node))]
+    result = run(
+        load(packet_flits=64, **ROUTERS[router]), *(f"{src}:{dst}:{flits * FLIT}@{at}" for src, dst, at in pairs)
+    )
+    last: dict[tuple[int, int], int] = {}
+    for (src, dst, _), end_fs in zip(pairs, result.end_fs.tolist(), strict=True):
+        last[src, dst] = max(last.get((src, dst), 0), end_fs)
+    assert result.makespan_ns == makespan
+    assert sum(last.values()) == total * 10**6
+
+
+@pytest.mark.parametrize("flits", [1, 5])
+@pytest.mark.parametrize(("src", "dst", "hops"), [(0, 1, 1), (0, 63, 14), (20, 20, 0)])
+@pytest.mark.parametrize(("speculative", "per_hop"), [(True, 3), (False, 4)])
+def test_a_packet_alone_takes_its_pipeline(flits, src, dst, hops, speculative, per_hop):
+    """Two cycles to the first router, then each router and its link; the other flits follow one a cycle."""
+    result = run(load(speculative=speculative), f"{src}:{dst}:{flits * FLIT}")
+    assert result.makespan_ns == 2 + (hops + 1) * per_hop + flits - 1
+
+
+@pytest.mark.parametrize(("depth", "loop"), [(1, 6), (2, 6), (3, 6)])
+def test_a_short_buffer_throttles_a_link_to_depth_over_loop(depth, loop):
+    """A credit is back three cycles after the flit that it is for has left the buffer, which it reaches after three."""
+    flits = 600
+    fields = {"buffer_flits": depth, "virtual_channels": 1, "packet_flits": flits}
+    result = run(load(**fields), f"0:3:{flits * FLIT}")
+    assert result.makespan_ns == pytest.approx(flits * loop / depth, rel=0.03)
+
+
+def test_deep_buffers_and_a_channel_for_each_packet_come_near_to_queues_without_limit():
+    texts = [f"{node}:{(5 * node + 9) % 64}:4KiB@{node % 7}" for node in range(64)]
+    deep = run(load(virtual_channels=32, buffer_flits=256, input_speedup=1), *texts)
+    unbounded = run(load(flow_control="unbounded"), *texts)
+    pipeline_fs = (deep.hops + 1) * 10**6  # of the routers, which those without credits do not have
+    assert np.median((deep.latency_fs - pipeline_fs) / unbounded.latency_fs) == pytest.approx(1, abs=0.1)
+
+
+def test_both_modes_are_the_same():
+    texts = [f"{node}:{63 - node}:3000@{node}" for node in range(64)]
+    flit, hybrid = (run(load(), *texts, mode=mode) for mode in ("flit", "hybrid"))
+    assert flit.end_fs.tolist() == hybrid.end_fs.tolist()
+
+
+@pytest.mark.slow
+def test_no_credit_is_lost_and_no_buffer_is_over_its_depth():
+    for seed in draw_seeds(0.03):
+        session = Session(draw_program("credit", seed), "flit")
+        while session.step():
+            assert not list(broken(session)), f"program credit {seed}"
+        assert not list(broken(session)), f"program credit {seed}"
+
+
+def broken(session: Session):
+    """What of the conservation of credits and flits does not hold."""
+    memory, control = session._memory, session.machine.flow_control
+    links = memory.rows(memory.credit["links"], r.LINK, session.machine.edge_count)
+    channels = memory.rows(int(links["channels"][0]), r.CHANNEL, len(links) * control.virtual_channels)
+    held = channels["credits"] + channels["return_n"] + channels["n"]
+    if (held != control.buffer_flits).any():
+        yield f"channel {np.argmax(held != control.buffer_flits)} has lost or gained a credit"
+    for channel in channels[channels["n"] > 0]:
+        ring = memory.rows(int(channel["buffer"]), r.BUFFERED, control.buffer_flits)
+        order = (channel["first"] + np.arange(channel["n"])) % control.buffer_flits
+        flits = ring["flit"][order]
+        if (np.diff(ring["cycle"][order]) < 0).any():
+            yield "a flit overtakes another in a buffer"
+        between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
+        if (flits[between] & 1 == 0).any():
+            yield "a packet begins in a virtual channel before the tail of the one before"
+
+
+def test_packets_that_stand_still_are_named():
+    """On a ring with one virtual channel, which a topology may not have."""
+    fields = {"flow_control": "credit", "virtual_channels": 1, "buffer_flits": 2, "dateline": False}
+    machine = replace(
+        load("torus_8x8", w=5, h=1), flow_control=FlowControl.of(FlowControlSpec.model_validate(fields), 10**6)
+    )
+    texts = [f"{node}:{(node + 2) % 5}:{20 * FLIT}" for node in range(5)]
+    with pytest.raises(DeadlockError) as caught:
+        run(machine, *texts)
+    said = str(caught.value)
+    assert said.startswith("no packet has moved since ")
+    assert (
+        "a packet of node[0][0]/flows holds 2 flits of channel 0 of node[0][0].router -> node[0][1].router "
+        "and waits for a channel of node[0][1].router -> node[0][2].router"
+    ) in said
+
+
+def test_a_ring_with_a_dateline_does_not_stand_still():
+    texts = [f"{node}:{(node + other) % 8}:{40 * FLIT}" for node in range(8) for other in range(1, 8)]
+    result = run(load("torus_8x8_credit", h=1, virtual_channels=2, buffer_flits=1), *texts)
+    assert (result.end_fs > 0).all()
+
+
+def test_a_source_has_no_more_packets_under_way_than_its_limit():
+    """Each packet is known to have arrived when its tail has, and the wires have been passed once more."""
+    fields = {"outstanding_packets": 1, "packet_flits": 4}
+    alone = run(load(**fields), f"0:3:{4 * FLIT}").makespan_ns
+    assert alone == 2 + 4 * 3 + 3
+    wires = 1 + 3 + 1
+    assert run(load(**fields), f"0:3:{8 * FLIT}").makespan_ns == 2 * alone + wires
+
+
+def test_sources_send_in_the_order_of_starts():
+    """The second row is issued later and starts sooner."""
+    result = run(load(), "0:1:1KiB@50", "0:2:1KiB@10", "0:3:1KiB@30")
+    assert result.end_fs[1] < result.end_fs[2] < result.end_fs[0]
+
+
+def test_a_run_that_begins_late_is_not_taken_for_one_that_stands_still():
+    assert run(load(), "0:1:1KiB@900000").makespan_ns == 900000 + 2 + 2 * 3 + 3
