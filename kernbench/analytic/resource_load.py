@@ -2,8 +2,9 @@
 
 Nothing ends before each of its resources has done its work. And it ends no later than if everything were done one after
 the other: while anything is still to happen, some row's duration, some flit's service, some wire, node overhead, request or
-acknowledgement is under way, for whatever waits, waits for one of these, and waiting ends the instant they do. So the time
-is covered by these intervals and is at most their sum. (An UNTIL covers the time from the start; the latest covers all.)
+acknowledgement is under way, for whatever waits, waits for one of these, and waiting ends the instant they do. A flit of a
+read that has not come to its channel yet waits for flits there (docs/engine.md). So the time is covered by these intervals
+and is at most their sum. (An UNTIL covers the time from the start; the latest covers all.)
 """
 
 from __future__ import annotations

@@ -21,12 +21,12 @@ import numpy as np
 from kernbench.errors import UnreachableError
 from kernbench.machine.graph import Csr, make_reverse_csr
 from kernbench.machine.intents import EdgeKind, Intent, RouteKind, allowed_edges
+from kernels_jit.layout.codes import READ, WRITE
 from kernels_jit.layout.machine_tables import Routes
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
-_READ, _WRITE = 0, 1  # the numbers of directions in the loop
 _TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each path is searched on demand
 
 
@@ -213,11 +213,11 @@ class Routing:
         back = there[:0] if kind == RouteKind.MESSAGE else self._find_way_back(there, src, dst, intent)
         out_fs, home_fs = (int(machine.stations.propagation_fs[edges].sum()) for edges in (there, back))
         if message:
-            found = _Route(self._links(there), (0, home_fs, out_fs, _WRITE))
+            found = _Route(self._links(there), (0, home_fs, out_fs, WRITE))
         elif kind == RouteKind.WRITE:
-            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, _WRITE))
+            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE))
         else:
-            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, _READ))
+            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, READ))
         self._new.append(found)
         return len(self._ids)
 

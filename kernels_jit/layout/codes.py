@@ -18,6 +18,7 @@ ASK = 8
 
 GE, EQ = 0, 1  # compare operand of WAIT
 NONE = -1  # no counter, no server
+READ, WRITE = 0, 1  # direction of a route; messages count as writes
 
 # Event kinds. Everything at one instant that is not a flit comes before the flits of that instant, and a flit only ever
 # causes later events: so when a link serves its arrivals of time t, all of them are known, whoever computes them.

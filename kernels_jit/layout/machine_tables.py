@@ -28,7 +28,7 @@ class Routes(NamedTuple):
     lead_fs: np.ndarray  # int64[route] from the start to the first flit at the first station (a read's request)
     tail_fs: np.ndarray  # int64[route] from the last delivery to completion (a write's acknowledgement)
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between
-    direction: np.ndarray  # int64[route] 0 read, 1 write; message routes count as writes
+    direction: np.ndarray  # int64[route] READ or WRITE; message routes count as writes
 
     @property
     def wire_fs(self) -> np.ndarray:

@@ -214,10 +214,10 @@ ENDS = 4  # flag: after this station comes the destination, or a store-and-forwa
 FLAGS = 7
 
 SOURCE = record(
-    "fs",  # since when the flits not yet served stand before the station
-    "entry",  # the next of them, packed
+    "fs",  # when the first of the flits not yet served comes to the station
+    "entry",  # that flit, packed
     "next",  # source at the same station, by (time, owner)
-    words=4,
+    "pace_fs",  # how long after it the next one comes; 0: all stand there together
 )
 
 # What every visit needs is in the first cache line; when a visit is due stands in `VISIT`.

@@ -24,6 +24,7 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     HOP_WORDS,
     SLOT_WORDS,
+    SOURCE_WORDS,
     port_at,
     source_at,
     state_at,
@@ -215,9 +216,11 @@ def next_bound(m, place, due_fs):
 def _tail_bound(m, transfer, together, due_fs):
     """A time before which the last flit of a transfer does not come to a step before which its flits are gathered."""
     tail = max(transfer.tail_fs, due_fs)
-    if transfer.tail_step == transfer.from_step and step_at(m, transfer.from_step).stripes == 1:
-        before = source_at(m, transfer.sources).entry & FLIT_MASK  # flits that its source still serves before it
-        tail += before * station_at(m, step_at(m, transfer.from_step).station).full_fs
+    if transfer.tail_step == transfer.from_step:
+        step = step_at(m, transfer.from_step)
+        source = source_at(m, transfer.sources + (transfer.flits - 1) % step.stripes * SOURCE_WORDS)
+        before = (source.entry & FLIT_MASK) // step.stripes  # flits that its station still serves before it
+        tail = max(source.fs, due_fs) + before * station_at(m, step.station).full_fs
     for number in range(transfer.tail_step, together):
         station = station_at(m, step_at(m, number).station)
         tail += service_fs(m, station, transfer.last_bytes) + station.propagation_fs

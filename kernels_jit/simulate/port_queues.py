@@ -16,6 +16,7 @@ from kernels_jit.layout.access import (
     STATION_WORDS,
     block_at,
     hop_at,
+    route_at,
     slot_at,
     source_at,
     state_at,
@@ -26,7 +27,7 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import BLOCK, FLIT_SHIFT, GROUP_SHIFT
 from kernels_jit.simulate.hops import hop_of
 
-_NONE = codes.NONE
+_NONE, READ = codes.NONE, codes.READ
 
 
 @inner
@@ -56,7 +57,7 @@ def note_arrival(m, rank, fs):
 
 @inner
 def inject(m, transfer, number, fs):
-    """All flits of a transfer stand before step `number` from `fs` on."""
+    """All flits of a transfer stand before step `number` from `fs` on, or those of a read begin to come to its memory."""
     step, flits = step_at(m, number), transfer.flits
     hop = hop_of(m, transfer, number)
     transfer.arrived = 0
@@ -64,18 +65,22 @@ def inject(m, transfer, number, fs):
     transfer.from_step = number
     transfer.tail_step = number
     transfer.tail_fs = fs
+    paced = number == transfer.first_step and route_at(m, transfer.route).direction == READ
     for j in range(min(step.stripes, flits)):
         station = station_at(m, step.station + (transfer.stripe + j) % step.stripes * STATION_WORDS)
-        entry = (hop // HOP_WORDS << FLIT_SHIFT) | (flits - 1 - j)
-        _insert_source(m, station, transfer.sources + j * SOURCE_WORDS, fs, entry)
+        place = transfer.sources + j * SOURCE_WORDS
+        source = source_at(m, place)
+        source.fs, source.entry = fs, (hop // HOP_WORDS << FLIT_SHIFT) | (flits - 1 - j)
+        source.pace_fs = station.full_fs if paced else 0
+        insert_source(m, station, place)
         note_arrival(m, station.rank, fs)
 
 
 @inner
-def _insert_source(m, station, place, fs, entry):
+def insert_source(m, station, place):
     """Put a source where (time, owner) says; nearly always that is the end."""
     source = source_at(m, place)
-    source.fs, source.entry, source.next = fs, entry, _NONE
+    source.next = _NONE
     if station.source == _NONE:
         station.source = place
         station.source_last = place

@@ -23,7 +23,15 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import BLOCK, ENDS, FLAGS, FLIT_MASK, FLIT_SHIFT, GATED, NEVER, STRIPED
 from kernels_jit.simulate.closed_form import service_fs
 from kernels_jit.simulate.hops import step_of
-from kernels_jit.simulate.port_queues import has_block, leave_block, note_arrival, owner_of, put, take_block
+from kernels_jit.simulate.port_queues import (
+    has_block,
+    insert_source,
+    leave_block,
+    note_arrival,
+    owner_of,
+    put,
+    take_block,
+)
 
 _NONE = codes.NONE
 SERVED_ALL, GATHERED, FULL = 0, 1, 2  # why `serve_station` came back
@@ -76,7 +84,8 @@ def serve_station(m, pool, visit, horizon):
             port, arrival = choose_port(m, place, left, arrival)
         why = enter_port(m, pool, port_at(m, port), place, onward, entry + (1 << FLIT_SHIFT), arrival)
     if source_fs != NEVER:
-        source_at(m, station.source).entry = source_entry
+        source = source_at(m, station.source)
+        source.fs, source.entry = source_fs, source_entry
     station.free_fs = free_fs
     station.busy_fs += busy_fs
     station.flits += served
@@ -86,7 +95,7 @@ def serve_station(m, pool, visit, horizon):
 
 @inlined
 def first_of_source(m, station):
-    """The first of the flits that stand before a station together: since when, or NEVER; packed; its owner."""
+    """The first of the flits that begin their way at a station: when it comes, or NEVER; packed; its owner."""
     if station.source == _NONE:
         return NEVER, 0, NEVER
     source = source_at(m, station.source)
@@ -109,14 +118,23 @@ def first_flit(m, first_port, end_port, now, entry, owner):
 
 @inlined
 def leave_source(m, station, place, fs, entry, owner):
-    """The first of the flits that stand before a station together is served. Returns the next, as `first_of_source` does.
+    """The first of the flits that begin their way at a station is served. Returns the next, as `first_of_source` does.
 
-    Those that stand before a striped memory are served in turn by the stations of its stripes.
+    Those of a striped memory are served in turn by the stations of its stripes.
     """
     stride = step_at(m, step_of(m, place)).stripes if hop_at(m, place).next & STRIPED else 1
-    if entry & FLIT_MASK >= stride:
-        return fs, entry - stride, owner
-    station.source = source_at(m, station.source).next
+    first = station.source
+    source = source_at(m, first)
+    if entry & FLIT_MASK < stride:
+        station.source = source.next
+        return first_of_source(m, station)
+    fs += source.pace_fs
+    entry -= stride
+    if source.pace_fs == 0 or source.next == _NONE:
+        return fs, entry, owner
+    source.fs, source.entry = fs, entry
+    station.source = source.next
+    insert_source(m, station, first)
     return first_of_source(m, station)
 
 

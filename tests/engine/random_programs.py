@@ -492,6 +492,53 @@ def links_to_one_end(random: Random, links: int) -> Callable[[], list[int]]:
     return draw
 
 
+# Meetings: reads long and short at one memory
+
+
+def meetings(random: Random) -> Program:
+    """Reads of odd sizes that meet at the channels of one memory, or two, and writes that come between."""
+    machine = draw_shared_homes(random)
+    program, flit_bytes = Program(machine), machine.flit_bytes
+    rounds = random.choice(((1, 2, 3), (1, 4, 10), (2, 30), (1, 2, 80)))  # of flits over all channels
+    stripes, later = random.choice(((0,), (0, 1), range(8))), random.choice((0, 10, 100, 1000))
+    for t in range(random.randint(2, 6)):
+        thread, done = program.thread(f"t{t}"), program.counter(f"done{t}")
+        awaited = random.choice((0.3, 1, 1))
+        for _ in range(random.randint(1, 5)):
+            if later:
+                thread.delay(program.duration(("fs", random.randint(0, later))))
+            route = random.randrange(machine.routing.route_count)
+            channels = max(count for _, count, *_ in machine.routing.routes[route][1])
+            flits = random.choice(rounds) * channels + random.choice((0, 0, 0, random.randint(-channels + 1, channels)))
+            nbytes = flits * flit_bytes - random.choice((0, 0, random.randrange(flit_bytes)))
+            done_by = done if random.random() < awaited else NONE
+            thread.move(route, nbytes, stripe=random.choice(stripes), done=done_by)
+            if done_by != NONE and random.random() < 0.7:
+                thread.wait(done, 1, take=1)
+    return program
+
+
+def draw_shared_homes(random: Random) -> BareMachine:
+    """A link for each of up to five requesters, some behind a link that they share, and a memory, or two, for all of them."""
+    flit_bytes, figures = random.choice((64, 256)), random.choice(FIGURES)
+    links, homes = random.randint(2, 5), list[Step]()
+    stations = [(random.choice(figures.rates), 1, 0, random.choice(figures.wires)) for _ in range(links + 1)]
+    for _ in range(random.choice((1, 1, 1, 2))):
+        channels, burst = random.choice((1, 2, 3, 4, 8)), random.choice((1, flit_bytes // 2, flit_bytes))
+        service = random.choice((*figures.channels, stations[0][0] * channels, 1))
+        homes.append((len(stations), channels, random.choice((0, random.choice(figures.overheads))), 0))
+        stations += [(service, burst, random.choice((0, 0, 0, 7)), 0)] * channels
+    machine = BareMachine(stations, links + 1, [1] * SERVERS, flit_bytes)
+    chance = random.choice((0, 0, 0.2))
+    nodes = [(random.choice((0, random.choice(figures.overheads))), int(random.random() < chance)) for _ in stations]
+    for link in range(links):
+        way = random.choice(([link], [links, link]))
+        add_route(machine, "read", way, nodes, random.choice(homes), random.choice((0, 0, 5, 40)))
+    for _ in range(random.choice((0, 0, 1))):
+        add_route(machine, "write", [random.randrange(links), links], nodes, random.choice(homes), 0)
+    return machine
+
+
 # Lanes: long transfers over a long line
 
 
@@ -662,6 +709,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "streams": streams,
     "partial": partial,
     "wide": wide,
+    "meetings": meetings,
     "lanes": lanes,
     "overtaking": overtaking,
     "mesh": mesh,

@@ -86,6 +86,26 @@ def test_a_read_asks_then_its_channels_answer_together(mode, nbytes, end):
 
 
 @BOTH
+def test_reads_that_meet_take_turns_at_each_channel(mode):
+    """Two channels of 80 fs a flit, links of 11: three rounds of flits of one read, two of another that comes 100 fs later.
+
+    Flits of the first come to a channel at 0, 80 and 160 and are served at 0, 80 and 240, between them at 160 and 320 those
+    that come at 100 and 180.
+    """
+    machine = machine_of(LINK, LINK, CHANNEL, CHANNEL, links=2)
+    for link in range(2):
+        machine.route("read", [(2, 2, 0, 0), link])
+    program = Program(machine)
+    first, second = program.thread("first"), program.thread("second")
+    first.move(0, 6 * 256)
+    second.delay(program.duration(("fs", 100)))
+    second.move(1, 4 * 256)
+    run = Session(program, mode)
+    run.run()
+    assert run.op_end_fs.tolist() == [320 + 2 * 10 + 1, 100, 400 + 2 * 10 + 1]
+
+
+@BOTH
 def test_a_channel_pays_for_turning(mode):
     machine = machine_of(LINK, (80, 256, 9, 0), links=1)
     read, write = machine.route("read", [1, 0]), machine.route("write", [0, 1])

@@ -14,7 +14,7 @@ from itertools import count
 from typing import NamedTuple
 
 from kernbench.program.ops import EQ, NONE, Op
-from kernels_jit.layout.codes import DELIVER, DONE, FLIT, SEQ_BITS, SERVED, WAKE
+from kernels_jit.layout.codes import DELIVER, DONE, FLIT, READ, SEQ_BITS, SERVED, WAKE
 from tests.naive.credit_network import CreditNetwork
 
 DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE = map(int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE))
@@ -298,12 +298,14 @@ class NaiveEngine:
         elif self.credits:
             self.credits.enter(start, flight, self.op[job.rows[0]][1])
         else:
-            self.enter(start + route.first.overhead_fs, flight, route.first)
+            pace_fs = route.first.stations[0].full_fs if route.direction == READ else 0
+            self.enter(start + route.first.overhead_fs, flight, route.first, pace_fs)
 
-    def enter(self, now, flight, step):
-        """All flits stand before a station at once."""
+    def enter(self, now, flight, step, pace_fs=0):
+        """All flits stand before a station at once, or one comes to each of its stations every `pace_fs`."""
         for flit in range(flight.flits):
-            self.at(now, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
+            at = now + flit // len(step.stations) * pace_fs
+            self.at(at, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
 
     def serve_flit(self, now, flit, flight, step):
         stations, direction = step.stations, flight.route.direction
