@@ -58,7 +58,7 @@ def run(
             return codes.MORE
         event_fs = event_at(m, state.heap).fs if state.heap_n > 0 else NEVER
         bound_fs = bound_at(m, state.bounds).fs if state.bound_n > 0 else NEVER
-        if next_cycle_fs(m) < event_fs:  # the cycles before it (docs/engine.md, "Networks with credits")
+        if next_cycle_fs(m) < min(event_fs, NEVER):  # the cycles before it (docs/engine.md, "Networks with credits")
             if serve_cycles(m, rows, own, event_fs, stop):
                 count_crossings(m)
                 return codes.STALLED

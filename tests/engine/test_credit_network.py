@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from kernbench.engine import Session
-from kernbench.errors import DeadlockError
+from kernbench.errors import DeadlockError, RunError
 from kernbench.machine import load_machine
 from kernbench.machine.flow_control import FlowControl, FlowControlSpec
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.program.program import Program
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.lower import Traffic
 from kernbench.traffic.run import run_flows
@@ -169,6 +171,17 @@ def test_sources_send_in_the_order_of_starts():
     """The second row is issued later and starts sooner."""
     result = run(load(), "0:1:1KiB@50", "0:2:1KiB@10", "0:3:1KiB@30")
     assert result.end_fs[1] < result.end_fs[2] < result.end_fs[0]
+
+
+def test_a_run_beyond_the_clock_is_refused():
+    machine = load()
+    ends = machine.places.endpoint(0, 0), machine.places.endpoint(0, 1)
+    program = Program(machine)
+    thread = program.thread("late")
+    thread.until((1 << 62) - 5_000_000)
+    thread.move(machine.routing.route(*ends, Intent.ALL, RouteKind.MESSAGE), 100 * FLIT)
+    with pytest.raises(RunError, match="the run goes beyond"):
+        Session(program, "flit").run()
 
 
 def test_a_run_that_begins_late_is_not_taken_for_one_that_stands_still():
