@@ -14,6 +14,8 @@ from kernbench.limits import time_limit
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch, limit_time
 from kernbench.runs.bench import find_bench
 
+# The limit may be reached in a callback of the garbage collector, which warns and goes on; it is then raised again.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 HERE = re.escape(str(Path(__file__).name))
 
 
