@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.flow_control import Allocator, Reuse
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
@@ -133,6 +134,9 @@ class CreditTables:
         control, links = self._control, self._machine.edge_count
         each, depth = control.virtual_channels, control.buffer_flits
         count = links * each
+        words = words_of(r.CHANNEL) + depth * (words_of(r.BUFFERED) + 1)
+        what = f"the buffers of {links:,} links with {each} virtual channels of {depth:,} flits"
+        check_fits(r.WORD * words * count, what, "make virtual_channels, buffer_flits or the machine smaller")
         channels = self._memory.take(count * words_of(r.CHANNEL), 8)
         buffers = self._memory.take(count * depth * words_of(r.BUFFERED))
         returns = self._memory.take(count * depth)

@@ -16,7 +16,6 @@ from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
 CHANNELS_MOST = 64  # virtual channels of a port, and inputs of a switch: a word of bits
-BUFFERED_MOST = 1 << 20  # flits of a port, over its virtual channels
 
 
 class Allocator(StrEnum):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kernbench.engine import Session
-from kernbench.errors import DeadlockError, RunError
+from kernbench.errors import DeadlockError, LimitError, RunError
+from kernbench.limits import memory_budget
 from kernbench.machine import load_machine
 from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.machine.intents import Intent, RouteKind
@@ -171,6 +172,13 @@ def test_sources_send_in_the_order_of_starts():
     """The second row is issued later and starts sooner."""
     result = run(load(), "0:1:1KiB@50", "0:2:1KiB@10", "0:3:1KiB@30")
     assert result.end_fs[1] < result.end_fs[2] < result.end_fs[0]
+
+
+def test_buffers_that_memory_cannot_hold_are_refused(monkeypatch):
+    monkeypatch.setattr(memory_budget, "find_free_bytes", lambda: 30_000_000)
+    says = "^the buffers of 352 links with 64 virtual channels of 64 flits would take .*; make virtual_channels, buffer_flits"
+    with pytest.raises(LimitError, match=says):
+        run(load(virtual_channels=64, buffer_flits=64), "0:1:1KiB")
 
 
 def test_a_run_beyond_the_clock_is_refused():
