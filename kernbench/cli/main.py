@@ -161,6 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KernBenchError as error:
         _report(str(error), settings)
         return error.exit_code
+    except MemoryError:
+        _report("this computer's memory is full; make what is asked for smaller", settings)
+        return 1
     except Exception as error:  # the last handler: a user gets a sentence, not a traceback
         if isinstance(error, OSError) and error.errno in FULL:
             _discard_rest(sys.stdout)

@@ -89,6 +89,11 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert shown.endswith("error: no such bench\n")
 
 
+def test_memory_that_is_full_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_with(monkeypatch, MemoryError("Unable to allocate 1.45 GiB")) == 1
+    assert capsys.readouterr().err == "error: this computer's memory is full; make what is asked for smaller\n"
+
+
 def test_a_bug_is_one_sentence_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with(monkeypatch, KeyError("pe9")) == 1
     assert capsys.readouterr().err == (
