@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -32,3 +34,11 @@ def rounds(request: pytest.FixtureRequest) -> int:
 def random(request: pytest.FixtureRequest) -> Random:
     """The places and moments of this run's faults."""
     return Random(f"{run_seed()} {request.node.name}")
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Let processes that a test starts hear Ctrl-C, also where the tests themselves run in the background and ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
