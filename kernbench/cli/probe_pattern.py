@@ -68,8 +68,7 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curve
 
-    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
-    files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
+    files = list_files(out)
     summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}
 
     def write(partial: Path) -> None:
@@ -87,6 +86,14 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
     show(figures_table(summary["points"], COLUMNS))
     click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
     show_effort(summary)
+
+
+def list_files(out: Path) -> dict[str, str | list[str]]:
+    """The files that a pattern leaves in a directory."""
+    from kernbench.atomic_output import RESULT
+
+    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
+    return {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
 
 
 def describe_saturation(curve: Curve) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli.probe_effort import show_files
-from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation
+from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation, list_files
 from kernbench.cli.screen import figures_table, show
 from kernbench.errors import InputError, shorten
 
@@ -80,8 +80,7 @@ def _keep(
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curves
 
-    plots = [str(out / f"{PLOT}{suffix}") for suffix in (".svg", ".png")]
-    files = {"table": str(out / CURVE), "plots": plots, "result": str(out / RESULT)}
+    files = list_files(out)
     summary: dict[str, Any] = {
         "field": field,
         "curves": [{"value": value, **curve.to_dict()} for value, curve in zip(values, curves, strict=True)],

@@ -48,6 +48,12 @@ class CreditTables:
         bits = [sum(1 << index for index in self._control.channels_of(side)) for side in range(3)]
         return np.array(bits, np.uint64).view(np.int64)[side]
 
+    @property
+    def channels(self) -> np.ndarray:
+        """CHANNEL[link * virtual channels + channel] view; valid until the memory grows."""
+        first = int(self._memory.rows(self["links"], r.LINK, 1)["channels"][0])
+        return self._memory.rows(first, r.CHANNEL, self["link_n"] * self["channels"])
+
     def _cycles(self, fs: np.ndarray | int) -> np.ndarray:
         """Times in cycles, rounded up, at least one."""
         return np.maximum(1, -(-np.asarray(fs) // self._control.cycle_fs))

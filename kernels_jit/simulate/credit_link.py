@@ -20,10 +20,22 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import PLACE_SHIFT
-from kernels_jit.simulate.credit_queue import wake
+from kernels_jit.simulate.credit_queue import first_cycle, wake
 from kernels_jit.simulate.transfers import deliver
 
 _NONE = codes.NONE
+
+
+@inlined
+def channel_of(m, link, index):
+    """A virtual channel of a link."""
+    return channel_at(m, link.channels + index * CHANNEL_WORDS)
+
+
+@inlined
+def front_of(m, channel):
+    """The flit at the front of the buffer of a virtual channel, which is not empty."""
+    return buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS)
 
 
 @inlined
@@ -69,7 +81,7 @@ def release_channels(m, credit, link, cycle):
     todo = link.sent
     while todo != 0:
         bit = todo & -todo
-        channel = channel_at(m, link.channels + lowest_bit(todo) * CHANNEL_WORDS)
+        channel = channel_of(m, link, lowest_bit(todo))
         settle(m, credit, channel, cycle)
         if channel.credits == credit.buffer_flits:
             link.held &= ~bit
@@ -78,9 +90,15 @@ def release_channels(m, credit, link, cycle):
 
 
 @inlined
+def is_idle(credit, link, cycle):
+    """Whether a link has sent the flit before by the end of a cycle."""
+    return link.free_fs < (cycle + 1) * credit.cycle_fs
+
+
+@inlined
 def is_free(credit, link, cycle):
-    """Whether a link can take a flit in a cycle."""
-    return credit.is_queued == 1 or link.free_fs < (cycle + 1) * credit.cycle_fs
+    """Whether a link can take a flit from the switch in a cycle; behind a fast switch flits queue."""
+    return credit.is_queued == 1 or is_idle(credit, link, cycle)
 
 
 @inlined
@@ -157,4 +175,4 @@ def _end_packet(m, credit, transfer, arrival, cycle):
 @inlined
 def later(credit, fs, cycle):
     """The first cycle at a time or after it, but after a cycle."""
-    return max((fs + credit.cycle_fs - 1) // credit.cycle_fs, cycle + 1)
+    return max(first_cycle(credit, fs), cycle + 1)

@@ -12,10 +12,8 @@ from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    CHANNEL_WORDS,
     LINK_WORDS,
     ROUTER_WORDS,
-    channel_at,
     credit_at,
     event_at,
     link_at,
@@ -26,8 +24,8 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT
-from kernels_jit.simulate.credit_link import cross, first_from, has_credit, held_channels
-from kernels_jit.simulate.credit_queue import leave_queue
+from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
+from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
 from kernels_jit.simulate.credit_router import serve_router
 
 _NONE = codes.NONE
@@ -54,7 +52,7 @@ def serve_cycles(m, op, times, before_fs, stop):
             credit.moved = begin
         if begin - credit.moved > credit.patience and state.heap_n == 0:
             return True
-        end = min(begin + credit.window, (before_fs + credit.cycle_fs - 1) // credit.cycle_fs)
+        end = min(begin + credit.window, first_cycle(credit, before_fs))
         credit.served = end
         serve_window(m, op, times, credit, end)
         credit.next = first_wake(m, credit)
@@ -105,17 +103,17 @@ def serve_source(m, op, times, credit, link, cycle):
     if link.first == _NONE:
         return NEVER
     transfer = transfer_at(m, link.first)
-    start = (transfer.start_fs + credit.cycle_fs - 1) // credit.cycle_fs
+    start = first_cycle(credit, transfer.start_fs)
     if start > cycle:
         return start
-    if link.free_fs >= (cycle + 1) * credit.cycle_fs:
+    if not is_idle(credit, link, cycle):
         return cycle + 1
     if link.taken == _NONE:
         begin_packet(m, credit, link, transfer, cycle)
         if link.taken == _NONE:
             is_known = credit.outstanding > 0 and link.packets == credit.outstanding and link.returned_n > 0
             return m[link.returns] if is_known else cycle + 1
-    channel = channel_at(m, link.channels + link.taken * CHANNEL_WORDS)
+    channel = channel_of(m, link, link.taken)
     if not has_credit(m, credit, channel, cycle):
         return cycle + 1
     place, is_last = link.first, transfer.first_step + 1 == transfer.end_step
@@ -140,7 +138,7 @@ def begin_packet(m, credit, link, transfer, cycle):
     some, free = np.int64(0), step_at(m, transfer.first_step).channels & ~held_channels(m, credit, link, cycle)
     while free != 0:
         index = lowest_bit(free)
-        if has_credit(m, credit, channel_at(m, link.channels + index * CHANNEL_WORDS), cycle):
+        if has_credit(m, credit, channel_of(m, link, index), cycle):
             some |= np.int64(1) << index
         free &= free - 1
     if some == 0:

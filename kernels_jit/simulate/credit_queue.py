@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels_jit.compile.jit import CHECKED, inner
+from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import LINK_WORDS, credit_at, link_at, state_at, step_at, transfer_at
 
@@ -31,10 +31,16 @@ def queue_transfer(m, place):
         link.last = place
     else:
         transfer_at(m, transfer.next).before = place
-    start = (transfer.start_fs + credit.cycle_fs - 1) // credit.cycle_fs
+    start = first_cycle(credit, transfer.start_fs)
     if CHECKED:
         assert start >= credit.served, "a transfer stands before its first link in a cycle that is over"
     wake(m, credit, credit.router_n + (at - credit.links) // LINK_WORDS, start)
+
+
+@inlined
+def first_cycle(credit, fs):
+    """The first cycle that begins at a time or after it."""
+    return (fs + credit.cycle_fs - 1) // credit.cycle_fs
 
 
 @inner

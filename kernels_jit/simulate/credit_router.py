@@ -14,18 +14,18 @@ from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
-    BUFFERED_WORDS,
     CHANNEL_WORDS,
     ask_at,
-    buffered_at,
     channel_at,
     link_at,
     step_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, PORTS_MOST
 from kernels_jit.simulate.credit_link import (
+    channel_of,
     cross,
     first_from,
+    front_of,
     has_credit,
     held_channels,
     is_free,
@@ -50,7 +50,7 @@ def serve_router(m, op, times, credit, router, cycle):
             todo &= todo - 1
             place = link.channels + index * CHANNEL_WORDS
             channel = channel_at(m, place)
-            front = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS)
+            front = front_of(m, channel)
             if front.cycle > cycle:
                 next_cycle = min(next_cycle, front.cycle)
                 continue
@@ -97,7 +97,7 @@ def look_up(m, credit, channel, front):
 def have_credit(m, credit, link, some, cycle):
     """Whether any of some virtual channels of a link has a credit."""
     while some != 0:
-        if has_credit(m, credit, channel_at(m, link.channels + lowest_bit(some) * CHANNEL_WORDS), cycle):
+        if has_credit(m, credit, channel_of(m, link, lowest_bit(some)), cycle):
             return True
         some &= some - 1
     return False
@@ -110,7 +110,7 @@ def bid(m, credit, router, link, port, place):
     sub = channel.index % credit.input_speedup
     into = port * credit.input_speedup + sub
     if credit.allocator == codes.AGE:
-        rank = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS).cycle << _RANK_SHIFT | channel.index
+        rank = front_of(m, channel).cycle << _RANK_SHIFT | channel.index
     else:
         turn = channel.index - m[link.inputs + 2 * sub + 1]
         rank = turn + credit.channels if turn < 0 else turn
@@ -159,7 +159,7 @@ def give_channels(m, credit, router, asks, asked, cycle):
             if channel_at(m, ask.channel).onward == place:
                 some, one, union = some + 1, number, union | ask.free
         if credit.allocator == codes.AGE:
-            give_by_age(m, credit, place, asks, some, cycle)
+            give_by_age(m, credit, router, place, asks, some, cycle)
         elif some == 1:
             ask = ask_at(m, credit.asks + one * ASK_WORDS)
             give(m, credit, router, place, ask, first_accepted(m, credit, place, ask, ask.free), True, cycle)
@@ -201,7 +201,7 @@ def is_asking(m, ask, place):
 @inlined
 def turn_of(m, credit, router, place, index, number):
     """How far an asking one is from the pointer of a virtual channel of a link."""
-    turn = number - channel_at(m, link_at(m, place).channels + index * CHANNEL_WORDS).grant
+    turn = number - channel_of(m, link_at(m, place), index).grant
     return turn + router.ports * credit.channels if turn < 0 else turn
 
 
@@ -230,16 +230,8 @@ def give_as_granted(m, credit, router, place, asks, union, cycle):
         for number in range(asks):
             ask = ask_at(m, credit.asks + number * ASK_WORDS)
             if ask.granted != 0:
-                give(
-                    m,
-                    credit,
-                    router,
-                    place,
-                    ask,
-                    first_accepted(m, credit, place, ask, ask.granted),
-                    iteration == 0,
-                    cycle,
-                )
+                index = first_accepted(m, credit, place, ask, ask.granted)
+                give(m, credit, router, place, ask, index, iteration == 0, cycle)
 
 
 @inner
@@ -266,7 +258,7 @@ def give_as_chosen(m, credit, router, place, asks, cycle):
 
 
 @inner
-def give_by_age(m, credit, place, asks, some, cycle):
+def give_by_age(m, credit, router, place, asks, some, cycle):
     """The head that has been longest in its buffer takes the virtual channel with most credits; then the next."""
     link = link_at(m, place)
     for _ in range(some):
@@ -275,7 +267,7 @@ def give_by_age(m, credit, place, asks, some, cycle):
             ask = ask_at(m, credit.asks + number * ASK_WORDS)
             if is_asking(m, ask, place) and ask.free & ~link.held != 0:
                 channel = channel_at(m, ask.channel)
-                came = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS).cycle
+                came = front_of(m, channel).cycle
                 if came < oldest:
                     oldest, best = came, number
         if best == _NONE:
@@ -283,15 +275,12 @@ def give_by_age(m, credit, place, asks, some, cycle):
         ask = ask_at(m, credit.asks + best * ASK_WORDS)
         most, index, todo = -1, 0, ask.free & ~link.held
         while todo != 0:
-            other = channel_at(m, link.channels + lowest_bit(todo) * CHANNEL_WORDS)
+            other = channel_of(m, link, lowest_bit(todo))
             settle(m, credit, other, cycle)
             if other.credits > most:
                 most, index = other.credits, lowest_bit(todo)
             todo &= todo - 1
-        channel = channel_at(m, ask.channel)
-        channel.given, channel.ready = link.channels + index * CHANNEL_WORDS, cycle + credit.vc_allocation
-        link.held |= np.int64(1) << index
-        credit.moved = cycle
+        give(m, credit, router, place, ask, index, False, cycle)
 
 
 @inlined
@@ -409,7 +398,7 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
     if CHECKED:
         assert channel.onward == onward_place, "a flit passes to another output than it bids for"
     link = link_at(m, m[router.inputs + into // credit.input_speedup])
-    flit = buffered_at(m, channel.buffer + channel.first * BUFFERED_WORDS).flit
+    flit = front_of(m, channel).flit
     given, is_last = channel_at(m, channel.given), channel.is_last == 1
     first = channel.first + 1
     channel.first = 0 if first == credit.buffer_flits else first

@@ -186,8 +186,7 @@ def _bounds(session: Session) -> Iterator[str]:
 def _credits(session: Session) -> Iterator[str]:
     """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order."""
     memory, control = session._memory, session.machine.flow_control
-    links = memory.rows(memory.credit["links"], r.LINK, session.machine.edge_count)
-    channels = memory.rows(int(links["channels"][0]), r.CHANNEL, len(links) * control.virtual_channels)
+    channels = memory.credit.channels
     held = channels["credits"] + channels["return_n"] + channels["n"]
     if (held != control.buffer_flits).any():
         yield f"channel {np.argmax(held != control.buffer_flits)} has lost or gained a credit"
