@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Shape
+    from kernbench.machine.tensix_places import TensixShape
 
 
 # Added to the weight of every link: of equally long paths the one with fewer links is taken, and no weight is 0, so equally
@@ -136,7 +137,7 @@ class Builder:
         ns_per_mm: float,
         figures: Mapping[str, float],
         origins: Mapping[str, Origin],
-        shape: Shape | MeshShape,
+        shape: Shape | MeshShape | TensixShape,
         flow_control: FlowControl | None = None,
     ) -> Machine:
         """The machine; `origins` has the origin of each figure that follows from one field."""

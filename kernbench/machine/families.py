@@ -14,6 +14,7 @@ from kernbench.machine.machine import Machine
 from kernbench.machine.mesh import MeshSpec, expand_mesh
 from kernbench.machine.sip import expand_sip
 from kernbench.machine.sip_spec import SipSpec
+from kernbench.machine.tensix import TensixSpec, expand_tensix
 from kernbench.schema.model import Model
 
 
@@ -44,7 +45,11 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
     return create_model(spec.__name__, __base__=spec, **fields)
 
 
-FAMILIES: dict[str, Family] = {"mesh": Family(MeshSpec, expand_mesh), "sip": Family(SipSpec, expand_sip)}
+FAMILIES: dict[str, Family] = {
+    "mesh": Family(MeshSpec, expand_mesh),
+    "sip": Family(SipSpec, expand_sip),
+    "tensix": Family(TensixSpec, expand_tensix),
+}
 
 
 def may_vary(field: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kernbench.errors import InputError
 from kernbench.machine.mesh_views import network_view
 from kernbench.machine.sip_views import cube_view, pe_view, sip_view, system_view
+from kernbench.machine.tensix_views import chip_view
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -21,6 +22,7 @@ VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
         "cube": cube_view,
         "pe": pe_view,
     },
+    "tensix": {"system": chip_view},
 }
 
 

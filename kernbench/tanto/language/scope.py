@@ -32,6 +32,7 @@ class Parameter:
     reference: bool = False
     line: int = 0
     column: int = 0
+    spelling: str = ""  # of its type
 
 
 @dataclass(slots=True)

@@ -359,7 +359,7 @@ class Statements(Expressions):
                 raise self.error(declarator, f"the language has no {declarator.type.replace('_', ' ')} as a parameter")
             row, column = item.start_point
             name = text(declarator) if declarator is not None else f"unnamed{len(found)}"
-            found.append(Parameter(name, kind, reference, row + 1, column + 1))
+            found.append(Parameter(name, kind, reference, row + 1, column + 1, "".join(text(kind_node).split())))
         return found
 
 
