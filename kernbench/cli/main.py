@@ -34,6 +34,7 @@ COMMANDS = {
     "list": "List the benches, machines and sweeps that can be named.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
     "diagram": "Draw a machine to scale: one SVG a view.",
+    "tanto": "Run Tanto programs on a chip of Tensix cores; check their kernels.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",

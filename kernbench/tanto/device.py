@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.errors import InputError
+from kernbench.library import show_path
 from kernbench.tanto.cores.kernel import MODULE
 from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart
 from kernbench.tanto.formats import find_format, from_host, to_host
@@ -35,7 +36,7 @@ class Device:
         self.defines = dict(defines or {})
         self.globals: dict[int, GlobalBuffer] = {}
         self.locals: dict[int, dict[Core, LocalPart]] = {}
-        self.initial: dict[int, np.ndarray] = {}  # given for buffers that are not made yet
+        self.initial: dict[int, np.ndarray | bytes] = {}  # given for buffers that are not made yet
         self._units: dict[tuple[Any, ...], tuple[Unit, CodeType]] = {}
 
     def make_global(self, id: int, fmt: str, size: int, page: int) -> GlobalBuffer:
@@ -52,11 +53,15 @@ class Device:
             self.write(id, self.initial[id])
         return made
 
-    def write(self, id: int, values: np.ndarray) -> None:
-        """Write a global buffer from the host. Errors: InputError for another number of elements."""
+    def write(self, id: int, values: np.ndarray | bytes) -> None:
+        """Write a global buffer from the host; bytes are those of its storage. Errors: InputError for another size."""
         buffer = self.globals[id]
-        raw = values.dtype == np.uint8 and buffer.fmt.bytes > 1 and values.size == buffer.data.nbytes
-        stored = values.reshape(-1).view(buffer.fmt.storage) if raw else from_host(values, buffer.fmt, nearest=self.nearest)
+        if isinstance(values, bytes):
+            if len(values) != buffer.data.nbytes:
+                raise InputError(f"global {id} has {buffer.data.nbytes:,} bytes; got {len(values):,}")
+            stored = np.frombuffer(values, buffer.fmt.storage)
+        else:
+            stored = from_host(values, buffer.fmt, nearest=self.nearest)
         if len(stored) != buffer.size:
             raise InputError(f"global {id} has {buffer.size:,} elements; got {len(stored):,}")
         buffer.data[:] = stored
@@ -82,3 +87,18 @@ class Device:
             unit = translate(path, {"T": element, **self.defines}, params)
             found = self._units[key] = (unit, compile(unit.python, f"{MODULE}{unit.file}>", "exec"))
         return found
+
+
+def read_buffer_file(path: Path) -> np.ndarray | bytes:
+    """The contents of a buffer from a file: an array of numbers (.npy), or bytes (.bin). Errors: InputError."""
+    try:
+        if path.suffix == ".bin":
+            return path.read_bytes()
+        found: Any = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{show_path(path)}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{show_path(path)}: is no .npy file of numbers: {error}") from None
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufV":
+        raise InputError(f"{show_path(path)}: is no .npy file of numbers")
+    return found

@@ -15,6 +15,8 @@ from kernbench.tanto.loading import KernelFiles, ProgramLoader
 from kernbench.tanto.program_file import ProgramSpec, load_program
 
 if TYPE_CHECKING:
+    import polars
+
     from kernbench.engine.progress import OnProgress
     from kernbench.program.program import Program
     from kernbench.tanto.device import Device
@@ -37,6 +39,14 @@ class TantoResult:
     error: str = ""
     session: Session | None = field(default=None, repr=False)
     device_program: Program | None = field(default=None, repr=False)
+
+    def op_log(self) -> polars.DataFrame:
+        """The op log; its columns are described in `kernbench.oplog.log`."""
+        from kernbench.oplog.log import build_log
+
+        assert self.session is not None
+        session = self.session
+        return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, in the order of the documentation."""
