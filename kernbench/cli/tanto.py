@@ -119,7 +119,7 @@ def run(
 def _say_failure(path: Path, error: KernBenchError, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
-    click.echo(f"error: {path}: {error}", err=True)
+    click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
 
 
 def _read_defines(defines: tuple[str, ...]) -> dict[str, str]:

@@ -37,7 +37,13 @@ class Device:
         self.globals: dict[int, GlobalBuffer] = {}
         self.locals: dict[int, dict[Core, LocalPart]] = {}
         self.initial: dict[int, np.ndarray | bytes] = {}  # given for buffers that are not made yet
+        self._ids = 0
         self._units: dict[tuple[Any, ...], tuple[Unit, CodeType]] = {}
+
+    def next_id(self) -> int:
+        """An id for an object that the host makes."""
+        self._ids += 1
+        return self._ids - 1
 
     def make_global(self, id: int, fmt: str, size: int, page: int) -> GlobalBuffer:
         """The buffer of an id, the same as before if it is alike. Errors: InputError for what does not fit."""
