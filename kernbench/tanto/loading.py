@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernbench.errors import InputError, suggest
 from kernbench.tanto.cores.calls import RunningKernel
 from kernbench.tanto.cores.copies import GlobalEnd, LocalEnd, PipeEnd, SemaphoreEnd
@@ -98,8 +100,6 @@ class ProgramLoader:
             self.run.locals[one.id] = {core: LocalPart(one.id, core, fmt, one.size) for core in cores}
 
     def _make_pipes(self) -> None:
-        import numpy as np
-
         for one in self.spec.pipes:
             fmt, what = find_format(one.fmt), f"pipe {one.id}"
             if one.frame > one.tiles:
@@ -243,7 +243,8 @@ def _shown(value: Any) -> str:
 
 
 def _run(kernel: RunningKernel, function: Any, arguments: list[Any]) -> None:
-    function(*arguments)
+    with np.errstate(all="ignore"):  # a greenlet does not inherit that of the host
+        function(*arguments)
     kernel.rows.finish(kernel.c)
 
 

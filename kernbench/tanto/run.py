@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kernbench.engine import Session
 from kernbench.tanto.cores.kernel import TantoDeadlock
 from kernbench.tanto.cores.races import Race
@@ -85,8 +83,7 @@ def run_program(
     kernels = run.scheduler.kernels
     found = TantoResult(name, OK, None, None, len({k.core for k in kernels}), [], [], loader.check_l1())
     try:
-        with np.errstate(all="ignore"):
-            run.scheduler.run()
+        run.scheduler.run()
     except TantoDeadlock as deadlock:
         found.status, found.error = DEADLOCK, str(deadlock)
         found.out_of_range = list(run.outside.values())

@@ -27,3 +27,16 @@ def tilize(rows: np.ndarray, block: int) -> np.ndarray:
 def untilize(tiles: np.ndarray, block: int) -> np.ndarray:
     """The 32 x 32 x block elements, row by row, of [block, 1024] tiles in memory order."""
     return to_matrices(tiles).reshape(block, SIDE, SIDE).transpose(1, 0, 2).reshape(-1)
+
+
+def matrix_to_tiles(matrix: np.ndarray) -> np.ndarray:
+    """The elements of a matrix of 32m x 32n as tiles in memory order, tile row by tile row, flat."""
+    rows, columns = matrix.shape
+    blocks = matrix.reshape(rows // SIDE, SIDE, columns // SIDE, SIDE).transpose(0, 2, 1, 3)
+    return from_matrices(blocks.reshape(-1, SIDE, SIDE)).reshape(-1)
+
+
+def tiles_to_matrix(tiles: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """The inverse of `matrix_to_tiles`."""
+    blocks = to_matrices(tiles.reshape(-1, TILE)).reshape(rows // SIDE, columns // SIDE, SIDE, SIDE)
+    return blocks.transpose(0, 2, 1, 3).reshape(rows, columns)
