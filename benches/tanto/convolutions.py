@@ -38,7 +38,9 @@ def band_of(first: int, count: int, height: int, width: int) -> tuple[int, int]:
     return low, high - low + 1
 
 
-def add_transfers(tanto, program, grid, image, weights, output, px, pw, py, shape, blocks, keep_band, weight_tiles, out_tiles):
+def add_transfers(
+    tanto, program, grid, image, weights, output, px, pw, py, shape, blocks, keep_band, weight_tiles, out_tiles
+):
     """The reader, which gathers windows, and the writer, which multicasts weights, of a convolution."""
     (height, width, channels), places = shape, tanto.device.places
     cores, count = list(grid), blocks * SIDE
@@ -52,7 +54,8 @@ def add_transfers(tanto, program, grid, image, weights, output, px, pw, py, shap
     for number, core in enumerate(cores):
         first, rows = bands[number]
         reader.set_args(
-            core, [image, band, zeros, px, height, width, channels, number * count, blocks, first, rows if keep_band else 0]
+            core,
+            [image, band, zeros, px, height, width, channels, number * count, blocks, first, rows if keep_band else 0],
         )
         start = number * blocks * out_tiles * TILE
         sizes = [int(number == 0), weight_tiles, out_tiles, start, blocks]
@@ -77,7 +80,9 @@ def conv(tanto, height=16, width=16, channels=32, filters=32, cores_x=2, cores_y
     kernel = Kernel(program, grid, MATH, "conv.cpp", [int(relu)])
     kernel.set_args(grid, [px, pt, pw, ps, py, blocks, in_tiles, out_tiles])
     shape = (height, width, channels)
-    add_transfers(tanto, program, grid, image, weights, output, px, pw, py, shape, blocks, band, weight_tiles, out_tiles)
+    add_transfers(
+        tanto, program, grid, image, weights, output, px, pw, py, shape, blocks, band, weight_tiles, out_tiles
+    )
     values = tanto.random.standard_normal(shape).astype(np.float32)
     filter_values = (tanto.random.standard_normal((TAPS, channels, filters)) / 16).astype(np.float32)
     tanto.write(image, values)

@@ -72,7 +72,10 @@ def binary(tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8)
     first = to_matrices(tanto.write(a, tanto.random.standard_normal(size)).reshape(-1, TILE))
     second = to_matrices(tanto.write(b, tanto.random.standard_normal(size if whole else TILE)).reshape(-1, TILE))
     second_tiles = frame if whole else 1
-    pa, pc = Pipe(program, grid, INPUT, "bfloat16", 2 * frame, frame), Pipe(program, grid, OUTPUT, "bfloat16", 2 * frame, frame)
+    pa, pc = (
+        Pipe(program, grid, INPUT, "bfloat16", 2 * frame, frame),
+        Pipe(program, grid, OUTPUT, "bfloat16", 2 * frame, frame),
+    )
     pb = Pipe(program, grid, INPUT, "bfloat16", 2 * second_tiles, second_tiles)
     reader = Kernel(program, grid, READER, "read_two.cpp", [int(not whole)])
     writer = Kernel(program, grid, WRITER, "write_frames.cpp")
@@ -86,13 +89,17 @@ def binary(tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8)
     tanto.expect("c", c, lambda: from_matrices(stored(OPERATIONS[operation](first, operand))), exact=True)
 
 
-@bench("tanto-unary", "One function of the vector unit on a tensor; the operand is the bits of a float, or a natural power")
+@bench(
+    "tanto-unary", "One function of the vector unit on a tensor; the operand is the bits of a float, or a natural power"
+)
 def unary(tanto, function="gelu", operand=0x3F000000, cores=4, tiles=16, frame=8):
     check_tiles(tiles, frame)
     number, size = choose("function", FUNCTIONS, function), cores * tiles * TILE
     x, y = (Global(tanto.device, "bfloat16", size) for _ in range(2))
     values = tanto.write(x, tanto.random.uniform(0.05, 0.95, size))
-    tanto.launch(unary_program(tanto, x, y, "unary.cpp", [number, operand], [tiles // frame, frame], cores, tiles, frame))
+    tanto.launch(
+        unary_program(tanto, x, y, "unary.cpp", [number, operand], [tiles // frame, frame], cores, tiles, frame)
+    )
 
     def reference():
         if function == "power":
@@ -118,10 +125,14 @@ def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
     size = cores * blocks * block * TILE
     x, y = (Global(tanto.device, "bfloat16", size) for _ in range(2))
     values = tanto.write(x, tanto.random.standard_normal(size)).reshape(-1, block * TILE)
-    tanto.launch(unary_program(tanto, x, y, "relayout.cpp", [int(not untilizes)], [blocks, block], cores, blocks * block, block))
+    tanto.launch(
+        unary_program(tanto, x, y, "relayout.cpp", [int(not untilizes)], [blocks, block], cores, blocks * block, block)
+    )
     change = untilize if untilizes else tilize
     shape = (block, TILE) if untilizes else (32, 32 * block)
-    tanto.expect("y", y, lambda: np.stack([change(one.reshape(shape), block).reshape(-1) for one in values]), exact=True)
+    tanto.expect(
+        "y", y, lambda: np.stack([change(one.reshape(shape), block).reshape(-1) for one in values]), exact=True
+    )
 
 
 @bench("tanto-reduce", "Sum or maximum over rows, columns or all elements of tiles that follow each other")
@@ -133,9 +144,7 @@ def reduce(tanto, operation="sum", way="rows", cores=4, count=4, length=4):
     one = Global(tanto.device, "bfloat16", TILE)
     values = tanto.write(x, tanto.random.standard_normal(tiles * TILE)).reshape(-1, TILE)
     tanto.write(one, np.ones(TILE))
-    px, pone, py = (
-        Pipe(program, grid, kind, "bfloat16", 2, 1) for kind in (INPUT, INPUT, OUTPUT)
-    )
+    px, pone, py = (Pipe(program, grid, kind, "bfloat16", 2, 1) for kind in (INPUT, INPUT, OUTPUT))
     reader = Kernel(program, grid, READER, "read_two.cpp", [1])
     writer = Kernel(program, grid, WRITER, "write_frames.cpp")
     Kernel(program, grid, MATH, "reduce.cpp", params).set_args(grid, [px, pone, py, count, length])

@@ -29,7 +29,9 @@ def command() -> None:
 @command.command("run")
 @click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--kernels", required=True, type=click.Path(path_type=Path), help="The folder of the kernel files.")
-@click.option("--kernel-map", type=click.Path(path_type=Path), help='A JSON file: path to {"src": path, "params": [...]}.')
+@click.option(
+    "--kernel-map", type=click.Path(path_type=Path), help='A JSON file: path to {"src": path, "params": [...]}.'
+)
 @click.option("--in", "inputs", multiple=True, metavar="ID=FILE", help="A global buffer from a .npy or .bin file.")
 @click.option("--topology", "-t", default="wormhole_n150", show_default=True, help="The chip: a name or a YAML file.")
 @options.mode()
@@ -144,7 +146,9 @@ def _read_inputs(inputs: tuple[str, ...], specs: list[ProgramSpec] | None) -> di
         except ValueError:
             raise InputError(f"--in {shorten(text)}: expected ID=FILE with the number of a global buffer") from None
         if specs is not None and number not in (known := {one.id for spec in specs for one in spec.globals}):
-            raise InputError(f"--in {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}")
+            raise InputError(
+                f"--in {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
+            )
         found[number] = read_buffer_file(Path(file))
     return found
 

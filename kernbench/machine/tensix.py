@@ -17,7 +17,15 @@ from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.quantities import list_figure_origins, rate, time
-from kernbench.machine.tensix_places import NETWORKS, TensixShape, bank_name, interface_name, l1_name, router_name, server_name
+from kernbench.machine.tensix_places import (
+    NETWORKS,
+    TensixShape,
+    bank_name,
+    interface_name,
+    l1_name,
+    router_name,
+    server_name,
+)
 from kernbench.schema.fields import Count, MessageBytes
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
@@ -83,7 +91,9 @@ class TensixSpec(FlowControlSpec):
         if any(port >= len(ports) for port in self.bank_ports for ports in self.dram):
             raise ValueError("bank_ports names a port that a controller does not have")
         if len(self.bank_ports) != self.tensix_dram.banks:
-            raise ValueError(f"bank_ports has {len(self.bank_ports)} entries, expected one for each of {self.tensix_dram.banks} banks")
+            raise ValueError(
+                f"bank_ports has {len(self.bank_ports)} entries, expected one for each of {self.tensix_dram.banks} banks"
+            )
         if self.flow_control == "credit" and not (self.dateline and self.virtual_channels >= 2):
             raise ValueError("packets on rings can stand still; set virtual_channels to 2 or more and dateline to true")
         return self
@@ -176,7 +186,12 @@ def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, in
         name = interface_name(network, x, y)
         interface = _interface(builder, spec, routers[network, x, y], name, at, "tensix_noc.core_gbs")
         builder.link(
-            interface, l1, EdgeKind.NOC, rate(spec, "tensix_core.l1_gbs"), penalty=_MEMORY_PENALTY, delays_fs=(delay, delay)
+            interface,
+            l1,
+            EdgeKind.NOC,
+            rate(spec, "tensix_core.l1_gbs"),
+            penalty=_MEMORY_PENALTY,
+            delays_fs=(delay, delay),
         )
         builder.server(f"{name}.read", "dma_read", noc.outstanding)
         builder.server(f"{name}.write", "dma_write", noc.outstanding)
@@ -195,7 +210,12 @@ def _bank(
         name = f"{bank_name(bank)}.niu{network}"
         interface = _interface(builder, spec, routers[network, x, y], name, at, "tensix_noc.dram_gbs")
         builder.link(
-            interface, memory, EdgeKind.NOC, rate(spec, "tensix_noc.dram_gbs"), penalty=_MEMORY_PENALTY, delays_fs=(delay, delay)
+            interface,
+            memory,
+            EdgeKind.NOC,
+            rate(spec, "tensix_noc.dram_gbs"),
+            penalty=_MEMORY_PENALTY,
+            delays_fs=(delay, delay),
         )
     dram = spec.tensix_dram
     builder.memory(

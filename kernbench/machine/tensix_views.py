@@ -31,7 +31,11 @@ def chip_view(machine: Machine) -> View:
                 box_of |= {machine.node_id[interface_name(network, x, y)]: number for network in range(NETWORKS)}
     wires = find_wires(machine, box_of)
     wires = tuple(
-        replace(wire, wraps=abs(boxes[wire.src].x_mm - boxes[wire.dst].x_mm) + abs(boxes[wire.src].y_mm - boxes[wire.dst].y_mm) > 1.5)
+        replace(
+            wire,
+            wraps=abs(boxes[wire.src].x_mm - boxes[wire.dst].x_mm) + abs(boxes[wire.src].y_mm - boxes[wire.dst].y_mm)
+            > 1.5,
+        )
         for wire in wires
     )
     text = f"{places.w} × {places.h} cores on a grid of {grid.width} × {grid.height}, {grid.banks} DRAM banks, two networks"

@@ -1,16 +1,16 @@
 """The host's side in Python, with the names of the documentation: make objects and kernels, give arguments, run programs in turn.
 
-    device = Device(load_machine("wormhole_n150"))
-    program = Program(device)
-    grid = Grid((0, 0, 7, 7))
-    x = Global(device, "bfloat16", 64 * 1024)
-    p = Pipe(program, grid, INPUT, "bfloat16", 8, 4)
-    reader = Kernel(program, grid, READER, "kernels/reader.cpp")
-    reader.set_args(grid, [x, p, 4])
-    queue = Queue(device)
-    queue.enqueue_write(x, values)
-    queue.enqueue_program(program)
-    result, = queue.finish()
+device = Device(load_machine("wormhole_n150"))
+program = Program(device)
+grid = Grid((0, 0, 7, 7))
+x = Global(device, "bfloat16", 64 * 1024)
+p = Pipe(program, grid, INPUT, "bfloat16", 8, 4)
+reader = Kernel(program, grid, READER, "kernels/reader.cpp")
+reader.set_args(grid, [x, p, 4])
+queue = Queue(device)
+queue.enqueue_write(x, values)
+queue.enqueue_program(program)
+result, = queue.finish()
 """
 
 from __future__ import annotations
@@ -117,7 +117,11 @@ class Kernel:
 
     def set_args(self, where: Grid | Range | Core, args: Sequence[Any]) -> None:
         """Give arguments on a core, a range or a grid: numbers and objects."""
-        cores = [where] if isinstance(where, tuple) and len(where) == 2 else list(Grid(where) if isinstance(where, tuple) else where)
+        cores = (
+            [where]
+            if isinstance(where, tuple) and len(where) == 2
+            else list(Grid(where) if isinstance(where, tuple) else where)
+        )
         given = [self._argument(value) for value in args]
         for x, y in cores:
             self.args[f"{x},{y}"] = given
@@ -204,6 +208,8 @@ class Queue:
                 program: Program = rest[0]
                 files = KernelFiles(Path("."))
                 results.append(
-                    run_program(self.device, program.spec(), files, name=program.name, numbers=self.numbers, mode=self.mode)
+                    run_program(
+                        self.device, program.spec(), files, name=program.name, numbers=self.numbers, mode=self.mode
+                    )
                 )
         return results

@@ -91,9 +91,13 @@ class TantoContext:
             if not len(wrong):
                 return ""
             at = int(wrong[0])
-            return f"{one.name}[{at}]: expected {expected[at]!r}, got {got[at]!r}; {len(wrong):,} of {got.size:,} differ"
+            return (
+                f"{one.name}[{at}]: expected {expected[at]!r}, got {got[at]!r}; {len(wrong):,} of {got.size:,} differ"
+            )
         found = correlation(got, expected)
-        return "" if found >= LEAST_CORRELATION else f"{one.name}: correlates by {found:.6f}, expected {LEAST_CORRELATION}"
+        return (
+            "" if found >= LEAST_CORRELATION else f"{one.name}: correlates by {found:.6f}, expected {LEAST_CORRELATION}"
+        )
 
 
 def correlation(a: np.ndarray, b: np.ndarray) -> float:

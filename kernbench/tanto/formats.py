@@ -59,7 +59,9 @@ FORMATS: dict[str, Format] = {
     "bfloat16": _format("bfloat16", "uint16", True),
     "float16": _format("float16", "float16"),
     "float32": _format("float32", "float32"),
-    **{name: _format(name, name) for name in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")},
+    **{
+        name: _format(name, name) for name in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+    },
 }
 _OTHER_NAMES = {"float": "float32", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int": "int32"}
 

@@ -38,7 +38,9 @@ class KernelReport:
     @property
     def l1(self) -> list[str]:
         """The parameters that take room in L1; how much the program says."""
-        return [f"{p.name}: {p.type}" for p in self.unit.parameters if isinstance(p.type, Object) and p.type.kind in _IN_L1]
+        return [
+            f"{p.name}: {p.type}" for p in self.unit.parameters if isinstance(p.type, Object) and p.type.kind in _IN_L1
+        ]
 
     @property
     def may_race(self) -> list[str]:
@@ -56,7 +58,9 @@ class KernelReport:
             pipes = [p for p in self.unit.parameters if isinstance(p.type, Object) and p.type.kind == "pipe"]
             for pipe in pipes:
                 if pipe.name not in waited and pipe.name not in written:
-                    found.append(f"{self.unit.file}:{pipe.line}:{pipe.column}: {pipe.name} is never waited for under this name")
+                    found.append(
+                        f"{self.unit.file}:{pipe.line}:{pipe.column}: {pipe.name} is never waited for under this name"
+                    )
         writes = any(use.name in ("write", "write_mcast", "write_mcast_with_self") for use in uses)
         popped = [use for use in uses if use.name == "pop_front"]
         if self.kind == "dataflow" and writes and popped and not any(use.name == "write_barrier" for use in uses):

@@ -17,7 +17,7 @@ from kernbench.tanto.cores.grid_run import GridRun
 from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.language.arithmetic import divide, put, remainder
-from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS
+from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, READS_DATA
 from kernbench.tanto.language.scope import Object, Parameter, Scalar, Unit
 from kernbench.tanto.language.translate import DEFAULT_ELEMENT
 from kernbench.tanto.language.types import wrap_value
@@ -44,7 +44,9 @@ class KernelFiles:
         path = self.folder / (entry.src if entry else spec.path)
         params = spec.compile_args or (entry.params if entry else [])
         if not path.is_file():
-            raise InputError(f"no kernel file {spec.path!r} in {self.folder}{suggest(spec.path, self.map) if self.map else ''}")
+            raise InputError(
+                f"no kernel file {spec.path!r} in {self.folder}{suggest(spec.path, self.map) if self.map else ''}"
+            )
         return path, tuple(params)
 
 
@@ -154,7 +156,9 @@ class ProgramLoader:
                 kinds.setdefault(core, []).append(spec.kind)
         for (x, y), found in kinds.items():
             if len(found) > 3:
-                raise InputError(f"core {x},{y} has {len(found)} kernels; it runs three at most: a reader, a writer, a math kernel")
+                raise InputError(
+                    f"core {x},{y} has {len(found)} kernels; it runs three at most: a reader, a writer, a math kernel"
+                )
             if twice := next((kind for kind in found if found.count(kind) > 1), None) is not None:
                 names = [KERNEL_KINDS[kind] for kind in found]
                 raise InputError(f"core {x},{y} has two kernels of one kind ({', '.join(names)}); it runs one of each")
@@ -187,6 +191,8 @@ class ProgramLoader:
         if len(formats) == 1 and "T" not in self.device.defines and (element := formats.pop()) != DEFAULT_ELEMENT:
             unit, code = self.device.kernel(path, params, element)
         check_kind(unit, spec.kind)
+        if any(use.name in READS_DATA for use in unit.uses):
+            self.run.numbers = True  # its control flow may follow from data
         return unit, code
 
     def _format_of(self, given: Mapping[str, Any]) -> str | None:
@@ -201,7 +207,9 @@ class ProgramLoader:
         given = spec.args.get(f"{x},{y}", [])
         if len(given) != len(unit.parameters):
             names = ", ".join(parameter.name for parameter in unit.parameters) or "none"
-            raise InputError(f"{unit.file}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}")
+            raise InputError(
+                f"{unit.file}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}"
+            )
         for value, parameter in zip(given, unit.parameters, strict=True):
             yield self._argument(unit, kernel, parameter, value)
 
@@ -225,12 +233,16 @@ class ProgramLoader:
             if id not in declared:
                 raise InputError(f"{place}: the program has no global {id}")
             return GlobalEnd(run, kernel, self.device.globals[id])
-        known: dict[Any, dict[Core, Any]] = {"local": run.locals, "pipe": run.pipes, "semaphore": run.semaphores}[kind.kind]  # type: ignore[assignment]
+        known: dict[Any, dict[Core, Any]] = {"local": run.locals, "pipe": run.pipes, "semaphore": run.semaphores}[
+            kind.kind
+        ]  # type: ignore[assignment]
         if id not in known:
             raise InputError(f"{place}: the program has no {kind.kind} {id}")
         part = known[id].get(core)
         if part is None:
-            raise InputError(f"{place}: {kind.kind} {id} is not on core {core[0]},{core[1]}, which is outside of its grid")
+            raise InputError(
+                f"{place}: {kind.kind} {id} is not on core {core[0]},{core[1]}, which is outside of its grid"
+            )
         if kind.kind == "semaphore":
             return SemaphoreEnd(run, kernel, part)
         return (LocalEnd if kind.kind == "local" else PipeEnd)(run, kernel, part, kind.element)

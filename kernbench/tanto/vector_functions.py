@@ -99,9 +99,12 @@ def power(x: np.ndarray, exponent: int) -> np.ndarray:
 # Passes over 32 lanes that a function takes, relative to the classes of the sheet of the core.
 CLASS: dict[str, str] = {
     **dict.fromkeys(
-        ("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "i0", "log", "log_with_base", "sin", "tan", "tanh"), "series"
+        ("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "i0", "log", "log_with_base", "sin", "tan", "tanh"),
+        "series",
     ),
-    **dict.fromkeys(("elu", "exp", "exp2", "expm1", "gelu", "recip", "rsqrt", "sigmoid", "sqrt", "div_scalar"), "iterated"),
+    **dict.fromkeys(
+        ("elu", "exp", "exp2", "expm1", "gelu", "recip", "rsqrt", "sigmoid", "sqrt", "div_scalar"), "iterated"
+    ),
 }
 
 

@@ -64,10 +64,17 @@ class RunningKernel(Kernel):
         if self.alive_math is not None:
             raise self.error("a block is tilized or untilized while a math object is alive; end its scope before")
         if block > min(src.part.tiles, dst.part.tiles - dst.packed):
-            raise self.error(f"a block of {block} tiles from {src.part} of {src.part.tiles} to {dst.part} of {dst.part.tiles} tiles")
+            raise self.error(
+                f"a block of {block} tiles from {src.part} of {src.part.tiles} to {dst.part} of {dst.part.tiles} tiles"
+            )
         src._uses(writes=False)
         dst._uses(writes=True)
-        while block and src.read_tiles + block > src.waited and src.part.pushed < src.read_tiles + block and not self.released:
+        while (
+            block
+            and src.read_tiles + block > src.waited
+            and src.part.pushed < src.read_tiles + block
+            and not self.released
+        ):
             self.block(src.part.waiters, f"{block} tiles of {src.part}, which it reads without waiting", lenient=True)
         self.released = False
         self.rows.relayout(self.c, block, src.part.fmt.bytes, dst.part.fmt.bytes)

@@ -119,9 +119,17 @@ class CopyEnd:
         if isinstance(value, float):
             stored = part.fmt.from_float(np.array([value], np.float32), nearest=self.run.nearest)
         elif storage.kind == "f":
-            stored = np.array([value], np.uint64).astype(f"u{part.fmt.bytes}").view(storage) if self._takes_bits() else np.array([value], storage)
+            stored = (
+                np.array([value], np.uint64).astype(f"u{part.fmt.bytes}").view(storage)
+                if self._takes_bits()
+                else np.array([value], storage)
+            )
         else:
-            stored = np.array([value & ((1 << 8 * part.fmt.bytes) - 1)], np.uint64).astype(f"u{part.fmt.bytes}").view(storage)
+            stored = (
+                np.array([value & ((1 << 8 * part.fmt.bytes) - 1)], np.uint64)
+                .astype(f"u{part.fmt.bytes}")
+                .view(storage)
+            )
         self.put(part, self.write_base(), index, stored)
 
     def _takes_bits(self) -> bool:
@@ -210,7 +218,9 @@ class CopyEnd:
         """Move elements within the core. Errors: TantoError before `move_init`."""
         count = self._move_count
         if count is None:
-            raise self.kernel.error(f"move of {self.part} without move_init before; call move_init with the number of elements")
+            raise self.kernel.error(
+                f"move of {self.part} without move_init before; call move_init with the number of elements"
+            )
         if count == 0:
             return
         self._check_target(self.part, dst, count)
@@ -289,7 +299,10 @@ class PipeEnd(CopyEnd):
         self._uses(writes=True)
         part, kernel = self.part, self.kernel
         while part.pushed - part.popped + self.frame > part.tiles:
-            kernel.block(part.waiters, f"room for {self.frame} tiles in {part} ({part.pushed - part.popped} of {part.tiles} are taken)")
+            kernel.block(
+                part.waiters,
+                f"room for {self.frame} tiles in {part} ({part.pushed - part.popped} of {part.tiles} are taken)",
+            )
         self.packed = 0
         self.rows.wait_room(kernel.c, part, part.pushed + self.frame - part.tiles)
 
@@ -298,7 +311,7 @@ class PipeEnd(CopyEnd):
         self._uses(writes=True)
         part = self.part
         thread, row = self.rows.push(self.kernel.c, part, self.frame)
-        self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, row)
+        self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, (thread, row))
         part.pushed += self.frame
         part.pushes.append((part.pushed, thread, row))
         self.written_tiles += self.frame

@@ -43,7 +43,9 @@ class GridRun:
         found = self.places.logical((x, y))
         if found is None:
             columns, rows = self.places.grid.columns, self.places.grid.rows
-            raise kernel.error(f"no core is at the physical place ({x}, {y}); cores have x in {list(columns)} and y in {list(rows)}")
+            raise kernel.error(
+                f"no core is at the physical place ({x}, {y}); cores have x in {list(columns)} and y in {list(rows)}"
+            )
         return found
 
     def find_cores(self, kernel: Kernel, corners: tuple[int, ...], *, with_self: bool) -> list[Core]:

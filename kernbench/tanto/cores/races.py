@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.program.ops import Op
 from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
@@ -101,7 +102,10 @@ class RaceNotes:
             key = (one.core, one.object, one.place)
             if key in found:
                 continue
-            write, read = _write_row(one), int(start_fs[_find(program, one.read)])
+            at_read = _find(program, one.read)
+            while one.pipe is not None and program.op[at_read][0] != Op.EXEC:
+                at_read += 1  # the processor and its waits come before the operands are unpacked
+            write, read = _write_row(one), int(start_fs[at_read])
             written = None if write is None else int(end_fs[_find(program, write)])
             if written is None or written > read:
                 at = None if written is None else written / _FS_PER_NS

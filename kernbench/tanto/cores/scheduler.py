@@ -61,7 +61,9 @@ class Scheduler:
 
     def _release(self) -> bool:
         """Let kernels go on that wait for data they never asked for; returns whether there are any."""
-        found = [kernel for kernel in self.kernels if kernel.lenient and not kernel.released and not kernel.greenlet.dead]
+        found = [
+            kernel for kernel in self.kernels if kernel.lenient and not kernel.released and not kernel.greenlet.dead
+        ]
         for kernel in found:
             kernel.released, kernel.lenient = True, False
             self.add(kernel)
@@ -78,7 +80,9 @@ class Scheduler:
         except ZeroDivisionError as error:
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: division by zero") from None
         except (IndexError, OverflowError, RecursionError, ValueError, TypeError) as error:
-            words = "an index outside of an array" if isinstance(error, IndexError) else f"{type(error).__name__}: {error}"
+            words = (
+                "an index outside of an array" if isinstance(error, IndexError) else f"{type(error).__name__}: {error}"
+            )
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {words}") from error
 
 

@@ -125,7 +125,9 @@ class Expressions:
     def _template_type(self, node: Any) -> Type:
         name, arguments = text(node.child_by_field_name("name")), children(node.child_by_field_name("arguments"))
         if name not in ("global", "local", "pipe", "math", "param"):
-            raise self.error(node, f"unknown type {name!r}{suggest(name, ('global', 'local', 'pipe', 'math', 'param'))}")
+            raise self.error(
+                node, f"unknown type {name!r}{suggest(name, ('global', 'local', 'pipe', 'math', 'param'))}"
+            )
         if len(arguments) != 1 or arguments[0].type != "type_descriptor":
             raise self.error(node, f"{name} takes one type, as in {name}<T>")
         return Object(name, self.scalar_type(arguments[0]))
@@ -193,6 +195,17 @@ class Expressions:
 
     def _x_number_literal(self, node: Any) -> Value:
         literal = text(node)
+        if literal[0] in "+-":  # the parser takes a sign at the start of an expression as part of the number
+            sign, rest = literal[0], self._number(node, literal[1:].strip())
+            assert isinstance(rest.type, Scalar)
+            return (
+                rest
+                if sign == "+"
+                else self._constant(-(rest.const or 0), rest.type if rest.type.kind == "float" else promote(rest.type))
+            )
+        return self._number(node, literal)
+
+    def _number(self, node: Any, literal: str) -> Value:
         if matched := _LITERAL.match(literal):
             digits, suffix = matched[1].replace("'", ""), matched[2].lower()
             prefix = digits[:2].lower()
@@ -203,7 +216,9 @@ class Expressions:
                 raise self.error(node, f"{literal} is no number") from None
             return self._constant(value, _literal_type(value, suffix, decimal=not octal and prefix not in ("0x", "0b")))
         try:
-            return self._constant(float.fromhex(literal) if "x" in literal.lower() else float(literal.rstrip("fFlL")), FLOAT)
+            return self._constant(
+                float.fromhex(literal) if "x" in literal.lower() else float(literal.rstrip("fFlL")), FLOAT
+            )
         except ValueError:
             raise self.error(node, f"{literal} is no number") from None
 
@@ -230,7 +245,9 @@ class Expressions:
             raise self.error(node, f"{name} is a function; call it")
         known = [name for scope in self.scopes for name in scope.names]
         if name.isupper() or name == "T":
-            raise self.error(node, f"macro or name {name!r} is not defined{suggest(name, [*known, *self.source.macros])}")
+            raise self.error(
+                node, f"macro or name {name!r} is not defined{suggest(name, [*known, *self.source.macros])}"
+            )
         raise self.error(node, f"unknown name {name!r}{suggest(name, known)}")
 
     def _expand(self, node: Any, name: str, body: str) -> Value:
@@ -250,7 +267,10 @@ class Expressions:
             self.expanding.pop()
 
     def _x_unary_expression(self, node: Any) -> Value:
-        operator, value = text(node.child_by_field_name("operator")), self.expression(node.child_by_field_name("argument"))
+        operator, value = (
+            text(node.child_by_field_name("operator")),
+            self.expression(node.child_by_field_name("argument")),
+        )
         self.cost += 1
         if not isinstance(value.type, Scalar):
             raise self.error(node, f"{operator} of {value.type}; it takes a number")
@@ -264,7 +284,9 @@ class Expressions:
         if operator == "-":
             if value.const is not None:
                 return self._constant(-value.const, kind)
-            return Value(f"(-{value.code})" if kind.kind == "float" or kind.signed else wrap(f"-{value.code}", kind), kind)
+            return Value(
+                f"(-{value.code})" if kind.kind == "float" or kind.signed else wrap(f"-{value.code}", kind), kind
+            )
         if operator == "~" and kind.kind == "int":
             if value.const is not None:
                 return self._constant(~int(value.const), kind)

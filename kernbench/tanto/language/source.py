@@ -45,7 +45,8 @@ class Source:
         """The error at a place; line and column (bytes of UTF-8) count from 0."""
         lines = self.text.split("\n")
         shown = lines[line].rstrip("\r") if line < len(lines) else ""
-        at = len(shown.encode()[:column].decode(errors="ignore"))
+        coded = self.code.split(b"\n")
+        at = len(coded[line][:column].decode(errors="ignore")) if line < len(coded) else column
         margin = "".join("\t" if c == "\t" else " " for c in shown[:at])
         return KernelSourceError(f"{self.file}:{line + 1}:{at + 1}: {message}\n  {shown}\n  {margin}^")
 

@@ -152,7 +152,9 @@ class Statements(Expressions):
             return
         self._declare_scalar(node, declarator, kind, value, constant)
 
-    def _declare_scalar(self, node: Any, declarator: Any, kind: Type | None, value: Value | None, constant: bool) -> None:
+    def _declare_scalar(
+        self, node: Any, declarator: Any, kind: Type | None, value: Value | None, constant: bool
+    ) -> None:
         name = text(declarator)
         if kind is None:
             if value is None or not isinstance(value.type, Scalar):
@@ -200,7 +202,10 @@ class Statements(Expressions):
         rest = int(length) - len(codes)
         found = self.declare(owner, text(owner), Array(kind, int(length)), constant=constant)
         self.cost += len(codes)
-        self.emit(f"{found.code} = [{', '.join(codes)}] + [0] * {rest}" if rest else f"{found.code} = [{', '.join(codes)}]", node)
+        self.emit(
+            f"{found.code} = [{', '.join(codes)}] + [0] * {rest}" if rest else f"{found.code} = [{', '.join(codes)}]",
+            node,
+        )
 
     # Control flow
 
@@ -214,7 +219,11 @@ class Statements(Expressions):
         alternative = node.child_by_field_name("alternative")
         if alternative is not None:
             self.emit("else:")
-            self.block(children(alternative) if alternative.named_children[0].type != "compound_statement" else children(alternative.named_children[0]))
+            self.block(
+                children(alternative)
+                if alternative.named_children[0].type != "compound_statement"
+                else children(alternative.named_children[0])
+            )
 
     def _s_for_statement(self, node: Any) -> None:
         self.scopes.append(Scope("block"))
@@ -285,7 +294,9 @@ class Statements(Expressions):
         self.depth += 1
         for case, label, code in zip(cases, labels, codes, strict=True):
             others = ", ".join(other for other in codes if other is not None)
-            matches = f"{subject} == {code}" if code is not None else f"{subject} not in ({others},)" if others else "True"
+            matches = (
+                f"{subject} == {code}" if code is not None else f"{subject} not in ({others},)" if others else "True"
+            )
             self.emit(f"if {fallen} or {matches}:", case)
             self.depth += 1
             self.emit(f"{fallen} = True")
@@ -330,7 +341,9 @@ class Statements(Expressions):
     def _s_return_statement(self, node: Any) -> None:
         inner, returns = children(node), self.returns or UINT32
         if bool(inner) == (returns.kind == "void"):
-            raise self.error(node, "a void function returns no value" if inner else f"expected a value of type {returns}")
+            raise self.error(
+                node, "a void function returns no value" if inner else f"expected a value of type {returns}"
+            )
         self.acts = False
         value = self.number(inner[0], returns).code if inner else ""
         self.flush_cost()

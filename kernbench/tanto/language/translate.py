@@ -48,7 +48,9 @@ class _Translation(Statements):
             self._declare_global(node)
         if params is not None and len(params) != len(self.params):
             declared = ", ".join(name for name, _ in self.params) or "none"
-            raise self.source.error(0, 0, f"got {len(params)} compile-time parameters, expected {len(self.params)}: {declared}")
+            raise self.source.error(
+                0, 0, f"got {len(params)} compile-time parameters, expected {len(self.params)}: {declared}"
+            )
         for function in list(self.functions.values()):
             if function.body is not None:
                 self._function(function)
@@ -60,7 +62,9 @@ class _Translation(Statements):
         if main.returns.kind != "void":
             raise self.error(main.node, f"{MAIN} returns {main.returns}, expected void")
         if reference := next((p for p in main.parameters if p.reference), None):
-            raise self.source.error(reference.line - 1, reference.column - 1, "the kernel's own parameters are no references")
+            raise self.source.error(
+                reference.line - 1, reference.column - 1, "the kernel's own parameters are no references"
+            )
         return Unit(
             self.source.file,
             main.parameters,
@@ -98,7 +102,9 @@ class _Translation(Statements):
         elif node.type == "alias_declaration":
             self.types[text(node.child_by_field_name("name"))] = self.scalar_type(node.child_by_field_name("type"))
         elif node.type == "type_definition":
-            self.types[text(node.child_by_field_name("declarator"))] = self.scalar_type(node.child_by_field_name("type"))
+            self.types[text(node.child_by_field_name("declarator"))] = self.scalar_type(
+                node.child_by_field_name("type")
+            )
         else:
             raise self.error(node, f"the language has no {node.type.replace('_', ' ')} at global scope")
 

@@ -192,5 +192,3 @@ class DataflowRows:
         """End the kernel."""
         self.buffer.spend(c)
         self.buffer.finish()
-
-

@@ -36,7 +36,9 @@ class Lowering:
         self.routing = machine.routing
         self.costs = Costs(program)
         figures = machine.figures
-        self.core_figures = {name.removeprefix(_PART): value for name, value in figures.items() if name.startswith(_PART)}
+        self.core_figures = {
+            name.removeprefix(_PART): value for name, value in figures.items() if name.startswith(_PART)
+        }
         self.issue_cycles, self.move_cycles = self.core_figures["issue_cycles"], self.core_figures["move_cycles"]
         self.load_cycles = self.core_figures["load_cycles"]
         self.source_banks = int(self.core_figures["source_banks"])

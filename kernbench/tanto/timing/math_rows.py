@@ -21,7 +21,14 @@ if TYPE_CHECKING:
     from kernbench.tanto.timing.lowering import Lowering
 
 HALVES = 2  # of the destination registers
-_ENDS = ("unpacked operands", "tiles of the matrix unit", "tiles of the vector unit", "packed tiles", "full slots", "free slots")
+_ENDS = (
+    "unpacked operands",
+    "tiles of the matrix unit",
+    "tiles of the vector unit",
+    "packed tiles",
+    "full slots",
+    "free slots",
+)
 _COSTS = {"copy": "copy", "transpose": "transpose", "add": "sum", "sub": "sum", "reduce": "reduce"}
 
 
