@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [(ROOT / "docs" / name).read_text() for name in ("conformance.md", "guarantees.md")]
+PAGES = [(ROOT / "docs" / name).read_text() for name in ("conformance.md", "guarantees.md", "tanto-conformance.md")]
 NO_TABLE = "What is not promised"
 TEST = r"`(tests/[\w/]+\.py)::(test_\w+)`"
 HELD = re.compile(rf"{TEST}(, {TEST})*")
@@ -41,7 +41,7 @@ def test_a_row_names_tests_that_exist(row: list[str]) -> None:
         assert test in find_tests(ROOT / file), f"{file} has no {test}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=["conformance", "guarantees"])
+@pytest.mark.parametrize("page", PAGES, ids=["conformance", "guarantees", "tanto"])
 def test_every_section_has_rows_and_every_table_its_columns(page: str) -> None:
     for section in page.split("\n## ")[1:]:
         name, *lines = section.splitlines()

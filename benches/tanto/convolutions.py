@@ -5,7 +5,19 @@ import numpy as np
 from kernbench.errors import InputError
 from kernbench.runs.bench import bench
 from kernbench.tanto.api import (
-    INPUT, INTERMED, MATH, OUTPUT, READER, WRITER, Global, Grid, Kernel, Local, Pipe, Program, Semaphore,
+    INPUT,
+    INTERMED,
+    MATH,
+    OUTPUT,
+    READER,
+    WRITER,
+    Global,
+    Grid,
+    Kernel,
+    Local,
+    Pipe,
+    Program,
+    Semaphore,
 )  # fmt: skip
 from kernbench.tanto.tiles import SIDE, TILE, matrix_to_tiles
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from kernbench.components.derived import unit_of
+from kernbench.components.derived import time_of, unit_of
 from kernbench.components.part import Part
 from kernbench.schema.fields import Bytes, Count, CountOrZero, Gbs, Ghz, MessageBytes, Ns
 
@@ -70,4 +70,5 @@ class TensixDram(Part):
     bank_bytes: Bytes
     burst_bytes: MessageBytes
     access_ns: Ns
+    access_fs = time_of("access_ns")
     banks: Annotated[Count, Field(le=16)]  # of a controller

@@ -1,8 +1,8 @@
 """The family `tensix`: a chip of Tensix cores, DRAM and Ethernet tiles at their places on two networks.
 
 Each network is a torus whose links lead one way: the first goes east, then south, the second north, then west. A core has an
-interface on each, and both lead to its L1. A DRAM bank is behind one of the ports of its controller, on both networks. The link to
-a memory has a weight that no way over a network reaches, so no route passes through a memory to change the network.
+interface on each, and both lead to its L1. A DRAM bank is behind one of the ports of its controller, on both networks. The link
+to a memory has a weight that no way over a network reaches, so no route passes through a memory to change the network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.flow_control import FlowControl, FlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.quantities import list_figure_origins, rate, time
+from kernbench.machine.quantities import NO_TIME, list_figure_origins, rate, time
 from kernbench.machine.tensix_places import (
     NETWORKS,
     TensixShape,
@@ -56,11 +56,11 @@ class TensixSpec(FlowControlSpec):
     height: _Side
     worker_columns: list[_Line] = Field(min_length=1)
     worker_rows: list[_Line] = Field(min_length=1)
-    harvested_columns: list[_Line] = Field(default_factory=list)
-    harvested_rows: list[_Line] = Field(default_factory=list)
+    harvested_columns: tuple[_Line, ...] = ()
+    harvested_rows: tuple[_Line, ...] = ()
     dram: list[list[_Place]] = Field(min_length=1)  # the ports of each controller
     bank_ports: list[_Line] = Field(min_length=1)  # the port of each bank of a controller
-    ethernet: list[_Place] = Field(default_factory=list)
+    ethernet: tuple[_Place, ...] = ()
     flit_bytes: MessageBytes
     parts: TensixPartNames = Field(default_factory=TensixPartNames)
     tensix_noc: TensixNoc
@@ -82,7 +82,7 @@ class TensixSpec(FlowControlSpec):
         if not self.columns or not self.rows:
             raise ValueError("all columns or all rows of workers are harvested; leave one of each")
         workers = {(x, y) for x in self.worker_columns for y in self.worker_rows}
-        others = [place for ports in self.dram for place in ports] + self.ethernet
+        others = [place for ports in self.dram for place in ports] + list(self.ethernet)
         for x, y in [*sorted(workers), *others]:
             if x >= self.width or y >= self.height:
                 raise ValueError(f"place ({x}, {y}) is outside of a grid of {self.width} x {self.height}")
@@ -159,15 +159,16 @@ def _networks(builder: Builder, spec: TensixSpec) -> dict[tuple[int, int, int], 
                 to = ((x + dx) % spec.width, (y + dy) % spec.height)
                 if to == (x, y):
                     continue
-                ends = (routers[network, x, y], routers[network, *to])
+                first, second = routers[network, x, y], routers[network, *to]
                 builder.link(
-                    *(ends if network == 0 else ends[::-1]),
+                    second if network else first,
+                    first if network else second,
                     EdgeKind.NOC,
                     rate(spec, "tensix_noc.gbs"),
                     um=round(1000 * PITCH_MM),
                     delays_fs=hop,
                     one_way=True,
-                    ports=ports if network == 0 else ports[::-1],
+                    ports=(ports[1], ports[0]) if network else ports,
                 )
     return routers
 
@@ -195,7 +196,7 @@ def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, in
         )
         builder.server(f"{name}.read", "dma_read", noc.outstanding)
         builder.server(f"{name}.write", "dma_write", noc.outstanding)
-    builder.memory(l1, stripes=1, rate=rate(spec, "tensix_core.l1_gbs"), quantum_bytes=16, overhead=time(spec, "zero"))
+    builder.memory(l1, stripes=1, rate=rate(spec, "tensix_core.l1_gbs"), quantum_bytes=16, overhead=NO_TIME)
     for engine in ENGINES:
         builder.server(server_name(engine, x, y), engine)
 

@@ -69,7 +69,7 @@ class TensixPlaces(Places):
         self._logical = {(px, py): (x, y) for x, px in enumerate(grid.columns) for y, py in enumerate(grid.rows)}
         self._at: dict[int, tuple[int, int, int]] = {}
 
-    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
+    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:  # noqa: ARG002
         """None: each network has one shortest way between two places."""
         return []
 

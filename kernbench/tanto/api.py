@@ -1,4 +1,4 @@
-"""The host's side in Python, with the names of the documentation: make objects and kernels, give arguments, run programs in turn.
+"""The host's side in Python: make objects and kernels, give arguments, run programs in turn.
 
 device = Device(load_machine("wormhole_n150"))
 program = Program(device)
@@ -109,7 +109,9 @@ class Semaphore(_Numbered):
 class Kernel:
     """A kernel of a program: its kind (READER, WRITER or MATH), its file, and the values of its `param<>` declarations."""
 
-    def __init__(self, program: Program, grid: Grid, kind: int, path: str | Path, params: Sequence[int] = ()) -> None:
+    def __init__(
+        self, program: Program, grid: Grid, kind: int, path: str | Path, params: Sequence[int | float] = ()
+    ) -> None:
         self.program, self.grid = program, grid
         self.kind, self.path, self.params = kind, Path(path), list(params)
         self.args: dict[str, list[Any]] = {}

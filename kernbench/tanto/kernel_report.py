@@ -87,7 +87,7 @@ class KernelReport:
 
 
 def kernel_files(paths: Iterable[Path]) -> list[Path]:
-    """The kernel files among paths; of a folder all files below it with a known suffix. Errors: InputError if there are none."""
+    """The kernel files among paths; of a folder all below it with a known suffix. Errors: InputError if there are none."""
     found = list[Path]()
     for path in paths:
         if path.is_dir():

@@ -56,7 +56,8 @@ def cores_of(ranges: list[tuple[int, int, int, int]], what: str, run: GridRun) -
     for x0, y0, x1, y1 in ranges:
         if not (0 <= x0 <= x1 < run.places.w and 0 <= y0 <= y1 < run.places.h):
             raise InputError(
-                f"{what}: range [{x0}, {y0}, {x1}, {y1}] is not on the chip, whose cores are 0,0 to {run.places.w - 1},{run.places.h - 1}"
+                f"{what}: range [{x0}, {y0}, {x1}, {y1}] is not on the chip, "
+                f"whose cores are 0,0 to {run.places.w - 1},{run.places.h - 1}"
             )
         found |= {(x, y): None for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)}
     return list(found)
@@ -141,7 +142,8 @@ class ProgramLoader:
             if total > most:
                 largest = ", ".join(f"{name} {size:,}" for size, name in sorted(uses, reverse=True)[:4])
                 raise InputError(
-                    f"core {x},{y} needs {total:,} bytes of L1, {total - most:,} more than it has ({most:,}); the most take {largest}"
+                    f"core {x},{y} needs {total:,} bytes of L1, {total - most:,} more than it has ({most:,}); "
+                    f"the most take {largest}"
                 )
             peak = max(peak, total)
         return peak
@@ -264,10 +266,11 @@ def check_kind(unit: Unit, kind: int) -> None:
     """Check that a kernel of a kind may do what its file does. Errors: InputError with the place."""
     for use in unit.uses:
         moves = use.kind in ("local", "pipe") and use.name in _MOVES
-        dataflow = use.kind == "semaphore" or use.name in DATAFLOW_FUNCTIONS and use.kind == "dataflow" or moves
+        dataflow = use.kind == "semaphore" or (use.name in DATAFLOW_FUNCTIONS and use.kind == "dataflow") or moves
         if (kind == 2 and dataflow) or (kind != 2 and use.kind == "math"):
             what = f"{use.object}.{use.name}" if use.object and use.object != use.name else use.name
             other = "reader or writer" if kind == 2 else "math"
             raise InputError(
-                f"{unit.file}:{use.line}:{use.column}: {what} in a {KERNEL_KINDS[kind]} kernel; only a {other} kernel can use it"
+                f"{unit.file}:{use.line}:{use.column}: {what} in a {KERNEL_KINDS[kind]} kernel; "
+                f"only a {other} kernel can use it"
             )

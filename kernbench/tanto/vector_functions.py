@@ -1,4 +1,4 @@
-"""The elementwise functions of the vector unit, on float32 arrays. Operands are bits of a float32, but the exponent of a power."""
+"""The elementwise functions of the vector unit, on float32 arrays. An operand is bits of a float32, or a natural exponent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ F = np.float32
 Unary = Callable[[Any], Any]
 
 
-def bits_to_float(bits: int) -> np.float32:
+def bits_to_float(bits: int) -> Any:
     """The float32 of a bit pattern."""
     return np.array(bits & 0xFFFFFFFF, np.uint32).view(np.float32)[()]
 

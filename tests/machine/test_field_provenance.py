@@ -21,11 +21,15 @@ from kernbench.machine.load import compile_machine, field_names, load_spec
 from kernbench.machine.machine import Machine
 from kernbench.machine.variants import Variants
 
-SHIPPED = ["tiny", "sip_2x4x4", "mesh_8x8", "torus_8x8", "mesh_8x8_credit", "torus_8x8_credit"]
+SHIPPED = [
+    *("tiny", "sip_2x4x4", "mesh_8x8", "torus_8x8", "mesh_8x8_credit", "torus_8x8_credit"),
+    *("tensix_tiny", "wormhole_n150", "blackhole_p150"),
+]
 DERIVED = {"digest", "provenance", "costs", "places", "routing", "node_id", "server_id", "_origins", "_csr", "_weights"}
 TIMES = ("_ns", "gbs", "_ghz", "tflops_", "elements_")  # in the names of fields that are times or rates
 COUNTED = {  # times that machines are compiled for
     *("ns_per_mm", "link_gbs", "hop_ns", "injection_ns", "ejection_ns", "issue_ns"),
+    *("tensix_noc.hop_ns", "tensix_noc.interface_ns", "tensix_noc.memory_ns"),
     *("credit_ns", "routing_ns", "vc_allocation_ns", "switch_allocation_ns", "traversal_ns"),
 }
 

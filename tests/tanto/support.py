@@ -99,7 +99,8 @@ def scalars(
 ) -> list[int]:
     """What a reader kernel leaves in `local<uint32> out` with `count` elements; `code` is its body, with arguments a, b, c …"""
     names = "".join(f", uint32 {chr(97 + n)}" for n in range(len(args)))
-    source = f"{head}\nvoid kernel(global<uint32> g, local<uint32> out{names}) {{\n{code}\nout.write(0, g, 0, {count});\nwrite_barrier();\n}}"
+    source = f"{head}\nvoid kernel(global<uint32> g, local<uint32> out{names}) {{\n{code}\n"
+    source += f"out.write(0, g, 0, {count});\nwrite_barrier();\n}}"
     chip = device()
     run(
         folder,

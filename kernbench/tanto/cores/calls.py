@@ -23,8 +23,6 @@ class RunningKernel(Kernel):
         super().__init__(kind, core, unit, run.scheduler)
         self.run = run
         self.rows = run.lowering.rows(core, kind)
-        self.pending: list[tuple[object, int, int, tuple[int, int]]] = []  # reads since the last barrier
-        self.missing = 0  # acknowledgements that never come
 
     def begin_math(self, element: str) -> MathObject:
         """A new math object. Errors: TantoError while another is alive."""

@@ -250,7 +250,7 @@ class LocalEnd(CopyEnd):
         """The part on another core."""
         return self.run.local_on(self.kernel, self.part.id, core)
 
-    def take(self, part: LocalPart, base: int, offset: int, count: int) -> np.ndarray:
+    def take(self, part: LocalPart, base: int, offset: int, count: int) -> np.ndarray:  # noqa: ARG002
         """Elements, zero outside."""
         first = as_signed(offset)
         if first >= 0 and first + count <= part.size:
@@ -260,7 +260,7 @@ class LocalEnd(CopyEnd):
     def _check_target(self, part: LocalPart, offset: int, count: int) -> None:
         self._check_count(part.size, offset, count)
 
-    def put(self, part: LocalPart, base: int, offset: int, values: np.ndarray) -> None:
+    def put(self, part: LocalPart, base: int, offset: int, values: np.ndarray) -> None:  # noqa: ARG002
         """Write elements."""
         self._check_count(part.size, offset, len(values))
         part.data[offset : offset + len(values)] = fitting(values, part.data.dtype)

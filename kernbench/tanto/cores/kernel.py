@@ -42,6 +42,8 @@ class Kernel:
         self.greenlet: Any = None
         self.alive_math: Any = None
         self.rows: Any = None
+        self.pending: list[tuple[object, int, int, tuple[int, int]]] = []  # reads since the last barrier
+        self.missing = 0  # acknowledgements that never come
 
     def __str__(self) -> str:
         return f"{KERNEL_KINDS[self.kind]} kernel on core {self.core[0]},{self.core[1]}"

@@ -1,7 +1,7 @@
 """Races: data that is read although nothing made sure that it was written, by the times of the write and of the read.
 
-What may be a race is noted while kernels run: a tile that is read without waiting for it, and a frame that is pushed, or an element
-that is read, before the barrier of the transfers that bring it. The times of the device program decide whether it is one.
+What may be a race is noted while kernels run: a tile that is read without waiting for it, and a frame that is pushed, or an
+element that is read, before the barrier of the transfers that bring it. The times of the device program decide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
-    from kernbench.tanto.cores.calls import RunningKernel
+    from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart
 
 _MOST = 100_000
@@ -69,13 +69,13 @@ class RaceNotes:
     def __init__(self) -> None:
         self.candidates: list[_Candidate] = []
 
-    def note_read(self, kernel: RunningKernel, part: object, first: int, count: int, row: Row) -> None:
+    def note_read(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
         """A transfer to a part has begun."""
         kernel.pending.append((part, first, count, row))
 
-    def note_push(self, kernel: RunningKernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
+    def note_push(self, kernel: Kernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
         """Tiles were pushed; transfers to them may be under way."""
-        if not getattr(kernel, "pending", None) or len(self.candidates) >= _MOST:
+        if not kernel.pending or len(self.candidates) >= _MOST:
             return
         begin = position % part.tiles * TILE
         for other, first, count, move in kernel.pending:
@@ -83,14 +83,14 @@ class RaceNotes:
                 tile = max(first - begin, 0) // TILE
                 self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
 
-    def note_get(self, kernel: RunningKernel, part: object, index: int) -> None:
+    def note_get(self, kernel: Kernel, part: object, index: int) -> None:
         """An element was read; a transfer to it may be under way."""
         for other, first, count, move in kernel.pending:
             if other is part and first <= index < first + count and len(self.candidates) < _MOST:
                 row = (kernel.rows.id, kernel.rows.buffer.count - 1)
                 self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, row, kernel.place(), move))
 
-    def note_tile(self, kernel: RunningKernel, part: PipePart, tile: int, position: int, row: Row) -> None:
+    def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:
         """A tile was read that nothing was waited for."""
         if len(self.candidates) < _MOST:
             self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))

@@ -55,7 +55,7 @@ class PipePart:
         self.pushes: list[tuple[int, int, int]] = []  # (tiles pushed with it, thread, row) of each push
         self.waiters: list[Kernel] = []
         self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known
-        self.counters = (-1, -1)  # of the device program: tiles pushed, tiles popped
+        self.counters: tuple[int, int] = (-1, -1)  # of the device program: tiles pushed, tiles popped
 
     def __str__(self) -> str:
         return f"pipe {self.id}"

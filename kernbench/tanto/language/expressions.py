@@ -68,7 +68,7 @@ class Expressions:
     """The expressions of one file, in the scopes that statements open and close."""
 
     def __init__(self, source: Source, element: Scalar) -> None:
-        self.source = source
+        self.source: Any = source  # a `Source`, or while a macro is translated the place of its use
         self.element = element
         self.types: dict[str, Scalar] = dict(SCALARS)
         self.functions: dict[str, Function] = {}
@@ -167,7 +167,9 @@ class Expressions:
             return Value(f"(1 if {value.code} else 0)", to)
         if own.kind == "float":
             return Value(wrap(f"int({value.code})", to), to)
-        fits = own.bits < to.bits and (to.signed or not own.signed) or (own.bits == to.bits and own.signed == to.signed)
+        fits = (own.bits < to.bits and (to.signed or not own.signed)) or (
+            own.bits == to.bits and own.signed == to.signed
+        )
         return Value(value.code if fits else wrap(value.code, to), to)
 
     def _constant(self, value: int | float, to: Scalar) -> Value:
@@ -258,7 +260,7 @@ class Expressions:
         if tree.root_node.has_error:
             raise self.error(node, f"macro {name} is {body!r}, which is no expression")
         inner = tree.root_node.children[0].child_by_field_name("body").named_children[0].named_children[0]
-        outer, self.source = self.source, _At(self.source, node)  # type: ignore[assignment]
+        outer, self.source = self.source, _At(self.source, node)
         self.expanding.append(name)
         try:
             return self.expression(inner.child_by_field_name("right"))

@@ -1,7 +1,8 @@
 """The interface of built-in objects: each method with its overloads, as in Appendix B of the specification.
 
-An overload is the kinds of its arguments: "u" a number, "t" a number of the element type, "b" a truth, or the kind of an object.
-The method of the runtime object is named by the method and the kind of object among its arguments where overloads differ by it.
+An overload is the kinds of its arguments: "u" a number, "t" a number of the element type, "b" a truth, or the kind of an
+object. The method of the runtime object is named by the method, and by the kind of object among its arguments where overloads
+differ by it.
 """
 
 from __future__ import annotations

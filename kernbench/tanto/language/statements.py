@@ -169,7 +169,7 @@ class Statements(Expressions):
         self.cost += 1
         if self.acts:
             self.flush_cost()
-        cell = name in self.cells and not constant or (len(self.scopes) == 1 and not constant)
+        cell = (name in self.cells and not constant) or (len(self.scopes) == 1 and not constant)
         known = made.const if constant else None
         found = self.declare(declarator, name, kind, constant=constant, cell=cell, value=known)
         if known is None:

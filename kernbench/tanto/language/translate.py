@@ -159,7 +159,7 @@ class _Translation(Statements):
 
     def _function(self, function: Function) -> None:
         body: Any = function.body
-        self.cells = {name for name in self._referenced(body)}
+        self.cells = set(self._referenced(body))
         self.returns = function.returns
         scope = Scope("function")
         self.scopes.append(scope)
@@ -206,9 +206,7 @@ class _Translation(Statements):
 def _items(root: Any) -> Iterator[Any]:
     """The declarations of a file."""
     for node in children(root):
-        if node.type not in (";", "empty_statement", "expression_statement"):
-            yield node
-        elif text(node).strip(" ;\n"):
+        if node.type not in (";", "empty_statement", "expression_statement") or text(node).strip(" ;\n"):
             yield node
 
 

@@ -1,17 +1,15 @@
 """Rows of a kernel that moves data: its transactions on one network, and what it waits for.
 
-A read is a transfer from the memory to the interface of the core, a write one from the interface to the memory; both count when
-they are complete, and barriers wait for the count. The interface has a limited number of transactions under way. Readers use the
-second network, writers the first.
+A read is a transfer from the memory to the interface of the core, a write one from the interface to the memory; both count
+when they are complete, and barriers wait for the count. The interface has a limited number of transactions under way. Readers
+use the second network, writers the first.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernbench.machine.intents import Intent, RouteKind
-from kernbench.machine.tensix_places import TensixPlaces
-from kernbench.program.ops import NONE
 from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
 from kernbench.tanto.timing.row_buffer import RowBuffer
 
@@ -73,7 +71,7 @@ class DataflowRows:
         return self.id, buffer.count - 1
 
     def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
-        """A transaction for each page that a chunk touches; what is outside of the buffer goes to no bank and costs its issue."""
+        """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
         row, page, size = (self.id, self.buffer.count), part.page, part.fmt.bytes
         end, at = min(first + count, part.size), max(first, 0)
         while at < end:

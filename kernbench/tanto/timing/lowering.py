@@ -22,7 +22,8 @@ def check_chip(machine: Machine) -> TensixPlaces:
     """The places of a chip. Errors: InputError for a machine of another family."""
     if not isinstance(machine.places, TensixPlaces):
         raise InputError(
-            f"machine {machine.name} is of family {machine.family!r}; Tanto programs run on family 'tensix', such as wormhole_n150"
+            f"machine {machine.name} is of family {machine.family!r}; Tanto programs run on family 'tensix', "
+            "such as wormhole_n150"
         )
     return machine.places
 

@@ -342,7 +342,8 @@ def test_locals_of_the_device_and_pipes_over_locals(tmp_path: Path) -> None:
 
 
 def test_the_element_type_follows_from_the_arguments(tmp_path: Path) -> None:
-    source = "void kernel(global<T> g, local<T> l) { l.set(0, 1.5f); l.set(1, l.get(0) * 2); l.write(0, g, 0, 2); write_barrier(); }"
+    body = "l.set(0, 1.5f); l.set(1, l.get(0) * 2); l.write(0, g, 0, 2); write_barrier();"
+    source = f"void kernel(global<T> g, local<T> l) {{ {body} }}"
     for fmt in ("float32", "bfloat16", "float16"):
         chip = device()
         run(
@@ -404,3 +405,63 @@ def test_programs_that_cannot_be_loaded(tmp_path: Path, program: dict[str, Any],
     with pytest.raises(InputError) as raised:
         run(tmp_path, sources, device(), **whole)
     assert message in str(raised.value)
+
+
+def test_pipes_of_one_and_of_two_cores(tmp_path: Path) -> None:
+    """Each core fills its pipe `a`, and every way between pipes and locals ends in the buffer."""
+    source = """
+    void kernel(global<uint32> g, local<uint32> l, pipe<uint32> a, pipe<uint32> b, semaphore s, uint32 x, uint32 y, uint32 me) {
+        a.reserve_back();
+        for (uint32 i = 0; i < 4; i++) { l.set(i, 10 * me + i); }
+        a.read(0, l, 0, 4);
+        read_barrier();
+        a.push_back();
+        a.wait_front();
+        s.inc(x, y, 1);
+        s.wait(1);
+        b.reserve_back();
+        b.read(0, a, 0, 2);
+        b.read(2, a, 2, 2, x, y);
+        l.write(0, b, 4, 1);
+        a.write(1, b, 5, 1);
+        read_barrier();
+        write_barrier();
+        b.write_mcast_with_self(0, b, 6, 1, me + 1, 1, me + 1, 1, 1);
+        write_barrier();
+        b.push_back();
+        b.wait_front();
+        b.write(0, l, 0, 8);
+        write_barrier();
+        l.read(8, b, 0, 4);
+        l.read(12, a, 0, 1, x, y);
+        read_barrier();
+        s.inc(x, y, 1);
+        s.wait(2);
+        l.write(0, g, me * 16, 13);
+        write_barrier();
+    }
+    """
+    chip, two = device(), [[0, 0, 1, 0]]
+    run(
+        tmp_path,
+        {"k.cpp": source},
+        chip,
+        globals=[buffer(0, 32, "uint32")],
+        locals=[local(1, 16)],
+        pipes=[{**pipe(2, 0, fmt="uint32"), "ranges": two}, {**pipe(3, 0, fmt="uint32"), "ranges": two}],
+        semaphores=[{"id": 4, "init": 0, "ranges": two}],
+        kernels=[
+            kernel(
+                1,
+                "k.cpp",
+                {
+                    f"{me},0": [{"g": 0}, {"l": 1}, {"p": 2}, {"p": 3}, {"s": 4}, 2 - me, 1, me] for me in (0, 1)
+                },
+                ranges=two,
+            )
+        ],
+    )
+    for me, row in enumerate(chip.read(0).reshape(2, 16)):
+        own, other = 10 * me, 10 * (1 - me)
+        frame = [own, own + 1, other + 2, other + 3, own, own + 1, own, 0]
+        assert row[:13].tolist() == [*frame, *frame[:4], other]
