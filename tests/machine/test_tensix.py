@@ -68,4 +68,17 @@ def test_mistakes(overrides: dict[str, Any], message: str) -> None:
 
 def test_the_chip_as_a_picture() -> None:
     view = find_view(load_machine("tensix_tiny"), "system")
-    assert [box.label for box in view.boxes] == ["dram", "eth", "eth", "", "dram", "0,0", "1,0", "", "dram", "0,1", "1,1", ""]
+    assert [box.label for box in view.boxes] == [
+        "dram",
+        "eth",
+        "eth",
+        "",
+        "dram",
+        "0,0",
+        "1,0",
+        "",
+        "dram",
+        "0,1",
+        "1,1",
+        "",
+    ]

@@ -454,9 +454,7 @@ def test_pipes_of_one_and_of_two_cores(tmp_path: Path) -> None:
             kernel(
                 1,
                 "k.cpp",
-                {
-                    f"{me},0": [{"g": 0}, {"l": 1}, {"p": 2}, {"p": 3}, {"s": 4}, 2 - me, 1, me] for me in (0, 1)
-                },
+                {f"{me},0": [{"g": 0}, {"l": 1}, {"p": 2}, {"p": 3}, {"s": 4}, 2 - me, 1, me] for me in (0, 1)},
                 ranges=two,
             )
         ],
