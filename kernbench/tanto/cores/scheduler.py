@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from kernbench.errors import KernBenchError
-from kernbench.limits.time_limit import TimeLimitReached
+from kernbench.errors import KernBenchError, LimitError
+from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tanto.cores.kernel import MODULE, Kernel, TantoDeadlock, TantoError
 
 _MOST_NAMED = 200
@@ -45,7 +45,17 @@ class Scheduler:
         self._hub.switch()
 
     def run(self) -> None:
-        """Run all kernels to their ends. Errors: TantoDeadlock, TantoError."""
+        """Run all kernels to their ends. Errors: TantoDeadlock, TantoError, LimitError."""
+        watch = current_watch()
+        if watch:
+            watch.begin_kernel()
+        self._run_in_turn()
+        if watch:
+            watch.end_kernel()
+        if waiting := [kernel for kernel in self.kernels if not kernel.greenlet.dead]:
+            raise TantoDeadlock(_describe(waiting))
+
+    def _run_in_turn(self) -> None:
         while True:
             if self._data:
                 kernel = self._data.popleft()
@@ -56,8 +66,6 @@ class Scheduler:
             else:
                 continue
             self._resume(kernel)
-        if waiting := [kernel for kernel in self.kernels if not kernel.greenlet.dead]:
-            raise TantoDeadlock(_describe(waiting))
 
     def _release(self) -> bool:
         """Let kernels go on that wait for data they never asked for; returns whether there are any."""
@@ -75,8 +83,10 @@ class Scheduler:
         kernel.greenlet.parent = self._hub
         try:
             kernel.greenlet.switch()
-        except (KernBenchError, TimeLimitReached):
+        except KernBenchError:
             raise
+        except TimeLimitReached as reached:
+            raise LimitError(f"{_raised_at(kernel, reached)}: {kernel}: {reached}; {REMEDY}") from reached
         except ZeroDivisionError as error:
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: division by zero") from None
         except (IndexError, OverflowError, RecursionError, ValueError, TypeError) as error:

@@ -68,7 +68,7 @@ def test_the_networks_go_in_opposite_directions() -> None:
     ("name", "parameters", "field", "value"),
     [
         ("tanto-matmul", {"grid_x": 1, "grid_y": 1}, "tensix_core.fidelity", "lofi"),
-        ("tanto-binary", {}, "tensix_dram.access_ns", 1),
+        ("tanto-binary", {}, "tensix_noc.gbs", 60.6),
         ("tanto-unary", {"function": "tanh"}, "tensix_core.lanes", 64),
         ("tanto-transpose", {}, "tensix_noc.hop_ns", 4.5),
         ("tanto-pool", {"cores": 2}, "tensix_core.issue_cycles", 5),
