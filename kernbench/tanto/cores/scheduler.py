@@ -49,9 +49,11 @@ class Scheduler:
         watch = current_watch()
         if watch:
             watch.begin_kernel()
-        self._run_in_turn()
-        if watch:
-            watch.end_kernel()
+        try:
+            self._run_in_turn()
+        finally:
+            if watch:
+                watch.end_kernel()
         if waiting := [kernel for kernel in self.kernels if not kernel.greenlet.dead]:
             raise TantoDeadlock(_describe(waiting))
 
