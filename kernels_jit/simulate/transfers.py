@@ -48,7 +48,7 @@ def start_transfer(m, op, times, job_place, now):
     transfer.last_bytes = move.payload_bytes - (flits - 1) * state.flit_bytes
     transfer.start_fs = start_fs_of(m, op, job.row, now)
     if state.credit != _NONE:
-        queue_transfer(m, place)
+        queue_transfer(m, place, transfer.first_step, transfer.start_fs)
     elif state.hybrid == 1 and try_reserve(m, op, times, place):
         transfer.latest_fs = finish_in_closed_form(m, transfer)
         if transfer.closed == COUNTED:
