@@ -162,7 +162,7 @@ def end(m, op, times, credit, link, channel, flit, arrival, cycle):
     transfer.latest_fs = max(transfer.latest_fs, arrival)
     transfer.arrived += 1
     if flit & 1 and credit.outstanding > 0:
-        _end_packet(m, credit, transfer, arrival, cycle)
+        end_packet(m, credit, transfer, arrival, cycle)
     if transfer.arrived < transfer.flits:
         return
     if step + 1 == transfer.end_step:
@@ -172,7 +172,7 @@ def end(m, op, times, credit, link, channel, flit, arrival, cycle):
 
 
 @inner
-def _end_packet(m, credit, transfer, arrival, cycle):
+def end_packet(m, credit, transfer, arrival, cycle):
     """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
     step = step_at(m, transfer.from_step)
     if step.channels == 0:  # the packets of a memory do not count

@@ -21,7 +21,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD
-from kernels_jit.simulate.credit_link import channel_of, front_of, has_credit, is_idle, return_credit, take_front
+from kernels_jit.simulate.credit_link import channel_of, end_packet, front_of, has_credit, is_idle, return_credit, take_front
 from kernels_jit.simulate.credit_queue import first_cycle, later
 from kernels_jit.simulate.credit_source import send, serve_source, take_channel
 from kernels_jit.simulate.station import service_of
@@ -165,8 +165,10 @@ def write(m, op, times, credit, memory, cycle):
                 next_cycle = min(next_cycle, later(credit, -end_fs, cycle))
                 continue
             went, next_cycle = True, cycle + 1
-            take_front(m, link, channel)
+            flit = take_front(m, link, channel)
             return_credit(m, channel, cycle + link.returning)
+            if flit & 1 and credit.outstanding > 0:
+                end_packet(m, credit, transfer, end_fs, cycle)
             transfer.arrived += 1
             transfer.latest_fs = max(transfer.latest_fs, end_fs)
             if transfer.arrived == transfer.flits:

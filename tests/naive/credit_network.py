@@ -70,8 +70,10 @@ class Router:
 
     overhead_fs: int
     figures: object  # of its class of ports
-    inputs: list[Link]
-    outputs: list[Link]
+    inputs: dict[int, tuple[int, Link, Channel]]  # (port, link, channel) by number
+    outputs: dict[int, tuple[int, Link, Channel]]
+    ports: int
+    flits: int = 0  # in its buffers and under way to them
     channel_grant: dict[int, int] = field(default_factory=dict)  # by output channel: the input channel that comes first
     channel_accept: dict[int, int] = field(default_factory=dict)
     switch_grant: dict[int, int] = field(default_factory=dict)  # by output: the input of the switch that comes first
@@ -122,6 +124,11 @@ class Memory:
     reads_first: bool = True
 
 
+def number_channels(links):
+    """The channels of the links of all ports by number: those of the first port, then those of the next, and so on."""
+    return dict(enumerate((port, link, channel) for port, link in enumerate(links) for channel in link.channels))
+
+
 class CreditNetwork:
     """The network of a naive engine; all times are rounded up to its cycles where something can first be seen."""
 
@@ -147,7 +154,8 @@ class CreditNetwork:
                     key=lambda link: link.port,
                 )
                 inputs = [self.links[link.number ^ 1] for link in outputs]
-                self.routers[node] = Router(int(machine.node_overhead_fs[node]), ports_of[node], inputs, outputs)
+                found = ports_of[node], number_channels(inputs), number_channels(outputs), len(outputs)
+                self.routers[node] = Router(int(machine.node_overhead_fs[node]), *found)
         for node, memory in machine.terminals.items():
             stations = [engine.station(memory.first_station + stripe) for stripe in range(memory.stripes)]
             inputs = [link for link in self.links if machine.edge_dst[link.number] == node]
@@ -156,6 +164,7 @@ class CreditNetwork:
         self.first_station = {memory.first_station: node for node, memory in machine.terminals.items()}
         self.receiver = [self.routers.get(int(node)) for node in machine.edge_dst]
         self.flits = 0  # in buffers and under way to them
+        self.unsettled = {}  # channels with credits that are not back
         self.next_tick = None
         self.ticks = count()
 
@@ -203,13 +212,13 @@ class CreditNetwork:
         if now != self.next_tick:
             return
         self.next_tick = None
-        for link in self.links:
-            for channel in link.channels:
-                self.settle(now, channel)
+        for channel in [channel for channel in self.unsettled.values() if self.settle(now, channel)]:
+            del self.unsettled[id(channel)]
         for number in sorted(self.sources):
             self.send(now, self.sources[number])
         for router in self.routers.values():
-            self.allocate(now, router)
+            if router.flits:
+                self.allocate(now, router)
         for memory in self.memories.values():
             self.serve(now, memory)
         if self.flits or any(memory.reading for memory in self.memories.values()):
@@ -224,12 +233,13 @@ class CreditNetwork:
                 self.wake(max(self.up(memory.coming[0][0]), now + self.cycle))
 
     def settle(self, now, channel):
-        """Credits that are due can be used; a channel whose credits are all back can be taken again."""
+        """Credits that are due can be used; a channel whose credits are all back can be taken again. Returns whether they are."""
         while channel.returns and channel.returns[0] <= now:
             channel.returns.popleft()
             channel.credits += 1
         if channel.tail_sent and channel.credits == channel.depth:
             channel.held = channel.tail_sent = False
+        return channel.credits == channel.depth
 
     def is_free(self, now, link):
         """Whether a link can take a flit that passes the switch in this cycle; behind a fast switch flits queue."""
@@ -289,6 +299,7 @@ class CreditNetwork:
         """A flit goes over a link: to the buffer behind it, or to its destination."""
         engine, figures = self.engine, self.figures
         channel.credits -= 1
+        self.unsettled[id(channel)] = channel
         if flit.tail:
             if figures.reuse == "tail_sent":
                 channel.held = False
@@ -305,12 +316,13 @@ class CreditNetwork:
             visible = self.later(now, arrival + (receiver.overhead_fs if receiver else 0))
             channel.buffer.append((visible, flit))
             self.flits += 1
+            if receiver:
+                receiver.flits += 1
             return
         channel.returns.append(self.later(now, arrival + link.end_credit_fs))
         flight = flit.flight
-        if flit.tail and figures.outstanding_packets and self.is_limited(flit):
-            source = self.source_of(flit)
-            insort(source.returns, self.later(now, arrival + flight.route.propagation_fs))
+        if flit.tail:
+            self.end_packet(now, flit, arrival)
         flight.arrived += 1
         flight.latest = max(flight.latest, arrival)
         if flight.arrived < flight.flits:
@@ -325,12 +337,11 @@ class CreditNetwork:
         """The first cycle at a time or after it, but after now."""
         return max(self.up(time), now + self.cycle)
 
-    def is_limited(self, flit):
-        """Whether a flit is of a packet that counts as one under way of its source: replies do not."""
-        return int(self.engine.tables.station[flit.leg.first]) not in self.first_station
-
-    def source_of(self, flit):
-        return self.sources[int(self.engine.tables.station[flit.leg.first])]
+    def end_packet(self, now, flit, arrival):
+        """A packet has come to its end at a time, and its source learns it. Those of memories do not count."""
+        first = int(self.engine.tables.station[flit.leg.first])
+        if self.figures.outstanding_packets and first not in self.first_station:
+            insort(self.sources[first].returns, self.later(now, arrival + flit.flight.route.propagation_fs))
 
     # a memory
 
@@ -375,7 +386,8 @@ class CreditNetwork:
             for channel in link.channels:
                 if not channel.buffer or channel.buffer[0][0] > now:
                     continue
-                flight = channel.buffer[0][1].flight
+                flit = channel.buffer[0][1]
+                flight = flit.flight
                 end = self.admit(now, memory, flight, flight.arrived)
                 if not end:
                     continue
@@ -383,6 +395,8 @@ class CreditNetwork:
                 channel.buffer.popleft()
                 self.flits -= 1
                 channel.returns.append(self.later(now, now + link.credit_fs))
+                if flit.tail:
+                    self.end_packet(now, flit, end)
                 flight.arrived += 1
                 flight.latest = max(flight.latest, end)
                 if flight.arrived == flight.flits:
@@ -412,7 +426,7 @@ class CreditNetwork:
         """One cycle of a router: virtual channels for heads, then the switch for flits."""
         figures, pipeline = self.figures, router.figures
         asking, established, speculative = {}, {}, {}  # by the number of an input channel
-        for at, (_, _, channel) in self.numbered(router.inputs).items():
+        for at, (_, _, channel) in router.inputs.items():
             if not channel.buffer or channel.buffer[0][0] > now:
                 continue
             if channel.onward:
@@ -441,18 +455,14 @@ class CreditNetwork:
         for at in matched:
             channel, onward, _ = bids[at]
             if channel.onward and channel.onward[1].credits:
-                self.pass_on(now, router, self.numbered(router.inputs)[at][1], channel)
-
-    def numbered(self, links):
-        """The channels of the links of all ports by number: those of the first port, then those of the next, and so on."""
-        channels = [(port, link, channel) for port, link in enumerate(links) for channel in link.channels]
-        return dict(enumerate(channels))
+                self.pass_on(now, router, router.inputs[at][1], channel)
 
     def pass_on(self, now, router, link, channel):
         """The flit at the front of a buffer goes through the switch."""
         figures, (onward, other) = router.figures, channel.onward
         _, flit = channel.buffer.popleft()
         self.flits -= 1
+        router.flits -= 1
         channel.returns.append(self.later(now, now + link.credit_fs))
         if flit.tail:
             channel.onward = None
@@ -464,9 +474,9 @@ class CreditNetwork:
     def give_channels(self, router, asking):
         """Which channel each asking head gets."""
         figures, first = self.figures, {}  # by link: the number of its first channel
-        for at, (_, link, channel) in self.numbered(router.outputs).items():
+        for at, (_, link, channel) in router.outputs.items():
             first.setdefault(link.number, at - channel.index)
-        inputs, outputs = len(self.numbered(router.inputs)), len(self.numbered(router.outputs))
+        inputs, outputs = len(router.inputs), len(router.outputs)
         wanted = {}  # by input channel: output channels by number
         for at, (_, onward, free) in asking.items():
             wanted[at] = {first[onward.number] + other.index: other for other in free}
@@ -484,8 +494,8 @@ class CreditNetwork:
 
     def give_switch(self, router, bids):
         """Which channels pass a flit: at most one of each input of the switch, and one to each output."""
-        figures, numbered = self.figures, self.numbered(router.inputs)
-        inputs, outputs = figures.input_speedup * len(router.inputs), len(router.outputs)
+        figures, numbered = self.figures, router.inputs
+        inputs, outputs = figures.input_speedup * router.ports, router.ports
         label = {}  # by (input of the switch, output): the channel that bids
         for at, (channel, onward, firm) in sorted(bids.items()):
             port, link, _ = numbered[at]
