@@ -66,7 +66,7 @@ class Memory:
         self.grow_jobs()
 
     def _margin(self, branches: int) -> int:
-        """Rows that a pool must have free, where a transfer has so many branches at most: each is a transfer with two events."""
+        """Rows that a pool must have free, where a transfer has so many branches at most: each is one, with two events."""
         return 6 + r.CHAIN_MOST + self._starts * (2 * branches - 1)
 
     def __getitem__(self, field: str) -> int:

@@ -40,8 +40,8 @@ class MulticastTree(NamedTuple):
 def find_tree(ends: np.ndarray, paths: Sequence[Sequence[int]], memories: Sequence[bool]) -> MulticastTree:
     """The tree of the paths from one node to others.
 
-    `ends`: int64[link] the node to which each leads; `paths`: the links to each destination, at least one; `memories`: whether the
-    destination is a memory, whose channels come after the last link.
+    `ends`: int64[link] the node to which each leads; `paths`: the links to each destination, at least one; `memories`: whether
+    the destination is a memory, whose channels come after the last link.
     """
     tree = _Tree(ends)
     for path in paths:
@@ -57,9 +57,9 @@ def find_tree(ends: np.ndarray, paths: Sequence[Sequence[int]], memories: Sequen
 @dataclass(slots=True)
 class _Tree:
     ends: np.ndarray
-    entered_by: dict[int, int] = field(default_factory=dict)  # node -> link
-    before: dict[int, int] = field(default_factory=dict)  # link -> the link before it, or NONE
-    after: dict[int, list[int]] = field(default_factory=dict)  # link, or NONE -> those after it
+    entered_by: dict[int, int] = field(default_factory=dict[int, int])  # node -> link
+    before: dict[int, int] = field(default_factory=dict[int, int])  # link -> the link before it, or NONE
+    after: dict[int, list[int]] = field(default_factory=dict[int, list[int]])  # link, or NONE -> those after it
 
     def add(self, path: Sequence[int]) -> None:
         nodes = self.ends[np.array(path)].tolist()

@@ -116,11 +116,11 @@ class Routing:
 
     def destinations(self, route: int) -> tuple[int, ...]:
         """The nodes to which a route leads, in the order in which their arrivals are noted."""
-        to = self.key(route)[1]
+        to: tuple[int, ...] | int = self.key(route)[1]
         return to if isinstance(to, tuple) else (to,)
 
     def key(self, route: int) -> _Key:
-        """(source, destination or destinations, intent, kind) of a route, which unlike its id do not depend on earlier calls."""
+        """(source, destination or destinations, intent, kind) of a route; unlike its id they do not depend on earlier calls."""
         if route >= len(self._keys):
             with self._lock:
                 self._keys = list(self._ids)  # in the order of the ids
@@ -283,7 +283,7 @@ class Routing:
         farthest = max(straight, key=lambda number: len(paths[number]))
         path = self.route(src, destinations[farthest], intent, kind)
         first = len(self._ids)
-        for number, branch in enumerate(tree.branches):
+        for number in range(len(tree.branches)):
             key = (src, destinations, intent, kind)
             self._new.append(self._branch(tree, number, key, first, path))
             self._ids[(*key, number) if number else key] = first + number

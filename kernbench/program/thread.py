@@ -85,6 +85,7 @@ class Thread:
         hold: int = NONE,
         lead: int = ZERO,
         tag: int = 0,
+        arrival_tag: int = 0,
     ) -> int:
         """Start a transfer to many destinations, as `move`; rows for its arrivals follow, one for each destination.
 
@@ -92,7 +93,7 @@ class Thread:
         or NONE. On completion, when all have all bytes (and their acknowledgements are back), 1 is added to `done`.
         """
         rows = [pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, NONE, lead)]
-        rows += [pack_row(tag, codes.ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in arrive]
+        rows += [pack_row(arrival_tag, codes.ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in arrive]
         return self.extend(b"".join(rows))
 
     def until(self, time_fs: int) -> int:

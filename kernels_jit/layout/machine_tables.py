@@ -34,11 +34,15 @@ class Routes(NamedTuple):
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between
     direction: np.ndarray  # int64[route] READ or WRITE; message routes count as writes
     parent: np.ndarray  # int64[route] the branch at whose end this one begins; NONE: it begins at the source
-    branches: np.ndarray  # int64[route] how many branches the route of this number has; 1 to one destination; 0: it is a later branch
+    branches: (
+        np.ndarray
+    )  # int64[route] how many branches the route of this number has; 1 to one destination; 0: it is a later branch
     destinations: np.ndarray  # int64[route] how many the route has that this is a branch of; 0: it is a route to one
     destination: np.ndarray  # int64[route] which of them is at the end of this branch, or NONE
     forks: np.ndarray  # int64[route] how many branches begin at the end of this one
-    path: np.ndarray  # int64[route] a route to one destination whose stations are among those of the route of this number
+    path: (
+        np.ndarray
+    )  # int64[route] a route to one destination whose stations are among those of the route of this number
 
     @property
     def before(self) -> np.ndarray:

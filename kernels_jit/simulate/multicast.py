@@ -126,7 +126,7 @@ def _send_header(m, op, times, place, count, start_fs):
 def _pass_bounds(m, place):
     """The time before which the last flit of a branch does not come to its end; the branches that begin there know it too.
 
-    The first flit comes to a station no sooner than uncontended, and the last one no sooner than it and those between are served.
+    The first flit comes to a station no sooner than uncontended, and the last one begins no sooner than after all before it.
     """
     branch = transfer_at(m, place)
     head_fs, last_fs, before = branch.start_fs, branch.tail_fs, branch.flits - 1

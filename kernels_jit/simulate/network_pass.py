@@ -205,7 +205,9 @@ def next_bound(m, place, due_fs):
     transfer = transfer_at(m, place)
     end, flits, last_bytes = transfer.end_step, transfer.flits, transfer.last_bytes
     together = transfer.from_step + 1
-    if together == transfer.first_step and step_at(m, together).store_and_forward == 1:  # of a branch: nothing has come to it
+    if (
+        together == transfer.first_step and step_at(m, together).store_and_forward == 1
+    ):  # of a branch: nothing has come to it
         released = due_fs + step_at(m, together).overhead_fs
         return max(landing_bound(m, together, end, flits, last_bytes, transfer.stripe, released), released)
     while together < end and step_at(m, together).store_and_forward == 0:

@@ -34,8 +34,8 @@ def note_entries(
 ) -> tuple[bool, bool]:
     """Take the MOVEs from an entry on into `least`, int64[route] the smallest flit that takes each route.
 
-    `branches`: int64[route] how many routes from this one on a MOVE takes. Returns whether the network must be laid anew, for a route not among the first `laid` or a smaller flit than any, and
-    whether one of the entries asks for more.
+    `branches`: int64[route] how many routes from this one on a MOVE takes. Returns whether the network must be laid anew, for a
+    route not among the first `laid` or a smaller flit than any, and whether one of the entries asks for more.
     """
     changed, asks = False, False
     for entry in range(first, len(op)):
@@ -67,8 +67,8 @@ def find_wrong_arrival(
 ) -> tuple[int, int]:
     """The first row from `first` on that is no legal part of a transfer to many, as (row, what is wrong), or (NONE, NONE).
 
-    Arguments: int64[entry, ROW_WIDTH] and int32[row] op table, int64[entry] and int32[row] threads, int, int64[route] twice (see
-    `machine_tables.Routes`). In a thread, a MOVE to n destinations is followed by n rows ARRIVE; a stage of a plan is not.
+    Arguments: int64[entry, ROW_WIDTH] and int32[row] op table, int64[entry] and int32[row] threads, int, int64[route] twice
+    (see `machine_tables.Routes`). In a thread, a MOVE to n destinations is followed by n rows ARRIVE; a stage of a plan is not.
     """
     due = 0  # arrivals that must follow
     for row in range(first, len(entry)):

@@ -23,8 +23,9 @@ def set_ports(
 ) -> None:
     """Write which port each step of the used routes enters: that of stripe 0, and how many per own stripe.
 
-    Arguments: STEP[step] with stations by number, int64[step] the step before each or NONE, int64[route + 1] first steps, int64[]
-    routes, int64[station + 1] first ports, int64[port] the stations that feed them. First and store-and-forward steps enter none, and stay as they are.
+    Arguments: STEP[step] with stations by number, int64[step] the step before each or NONE, int64[route + 1] first steps,
+    int64[] routes, int64[station + 1] first ports, int64[port] the stations that feed them. First and store-and-forward steps
+    enter none, and stay as they are.
     """
     steps = pointer_to(step)
     for route in used:

@@ -16,7 +16,9 @@ class BareRouting:
 
     machine: BareMachine
     routes: list[tuple[str, list[tuple[int, int, int, int]], int, int]] = field(default_factory=list)
-    trees: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of branches: parent, branches, destinations, destination, forks
+    trees: dict[int, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # of branches: parent, branches, destinations, destination, forks
 
     @property
     def route_count(self) -> int:
@@ -72,7 +74,7 @@ class BareMachine:
         return len(self.routing.routes) - 1
 
     def multicast(self, branches, destinations):
-        """Intern a route to many; branches are (steps, parent, destination, forks, tail_fs), parents counted from its own first."""
+        """Intern a route to many; branches are (steps, parent, destination, forks, tail_fs), parents counted from its first."""
         first = self.routing.route_count
         for number, (steps, parent, destination, forks, tail_fs) in enumerate(branches):
             route = self.route("write", steps, tail_fs=tail_fs)

@@ -40,7 +40,7 @@ ROWS = [
     (lambda t: t.add(NONE), "row 0 (ADD): counter is -1; it must be in [0, 1)"),
     (lambda t: t.wait(0, 1, compare=2), "row 0 (WAIT): compare is 2; it must be in [0, 2)"),
     (lambda t: t.pipe(0), "row 0 (PIPE): plan is 0; it must be in [0, 0)"),
-    (lambda t: t.extend(pack_row(0, 9, 0, 0, 0, 0, 0, 0, 0)), "row 0 has opcode 9; known: 0 to 8"),
+    (lambda t: t.extend(pack_row(0, 10, 0, 0, 0, 0, 0, 0, 0)), "row 0 has opcode 10; known: 0 to 9"),
 ]
 
 
