@@ -104,15 +104,11 @@ def _order_stages(edges: _Edges, rows: Rows) -> None:
 
 def _order_arrivals(edges: _Edges, rows: Rows, program: Program) -> None:
     """Of a transfer to many, the arrival at the destination whose path stands for it comes before its acknowledgement."""
-    routing, routes = program.machine.routing, program.machine.routing.tables()
-    place = np.flatnonzero(rows.kind == Op.MOVE)
-    route = rows.op[rows.row[place], 1]
-    place, route = place[routes.destinations[route] > 0], route[routes.destinations[route] > 0]
-    for many in np.unique(route).tolist():
-        path = int(routes.path[many])
-        number = routing.destinations(many).index(routing.key(path)[1])
-        row = rows.row[place[route == many]]
-        edges.add(row, row + 1 + number, -int(routes.tail_fs[path]))
+    routes, row = program.machine.routing.tables(), rows.row[rows.kind == Op.MOVE]
+    route = rows.op[row, 1]
+    known = (routes.destinations[route] > 0) & (routes.reached[route] != NONE)
+    row, route = row[known], route[known]
+    edges.add(row, row + 1 + routes.reached[route], -routes.tail_fs[routes.path[route]])
 
 
 def _order_servers(edges: _Edges, rows: Rows, slots: np.ndarray) -> np.ndarray:

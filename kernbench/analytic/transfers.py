@@ -60,7 +60,7 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     route = routes.path[asked]
     ways = find_transfer_classes(machine, basis, route, nbytes)
     crossed = Crossed(np.arange(len(route) + 1), route, ways)
-    if (route != asked).any():
+    if (routes.branches[asked] > 1).any():
         crossed = _list_crossed(machine, basis, asked, nbytes)
     known: dict[tuple[int, bytes], int] = {}
     parts = ways.cut()

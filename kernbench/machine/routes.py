@@ -43,8 +43,8 @@ class _Route(NamedTuple):
     steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, side
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
     path: int  # as in `Routes`
-    tree: tuple[int, int, int, int] = (NONE, 1, 0, NONE)  # parent, branches, destinations, destination
-    forks: int = 0
+    tree: tuple[int, int, int, int, int] = (NONE, 1, 0, NONE, 0)  # parent, branches, destinations, destination, forks
+    reached: int = NONE
 
 
 class Routing:
@@ -285,10 +285,11 @@ class Routing:
         first = len(self._ids)
         for number in range(len(tree.branches)):
             key = (src, destinations, intent, kind)
-            self._new.append(self._branch(tree, number, key, first, path))
+            route = self._branch(tree, number, key, first)
+            self._new.append(route if number else route._replace(path=path, reached=farthest))
             self._ids[(*key, number) if number else key] = first + number
 
-    def _branch(self, tree: MulticastTree, number: int, key: _Key, first: int, path: int) -> _Route:
+    def _branch(self, tree: MulticastTree, number: int, key: _Key, first: int) -> _Route:
         (src, destinations, intent, kind), branch = key, tree.branches[number]
         links, at = np.array(branch.links, np.int64), tree.branches[number].destination
         steps = self._links(links, begins=branch.parent == NONE)
@@ -301,8 +302,8 @@ class Routing:
             if branch.memory:
                 steps = np.vstack([steps, self._memory(destinations[at])])
         parent = NONE if branch.parent == NONE else first + branch.parent
-        shape = (parent, 0 if number else len(tree.branches), len(destinations), at)
-        return _Route(steps, (0, tail_fs, out_fs, WRITE), first + number if number else path, shape, branch.forks)
+        shape = (parent, 0 if number else len(tree.branches), len(destinations), at, branch.forks)
+        return _Route(steps, (0, tail_fs, out_fs, WRITE), first + number, shape)
 
     def _find_way_back(self, there: np.ndarray, src: int, dst: int, intent: Intent) -> np.ndarray:
         """int64[link] the edges from `dst` to `src`: those of the path `there` reversed, if all of them lead both ways."""
@@ -335,7 +336,9 @@ def _make_tables(found: list[_Route]) -> Routes:
     """The tables of some routes."""
     start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
     steps = np.concatenate([np.zeros((0, 5), np.int64), *(route.steps for route in found)])
-    ends = np.array([(*route.ends, *route.tree, route.forks, route.path) for route in found], np.int64).reshape(-1, 10)
+    ends = np.array([(*route.ends, *route.tree, route.path, route.reached) for route in found], np.int64).reshape(
+        -1, 11
+    )
     return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
 
 

@@ -36,13 +36,12 @@ class Routes(NamedTuple):
     parent: np.ndarray  # int64[route] the branch at whose end this one begins; NONE: it begins at the source
     branches: (
         np.ndarray
-    )  # int64[route] how many branches the route of this number has; 1 to one destination; 0: it is a later branch
+    )  # int64[route] how many the route of this number has; to one destination 1; of a later branch 0
     destinations: np.ndarray  # int64[route] how many the route has that this is a branch of; 0: it is a route to one
     destination: np.ndarray  # int64[route] which of them is at the end of this branch, or NONE
     forks: np.ndarray  # int64[route] how many branches begin at the end of this one
-    path: (
-        np.ndarray
-    )  # int64[route] a route to one destination whose stations are among those of the route of this number
+    path: np.ndarray  # int64[route] a route to one destination, whose stations are among those of this one
+    reached: np.ndarray  # int64[route] which of the destinations that one is, or NONE
 
     @property
     def before(self) -> np.ndarray:

@@ -48,9 +48,10 @@ class BareRouting:
         return own + (self._propagation_fs(parent) if parent != NONE else 0)
 
     def _trees(self) -> dict[str, np.ndarray]:
-        rows = [(*self.trees.get(route, (NONE, 1, 0, NONE, 0)), route) for route in range(len(self.routes))]
-        names = ("parent", "branches", "destinations", "destination", "forks", "path")
-        return dict(zip(names, np.array(rows, np.int64).reshape(-1, 6).T.copy(), strict=True))
+        trees = [self.trees.get(route, (NONE, 1, 0, NONE, 0)) for route in range(len(self.routes))]
+        rows = [(*tree, route, tree[3]) for route, tree in enumerate(trees)]
+        names = ("parent", "branches", "destinations", "destination", "forks", "path", "reached")
+        return dict(zip(names, np.array(rows, np.int64).reshape(-1, 7).T.copy(), strict=True))
 
 
 class BareMachine:
