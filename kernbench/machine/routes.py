@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernbench.errors import InputError, UnreachableError
+from kernbench.machine.channel_layers import layers_of
 from kernbench.machine.graph import Csr, make_reverse_csr
 from kernbench.machine.intents import EdgeKind, Intent, RouteKind, allowed_edges
 from kernbench.machine.multicast_tree import MulticastTree, find_tree
@@ -40,7 +41,7 @@ _Key = tuple[Any, ...]  # source, destination or destinations, intent, kind; of 
 
 
 class _Route(NamedTuple):
-    steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, side
+    steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, channels
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
     path: int  # as in `Routes`
     tree: tuple[int, int, int, int, int] = (NONE, 1, 0, NONE, 0)  # parent, branches, destinations, destination, forks
@@ -243,7 +244,8 @@ class Routing:
         elif kind == RouteKind.WRITE:
             found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE), number)
         else:
-            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, READ), number)
+            links = self._links(back, is_reply=True)
+            found = _Route(np.vstack([self._memory(dst), links]), (out_fs, 0, home_fs, READ), number)
         self._new.append(found)
         return number
 
@@ -312,7 +314,7 @@ class Routing:
             return self._find_path(dst, src, intent)
         return back
 
-    def _links(self, edges: np.ndarray, *, begins: bool = True) -> np.ndarray:
+    def _links(self, edges: np.ndarray, is_reply: bool = False, *, begins: bool = True) -> np.ndarray:
         """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second.
 
         `begins`: the path begins at the source, which charges nothing.
@@ -324,8 +326,24 @@ class Routing:
         steps[first:, 2] = self._machine.node_overhead_fs[between]
         steps[first:, 3] = self._machine.node_store_and_forward[between]
         if self._machine.flow_control:
-            steps[1:, 4] = self._machine.places.sides([*between.tolist(), int(self._machine.edge_dst[edges[-1]])])
+            steps[:, 4] = self._channel_kinds(edges, steps[:, 3] == 1, is_reply)
         return steps
+
+    def _channel_kinds(self, edges: np.ndarray, whole: np.ndarray, is_reply: bool) -> np.ndarray:
+        """int64[link] the kind of virtual channels on each link of a path, as `FlowControl.channels_of` takes it."""
+        machine = self._machine
+        if len(machine.channel_order) == 0:
+            nodes = [*machine.edge_src[edges[1:]].tolist(), int(machine.edge_dst[edges[-1]])]
+            return np.array([0, *machine.places.sides(nodes)])
+        layers = layers_of(machine.channel_order, edges, whole, is_reply)
+        control = machine.flow_control
+        if control and layers.max(initial=0) >= control.layers:
+            raise UnreachableError(
+                f"a route from {machine.node_name[machine.edge_src[edges[0]]]} to "
+                f"{machine.node_name[machine.edge_dst[edges[-1]]]} needs {layers.max() + 1} layers of virtual channels, but "
+                f"those that programs take need {control.layers}; choose other ends, or flow_control unbounded"
+            )
+        return 2 * layers + is_reply
 
     def _memory(self, node: int) -> tuple[int, int, int, int, int]:
         terminal = self._machine.terminals[node]

@@ -33,7 +33,7 @@ class BareRouting:
             stripes=column(1),
             overhead_fs=column(2),
             store_and_forward=column(3),
-            side=np.zeros(len(steps), np.int64),
+            channels=np.zeros(len(steps), np.int64),
             lead_fs=np.array([lead for *_, lead, _ in self.routes], np.int64),
             tail_fs=np.array([tail for *_, tail in self.routes], np.int64),
             propagation_fs=np.array([self._propagation_fs(route) for route in range(len(self.routes))], np.int64),
