@@ -37,7 +37,9 @@ class CreditTables:
         self._write_routers()
         self._write_memories()
         self._write_links()
-        self._write_channels()
+        self._places = np.zeros(
+            machine.edge_count, np.int64
+        )  # of the virtual channels of links, 0: no route has come there
         self._write_windows()
 
     def __getitem__(self, field: str) -> int:
@@ -47,7 +49,7 @@ class CreditTables:
         self._memory.words[self._memory["credit"] + word_of(r.CREDIT, field)] = value
 
     def lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """int64[step] for steps at some stations the place of the link << 1 | whether flits end there, or of the memory << 1."""
+        """int64[step] for steps at stations the place of the link << 1 | whether flits end there, or of the memory << 1."""
         links = self["links"] + words_of(r.LINK) * station << 1 | ends
         first = [self._first.get(int(at), 0) for at in station]
         memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << 1
@@ -65,14 +67,42 @@ class CreditTables:
 
     @property
     def channels(self) -> np.ndarray:
-        """CHANNEL[channel] view, those of each link in turn; valid until the memory grows."""
-        first = int(self._memory.rows(self["links"], r.LINK, 1)["channels"][0])
-        return self._memory.rows(first, r.CHANNEL, int(self._count.sum()))
+        """CHANNEL[channel] copy of those of each link of a route in turn."""
+        views = [self._memory.rows(int(self._places[at]), r.CHANNEL, int(self._count[at])) for at in self._used()]
+        return np.concatenate([np.zeros(0, r.CHANNEL), *views])
 
     @property
     def link_of_channel(self) -> np.ndarray:
-        """int64[channel] the link of each virtual channel."""
-        return np.repeat(np.arange(len(self._count)), self._count)
+        """int64[channel] the link of each of `channels`."""
+        return np.repeat(self._used(), self._count[self._used()])
+
+    def make_channels(self, station: np.ndarray) -> None:
+        """Make the virtual channels of links among some stations, with their buffers. Errors: LimitError."""
+        links = np.unique(station[station < self._machine.edge_count])
+        links = links[self._places[links] == 0]
+        if len(links) == 0:
+            return
+        count = self._count[links]
+        depth = np.repeat(self._of_node("buffer_flits")[self._machine.edge_dst[links]], count)
+        words = words_of(r.CHANNEL) * len(depth) + (words_of(r.BUFFERED) + 1) * int(depth.sum())
+        what = (
+            f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
+        )
+        check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
+        each = (words_of(r.BUFFERED) + 1) * depth
+        channels = self._memory.take(words_of(r.CHANNEL) * len(depth) + int(each.sum()), 8)
+        rings = channels + words_of(r.CHANNEL) * len(depth) + np.cumsum(each) - each
+        rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
+        rows["credits"] = rows["depth"] = depth
+        rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
+        rows["buffer"] = rings + depth
+        rows["onward"] = rows["given"] = codes.NONE
+        self._places[links] = channels + words_of(r.CHANNEL) * first
+        self._memory.rows(self["links"], r.LINK, len(self._count))["channels"] = self._places
+
+    def _used(self) -> np.ndarray:
+        """int64[] the links that have virtual channels."""
+        return np.flatnonzero(self._places)
 
     def _numbers(self, nodes: np.ndarray) -> np.ndarray:
         """int64[node] the number of each node among some, or NONE."""
@@ -194,24 +224,6 @@ class CreditTables:
         """int64[edge] the actors that send what begins at the links of these nodes."""
         memory, links = self._memories_of[nodes], self["router_n"] + self["memory_n"] + np.arange(len(nodes))
         return np.where(memory == codes.NONE, links, self["router_n"] + memory)
-
-    def _write_channels(self) -> None:
-        count = self._count
-        depth = np.repeat(self._of_node("buffer_flits")[self._machine.edge_dst], count)
-        words = words_of(r.CHANNEL) * len(depth) + (words_of(r.BUFFERED) + 1) * int(depth.sum())
-        what = f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
-        check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
-        channels = self._memory.take(words_of(r.CHANNEL) * len(depth), 8)
-        each = (words_of(r.BUFFERED) + 1) * depth
-        rings = self._memory.take(int(each.sum())) + np.cumsum(each) - each
-        rows = self._memory.rows(channels, r.CHANNEL, len(depth))
-        first = np.cumsum(count) - count
-        rows["credits"] = rows["depth"] = depth
-        rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
-        rows["buffer"] = rings + depth
-        rows["onward"] = rows["given"] = codes.NONE
-        places = channels + words_of(r.CHANNEL) * first
-        self._memory.rows(self["links"], r.LINK, len(count))["channels"] = places
 
     def _write_windows(self) -> None:
         """Write how long nothing that an actor does is seen by another, and how long flits may be under way."""

@@ -262,6 +262,7 @@ class Memory:
         if self.credit:
             ends = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
             ends[:-1] |= new["store_and_forward"][1:] == 1
+            self.credit.make_channels(new["station"])
             new["link"] = self.credit.lead_to(new["station"], ends)
             new["channels"] = self.credit.channels_of(new["station"], new["channels"])
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]

@@ -1,8 +1,8 @@
 """Layers of virtual channels, which keep packets on any routes from waiting for each other for ever.
 
-The links of a machine get an order. A packet begins in layer 0, and goes on to the next layer of virtual channels where it takes
-a link that does not come after the one before it. So channels form no cycle of dependencies (see `channel_dependencies`): within
-a layer links follow their order, and layers only rise. Replies go the way of their requests back, through layers of their own.
+The links of a machine get an order. A packet begins in layer 0, and goes on to the next layer of virtual channels where it
+takes a link that does not come after the one before it. So channels form no cycle of dependencies (see `channel_dependencies`):
+within a layer links follow their order, and layers only rise. Replies go the way of their requests back, through layers of their own.
 
 The order is made so that few layers suffice: the turns from a link to the next are looked at by how many routes take them, and
 each comes to be in order unless those before it forbid that. Then again with more weight on turns that lead beyond layer 1.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.errors import InputError
-from kernbench.machine.channel_dependencies import check_channels
+from kernbench.machine.channel_dependencies import Channels, check_channels
 
 if TYPE_CHECKING:
     from kernbench.machine.flow_control import FlowControl
@@ -81,7 +81,9 @@ def check_layers(machine: Machine, control: FlowControl, order: ChannelOrder) ->
         return
     remedy = f"give each class of ports {needed} virtual_channels or more, half of them for replies"
     every = range(least)
-    ways = [[(machine.station_name[link], every) for link in turn] for turn in order.turns.tolist()]
+    ways: list[list[Channels]] = [
+        [(machine.station_name[link], every) for link in turn] for turn in order.turns.tolist()
+    ]
     check_channels(ways, remedy)
     raise InputError(
         f"a reply can wait for a request that waits for replies, since ports have {least} virtual channel; {remedy}"
@@ -170,5 +172,3 @@ def _reach(start: int, graph: dict[int, list[int]], rank: list[int], low: int, h
                 found.add(link)
                 stack.append(link)
     return found
-
-

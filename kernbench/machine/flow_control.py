@@ -105,8 +105,8 @@ class FlowControl:
         if spec.flow_control == "unbounded":
             return None
         same = {f.name for f in fields(cls)} & FlowControlSpec.model_fields.keys()
-        given = {name: getattr(spec, name) for name in same} | {"outstanding_packets": spec.outstanding_packets or 0}
-        return cls(ports=ports, **given, **more)
+        given: dict[str, Any] = {name: getattr(spec, name) for name in same}
+        return cls(ports, **{**given, "outstanding_packets": spec.outstanding_packets or 0}, **more)
 
     @classmethod
     def of_mesh(cls, spec: MeshFlowControlSpec) -> FlowControl | None:
@@ -116,7 +116,8 @@ class FlowControl:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> FlowControl:
         """The flow control that `dataclasses.asdict` has made plain."""
-        return cls(**{**plain, "ports": tuple(PortControl(**port) for port in plain["ports"])})
+        given = dict(plain)
+        return cls(tuple(PortControl(**port) for port in given.pop("ports")), **given)
 
     def channels_of(self, kind: int, count: int) -> range:
         """Of `count` virtual channels those that a packet may take on a link; `kind` is that of a step of its route.

@@ -11,11 +11,9 @@ router in each.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
@@ -113,7 +111,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     flow_control = FlowControl.of_mesh(spec)
     if flow_control:
         check_rings(shape, flow_control)
-    machine = builder.finish(
+    return builder.finish(
         name=name,
         family=spec.family,
         digest=digest,
@@ -124,7 +122,6 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         shape=shape,
         flow_control=flow_control,
     )
-    return replace(machine, port_class=np.zeros(machine.node_count, np.uint8)) if flow_control else machine
 
 
 def _neighbour(torus: bool, w: int, h: int, row: int, col: int) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import PLACE_SHIFT, STEP_MASK
-from kernels_jit.simulate.credit_queue import first_cycle, later, queue_transfer, wake
+from kernels_jit.simulate.credit_queue import later, queue_transfer, wake
 from kernels_jit.simulate.transfers import deliver
 
 _NONE = codes.NONE
@@ -155,7 +155,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
 
 @inner
 def end(m, op, times, credit, link, channel, flit, arrival, cycle):
-    """A flit arrives where it ends: at its destination, or at a node that forwards whole messages. The credit returns at once."""
+    """A flit ends at its destination, or at a node that forwards whole messages. The credit returns at once."""
     return_credit(m, channel, later(credit, arrival + link.credit_fs, cycle))
     place, step = flit >> PLACE_SHIFT, (flit & STEP_MASK) >> 1
     transfer = transfer_at(m, place)

@@ -21,7 +21,15 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD
-from kernels_jit.simulate.credit_link import channel_of, end_packet, front_of, has_credit, is_idle, return_credit, take_front
+from kernels_jit.simulate.credit_link import (
+    channel_of,
+    end_packet,
+    front_of,
+    has_credit,
+    is_idle,
+    return_credit,
+    take_front,
+)
 from kernels_jit.simulate.credit_queue import first_cycle, later
 from kernels_jit.simulate.credit_source import send, serve_source, take_channel
 from kernels_jit.simulate.station import service_of
@@ -111,7 +119,7 @@ def append(m, memory, place):
 
 @inner
 def read(m, credit, memory, cycle):
-    """Flits of the packet of the first read enter the queues of the channels. Returns whether any did, and when to look again."""
+    """Flits of the packet of the first read enter the queues of the channels. Returns whether any did, and when to look."""
     if memory.first == _NONE:
         return False, NEVER
     place = memory.first

@@ -176,9 +176,11 @@ def test_sources_send_in_the_order_of_starts():
 
 def test_buffers_that_memory_cannot_hold_are_refused(monkeypatch):
     monkeypatch.setattr(memory_budget, "find_free_bytes", lambda: 30_000_000)
-    says = "^the buffers of 352 links with 64 virtual channels of 64 flits would take .*; make virtual_channels, buffer_flits"
+    says = (
+        "^the buffers of 3 links with up to 64 virtual channels of 16,384 flits would take .*; make virtual_channels, "
+    )
     with pytest.raises(LimitError, match=says):
-        run(load(virtual_channels=64, buffer_flits=64), "0:1:1KiB")
+        run(load(virtual_channels=64, buffer_flits=16_384), "0:1:1KiB")
 
 
 def test_a_run_beyond_the_clock_is_refused():

@@ -87,7 +87,9 @@ class Source:
 
     link: Link
     waiting: list[tuple[int, int, object, Leg]] = field(default_factory=list)  # (start, owner, flight, leg)
-    replies: deque[tuple[int, object, Leg, int]] = field(default_factory=deque)  # (ready, flight, leg, flits) of a packet
+    replies: deque[tuple[int, object, Leg, int]] = field(
+        default_factory=deque
+    )  # (ready, flight, leg, flits) of a packet
     memory: Memory | None = None  # that the replies come from
     sent: int = 0  # flits of the first transfer
     packet: tuple[object, Leg, bool] | None = None  # under way: flight, leg, whether it is a reply
@@ -233,7 +235,7 @@ class CreditNetwork:
                 self.wake(max(self.up(memory.coming[0][0]), now + self.cycle))
 
     def settle(self, now, channel):
-        """Credits that are due can be used; a channel whose credits are all back can be taken again. Returns whether they are."""
+        """Credits that are due can be used; if all are back, a channel can be taken again. Returns whether they are."""
         while channel.returns and channel.returns[0] <= now:
             channel.returns.popleft()
             channel.credits += 1
