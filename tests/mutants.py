@@ -58,6 +58,7 @@ MODULES = (
     "job_pool",
     "loop",
     "network_pass",
+    "packet_link",
     "port_queues",
     "reservations",
     "server_chains",

@@ -81,6 +81,7 @@ class Machine:
 
     shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
     flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
+    packet_flits: int | None = None  # of a packet that links without credits keep together; None: they interleave flits
     dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False

@@ -41,11 +41,23 @@ class Station:
     busy_fs: int = 0
     flits: int = 0
     last_direction: int = NONE
+    packet: tuple[Flight, int] | None = None  # that has begun and has not passed, of a link that keeps packets together
+    waiting: list[tuple[int, int, Flight, Step]] = field(default_factory=list)  # flits, as they came
 
     def partial_fs(self, nbytes: int, flit_bytes: int) -> int:
         """How long a flit takes that is not full."""
         padded = -(-nbytes // self.quantum_bytes) * self.quantum_bytes
         return -(-padded * self.full_fs // flit_bytes)
+
+    def take(self, packet_flits: int) -> tuple[int, int, Flight, Step] | None:
+        """The flit that has come and is served next: of the packet that has begun, else the first."""
+        for at, (_, flit, flight, _) in enumerate(self.waiting):
+            packet = (flight, flit // packet_flits)
+            if self.packet in (None, packet):
+                last = (flit + 1) % packet_flits == 0 or flit + 1 == flight.flits
+                self.packet = None if last else packet
+                return self.waiting.pop(at)
+        return None
 
 
 @dataclass(slots=True, eq=False)
@@ -308,8 +320,19 @@ class NaiveEngine:
             self.at(at, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
 
     def serve_flit(self, now, flit, flight, step):
-        stations, direction = step.stations, flight.route.direction
-        station = stations[(flight.stripe + flit) % len(stations)]
+        """A flit has come to a station."""
+        station = step.stations[(flight.stripe + flit) % len(step.stations)]
+        packet_flits = self.machine.packet_flits
+        if packet_flits is None:
+            self.pass_flit(now, flit, flight, step, station)
+            return
+        station.waiting.append((now, flit, flight, step))
+        while served := station.take(packet_flits):
+            self.pass_flit(*served, station)
+
+    def pass_flit(self, now, flit, flight, step, station):
+        """A station serves a flit that came at a time, when it has served those before."""
+        direction = flight.route.direction
         service = station.full_fs
         if flit == flight.flits - 1 and flight.last_bytes < self.flit_bytes:
             service = station.partial_fs(flight.last_bytes, self.flit_bytes)
