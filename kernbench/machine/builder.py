@@ -177,6 +177,7 @@ class Builder:
             shape=shape,
             flow_control=flow_control,
             packet_flits=packet_flits,
+            port_class=np.zeros(len(self.names), np.uint8),
         )
 
     def _stations(self, edge_gbs: np.ndarray, um: np.ndarray, flit_bytes: int, ns_per_mm: float) -> Stations:

@@ -1,7 +1,7 @@
 """Service of a link that keeps the flits of a packet together, on machines whose links do so.
 
 A link that has begun a packet serves no flit of another before the packet's last, and waits for those that have not come yet.
-A free link begins the packet whose first flit came first. docs/engine.md, 12, says why a network still may serve ahead.
+A free link begins the packet whose first flit came first. docs/engine.md, 13, says why a network still may serve ahead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import ENDS, FLIT_MASK, FLIT_SHIFT, GATED, NEVER, STRIPED
 from kernels_jit.simulate.port_queues import insert_source
 from kernels_jit.simulate.station import (
-    SERVED_ALL,
     choose_port,
     enter_port,
     first_flit,
@@ -33,6 +32,7 @@ from kernels_jit.simulate.station import (
     leave_port,
     service_of,
 )
+from kernels_jit.simulate.stops import SERVED_ALL
 
 _NONE = codes.NONE
 
@@ -104,7 +104,7 @@ def serve_flit(m, pool, station, word, at, entry, begun):
     state.events += 1
     port, arrival = onward, begun + service + station.propagation_fs
     if onward & ENDS:
-        return gather(m, place, left, arrival)
+        return gather(m, pool, place, left, arrival)
     if left == 0:
         port, arrival = choose_port(m, place, left, arrival)
     return enter_port(m, pool, port_at(m, port), place, onward, entry + (1 << FLIT_SHIFT), arrival)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernbench.machine.multicast_tree import find_tree
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import ZERO, Thread
@@ -666,6 +667,23 @@ class Mesh:
         links = [self.wires[pair] for pair in pairwise(way)]
         return add_route(self.machine, kind, links, self.charges, self.homes.get(other), self.random.choice((0, 0, 10)))
 
+    def draw_multicast(self, node: int) -> tuple[int, int]:
+        """A route to some other nodes, or to the memories of some, and how many there are."""
+        others = [other for other in self.nodes if other != node]
+        if self.homes.keys() - {node} and self.random.random() < 0.5:
+            others = sorted(self.homes.keys() - {node})
+        some = self.random.sample(others, self.random.randint(1, len(others)))
+        writes = [other in self.homes and self.random.random() < 0.8 for other in some]
+        paths = [[self.wires[pair] for pair in pairwise(self.find_way(node, other))] for other in some]
+        tree = find_tree(np.array([dst for _, dst in self.wires]), paths, writes)
+        branches = []
+        for links, parent, at, is_memory, forks in tree.branches:
+            charged = [self.charges[link] if parent != NONE or link != links[0] else (0, 0) for link in links]
+            steps = [(link, 1, *charge) for link, charge in zip(links, charged, strict=True)]
+            steps += [self.homes[some[at]]] if is_memory else []
+            branches.append((steps, parent, at, forks, self.random.choice((0, 0, 10)) if at != NONE else 0))
+        return self.machine.multicast(branches, len(some)), len(some)
+
     def straight_way(self, src: int, dst: int) -> list[int]:
         """The nodes on the way along the row and then along the column; round a torus either way."""
         corner = src - src % self.columns + dst % self.columns
@@ -714,6 +732,45 @@ def _send(random: Random, net: Mesh) -> Program:
     return program
 
 
+# Multicasts: copies of flits on a little mesh
+
+
+def multicasts(random: Random) -> Program:
+    """Transfers to many nodes or memories of a little mesh or torus, among transfers to one."""
+    net, longest = Mesh(random), random.choice((4, 4, 12, 40))
+    chance = random.choice((0, 0.03, 0.2))
+    stores = [int(node not in net.homes and random.random() < chance) for node in net.nodes]
+    net.charges = [(overhead, stores[src]) for (src, _), (overhead, _) in zip(net.wires, net.charges, strict=True)]
+    program, share = Program(net.machine), random.choice((0.2, 0.6, 1))
+    counters = [program.counter(f"c{n}") for n in range(3)]
+    slots = len(net.machine.server_slots)
+    for node in random.sample(net.nodes, random.randint(1, len(net.nodes))):
+        alone = [net.draw_route(node) for _ in range(2)]
+        many = [net.draw_multicast(node) for _ in range(2)]
+        thread, done, closed = program.thread(f"n{node}"), program.counter(f"done{node}"), random.random() < 0.6
+        for _ in range(random.randint(1, 6)):
+            nbytes, stripe = draw_size(random, net.machine.flit_bytes, longest), random.randrange(8)
+            hold = random.choice((NONE, NONE, random.randrange(slots)))
+            awaited = random.choice((done, done, NONE))
+            if random.random() < share:
+                route, count = random.choice(many)
+                arrive = [random.choice((NONE, NONE, *counters)) for _ in range(count)]
+                if random.random() < 0.2:
+                    row = (Op.MOVE, route, nbytes, stripe, NONE, random.randrange(slots), NONE, ZERO)
+                    thread.pipe(add_plan(program, [[row] * random.randint(1, 2)] * random.randint(1, 2)), awaited)
+                else:
+                    thread.multicast(route, nbytes, arrive=arrive, stripe=stripe, done=awaited, hold=hold)
+            else:
+                thread.move(random.choice(alone), nbytes, stripe=stripe, done=awaited, hold=hold)
+            if closed and awaited != NONE:
+                thread.wait(done, 1, take=1)
+            if random.random() < 0.2:
+                thread.delay(draw_duration(random, program))
+        if random.random() < 0.2:
+            thread.wait(random.choice(counters), random.randint(0, 2))
+    return program
+
+
 KINDS: dict[str, Callable[[Random], Program]] = {
     "crowded": crowded,
     "pipelines": pipelines,
@@ -727,6 +784,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "overtaking": overtaking,
     "mesh": mesh,
     "packet_mesh": packet_mesh,
+    "multicasts": multicasts,
     **random_traffic.KINDS,
 }
 SLOW = ("sip",)  # a hundred times as long as others
