@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
-from kernbench.machine.flow_control import FlowControl, FlowControlSpec
+from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name, router_name
@@ -33,7 +33,7 @@ OUTSTANDING_MOST = 1_000_000
 Side = Annotated[Count, Field(le=512)]
 
 
-class MeshSpec(FlowControlSpec):
+class MeshSpec(MeshFlowControlSpec):
     """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
     family: Literal["mesh"]
@@ -48,6 +48,7 @@ class MeshSpec(FlowControlSpec):
     injection_ns: Ns
     ejection_ns: Ns
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
+    interleave: Literal["flits", "packets"] = "flits"  # what takes turns on a link, if queues have no limit
     one_way: bool = False  # links of a torus lead to rising indices alone
     networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
     acknowledged: bool = False  # messages end for their senders when an acknowledgement is back
@@ -55,6 +56,15 @@ class MeshSpec(FlowControlSpec):
     outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = (
         None  # transfers of an endpoint in flight, at most
     )
+
+    @model_validator(mode="after")
+    def _keeps_packets_without_credits(self) -> MeshSpec:
+        if self.interleave == "packets" and self.flow_control == "credit":
+            raise ValueError(
+                "interleave is packets and flow_control is credit, where each virtual channel keeps its packet together and "
+                "links interleave flits of several; give virtual_channels: 1, or flow_control: unbounded"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_way_comes_back(self) -> MeshSpec:
@@ -108,8 +118,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         issue_fs=round(spec.issue_ns * FS_PER_NS),
         outstanding=spec.outstanding,
     )
-    fastest = max(link_rate.gbs, end_rate.gbs)
-    flow_control = FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest))
+    flow_control = FlowControl.of_mesh(spec)
     if flow_control:
         check_rings(shape, flow_control)
     return builder.finish(
@@ -122,6 +131,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         origins={},
         shape=shape,
         flow_control=flow_control,
+        packet_flits=spec.packet_flits if spec.interleave == "packets" else None,
     )
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from kernbench.components.tensix import TensixCore, TensixDram, TensixNoc
 from kernbench.machine.builder import Builder
-from kernbench.machine.flow_control import FlowControl, FlowControlSpec
+from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.quantities import NO_TIME, list_figure_origins, rate, time
@@ -47,7 +47,7 @@ class TensixPartNames(Model):
     tensix_dram: str = "tensix_dram"
 
 
-class TensixSpec(FlowControlSpec):
+class TensixSpec(MeshFlowControlSpec):
     """The fields of a topology of family `tensix`; places are (x, y) of the physical grid."""
 
     family: Literal["tensix"]
@@ -121,7 +121,6 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
         dram=tuple(x + y * spec.width for ports in spec.dram for x, y in ports),
         ethernet=tuple(x + y * spec.width for x, y in spec.ethernet),
     )
-    fastest = max(spec.tensix_noc.gbs, spec.tensix_noc.core_gbs, spec.tensix_noc.dram_gbs)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -131,7 +130,7 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
         figures=figures,
         origins=list_figure_origins(spec),
         shape=shape,
-        flow_control=FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest)),
+        flow_control=FlowControl.of_mesh(spec),
     )
 
 

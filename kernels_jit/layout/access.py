@@ -28,7 +28,8 @@ link_at = record_at(r.LINK)
 channel_at = record_at(r.CHANNEL)
 buffered_at = record_at(r.BUFFERED)
 ask_at = record_at(r.ASK)
-
+memory_at = record_at(r.CREDIT_MEMORY)
+reply_at = record_at(r.REPLY)
 router_at = record_at(r.ROUTER)
 
 # By number.
@@ -45,11 +46,12 @@ visit_at = table_row_at(r.VISIT, word_of(r.STATE, "visits"))
 # Rows of the op table and their times; queued flits.
 code_at, delay_at, exec_at, move_at = map(indexed_row_at, (r.OP, r.DELAY_OP, r.EXEC_OP, r.MOVE_OP))
 until_at, add_at, wait_at, pipe_at = map(indexed_row_at, (r.UNTIL_OP, r.ADD_OP, r.WAIT_OP, r.PIPE_OP))
+arrive_at = indexed_row_at(r.ARRIVE_OP)
 time_at = row_at(r.TIME)
 slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
 
 STATION_WORDS, SERVER_WORDS, HOP_WORDS, SOURCE_WORDS = map(words_of, (r.STATION, r.SERVER, r.HOP, r.SOURCE))
 PORT_WORDS, EVENT_WORDS, BOUND_WORDS, TRANSFER_WORDS = map(words_of, (r.PORT, r.EVENT, r.BOUND, r.TRANSFER))
 LINK_WORDS, CHANNEL_WORDS, BUFFERED_WORDS, ROUTER_WORDS = map(words_of, (r.LINK, r.CHANNEL, r.BUFFERED, r.ROUTER))
-ASK_WORDS = words_of(r.ASK)
+ASK_WORDS, MEMORY_WORDS, REPLY_WORDS = map(words_of, (r.ASK, r.CREDIT_MEMORY, r.REPLY))
 VISIT_WORDS, TIME_WORDS, SLOT_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT))
