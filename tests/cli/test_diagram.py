@@ -52,8 +52,8 @@ def test_a_network_has_one_view(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["-t", "tin"],
             "unknown topology 'tin'; did you mean 'tiny'? "
-            "Known: blackhole_p150, mesh_8x8, mesh_8x8_credit, sip_2x4x4, tensix_tiny, tiny, torus_8x8, torus_8x8_credit, "
-            "wormhole_n150",
+            "Known: blackhole_p150, mesh_8x8, mesh_8x8_credit, sip_2x4x4, sip_2x4x4_credit, tensix_tiny, tiny, torus_8x8, "
+            "torus_8x8_credit, wormhole_n150",
         ),
     ],
 )  # fmt: skip
