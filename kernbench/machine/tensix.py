@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 
 from kernbench.components.tensix import TensixCore, TensixDram, TensixNoc
 from kernbench.machine.builder import Builder
-from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.quantities import NO_TIME, list_figure_origins, rate, time
@@ -47,7 +46,7 @@ class TensixPartNames(Model):
     tensix_dram: str = "tensix_dram"
 
 
-class TensixSpec(MeshFlowControlSpec):
+class TensixSpec(Model):
     """The fields of a topology of family `tensix`; places are (x, y) of the physical grid."""
 
     family: Literal["tensix"]
@@ -94,8 +93,6 @@ class TensixSpec(MeshFlowControlSpec):
             raise ValueError(
                 f"bank_ports has {len(self.bank_ports)} entries, expected one for each of {self.tensix_dram.banks} banks"
             )
-        if self.flow_control == "credit" and not (self.dateline and self.virtual_channels >= 2):
-            raise ValueError("packets on rings can stand still; set virtual_channels to 2 or more and dateline to true")
         return self
 
 
@@ -130,7 +127,6 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
         figures=figures,
         origins=list_figure_origins(spec),
         shape=shape,
-        flow_control=FlowControl.of_mesh(spec),
     )
 
 

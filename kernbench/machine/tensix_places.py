@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 from kernbench.errors import InputError
 from kernbench.machine.part_index import Places, Shape
@@ -67,7 +66,6 @@ class TensixPlaces(Places):
         self.grid = grid
         self.w, self.h = len(grid.columns), len(grid.rows)
         self._logical = {(px, py): (x, y) for x, px in enumerate(grid.columns) for y, py in enumerate(grid.rows)}
-        self._at: dict[int, tuple[int, int, int]] = {}
 
     def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:  # noqa: ARG002
         """None: each network has one shortest way between two places."""
@@ -116,30 +114,6 @@ class TensixPlaces(Places):
         if network:
             ax, ay, bx, by = bx, by, ax, ay
         return (bx - ax) % self.grid.width + (by - ay) % self.grid.height
-
-    def sides(self, nodes: Sequence[int]) -> list[int]:
-        """On which side of the dateline of a ring each link of a way is: 1 before, 2 after, 0 on no ring."""
-        found, along, crossed = list[int](), -1, False
-        for node, to in pairwise(nodes):
-            if node not in self._routers or to not in self._routers:
-                found.append(0)
-                continue
-            (x, y), (to_x, to_y) = self._routers[node], self._routers[to]
-            dimension = int(x == to_x)
-            crossed = (crossed and dimension == along) or abs(to_x - x) + abs(to_y - y) > 1
-            along = dimension
-            found.append(1 + crossed)
-        return found
-
-    @property
-    def _routers(self) -> dict[int, tuple[int, int]]:
-        """The place of each router."""
-        if not self._at:
-            for network in range(NETWORKS):
-                for y in range(self.grid.height):
-                    for x in range(self.grid.width):
-                        self._at[self._nodes[router_name(network, x, y)]] = (x, y, network)
-        return {node: (x, y) for node, (x, y, _) in self._at.items()}
 
     def _extent(self) -> str:
         return f"it has cores 0,0 to {self.w - 1},{self.h - 1}"

@@ -57,7 +57,6 @@ def test_hops_follow_the_direction_of_the_network() -> None:
         ({"harvested_columns": [1, 2, 3, 4, 6, 7, 8, 9]}, "all columns or all rows of workers are harvested"),
         ({"bank_ports": [0]}, "bank_ports has 1 entries, expected one for each of 2 banks"),
         ({"bank_ports": [0, 3]}, "bank_ports names a port that a controller does not have"),
-        ({"flow_control": "credit", "virtual_channels": 1}, "packets on rings can stand still"),
     ],
 )
 def test_mistakes(overrides: dict[str, Any], message: str) -> None:
