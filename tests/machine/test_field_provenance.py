@@ -29,7 +29,7 @@ DERIVED = {"digest", "provenance", "costs", "places", "routing", "node_id", "ser
 TIMES = ("_ns", "gbs", "_ghz", "tflops_", "elements_")  # in the names of fields that are times or rates
 COUNTED = {  # times that machines are compiled for
     *("ns_per_mm", "link_gbs", "hop_ns", "injection_ns", "ejection_ns", "issue_ns"),
-    *("tensix_noc.hop_ns", "tensix_noc.interface_ns", "tensix_noc.memory_ns"),
+    *("interface_ns", "memory_ns"),
     *("credit_ns", "routing_ns", "vc_allocation_ns", "switch_allocation_ns", "traversal_ns"),
 }
 
