@@ -21,6 +21,7 @@ from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
+    from kernbench.machine.ascend_places import AscendShape
     from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Shape
@@ -136,7 +137,7 @@ class Builder:
         ns_per_mm: float,
         figures: Mapping[str, float],
         origins: Mapping[str, Origin],
-        shape: Shape | MeshShape,
+        shape: Shape | MeshShape | AscendShape,
         flow_control: FlowControl | None = None,
     ) -> Machine:
         """The machine; `origins` has the origin of each figure that follows from one field."""

@@ -22,6 +22,7 @@ from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
+    from kernbench.machine.ascend_places import AscendShape
     from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Places, Shape
@@ -79,7 +80,7 @@ class Machine:
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...; utilisation is by kind
     server_slots: np.ndarray  # int64[server]
 
-    shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
+    shape: Shape | MeshShape | AscendShape = field(repr=False)  # the counts and sizes that places follow from
     flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
     dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part
     sources: Mapping[str, str] = field(
