@@ -33,6 +33,7 @@ COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
+    "pto": "Run graphs of tasks with their runtime, or replay measured ones.",
     "diagram": "Draw a machine to scale: one SVG a view.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",

@@ -18,7 +18,7 @@ MOST_CHANNELS = 1024
 
 
 class Aic(Part):
-    """A cube core. Operands go from L1 to L0A and L0B, products from L0C to global memory; `read_gbs` and `write_gbs` are its link."""
+    """A cube core. Operands go from L1 to L0A and L0B, products out of L0C. `read_gbs` and `write_gbs` are its link."""
 
     kind: ClassVar[str] = "aic"
     ports: ClassVar[tuple[str, ...]] = ("cycle_fs", "read_gbs", "write_gbs")

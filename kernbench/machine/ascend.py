@@ -21,8 +21,7 @@ EDGE_MM = 2.0  # between the clusters and what stands around them, in pictures
 def expand_ascend(spec: AscendSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology of family `ascend`."""
     builder = Builder()
-    rows = -(-spec.clusters // spec.columns)
-    width, height = spec.columns * spec.cluster_mm, rows * spec.cluster_mm
+    width = spec.columns * spec.cluster_mm
     hub = builder.node("noc", "noc", (width / 2, -EDGE_MM))
     for part, node, kind, at in (
         ("l2", "l2", "l2", (width / 4, -2 * EDGE_MM)),

@@ -50,7 +50,7 @@ class AscendPlaces(Places):
         super().__init__(Shape(0, 0, 0, "none", 0, 0, 0, (), 1), nodes, servers)
         self.ascend = shape
 
-    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:
+    def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:  # noqa: ARG002
         """None: from each part to each other there is one way."""
         return []
 

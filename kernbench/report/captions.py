@@ -34,7 +34,13 @@ _LINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "pe_mmu": (("{:g} ns a translation", ("pe_mmu.tlb_ns",)),),
     "pe_tcm": (("read {:g} GB/s", ("pe_tcm.read_gbs",)), ("write {:g} GB/s", ("pe_tcm.write_gbs",))),
 }
-_BYTES = {"pe_tcm": "pe_tcm.bytes", "sram": "sram.bytes", "hbm_ctrl": "hbm.slice_bytes", "l2": "l2.bytes", "gm_hbm": "gm_hbm.bytes"}
+_BYTES = {
+    "pe_tcm": "pe_tcm.bytes",
+    "sram": "sram.bytes",
+    "hbm_ctrl": "hbm.slice_bytes",
+    "l2": "l2.bytes",
+    "gm_hbm": "gm_hbm.bytes",
+}
 
 
 def find_caption(machine: Machine, kind: str) -> tuple[str, ...]:

@@ -48,7 +48,8 @@ def test_a_network_has_one_view(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["-t", "mesh_8x8", "--view", "cube"],
          "machine mesh_8x8 is of family 'mesh', which has no view 'cube'; it has system"),
-        (["-t", "tiny", "--view", "cub"], "unknown view 'cub'; did you mean 'cube'? Known: all, cluster, cube, pe, sip, system"),
+        (["-t", "tiny", "--view", "cub"],
+         "unknown view 'cub'; did you mean 'cube'? Known: all, cluster, cube, pe, sip, system"),
         (
             ["-t", "tin"],
             "unknown topology 'tin'; did you mean 'tiny'? "

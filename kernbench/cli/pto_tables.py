@@ -1,0 +1,63 @@
+"""Tables of a run of task graphs: its figures, its stages, the time of its threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.pto.record import Phase
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kernbench.pto.summary import Summary
+
+
+def summary_table(summary: Summary) -> Table:
+    """The figures of a run."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    table.add_row(
+        "span", f"{summary.span_us:,.3f} µs", "simulated time, from the first kernel's start to the last one's end"
+    )
+    table.add_row("run", f"{summary.run_us:,.3f} µs", "simulated time, with start-up and shut-down of the runtime")
+    table.add_row("submitted", f"{summary.orchestrated_us:,.3f} µs", "simulated time, when the last task was submitted")
+    for kind, share in summary.utilisation.items():
+        table.add_row(kind, f"{100 * share:.1f} %", "of the span, all cores of the kind")
+    if summary.blocked:
+        table.add_row("blocked", f"{summary.blocked:,}", f"allocations that had to wait; {summary.warnings:,} warnings")
+    return table
+
+
+def stage_table(summary: Summary) -> Table:
+    """The stages: all tasks of a name."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("stage")
+    for title in ("core", "tasks", "blocks", "first start, µs", "last end, µs", "busy, µs", "mean, µs"):
+        table.add_column(title, justify="left" if title == "core" else "right")
+    for stage in summary.stages:
+        figures = (stage.start_us, stage.end_us, stage.busy_us, stage.mean_us)
+        texts = (f"{figure:,.3f}" for figure in figures)
+        table.add_row(Text(stage.name), stage.core, f"{stage.tasks:,}", f"{stage.blocks:,}", *texts)
+    return table
+
+
+def thread_table(summary: Summary) -> Table:
+    """The time of each thread, by phase."""
+    from rich.table import Table
+
+    phases = [*(phase.name.lower() for phase in Phase), "poll"]
+    phases = [name for name in phases if any(name in each for each in summary.threads.values())]
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("thread, µs")
+    for name in phases:
+        table.add_column(name.replace("_", " "), justify="right")
+    for thread, each in summary.threads.items():
+        table.add_row(thread, *(f"{each[name]:,.3f}" if name in each else "" for name in phases))
+    return table
