@@ -14,6 +14,7 @@ from kernbench.errors import InputError
 from kernbench.machine.ascend_places import AscendPlaces
 from kernbench.modes import Mode
 from kernbench.program.program import Program
+from kernbench.pto.clusters import ClusterPool
 from kernbench.pto.core import Assigned, Core
 from kernbench.pto.fatal import FatalCode, FatalError
 from kernbench.pto.kernels import Kernel, KernelRows
@@ -75,11 +76,11 @@ class Device:
         self.slots: dict[int, Task] = {}
         self.published = 0  # tasks that schedulers may see
         self._next_scan = 0
+        self._held: deque[Task] = deque()  # retired tasks whose buffers are still in use
         self.completed = 0
         self.expected: int | None = None  # tasks in all, once the orchestrator is done
         self.finished_fs: int | None = None  # when all was complete
-        self.pins = 0  # clusters that are allocated
-        self.group_left: dict[int, int] = {}  # by group: its tasks that are not complete
+        self.clusters = ClusterPool(clusters)
         self.on_progress: Callable[[int], None] = _unheard  # by the orchestrator
         switch = [self.program.duration((f"pto_runtime.{name}", 1)) for name in ("switch", "first")]
         self._switch = list(zip(switch, self.program.duration_fs()[switch].tolist(), strict=True))
@@ -113,21 +114,29 @@ class Device:
             yield self.slots[self.ring.slot(self._next_scan - 1)]
 
     def consume(self, task: Task) -> None:
-        """A task that is complete and has no reference is consumed."""
-        if task.state == State.COMPLETED and task.fanout_refs == 0:
+        """A task that is complete, with its consumers told, is consumed unless its scope holds it."""
+        if task.state == State.COMPLETED and not task.in_scope:
             task.state = State.CONSUMED
 
     def retire(self, now_fs: int) -> int:
-        """Advance the watermark over consumed tasks, and the tail of the heap with it; returns over how many."""
-        ring, first = self.ring, self.ring.last_alive
+        """Advance the watermark over consumed tasks, and the tail of the heap behind it; returns over how many.
+
+        The tail stays before buffers that are still read: the document frees them with the slot of their task, and then a consumer
+        that is late would read what another task wrote.
+        """
+        ring, first, tail = self.ring, self.ring.last_alive, self.heap.tail
         while ring.last_alive < self.published:
             task = self.slots[ring.slot(ring.last_alive)]
             if task.state != State.CONSUMED:
                 break
             if task.heap_end is not None:
-                self.heap.free_to(task.heap_end)
+                self._held.append(task)
             ring.last_alive += 1
-        if ring.last_alive > first:
+        while self._held and not self._held[0].readers:
+            end = self._held.popleft().heap_end
+            assert end is not None
+            self.heap.free_to(end)
+        if ring.last_alive > first or self.heap.tail != tail:
             self.note_occupancy(now_fs)
             self.on_progress(now_fs)
         return ring.last_alive - first
@@ -146,7 +155,7 @@ class Device:
     def end_group(self, task: Task, now_fs: int) -> None:
         """A task of a cluster's group is complete."""
         if task.group >= 0:
-            self.group_left[task.group] -= 1
+            self.clusters.end_task(task.group)
             self.on_progress(now_fs)
 
     def announce(self) -> None:

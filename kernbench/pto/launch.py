@@ -78,8 +78,8 @@ class Launch:
             self._build_first(device, orchestrator)
         else:
             self._start_together(device, orchestrator)
-        session = device.run(self.mode)
-        end_fs = max([session.now_fs, *(scheduler.end_fs for scheduler in device.schedulers)])
+        device.run(self.mode)
+        end_fs = max(scheduler.end_fs for scheduler in device.schedulers)
         return Outcome(device, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun)
 
     def _start_together(self, device: Device, orchestrator: Orchestrator) -> None:

@@ -50,10 +50,7 @@ class Orchestrator:
         self._spin: Spin | None = None
         self.submitted = 0
         self.end_fs = 0
-        self._free_clusters = list(range(len({core.place.cluster for core in device.cores})))
-        self._groups: dict[int, int] = {}  # by allocated cluster
         self._scope_clusters: list[list[int]] = []
-        self._group_count = 0
         device.on_progress = self._on_progress
 
     # time
@@ -126,16 +123,13 @@ class Orchestrator:
     def end_scope(self) -> None:
         """Close the innermost scope: release its tasks, and its clusters as soon as their tasks are complete."""
         tasks, clusters = self._scopes.pop(), self._scope_clusters.pop()
-        for cluster in clusters:
-            if cluster in self._groups:
-                self._wait_group(cluster)
-                self._give_back(cluster)
+        self.device.clusters.release(clusters, at_once=self.backend == Backend.HOST)
         if self.backend != Backend.RINGS or not tasks:
             return
         self._spend(Phase.SCOPE, len(tasks) * self.time.scope)
         self._meet()
         for task in tasks:
-            task.fanout_refs -= 1
+            task.in_scope = False
             self.device.consume(task)
         self._spend(Phase.SCOPE, self.device.retire(self.now_fs) * self.time.retire)
 
@@ -143,52 +137,34 @@ class Orchestrator:
 
     def allocate_cluster(self) -> int:
         """A free cluster. Errors: FatalError if none becomes free in time."""
+        clusters = self.device.clusters
         self._spend(Phase.SUBMIT, self.time.cluster)
-        if not self._free_clusters:
-            self._wait(self._take_back, SpinTexts.clusters())
-        cluster = self._free_clusters.pop(0)
-        self._groups[cluster] = self._group_count
-        self.device.group_left[self._group_count] = 0
-        self._group_count += 1
-        self.device.pins += 1
+        if not clusters.has_free:
+            self._wait(lambda: clusters.has_free, SpinTexts.clusters())
+        cluster = clusters.allocate()
         if self._scope_clusters:
             self._scope_clusters[-1].append(cluster)
         return cluster
 
-    def _take_back(self) -> bool:
-        return bool(self._free_clusters)
-
     def free_cluster(self, cluster: int) -> None:
         """Give a cluster back. Errors: InvalidArgsError if it is not allocated, or its tasks run."""
-        group = self._group_of(cluster)
+        clusters = self.device.clusters
+        clusters.group_of(cluster)
         self._spend(Phase.SUBMIT, self.time.cluster)
         self._meet()
-        left = self.device.group_left[group]
-        if left:
+        if self.backend != Backend.HOST and clusters.left(cluster):
             raise InvalidArgsError(
-                f"cluster {cluster} is freed while {left} of its tasks are not complete; wait with pto2_rt_wait_cluster, or "
-                "let the end of the scope free it"
+                f"cluster {cluster} is freed while {clusters.left(cluster)} of its tasks are not complete; wait with "
+                "pto2_rt_wait_cluster, or let the end of the scope free it"
             )
-        self._give_back(cluster)
-
-    def _give_back(self, cluster: int) -> None:
-        del self._groups[cluster]
-        self._free_clusters.append(cluster)
+        clusters.free(cluster)
 
     def wait_cluster(self, cluster: int) -> None:
         """Wait until all tasks of a cluster are complete. Errors: as `free_cluster`, FatalError."""
-        self._group_of(cluster)
-        self._wait_group(cluster)
-
-    def _wait_group(self, cluster: int) -> None:
-        group = self._groups[cluster]
+        clusters = self.device.clusters
+        clusters.group_of(cluster)
         if self.backend != Backend.HOST:
-            self._wait(lambda: not self.device.group_left[group], SpinTexts.group(cluster))
-
-    def _group_of(self, cluster: int) -> int:
-        if cluster not in self._groups:
-            raise InvalidArgsError(f"cluster {cluster} is not allocated; allocate it with pto2_rt_allocate_cluster")
-        return self._groups[cluster]
+            self._wait(lambda: not clusters.left(cluster), SpinTexts.group(cluster))
 
     # submission
 
@@ -209,7 +185,7 @@ class Orchestrator:
         Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock.
         """
         kind = self._check(kernel_id, worker, params)
-        group = self._group_of(cluster) if cluster >= 0 else UNPINNED
+        group = self.device.clusters.group_of(cluster) if cluster >= 0 else UNPINNED
         begun_fs = self.now_fs
         self._sync_map()
         task = Task(
@@ -280,6 +256,7 @@ class Orchestrator:
             if not ring.has_room:
                 self._wait(lambda: ring.has_room, SpinTexts.task_ring(self._scopes))
             self._spend(Phase.SUBMIT, self.time.alloc)
+            device.record.recycled += ring.current >= ring.window
         ring.current += 1
         self.submitted += 1
         return ring.current - 1
@@ -289,9 +266,9 @@ class Orchestrator:
         self.device.slots[self.device.ring.slot(task.id)] = task
         if self._scopes and self.backend == Backend.RINGS:
             self._scopes[-1].append(task)
-            task.fanout_refs = 1
+            task.in_scope = True
         if task.group >= 0:
-            self.device.group_left[task.group] += 1
+            self.device.clusters.begin_task(task.group)
 
     def _link(self, task: Task, after: Sequence[Task]) -> None:
         """Steps 3 and 4: find the producers of what the task reads, and become a consumer of each."""
@@ -323,6 +300,8 @@ class Orchestrator:
         rings = self.backend == Backend.RINGS
         released_fs = producer.take_lock(self.now_fs, time.lock) if self.backend != Backend.HOST else self.now_fs
         self._spend(Phase.LOOKUP, released_fs - self.now_fs + (time.edge if rings else time.build_edge))
+        task.producers.append(producer)
+        producer.readers += 1
         if producer.state >= State.COMPLETED:
             task.fanin_refs += 1
             return
@@ -331,8 +310,6 @@ class Orchestrator:
                 self._wait(lambda: device.deps.has_room(device.ring.last_alive), SpinTexts.dep_pool())
             device.deps.allocate(producer.id)
         producer.consumers.append(task)
-        task.producers.append(producer)
-        producer.fanout_refs += 1
 
     def _allocate_outputs(self, task: Task) -> None:
         """Step 5: memory for outputs that have none, packed one behind the other."""

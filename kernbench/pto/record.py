@@ -77,6 +77,7 @@ class Record:
     tasks: list[TaskRow] = field(default_factory=list[TaskRow])
     warnings: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # (time in fs, text)
     blocked: int = 0  # allocations that had to wait
+    recycled: int = 0  # slots that were given to a further task
 
     def add_block(self, block: Assigned, core: int, start_fs: int, end_fs: int) -> None:
         """A block has ended."""

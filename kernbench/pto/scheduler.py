@@ -120,7 +120,7 @@ class Scheduler:
                 seen_fs = device.queues.seen_fs(shape)
                 if seen_fs is not None and self.has_room(shape):
                     yield shape, seen_fs
-                if device.pins and (seen_fs := self._pinned_fs(shape)) is not None:
+                if device.clusters.in_use and (seen_fs := self._pinned_fs(shape)) is not None:
                     yield shape, seen_fs
         if (seen_fs := device.scan_fs()) is not None:
             yield SCAN, seen_fs
@@ -212,7 +212,7 @@ class Scheduler:
         self.agent.call_at(end_fs)
 
     def _resolve(self, now_fs: int) -> None:
-        """The rest of a completion: consumers may be ready, producers and the task itself consumed, slots free."""
+        """The rest of a completion: consumers may be ready, the task consumed, slots and buffers free."""
         assert self._completing is not None
         (place, task), device, at = self._completing, self.device, now_fs
         self._completing = None
@@ -221,8 +221,7 @@ class Scheduler:
             if consumer.is_ready and consumer.state == State.INITIAL:
                 at = self._push(consumer, at)
         for producer in task.producers:
-            producer.fanout_refs -= 1
-            device.consume(producer)
+            producer.readers -= 1
         task.consumers, task.producers, task.params = [], [], ()
         device.consume(task)
         device.complete(task, now_fs)
@@ -256,7 +255,7 @@ class Scheduler:
 
     def _pop(self, shape: Shape, now_fs: int) -> Popped | None:
         queues = self.device.queues
-        if self.device.pins:
+        if self.device.clusters.in_use:
             for number, cluster in self._numbered():
                 if self._lanes(cluster, shape, self._slots) and (found := queues.pop_pinned(number, shape, now_fs)):
                     return found

@@ -53,6 +53,7 @@ class Summary:
     tasks: int
     blocks: int
     blocked: int
+    recycled: int
     warnings: int
     utilisation: dict[str, float]
     stages: tuple[Stage, ...]
@@ -68,6 +69,7 @@ class Summary:
             "tasks": self.tasks,
             "blocks": self.blocks,
             "blocked": self.blocked,
+            "recycled_slots": self.recycled,
             "warnings": self.warnings,
             "utilisation": self.utilisation,
             "core_gap_us": self.gap_us,
@@ -88,6 +90,7 @@ def summarise(outcome: Outcome) -> Summary:
         tasks=len(record.tasks),
         blocks=len({(row.task, row.block) for row in record.blocks}),
         blocked=record.blocked,
+        recycled=record.recycled,
         warnings=len(record.warnings),
         utilisation=_utilisation(outcome, last - first),
         stages=_stages(outcome),

@@ -47,14 +47,14 @@ class State(IntEnum):
 class Task:
     """A task. It has `blocks` blocks, which are dispatched one by one and complete it together.
 
-    `fanin_count` is the number of producers, `fanin_refs` how many of them are complete. `fanout_refs` is the number of
-    references that keep it from being consumed: its scope and its consumers that are not complete.
+    `fanin_count` is the number of producers, `fanin_refs` how many of them are complete. While `in_scope` it is not consumed,
+    so its slot is not given to another task. `readers` are consumers that are not complete; its buffers outlive them.
     """
 
     __slots__ = (
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
-        "fanout_refs", "first_start_fs", "group", "heap_end", "id", "kernel", "last_end_fs", "lock_free_fs", "next_block",
-        "params", "producers", "published_fs", "ready_fs", "shape", "state", "submitted_fs",
+        "first_start_fs", "group", "heap_end", "id", "in_scope", "kernel", "last_end_fs", "lock_free_fs", "next_block",
+        "params", "producers", "published_fs", "readers", "ready_fs", "shape", "state", "submitted_fs",
     )  # fmt: skip
 
     def __init__(
@@ -85,7 +85,8 @@ class Task:
         self.fanin_count = 0
         self.fanin_refs = 0
         self.fanin_final = False
-        self.fanout_refs = 0
+        self.in_scope = False
+        self.readers = 0
         self.lock_free_fs = 0
         self.heap_end: int | None = None
         self.submitted_fs = self.published_fs = self.ready_fs = 0
