@@ -111,9 +111,7 @@ def aicpu_orchestration_entry(rt, args, arg_count):
     *pointers, batch, heads, dim, block, max_bn = args
     ptr_query, ptr_key, ptr_value, ptr_table, ptr_lens, ptr_out = pointers
     query = make_tensor_external(ptr_query, (batch, heads, dim), 3, "f16")
-    keys, values = (
-        make_tensor_external(ptr, (batch * max_bn, block, dim), 3, "f16") for ptr in (ptr_key, ptr_value)
-    )
+    keys, values = (make_tensor_external(ptr, (batch * max_bn, block, dim), 3, "f16") for ptr in (ptr_key, ptr_value))
     table = make_tensor_external(ptr_table, (batch, max_bn), 2, "i32")
     lens = make_tensor_external(ptr_lens, (batch,), 1, "i32")
     out = make_tensor_external(ptr_out, (batch, heads, dim), 3)

@@ -28,7 +28,9 @@ def summary_table(summary: Summary) -> Table:
     for kind, share in summary.utilisation.items():
         table.add_row(kind, f"{100 * share:.1f} %", "of the span, all cores of the kind")
     if summary.blocked:
-        table.add_row("blocked", f"{summary.blocked:,}", f"allocations that had to wait; {summary.recycled:,} took a slot again")
+        table.add_row(
+            "blocked", f"{summary.blocked:,}", f"allocations that had to wait; {summary.recycled:,} took a slot again"
+        )
     return table
 
 

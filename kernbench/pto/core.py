@@ -83,4 +83,4 @@ class Core:
         if self.assigned:
             self._begin(now_fs)
         assert self.scheduler is not None
-        self.scheduler.replan()
+        self.scheduler.on_end(self)

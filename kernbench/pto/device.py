@@ -22,7 +22,7 @@ from kernbench.pto.memory import GlobalMemory
 from kernbench.pto.ready_queues import ReadyQueues
 from kernbench.pto.record import Occupancy, Record, TaskRow
 from kernbench.pto.rings import DepPool, HeapRing, TaskRing
-from kernbench.pto.scheduler import Scheduler
+from kernbench.pto.scheduler import EXIT, Check, Scheduler
 from kernbench.pto.task import Shape, State, Task
 from kernbench.pto.tensor_map import TensorMap
 
@@ -121,8 +121,8 @@ class Device:
     def retire(self, now_fs: int) -> int:
         """Advance the watermark over consumed tasks, and the tail of the heap behind it; returns over how many.
 
-        The tail stays before buffers that are still read: the document frees them with the slot of their task, and then a consumer
-        that is late would read what another task wrote.
+        The tail stays before buffers that are still in use: the document frees them with the slot of their task, and then a task
+        that is late would read what another one wrote.
         """
         ring, first, tail = self.ring, self.ring.last_alive, self.heap.tail
         while ring.last_alive < self.published:
@@ -132,7 +132,7 @@ class Device:
             if task.heap_end is not None:
                 self._held.append(task)
             ring.last_alive += 1
-        while self._held and not self._held[0].readers:
+        while self._held and not self._held[0].users:
             end = self._held.popleft().heap_end
             assert end is not None
             self.heap.free_to(end)
@@ -158,10 +158,15 @@ class Device:
             self.clusters.end_task(task.group)
             self.on_progress(now_fs)
 
-    def announce(self) -> None:
-        """Something can be found by any scheduler."""
+    def announce(self, check: Check, seen_fs: int) -> None:
+        """A check of any scheduler finds something from a time on."""
         for scheduler in self.schedulers:
-            scheduler.replan()
+            scheduler.consider(check, seen_fs)
+
+    def announce_end(self) -> None:
+        """If all is done, schedulers find that out."""
+        if self.finished_fs is not None:
+            self.announce(EXIT, self.finished_fs)
 
     def has_idle(self, shape: Shape) -> bool:
         """Whether any thread has idle cores for a shape."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.scheduler import DRAIN, SCAN
 from kernbench.pto.settings import align
 from kernbench.pto.spinning import Spin, SpinTexts
 from kernbench.pto.task import UNPINNED, Shape, State, Task, Worker
@@ -269,6 +270,10 @@ class Orchestrator:
             task.in_scope = True
         if task.group >= 0:
             self.device.clusters.begin_task(task.group)
+        for param in task.params:
+            if param.tensor is not None and (owner := param.tensor.buffer.owner) is not None:
+                owner.users += 1
+                task.owners.append(owner)
 
     def _link(self, task: Task, after: Sequence[Task]) -> None:
         """Steps 3 and 4: find the producers of what the task reads, and become a consumer of each."""
@@ -300,8 +305,6 @@ class Orchestrator:
         rings = self.backend == Backend.RINGS
         released_fs = producer.take_lock(self.now_fs, time.lock) if self.backend != Backend.HOST else self.now_fs
         self._spend(Phase.LOOKUP, released_fs - self.now_fs + (time.edge if rings else time.build_edge))
-        task.producers.append(producer)
-        producer.readers += 1
         if producer.state >= State.COMPLETED:
             task.fanin_refs += 1
             return
@@ -331,7 +334,7 @@ class Orchestrator:
         assert at is not None
         self._spend(Phase.SUBMIT, self.time.heap)
         for buffer, size in zip(buffers, sizes, strict=True):
-            buffer.address = device.heap.address(at)
+            buffer.address, buffer.owner = device.heap.address(at), task
             at += size
         task.heap_end = device.heap.top
 
@@ -391,8 +394,9 @@ class Orchestrator:
         if task.fanin_count and task.is_ready and task.state == State.INITIAL:
             task.ready_fs = self.now_fs
             device.early.append(task)
+            device.announce(DRAIN, self.now_fs)
         device.note_occupancy(self.now_fs)
-        device.announce()
+        device.announce(SCAN, self.now_fs)
 
     # the end
 
@@ -402,7 +406,7 @@ class Orchestrator:
         device.expected = self.submitted
         self.end_fs = self.now_fs
         device.check_finished(self.now_fs)
-        device.announce()
+        device.announce_end()
 
     def fail(self, text: str) -> None:
         """Errors: FatalError, always, with the code of an explicit failure."""

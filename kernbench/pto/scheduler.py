@@ -77,9 +77,12 @@ class Scheduler:
         self._slots = device.settings.core_slots
         self.clusters = clusters
         self.cores = [core for lane in (0, 1) for cluster in clusters for core in (cluster[:1], cluster[1:])[lane]]
+        self._places = {core.index: place for place, core in enumerate(self.cores)}
         for core in self.cores:
             core.scheduler = self
         self.agent = device.agents.agent(f"scheduler{number}", self._step)
+        self._room: dict[tuple[Shape, int], bool] = {}  # what `_fits` has found since a core's load has changed
+        self._ended: dict[int, None] = {}  # places of cores with something in COND, in the order in which it came
         self._loop = _Loop(self)
         self._due: Check = EXIT
         self._completing: tuple[int, Task] | None = None  # (place of the core, task) whose completion is under way
@@ -92,29 +95,39 @@ class Scheduler:
         self._loop.anchor_fs = self._loop.since_fs = now_fs
         self.replan()
 
+    def on_end(self, core: Core) -> None:
+        """COND of a core will show that a block has ended."""
+        place = self._places[core.index]
+        self._ended.setdefault(place)
+        self.consider(place, core.fins[0][0])
+
     # when to look
 
     def replan(self) -> None:
         """Be called when the loop comes to the first check that finds what is known now."""
         if not self.running or self._completing:
             return
-        best: tuple[int, Check] | None = None
+        self.agent.cancel()
         for check, seen_fs in self._known():
-            at = self._loop.when(check, seen_fs)
-            if best is None or at < best[0]:
-                best = at, check
-        if best is None:
-            self.agent.cancel()
-        elif self.agent.due_fs != best[0] or self._due != best[1]:
-            self._due = best[1]
-            self.agent.call_at(best[0])
+            self.consider(check, seen_fs)
+
+    def consider(self, check: Check, seen_fs: int) -> None:
+        """A check finds something from a time on: be called then, if nothing is due before."""
+        if not self.running or self._completing or (isinstance(check, Shape) and not self._can_take(check)):
+            return
+        at, due = self._loop.when(check, seen_fs), self.agent.due_fs
+        if due is None or at < due:
+            self._due = check
+            self.agent.call_at(at)
+
+    def _can_take(self, shape: Shape) -> bool:
+        return self.has_room(shape) or self.device.clusters.in_use
 
     def _known(self) -> Iterator[tuple[Check, int]]:
         """Each check that will find something, and from when on."""
         device = self.device
-        for place, core in enumerate(self.cores):
-            if core.fins:
-                yield place, core.fins[0][0]
+        for place in self._ended:
+            yield place, self.cores[place].fins[0][0]
         if device.queues.count:
             for shape in Shape:
                 seen_fs = device.queues.seen_fs(shape)
@@ -145,11 +158,17 @@ class Scheduler:
 
     def has_slot(self, shape: Shape) -> bool:
         """Whether a core of the own clusters has a free slot for a shape, be it behind another block."""
-        return any(self._lanes(cluster, shape, self._slots) for cluster in self.clusters)
+        return self._fits(shape, self._slots)
 
     def has_idle(self, shape: Shape) -> bool:
         """Whether one of the own clusters has idle cores for a shape."""
-        return any(self._lanes(cluster, shape, 1) for cluster in self.clusters)
+        return self._fits(shape, 1)
+
+    def _fits(self, shape: Shape, slots: int) -> bool:
+        found = self._room.get((shape, slots))
+        if found is None:
+            found = self._room[shape, slots] = any(self._lanes(cluster, shape, slots) for cluster in self.clusters)
+        return found
 
     def has_room(self, shape: Shape) -> bool:
         """Whether the thread would dispatch a shape: to an idle core, or behind another block if no thread has an idle one."""
@@ -197,7 +216,10 @@ class Scheduler:
         """Phase 1: COND says that a core has ended a block; the last block completes its task."""
         core, time = self.cores[place], self.time
         _, block = core.fins.popleft()
+        if not core.fins:
+            del self._ended[place]
         core.load -= 1
+        self._room.clear()
         task = block.task
         task.blocks_done += 1
         if task.blocks_done < task.blocks * len(LANES[task.shape]):
@@ -205,7 +227,7 @@ class Scheduler:
             return
         task.state = State.COMPLETED
         self.device.end_group(task, now_fs)
-        links = len(task.consumers) + len(task.producers)
+        links = len(task.consumers) + len(task.owners)
         end_fs = task.take_lock(now_fs, time.lock) + time.complete + links * time.notify
         self._completing = place, task
         self.device.record.add_phase(self.number, Phase.COMPLETE, now_fs, end_fs)
@@ -220,19 +242,21 @@ class Scheduler:
             consumer.fanin_refs += 1
             if consumer.is_ready and consumer.state == State.INITIAL:
                 at = self._push(consumer, at)
-        for producer in task.producers:
-            producer.readers -= 1
-        task.consumers, task.producers, task.params = [], [], ()
+        for owner in task.owners:
+            owner.users -= 1
+        task.consumers, task.owners, task.params = [], [], ()
         device.consume(task)
         device.complete(task, now_fs)
         at += device.retire(at) * self.time.retire
         self._spend(Phase.COMPLETE, now_fs, at, place)
-        device.announce()
+        device.announce_end()
 
     def _push(self, task: Task, now_fs: int) -> int:
         """Put a ready task into the own shard; returns when that is done."""
         task.state, task.ready_fs = State.READY, now_fs
-        return self.device.queues.push(task, self.number, now_fs) + self.time.push
+        seen_fs = self.device.queues.push(task, self.number, now_fs)
+        self.device.announce(task.shape, seen_fs)
+        return seen_fs + self.time.push
 
     def _dispatch(self, shape: Shape, now_fs: int) -> None:
         """Phase 2: take a task and write its blocks to the registers of cores that have room."""
@@ -244,14 +268,14 @@ class Scheduler:
         while task.next_block < task.blocks and (cores := self._find_room(shape, task.cluster)):
             for core in cores:
                 at += time.payload + time.store
+                self._room.clear()
                 core.accept(Assigned(task, task.next_block, at, at + time.doorbell), now_fs)
             task.next_block += 1
         if task.next_block < task.blocks:
-            device.queues.push(task, self.number, popped.free_fs, front=True)
-            device.announce()
+            device.announce(shape, device.queues.push(task, self.number, popped.free_fs, front=True))
         self._spend(Phase.DISPATCH, now_fs, at, shape, again=True)
-        if self._slots > 1:
-            device.announce()
+        if self._slots > 1 and (seen_fs := device.queues.seen_fs(shape)) is not None:
+            device.announce(shape, seen_fs)
 
     def _pop(self, shape: Shape, now_fs: int) -> Popped | None:
         queues = self.device.queues
@@ -270,7 +294,6 @@ class Scheduler:
                 at = self._push(task, at)
         if at > now_fs:
             self._spend(Phase.SCAN, now_fs, at, SCAN)
-            self.device.announce()
 
     def _drain(self, now_fs: int) -> None:
         """Phase 4: take what the orchestrator has found ready."""
@@ -282,7 +305,6 @@ class Scheduler:
                 at = self._push(task, at)
         if at > now_fs:
             self._spend(Phase.DRAIN, now_fs, at, DRAIN)
-            self.device.announce()
 
     def _exit(self, now_fs: int) -> None:
         """All is done: write the signal to exit to each core, and end."""

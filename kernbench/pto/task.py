@@ -48,13 +48,14 @@ class Task:
     """A task. It has `blocks` blocks, which are dispatched one by one and complete it together.
 
     `fanin_count` is the number of producers, `fanin_refs` how many of them are complete. While `in_scope` it is not consumed,
-    so its slot is not given to another task. `readers` are consumers that are not complete; its buffers outlive them.
+    so its slot is not given to another task. `users` are the tasks that use its buffers and are not complete; buffers outlive
+    them.
     """
 
     __slots__ = (
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
         "first_start_fs", "group", "heap_end", "id", "in_scope", "kernel", "last_end_fs", "lock_free_fs", "next_block",
-        "params", "producers", "published_fs", "readers", "ready_fs", "shape", "state", "submitted_fs",
+        "owners", "params", "published_fs", "ready_fs", "shape", "state", "submitted_fs", "users",
     )  # fmt: skip
 
     def __init__(
@@ -80,13 +81,13 @@ class Task:
         self.next_block = 0
         self.blocks_done = 0
         self.state = State.INITIAL
-        self.producers: list[Task] = []
+        self.owners: list[Task] = []  # of the buffers that it uses
         self.consumers: list[Task] = []
         self.fanin_count = 0
         self.fanin_refs = 0
         self.fanin_final = False
         self.in_scope = False
-        self.readers = 0
+        self.users = 0
         self.lock_free_fs = 0
         self.heap_end: int | None = None
         self.submitted_fs = self.published_fs = self.ready_fs = 0

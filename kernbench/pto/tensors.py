@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.dtypes import numpy_dtype
 from kernbench.pto.fatal import InvalidArgsError
+
+if TYPE_CHECKING:
+    from kernbench.pto.task import Task
 
 
 class Overlap(IntEnum):
@@ -26,13 +30,14 @@ class Overlap(IntEnum):
 
 
 class Buffer:
-    """Bytes that tensors are regions of; address 0: none yet."""
+    """Bytes that tensors are regions of; address 0: none yet. `owner` is the task with whose slot they are freed."""
 
-    __slots__ = ("address", "nbytes")
+    __slots__ = ("address", "nbytes", "owner")
 
     def __init__(self, address: int, nbytes: int) -> None:
         self.address = address
         self.nbytes = nbytes
+        self.owner: Task | None = None
 
 
 @dataclass(frozen=True, slots=True)
