@@ -1,4 +1,4 @@
-"""Batched paged attention with an online softmax: for each chunk of 16 sequences one HUB task, then QK, SF, PV and UP for each block."""
+"""Batched paged attention with an online softmax: HUB for each chunk of 16 sequences, then QK, SF, PV and UP for each block."""
 
 import os
 

@@ -29,7 +29,7 @@ def summary_table(summary: Summary) -> Table:
         table.add_row(kind, f"{100 * share:.1f} %", "of the span, all cores of the kind")
     if summary.blocked:
         table.add_row(
-            "blocked", f"{summary.blocked:,}", f"allocations that had to wait; {summary.recycled:,} took a slot again"
+            "blocked", f"{summary.blocked:,}", f"allocations had to wait; {summary.recycled:,} took a slot again"
         )
     return table
 

@@ -121,8 +121,8 @@ class Device:
     def retire(self, now_fs: int) -> int:
         """Advance the watermark over consumed tasks, and the tail of the heap behind it; returns over how many.
 
-        The tail stays before buffers that are still in use: the document frees them with the slot of their task, and then a task
-        that is late would read what another one wrote.
+        The tail stays before buffers that are still in use: the document frees them with the slot of their task, and then a
+        task that is late would read what another one wrote.
         """
         ring, first, tail = self.ring, self.ring.last_alive, self.heap.tail
         while ring.last_alive < self.published:

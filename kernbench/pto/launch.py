@@ -64,6 +64,13 @@ class Launch:
         """Run an orchestration function, `scoped` as a whole. Errors: FatalError, and what the function raises."""
         begun = perf_counter()
         device = device or self.device()
+        orchestrator = self.prepare(body, device, scoped=scoped)
+        device.run(self.mode)
+        end_fs = max(scheduler.end_fs for scheduler in device.schedulers)
+        return Outcome(device, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun)
+
+    def prepare(self, body: Body, device: Device, *, scoped: bool = True) -> Orchestrator:
+        """Write the start of a run to the device's program; any interpreter of programs can go on with it."""
 
         def orchestrate(orchestrator: Orchestrator) -> None:
             if scoped:
@@ -78,9 +85,7 @@ class Launch:
             self._build_first(device, orchestrator)
         else:
             self._start_together(device, orchestrator)
-        device.run(self.mode)
-        end_fs = max(scheduler.end_fs for scheduler in device.schedulers)
-        return Outcome(device, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun)
+        return orchestrator
 
     def _start_together(self, device: Device, orchestrator: Orchestrator) -> None:
         """The orchestrator makes the shared memory, a scheduler clears the arrays, the orchestrator sets the pointers."""
