@@ -17,7 +17,7 @@ from kernbench.units import parse_count
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
-SECTION = "pto_runtime"
+FAMILY, SECTION = "ascend", "pto_runtime"
 ENVIRONMENT = {
     "PTO2_RING_TASK_WINDOW": "task_window",
     "PTO2_RING_HEAP": "heap_bytes",
@@ -93,8 +93,13 @@ class Settings:
 
     @classmethod
     def of(cls, machine: Machine, *, replay: bool = False) -> Settings:
-        """The settings of a machine. Errors: InvalidArgsError for sizes that the runtime refuses."""
+        """The settings of a machine. Errors: InvalidArgsError for sizes that the runtime refuses, InputError for its family."""
         figures = machine.figures
+        if machine.family != FAMILY:
+            raise InputError(
+                f"machine {machine.name} is of family {machine.family!r}; task graphs run on family {FAMILY!r}, "
+                "such as ascend_910b2"
+            )
         sizes = {name: int(figures[f"{SECTION}.{name}"]) for name in cls.__dataclass_fields__ if name != "time"}
         if replay:
             sizes["core_slots"] = int(figures[f"{SECTION}.replay_core_slots"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpinTexts:
-    """What a wait says. `warn(device, spins)` is the warning; `fail(device, spins)` the code and the text of its end."""
+    """What a wait says. `warn(device, spins)` is the warning, which ends with `spins`; `fail(device, spins)` the code and the text of its end."""
 
     warn: Callable[[Device, int], str]
     fail: Callable[[Device, int], tuple[FatalCode, str]]
@@ -136,6 +136,11 @@ class Spin:
         self.since_fs = now_fs
         self._warned = 0
         self._mark = self._progress()
+        self._warning = self._describe()
+
+    def _describe(self) -> str:
+        """The warning of the state as it is now, without the number of spins at its end."""
+        return self._texts.warn(self._device, 0).removesuffix("0")
 
     def _progress(self) -> tuple[int, int]:
         return self._device.ring.last_alive, self._device.completed
@@ -155,7 +160,8 @@ class Spin:
         while self._warned + self._every <= spins:
             self._warned += self._every
             at = self.since_fs + self._warned * self._spin_fs
-            self._device.record.warnings.append((at, self._texts.warn(self._device, self._warned)))
+            self._device.record.warnings.append((at, f"{self._warning}{self._warned}"))
+        self._warning = self._describe()
         if met:
             return
         if spins >= self._most:

@@ -1,6 +1,6 @@
 """The swimlane of a run of task graphs: orchestrator, schedulers and cores over time, as SVG.
 
-Stretches that would be narrower than a third of a pixel are drawn together with their neighbours of the same name, so that the
+A lane has one bar a pixel at most: what would end within the pixel of the bar before it is drawn as part of that bar, so the
 picture of a long run stays small.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernbench.pto.launch import Outcome
 
 WIDTH, LEFT, TOP, LANE, GAP, LEGEND = 1200.0, 120.0, 56.0, 12.0, 3.0, 22.0
-LEAST_PX = 1 / 3
+LEAST_PX = 1.0
 PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#6B4FA0", "#4C8A2B", "#A83262"
 )  # fmt: skip
@@ -85,10 +85,11 @@ def _core_lanes(outcome: Outcome) -> Iterable[tuple[str, Sequence[_Bar]]]:
 
 
 def _merged(bars: Iterable[_Bar], least_fs: float) -> Iterable[_Bar]:
-    """The bars in order of time, those of one name together that are narrower than can be seen, or hardly apart."""
+    """The bars in order of time, those together that are of one name and hardly apart, or narrower than can be seen."""
     last: _Bar | None = None
     for bar in sorted(bars):
-        if last is not None and bar.name == last.name and bar.start_fs - last.end_fs < least_fs:
+        near = last is not None and bar.start_fs - last.end_fs < least_fs
+        if last is not None and near and (bar.name == last.name or bar.end_fs - last.end_fs < least_fs):
             last = last._replace(end_fs=max(last.end_fs, bar.end_fs))
             continue
         if last is not None:

@@ -12,7 +12,9 @@ from kernbench.pto.graph import load_graph, read_graph, spread_us
 
 
 def graph(*tasks, **more):
-    return read_graph({"tasks": [{"id": at, "core": "aic", "duration_us": 1, **task} for at, task in enumerate(tasks)], **more}, "g")
+    return read_graph(
+        {"tasks": [{"id": at, "core": "aic", "duration_us": 1, **task} for at, task in enumerate(tasks)], **more}, "g"
+    )
 
 
 def test_blocks_have_the_times_that_are_listed_or_one_for_all():
@@ -42,9 +44,15 @@ def test_producers_come_first_whatever_the_order_of_the_file():
     ("held", "sentence"),
     [
         ([], "g: expected an object with a list of tasks; see docs/pto.md for the schedule file"),
-        ({"tasks": [], "machine": "x"}, "g: expected an object with a list of tasks; see docs/pto.md for the schedule file"),
+        (
+            {"tasks": [], "machine": "x"},
+            "g: expected an object with a list of tasks; see docs/pto.md for the schedule file",
+        ),
         ({"tasks": [1]}, "g: task 0: got 1, expected an object with id, name, core, blocks, duration_us, deps"),
-        ({"tasks": [{"id": 3, "core": "aic"}]}, "g: task 0: duration_us: missing; give id, name, core, blocks, duration_us, deps"),
+        (
+            {"tasks": [{"id": 3, "core": "aic"}]},
+            "g: task 0: duration_us: missing; give id, name, core, blocks, duration_us, deps",
+        ),
         (
             {"tasks": [{"id": 0, "core": "aix", "duration_us": 1}]},
             "g: task 0 (id 0): core: got 'aix', expected one of aic, aiv, aiv2, mix",
