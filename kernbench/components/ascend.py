@@ -126,7 +126,8 @@ class PtoRuntime(PtoLimits, Part):
     ports: ClassVar[tuple[str, ...]] = (
         "sync_fs", "alloc_fs", "copy_fs", "lookup_fs", "chain_fs", "edge_fs", "heap_fs", "insert_fs", "publish_fs",
         "scope_fs", "spin_fs", "lock_fs", "complete_fs", "notify_fs", "retire_fs", "pop_fs", "steal_fs", "payload_fs",
-        "push_fs", "scan_fs", "probe_fs", "cluster_fs", "switch_fs", "first_fs", "init_fs", "build_edge_fs", "build_task_fs",
+        "push_fs", "scan_fs", "probe_fs", "cluster_fs", "switch_fs", "first_fs", "init_fs", "flag_fs", "build_edge_fs",
+        "build_task_fs",
     )  # fmt: skip
     sync_ns: Ns
     alloc_ns: Ns
@@ -153,6 +154,7 @@ class PtoRuntime(PtoLimits, Part):
     switch_ns: Ns
     first_ns: Ns
     init_ns: Ns
+    flag_ns: Ns
     build_task_ns: Ns
     build_edge_ns: Ns
     sync_fs = time_of("sync_ns")
@@ -180,6 +182,7 @@ class PtoRuntime(PtoLimits, Part):
     switch_fs = time_of("switch_ns")
     first_fs = time_of("first_ns")
     init_fs = time_of("init_ns")
+    flag_fs = time_of("flag_ns")
     build_task_fs = time_of("build_task_ns")
     build_edge_fs = time_of("build_edge_ns")
 

@@ -9,6 +9,7 @@ from kernbench.pto.task import Task
 
 if TYPE_CHECKING:
     from kernbench.machine.ascend_places import CorePlace
+    from kernbench.pto.cluster_program import CoreContext
     from kernbench.pto.device import Device
     from kernbench.pto.scheduler import Scheduler
 
@@ -27,6 +28,7 @@ class Core:
 
     __slots__ = (
         "assigned",
+        "context",
         "device",
         "done",
         "fins",
@@ -46,6 +48,7 @@ class Core:
         self.scheduler: Scheduler | None = None
         self.assigned: deque[Assigned] = deque()
         self.fins: deque[tuple[int, Assigned]] = deque()  # (from when on COND shows it, what has ended)
+        self.context: CoreContext | None = None  # of a function that runs coupled
         self.load = 0
         self.started = False  # whether it has run anything
         self.start_fs = 0  # of what it runs
@@ -67,11 +70,22 @@ class Core:
             thread.until(at)
         self.start_fs = at + device.begin_core(thread, first=not self.started)
         self.started = True
-        device.rows.write(thread, self.place, self.done, block.task, block.block)
+        if block.task.kernel.cube is None:
+            device.rows.write(thread, self.place, self.done, block.task, block.block)
+        else:
+            self.context = device.begin_coupled(self, block)
         thread.ask()
 
     def _end(self, now_fs: int) -> None:
-        """The kernel has ended: compute its numbers, tell the scheduler, go on with what waits."""
+        """The kernel has ended: compute its numbers, tell the scheduler, go on with what waits.
+
+        A function that runs coupled with those of other cores goes on until it waits for them again.
+        """
+        if self.context is not None:
+            if not self.context.resume():
+                return
+            self.context = None
+            self.device.end_coupled(self.assigned[0])
         block = self.assigned.popleft()
         task = block.task
         if task.first_start_fs < 0 or self.start_fs < task.first_start_fs:

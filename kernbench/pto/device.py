@@ -14,6 +14,7 @@ from kernbench.errors import InputError
 from kernbench.machine.ascend_places import AscendPlaces
 from kernbench.modes import Mode
 from kernbench.program.program import Program
+from kernbench.pto.cluster_program import ClusterProgram, CoreContext
 from kernbench.pto.clusters import ClusterPool
 from kernbench.pto.core import Assigned, Core
 from kernbench.pto.fatal import FatalCode, FatalError
@@ -22,7 +23,7 @@ from kernbench.pto.memory import GlobalMemory
 from kernbench.pto.ready_queues import ReadyQueues
 from kernbench.pto.record import Occupancy, Record, TaskRow
 from kernbench.pto.rings import DepPool, HeapRing, TaskRing
-from kernbench.pto.scheduler import EXIT, Check, Scheduler
+from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler
 from kernbench.pto.task import Shape, State, Task
 from kernbench.pto.tensor_map import TensorMap
 
@@ -75,6 +76,7 @@ class Device:
         self._held: deque[Task] = deque()  # retired tasks whose buffers are still in use
         self.completed = 0
         self.expected: int | None = None  # tasks in all, once the orchestrator is done
+        self._coupled: dict[tuple[int, int], ClusterProgram] = {}  # by task and block
         self.finished_fs: int | None = None  # when all was complete
         self.clusters = ClusterPool(clusters)
         self.on_progress: Callable[[int], None] = _unheard  # by the orchestrator
@@ -182,6 +184,21 @@ class Device:
         thread.delay(duration)
         return fs
 
+    def begin_coupled(self, core: Core, block: Assigned) -> CoreContext:
+        """The context of a core's function; the cores of one block share a program."""
+        task, key = block.task, (block.task.id, block.block)
+        if key not in self._coupled:
+            self._coupled[key] = ClusterProgram(core, len(LANES[task.shape]))
+        function = task.kernel.cube if core.place.lane == 0 else task.kernel.vector
+        assert function is not None
+        return CoreContext(core, self._coupled[key], function, task, block.block)
+
+    def end_coupled(self, block: Assigned) -> None:
+        """A core's function has ended."""
+        key = (block.task.id, block.block)
+        if self._coupled[key].end_core():
+            del self._coupled[key]
+
     def compute(self, block: Assigned) -> None:
         """Run the function of a kernel on its parameters, at the end of its last block."""
         task = block.task
@@ -208,6 +225,8 @@ class Device:
             self.agents.on_ask(thread, now_fs)
 
         session.run(on_ask)
+        if any(core.context is not None for core in self.cores):  # functions wait for flags that nobody sets
+            session.check_finished()
         if self.expected is None or self.completed < self.expected:
             self._fail()
         return session

@@ -85,9 +85,11 @@ class Kernel:
 
     id: int
     name: str
-    core_type: str  # "aic" or "aiv"
+    core_type: str  # "aic", "aiv" or "mix"
     function: Callable[..., object] | None = None
     cost: Cost | Callable[..., Cost] | None = None
+    cube: Callable[..., object] | None = None  # of "mix": the functions of cores that run coupled
+    vector: Callable[..., object] | None = None
 
     def cost_of(self, task: Task) -> Cost:
         """The cost of a task; without one it is to load what it reads, to work on what it writes once, and to store it."""
@@ -122,15 +124,18 @@ def read_kernels(declared: Sequence[Mapping[str, Any]], where: str) -> dict[int,
             raise InputError(
                 f"{where}: a kernel of KERNELS lacks {', '.join(sorted(missing))}; give func_id, name, core_type"
             )
-        if entry["core_type"] not in ("aic", "aiv"):
+        if entry["core_type"] not in ("aic", "aiv", "mix"):
             raise InputError(
-                f"{where}: kernel {entry['name']!r}: got core_type {entry['core_type']!r}, expected aic or aiv"
+                f"{where}: kernel {entry['name']!r}: got core_type {entry['core_type']!r}, expected aic, aiv or mix"
             )
         if entry["func_id"] in found:
             raise InputError(f"{where}: two kernels have func_id {entry['func_id']}; give each its own")
-        found[entry["func_id"]] = Kernel(
-            entry["func_id"], entry["name"], entry["core_type"], entry.get("function"), entry.get("cost")
-        )
+        if entry["core_type"] == "mix" and not {"cube", "vector"} <= entry.keys():
+            raise InputError(
+                f"{where}: kernel {entry['name']!r} is for cube and vector cores; give a function for each"
+            )
+        optional = {name: entry.get(name) for name in ("function", "cost", "cube", "vector")}
+        found[entry["func_id"]] = Kernel(entry["func_id"], entry["name"], entry["core_type"], **optional)
     return found
 
 
@@ -158,7 +163,7 @@ class KernelRows:
                 self._transfer(thread, core, done, list(group), tag, write=kind is Store)
             else:
                 for operation in group:
-                    self._compute(thread, core, done, operation, tag)
+                    self.compute(thread, core, done, operation, tag)
         return None
 
     def _busy(self, thread: Thread, server: int, done: int, term: tuple[str, float], tag: int) -> None:
@@ -175,7 +180,8 @@ class KernelRows:
             thread.move(route, tensor.nbytes, stripe=stripe, done=done, hold=engine, tag=tag)
         thread.wait(done, len(operations), take=len(operations))
 
-    def _compute(self, thread: Thread, core: CorePlace, done: int, operation: Any, tag: int) -> None:
+    def compute(self, thread: Thread, core: CorePlace, done: int, operation: Any, tag: int) -> None:
+        """Append the rows of a product or a vector operation. Errors: InputError on a core of the other type."""
         figures = self.program.machine.figures
         if isinstance(operation, MatMul) and core.type == CUBE:
             for engine, cycles in _matmul_cycles(figures, operation):

@@ -219,7 +219,9 @@ class Orchestrator:
         if worker not in _TYPES:
             raise InvalidArgsError(f"{name}: got worker type {worker}, expected PTO2_WORKER_CUBE or PTO2_WORKER_VECTOR")
         kernel, (core_type, shape) = self.device.kernels[kernel_id], _TYPES[Worker(worker)]
-        if kernel.core_type != core_type:
+        if kernel.core_type == "mix":
+            shape = Shape.MIX
+        elif kernel.core_type != core_type:
             raise InvalidArgsError(
                 f"{name}: kernel {kernel.name} is for {kernel.core_type} cores, but submitted to {core_type}"
             )

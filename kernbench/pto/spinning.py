@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SpinTexts:
-    """What a wait says. `warn(device, spins)` is the warning, which ends with `spins`; `fail(device, spins)` the code and the text of its end."""
+    """What a wait says. `warn(device, spins)` is the warning, which ends with `spins`; `fail` gives the code and the
+    text of its end."""
 
     warn: Callable[[Device, int], str]
     fail: Callable[[Device, int], tuple[FatalCode, str]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import pairwise
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_random_graphs_keep_their_dependencies_and_their_lanes(slots, topology):
             by_core[row.core].append((row.start_fs, row.end_fs))
         for each in by_core.values():
             each.sort()
-            assert all(before[1] < after[0] for before, after in zip(each, each[1:], strict=False))
+            assert all(before[1] < after[0] for before, after in pairwise(each))
 
 
 def test_blocks_fill_all_cores_of_their_type_before_any_waits():

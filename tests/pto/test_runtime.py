@@ -350,7 +350,8 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
         ),
         (
             lambda rt: add_task(rt, 1, PTO2_WORKER_VECTOR, []),
-            "tensormap_and_ringbuffer has no tasks without parameters' dependencies; use pto2_rt_submit_task, or another runtime",
+            "tensormap_and_ringbuffer has no tasks without parameters' dependencies; use pto2_rt_submit_task, or "
+            "another runtime",
         ),
     ],
 )
