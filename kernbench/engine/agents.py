@@ -59,6 +59,7 @@ class Agents:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.now_fs = 0  # of the latest ask
         self._on_ask: dict[int, Step] = {}
 
     def agent(self, name: str, step: Step) -> Agent:
@@ -79,4 +80,5 @@ class Agents:
 
     def on_ask(self, thread: int, now_fs: int) -> None:
         """Hand an ask to the agent or the worker that has the thread."""
+        self.now_fs = now_fs
         self._on_ask[thread](now_fs)

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from kernbench.pto.arguments import check_task
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.scheduler import DRAIN, SCAN
 from kernbench.pto.settings import align
 from kernbench.pto.spinning import Spin, SpinTexts
-from kernbench.pto.task import UNPINNED, Shape, State, Task, Worker
+from kernbench.pto.task import UNPINNED, Shape, State, Task
 from kernbench.pto.tensors import Overlap, Param, ParamKind, Tensor
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ class Backend(Enum):
     HOST = "host_build_graph"
     AICPU = "aicpu_build_graph"
     RINGS = "tensormap_and_ringbuffer"
-
-
-_TYPES = {Worker.CUBE: ("aic", Shape.AIC), Worker.VECTOR: ("aiv", Shape.AIV)}
 
 
 class Orchestrator:
@@ -212,33 +210,7 @@ class Orchestrator:
         return task
 
     def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
-        settings, name = self.device.settings, f"task {self.submitted}"
-        if kernel_id not in self.device.kernels:
-            known = ", ".join(str(each) for each in sorted(self.device.kernels))
-            raise InvalidArgsError(f"{name}: no kernel has func_id {kernel_id}; the bench has {known}")
-        if worker not in _TYPES:
-            raise InvalidArgsError(f"{name}: got worker type {worker}, expected PTO2_WORKER_CUBE or PTO2_WORKER_VECTOR")
-        kernel, (core_type, shape) = self.device.kernels[kernel_id], _TYPES[Worker(worker)]
-        if kernel.core_type == "mix":
-            shape = Shape.MIX
-        elif kernel.core_type != core_type:
-            raise InvalidArgsError(
-                f"{name}: kernel {kernel.name} is for {kernel.core_type} cores, but submitted to {core_type}"
-            )
-        kinds = [param.kind for param in params]
-        for what, most in (
-            (ParamKind.INPUT, settings.most_inputs),
-            (ParamKind.OUTPUT, settings.most_outputs),
-            (ParamKind.INOUT, settings.most_inouts),
-        ):
-            if kinds.count(what) > most:
-                raise InvalidArgsError(
-                    f"{name}: got {kinds.count(what)} {what.name} parameters, expected {most} at most"
-                )
-        for param in params:
-            if param.tensor is not None and param.kind != ParamKind.OUTPUT and not param.tensor.buffer.address:
-                raise InvalidArgsError(f"{name}: an {param.kind.name} tensor has no memory; a task must write it first")
-        return shape
+        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
 
     def _sync_map(self) -> None:
         """Step 0: forget what retired tasks wrote."""

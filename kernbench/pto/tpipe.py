@@ -122,7 +122,7 @@ class GlobalTensor:
 
     def split_bytes(self, split: TileSplitAxis, subblock: int) -> int:
         """The offset of a vector core's part: of its rows, or of its columns."""
-        rows, cols = self.shape[-2:]
+        rows, cols = (1, *self.shape)[-2:]
         if split == TileSplitAxis.TILE_UP_DOWN:
             return subblock * rows * cols * self.itemsize
         return subblock * cols * self.itemsize if split == TileSplitAxis.TILE_LEFT_RIGHT else 0
