@@ -34,16 +34,8 @@ def command(as_json: bool) -> None:
     benches = [bench.to_dict() for bench in found]
     names = {kind: library.list_names(kind) for kind in ("topology", "sweeps", "benches/pto")}
     if as_json:
-        click.echo(
-            json.dumps(
-                {
-                    "benches": benches,
-                    "topologies": names["topology"],
-                    "sweeps": names["sweeps"],
-                    "pto": names["benches/pto"],
-                }
-            )
-        )
+        known = {"topologies": names["topology"], "sweeps": names["sweeps"], "pto": names["benches/pto"]}
+        click.echo(json.dumps({"benches": benches, **known}))
         return
     from kernbench.cli.screen import show
 
