@@ -1,4 +1,4 @@
-"""The tables of a network with credits in the loop's memory: routers, links, virtual channels and their buffers."""
+"""The tables of a network with credits in the loop's memory: routers, memories, links, virtual channels and their buffers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,22 @@ class CreditTables:
     """Writes the tables, and the links and virtual channels of steps."""
 
     def __init__(self, memory: Memory, machine: Machine, control: FlowControl) -> None:
-        self._memory, self._machine, self._control = memory, machine, control
+        self._memory, self._machine, self._control, self._cycle_fs = memory, machine, control, machine.cycle_fs
         memory["credit"] = memory.take(words_of(r.CREDIT))
-        self._routers = np.flatnonzero(np.array(machine.node_kind) == "router")
+        self._routers, self._memories = np.flatnonzero(machine.is_router), np.array(sorted(machine.terminals), np.int64)
+        self._routers_of, self._memories_of = (self._numbers(nodes) for nodes in (self._routers, self._memories))
+        self._first = {machine.terminals[node].first_station: at for at, node in enumerate(self._memories.tolist())}
         self._write_settings()
+        self._write_places()
+        self._write_ports(self["routers"], r.ROUTER, self._routers)
+        self._write_ports(self["memories"], r.CREDIT_MEMORY, self._memories)
         self._write_routers()
+        self._write_memories()
         self._write_links()
-        self._write_channels()
+        self._places = np.zeros(
+            machine.edge_count, np.int64
+        )  # of the virtual channels of links, 0: no route has come there
+        self._write_windows()
 
     def __getitem__(self, field: str) -> int:
         return self._memory.words.item(self._memory["credit"] + word_of(r.CREDIT, field))
@@ -39,117 +48,215 @@ class CreditTables:
     def __setitem__(self, field: str, value: int) -> None:
         self._memory.words[self._memory["credit"] + word_of(r.CREDIT, field)] = value
 
-    def link_of(self, station: np.ndarray) -> np.ndarray:
-        """int64[] the places of the links of some stations."""
-        return self["links"] + words_of(r.LINK) * station
+    def lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """int64[step] for steps at stations the place of the link << 1 | whether flits end there, or of the memory << 1."""
+        links = self["links"] + words_of(r.LINK) * station << 1 | ends
+        first = [self._first.get(int(at), 0) for at in station]
+        memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << 1
+        return np.where(station < self._machine.edge_count, links, memories)
 
-    def channels_of(self, side: np.ndarray) -> np.ndarray:
-        """int64[] the virtual channels that may be taken on some sides of a dateline, as bits."""
-        bits = [sum(1 << index for index in self._control.channels_of(side)) for side in range(3)]
-        return np.array(bits, np.uint64).view(np.int64)[side]
+    def channels_of(self, station: np.ndarray, kind: np.ndarray) -> np.ndarray:
+        """int64[step] the virtual channels of some kinds at some stations, as bits; 0 for memories."""
+        link = station < self._machine.edge_count
+        count = np.where(link, self._count[np.where(link, station, 0)], 0)
+        found = np.zeros(len(station), np.uint64)
+        for of, channels in {*zip(kind[link].tolist(), count[link].tolist(), strict=True)}:
+            bits = sum(1 << index for index in self._control.channels_of(of, channels))
+            found[link & (kind == of) & (count == channels)] = bits
+        return found.view(np.int64)
 
     @property
     def channels(self) -> np.ndarray:
-        """CHANNEL[link * virtual channels + channel] view; valid until the memory grows."""
-        first = int(self._memory.rows(self["links"], r.LINK, 1)["channels"][0])
-        return self._memory.rows(first, r.CHANNEL, self["link_n"] * self["channels"])
+        """CHANNEL[channel] copy of those of each link of a route in turn."""
+        views = [self._memory.rows(int(self._places[at]), r.CHANNEL, int(self._count[at])) for at in self._used()]
+        return np.concatenate([np.zeros(0, r.CHANNEL), *views])
+
+    @property
+    def link_of_channel(self) -> np.ndarray:
+        """int64[channel] the link of each of `channels`."""
+        return np.repeat(self._used(), self._count[self._used()])
+
+    def make_channels(self, station: np.ndarray) -> None:
+        """Make the virtual channels of links among some stations, with their buffers. Errors: LimitError."""
+        links = np.unique(station[station < self._machine.edge_count])
+        links = links[self._places[links] == 0]
+        if len(links) == 0:
+            return
+        count = self._count[links]
+        depth = np.repeat(self._of_node("buffer_flits")[self._machine.edge_dst[links]], count)
+        words = words_of(r.CHANNEL) * len(depth) + (words_of(r.BUFFERED) + 1) * int(depth.sum())
+        what = (
+            f"the buffers of {len(count):,} links with up to {count.max():,} virtual channels of {depth.max():,} flits"
+        )
+        check_fits(r.WORD * words, what, "make virtual_channels, buffer_flits or the machine smaller")
+        each = (words_of(r.BUFFERED) + 1) * depth
+        channels = self._memory.take(words_of(r.CHANNEL) * len(depth) + int(each.sum()), 8)
+        rings = channels + words_of(r.CHANNEL) * len(depth) + np.cumsum(each) - each
+        rows, first = self._memory.rows(channels, r.CHANNEL, len(depth)), np.cumsum(count) - count
+        rows["credits"] = rows["depth"] = depth
+        rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
+        rows["buffer"] = rings + depth
+        rows["onward"] = rows["given"] = codes.NONE
+        self._places[links] = channels + words_of(r.CHANNEL) * first
+        self._memory.rows(self["links"], r.LINK, len(self._count))["channels"] = self._places
+
+    def _used(self) -> np.ndarray:
+        """int64[] the links that have virtual channels."""
+        return np.flatnonzero(self._places)
+
+    def _numbers(self, nodes: np.ndarray) -> np.ndarray:
+        """int64[node] the number of each node among some, or NONE."""
+        found = np.full(self._machine.node_count, codes.NONE)
+        found[nodes] = np.arange(len(nodes))
+        return found
+
+    def _of_node(self, field: str) -> np.ndarray:
+        """int64[node] a figure of the class of ports of each node."""
+        return np.array([getattr(port, field) for port in self._control.ports], np.int64)[self._machine.port_class]
 
     def _cycles(self, fs: np.ndarray | int) -> np.ndarray:
         """Times in cycles, rounded up, at least one."""
-        return np.maximum(1, -(-np.asarray(fs) // self._control.cycle_fs))
+        return np.maximum(1, -(-np.asarray(fs) // self._cycle_fs))
 
     def _write_settings(self) -> None:
         control = self._control
-        for field in ("cycle_fs", "buffer_flits", "packet_flits", "speculative", "input_speedup"):
+        for field in ("packet_flits", "speculative", "input_speedup", "queue_flits", "reply_packets"):
             self[field] = int(getattr(control, field))
-        self["channels"] = control.virtual_channels
+        self["cycle_fs"] = self._cycle_fs
         self["iterations"] = control.allocator_iterations
         self["outstanding"] = control.outstanding_packets
         self["allocator"] = _ALLOCATORS[Allocator(control.allocator)]
         self["tail_credit"] = int(control.reuse == Reuse.TAIL_CREDIT)
         self["is_queued"] = int(control.internal_speedup > 1)
-        self["routing"] = -(-control.routing_fs // control.cycle_fs)
-        self["vc_allocation"] = int(self._cycles(control.vc_allocation_fs))
         self["next"] = NEVER
 
-    def _write_routers(self) -> None:
-        machine, speedup = self._machine, self._control.input_speedup
-        self["router_n"], self["link_n"] = len(self._routers), machine.edge_count
-        self["routers"] = self._memory.take(len(self._routers) * words_of(r.ROUTER))
-        self["links"] = self._memory.take(machine.edge_count * words_of(r.LINK), 8)
-        self["asks"] = self._memory.take(r.PORTS_MOST * r.PORTS_MOST * words_of(r.ASK))
-        self["bids"] = self._memory.take(r.PORTS_MOST + _LABELS)
-        self["matches"] = self._memory.take(r.PORTS_MOST)
-        actors = len(self._routers) + machine.edge_count
-        self["wakes"] = self._memory.take(actors)
+    def _write_places(self) -> None:
+        """Take room for routers, memories, links, actors and scratch."""
+        links, take = self._machine.edge_count, self._memory.take
+        self["router_n"], self["memory_n"], self["link_n"] = len(self._routers), len(self._memories), links
+        self["routers"] = take(len(self._routers) * words_of(r.ROUTER))
+        self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
+        self["links"] = take(links * words_of(r.LINK), 8)
+        self["asks"] = take(r.PORTS_MOST * r.PORTS_MOST * words_of(r.ASK))
+        self["bids"] = take(r.PORTS_MOST + _LABELS)
+        self["matches"] = take(r.PORTS_MOST)
+        actors = len(self._routers) + len(self._memories) + links
+        self["wakes"] = take(actors)
         self._memory.words[self["wakes"] : self["wakes"] + actors] = NEVER
         self["words"] = (actors + 63) // 64
-        self["pending"] = self._memory.take(self["words"])
-        order = np.lexsort((machine.edge_port, machine.edge_src))  # edges by router and port
-        start = np.searchsorted(machine.edge_src[order], self._routers)
-        end = np.searchsorted(machine.edge_src[order], self._routers, side="right")
-        outputs, inputs = (self._memory.take(machine.edge_count) for _ in range(2))
-        self._memory.words[outputs : outputs + machine.edge_count] = self.link_of(order)
-        self._memory.words[inputs : inputs + machine.edge_count] = self.link_of(order ^ 1)
-        rows = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
+        self["pending"] = take(self["words"])
+
+    def _write_ports(self, place: int, kind: np.dtype, nodes: np.ndarray) -> None:
+        """Write the places of the links of some nodes by port."""
+        edge_src, links = self._machine.edge_src, self._machine.edge_count
+        order = np.lexsort((self._machine.edge_port, edge_src))  # edges by node and port
+        start = np.searchsorted(edge_src[order], nodes)
+        end = np.searchsorted(edge_src[order], nodes, side="right")
+        outputs, inputs = (self._memory.take(links) for _ in range(2))
+        self._memory.words[outputs : outputs + links] = self["links"] + words_of(r.LINK) * order
+        self._memory.words[inputs : inputs + links] = self["links"] + words_of(r.LINK) * (order ^ 1)
+        rows = self._memory.rows(place, kind, len(nodes))
         rows["outputs"], rows["inputs"], rows["ports"] = outputs + start, inputs + start, end - start
-        pointers = self._memory.take(2 * speedup * machine.edge_count)
-        self._memory.words[pointers + 1 : pointers + 2 * speedup * machine.edge_count : 2] = np.tile(
-            np.arange(speedup), machine.edge_count
-        )
-        self._inputs = pointers + 2 * speedup * np.arange(machine.edge_count)
+
+    def _write_routers(self) -> None:
+        machine = self._machine
+        self._count = self._of_node("virtual_channels")[machine.edge_dst]
+        rows, nodes = self._memory.rows(self["routers"], r.ROUTER, len(self._routers)), self._routers
+        rows["routing"] = -(-self._of_node("routing_fs")[nodes] // self._cycle_fs)
+        rows["vc_allocation"] = self._cycles(self._of_node("vc_allocation_fs")[nodes])
+        rows["inputs_n"] = np.bincount(machine.edge_dst, self._count, machine.node_count)[nodes]
+        rows["outputs_n"] = np.bincount(machine.edge_src, self._count, machine.node_count)[nodes]
+
+    def _write_memories(self) -> None:
+        machine, control = self._machine, self._control
+        rows = self._memory.rows(self["memories"], r.CREDIT_MEMORY, len(self._memories))
+        for field in ("coming", "first", "last"):
+            rows[field] = codes.NONE
+        ports, found = rows["ports"].tolist(), [machine.terminals[node] for node in self._memories.tolist()]
+        places = list[tuple[int, int]]()
+        for terminal, count in zip(found, ports, strict=True):
+            queues = self._memory.take(terminal.stripes * (1 + control.queue_flits))
+            replies = self._memory.take(count * (r.REPLY_HEAD + control.reply_packets * words_of(r.REPLY)))
+            places.append((queues, replies))
+        rows = self._memory.rows(self["memories"], r.CREDIT_MEMORY, len(self._memories))
+        rows["queues"], rows["replies"] = np.array(places, np.int64).reshape(-1, 2).T
+        rows["channel"] = [self._memory["stations"] + words_of(r.STATION) * one.first_station for one in found]
+        rows["channel_n"], rows["overhead_fs"] = [one.stripes for one in found], [one.overhead_fs for one in found]
 
     def _write_links(self) -> None:
-        machine, control = self._machine, self._control
-        edges, cycle_fs = np.arange(machine.edge_count), control.cycle_fs
+        machine, control, memory = self._machine, self._control, self._memory
+        links, src, dst, speedup = machine.edge_count, machine.edge_src, machine.edge_dst, control.input_speedup
+        edges = np.arange(links)
         full, wire = machine.stations.fs_per_flit[edges], machine.stations.propagation_fs[edges]
-        back = wire[edges ^ 1]
-        router_of = np.full(machine.node_count, codes.NONE)
-        router_of[self._routers] = np.arange(len(self._routers))
-        receiver, sender = router_of[machine.edge_dst], router_of[machine.edge_src]
-        overhead = np.where(receiver == codes.NONE, 0, machine.node_overhead_fs[machine.edge_dst])
-        processing = np.where(sender == codes.NONE, 0, control.credit_fs)
-        rows = self._memory.rows(self["links"], r.LINK, machine.edge_count)
-        rows["full_fs"], rows["port"], rows["inputs"] = full, machine.edge_port, self._inputs
-        rows["station"] = self._memory["stations"] + words_of(r.STATION) * edges
-        rows["receiver"], rows["overhead_fs"] = receiver, overhead
-        rows["crossing_fs"] = control.switch_allocation_fs + np.maximum(control.traversal_fs, full) + wire
+        home = wire[edges ^ 1] + np.where(machine.is_router[src], self._of_node("credit_fs")[src], 0)
+        pointers = memory.take(2 * speedup * links)
+        memory.words[pointers + 1 : pointers + 2 * speedup * links : 2] = np.tile(np.arange(speedup), links)
+        rows = memory.rows(self["links"], r.LINK, links)
+        rows["full_fs"], rows["port"], rows["inputs"] = full, machine.edge_port, pointers + 2 * speedup * edges
+        rows["station"] = memory["stations"] + words_of(r.STATION) * edges
+        rows["channel_n"] = self._count
+        rows["outward"] = _numbered(self._count, src, machine.edge_port)
+        rows["inward"] = _numbered(self._count, dst, machine.edge_port[edges ^ 1])
+        rows["overhead_fs"] = np.where(machine.is_router[dst], machine.node_overhead_fs[dst], 0)
+        rows["receiver"], rows["source"] = self._receivers(dst), self._senders(src)
+        pipeline = self._of_node("switch_allocation_fs")
+        rows["crossing_fs"] = pipeline[src] + np.maximum(self._of_node("traversal_fs")[src], full) + wire
         rows["sending_fs"] = full + wire
-        rows["credit_fs"] = full + back + processing
-        rows["returning"] = self._cycles(control.switch_allocation_fs + back + processing)
-        even = full % cycle_fs == 0
+        rows["credit_fs"] = full + home
+        rows["returning"] = self._cycles(pipeline[dst] + home)
+        even = full % self._cycle_fs == 0
         for field in ("crossing", "sending"):
-            rows[field] = np.where(even, self._cycles(rows[f"{field}_fs"] + overhead), 0)
+            rows[field] = np.where(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]), 0)
         for field in ("first", "last", "taken", "taken_last"):
             rows[field] = codes.NONE
         if control.internal_speedup > 1:
             rows["crossing"] = 0
         if control.outstanding_packets:
-            returns = self._memory.take(control.outstanding_packets * machine.edge_count)
-            rows = self._memory.rows(self["links"], r.LINK, machine.edge_count)
-            rows["returns"] = returns + control.outstanding_packets * edges
-        ways = [rows["crossing_fs"] + overhead, rows["crossing_fs"], rows["sending_fs"]]
-        seen = [*(self._cycles(way) for way in ways), rows["returning"]]
-        self["window"] = int(np.min(seen))
-        furthest = max(int(way.max(initial=0)) for way in ways) + int(rows["credit_fs"].max(initial=0))
-        waiting = control.virtual_channels * control.buffer_flits * int(full.max(initial=0))  # behind a fast switch
-        longest = furthest + waiting + control.routing_fs + control.vc_allocation_fs
-        self["patience"] = int(self._cycles(longest)) + 2 * self["window"]
+            returns = memory.take(control.outstanding_packets * links)
+            memory.rows(self["links"], r.LINK, links)["returns"] = returns + control.outstanding_packets * edges
 
-    def _write_channels(self) -> None:
-        control, links = self._control, self._machine.edge_count
-        each, depth = control.virtual_channels, control.buffer_flits
-        count = links * each
-        words = words_of(r.CHANNEL) + depth * (words_of(r.BUFFERED) + 1)
-        what = f"the buffers of {links:,} links with {each} virtual channels of {depth:,} flits"
-        check_fits(r.WORD * words * count, what, "make virtual_channels, buffer_flits or the machine smaller")
-        channels = self._memory.take(count * words_of(r.CHANNEL), 8)
-        buffers = self._memory.take(count * depth * words_of(r.BUFFERED))
-        returns = self._memory.take(count * depth)
-        rows = self._memory.rows(channels, r.CHANNEL, count)
-        number = np.arange(count)
-        rows["credits"], rows["index"] = depth, number % each
-        rows["returns"], rows["buffer"] = returns + depth * number, buffers + depth * words_of(r.BUFFERED) * number
-        rows["onward"] = rows["given"] = codes.NONE
-        places = channels + each * words_of(r.CHANNEL) * np.arange(links)
-        self._memory.rows(self["links"], r.LINK, links)["channels"] = places
+    def _receivers(self, nodes: np.ndarray) -> np.ndarray:
+        """int64[] the actors that flits wait at in some nodes, or NONE."""
+        memory = self._memories_of[nodes]
+        return np.where(memory == codes.NONE, self._routers_of[nodes], self["router_n"] + memory)
+
+    def _senders(self, nodes: np.ndarray) -> np.ndarray:
+        """int64[edge] the actors that send what begins at the links of these nodes."""
+        memory, links = self._memories_of[nodes], self["router_n"] + self["memory_n"] + np.arange(len(nodes))
+        return np.where(memory == codes.NONE, links, self["router_n"] + memory)
+
+    def _write_windows(self) -> None:
+        """Write how long nothing that an actor does is seen by another, and how long flits may be under way."""
+        machine, control = self._machine, self._control
+        rows = self._memory.rows(self["links"], r.LINK, machine.edge_count)
+        full, overhead = rows["full_fs"], rows["overhead_fs"]
+        ways = [rows["crossing_fs"] + overhead, rows["crossing_fs"], rows["sending_fs"]]
+        served = self._service_fs()
+        seen = [*(self._cycles(way) for way in ways), rows["returning"], *(self._cycles(least) for least, _ in served)]
+        self["window"] = min(int(np.min(some)) for some in seen if np.size(some))
+        furthest = max(int(way.max(initial=0)) for way in ways) + int(rows["credit_fs"].max(initial=0))
+        deepest = max(port.virtual_channels * port.buffer_flits for port in control.ports)
+        waiting = deepest * int(full.max(initial=0))  # behind a fast switch
+        pipeline = max(port.routing_fs + port.vc_allocation_fs for port in control.ports)
+        memories = max((longest for _, longest in served), default=0) * (control.queue_flits + 2)
+        self["patience"] = int(self._cycles(furthest + waiting + pipeline + memories)) + 2 * self["window"]
+
+    def _service_fs(self) -> list[tuple[int, int]]:
+        """Of each memory the time of the smallest flit and of a full one, with what it pays besides."""
+        stations, flit, found = self._machine.stations, self._machine.flit_bytes, list[tuple[int, int]]()
+        for terminal in {each.first_station: each for each in self._machine.terminals.values()}.values():
+            at = terminal.first_station
+            full, smallest = int(stations.fs_per_flit[at]), min(int(stations.quantum_bytes[at]), flit)
+            least = -(-full * smallest // flit)
+            found.append((least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])))
+        return found
+
+
+def _numbered(count: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:
+    """int64[edge] the number of the first channel of each edge among those of the edges of its node, by port."""
+    order = np.lexsort((port, node))
+    before = np.cumsum(count[order]) - count[order]
+    first = before[np.searchsorted(node[order], node[order])]
+    found = np.empty(len(count), np.int64)
+    found[order] = before - first
+    return found

@@ -254,9 +254,11 @@ class Memory:
         self._steps = len(step) - 1
         new = step[known:].copy()
         if self.credit:
-            last = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
-            new["link"] = self.credit.link_of(new["station"]) << 1 | last
-            new["channels"] = self.credit.channels_of(new["channels"])
+            ends = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
+            ends[:-1] |= new["store_and_forward"][1:] == 1
+            self.credit.make_channels(new["station"])
+            new["link"] = self.credit.lead_to(new["station"], ends)
+            new["channels"] = self.credit.channels_of(new["station"], new["channels"])
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-# Fields of steps, and the columns of the routes that they come from; `channels` holds the side until it is in the memory.
+# Fields of steps, and the columns of the routes that they come from; `channels` holds their kind until it is in the memory.
 _GIVEN = (
     ("station", "station"),
     ("stripes", "stripes"),
     ("overhead_fs", "overhead_fs"),
     ("store_and_forward", "store_and_forward"),
-    ("channels", "side"),
+    ("channels", "channels"),
 )
 
 

@@ -176,6 +176,7 @@ class Builder:
             server_slots=np.array([slots for _, _, slots in self.servers], np.int64),
             shape=shape,
             flow_control=flow_control,
+            port_class=np.zeros(len(self.names), np.uint8),
         )
 
     def _stations(self, edge_gbs: np.ndarray, um: np.ndarray, flit_bytes: int, ns_per_mm: float) -> Stations:

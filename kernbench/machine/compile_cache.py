@@ -135,7 +135,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
         terminals={int(row[0]): Terminal(*(int(x) for x in row[1:])) for row in kept[_TERMINALS].tolist()},
         provenance=Provenance(times, origins, *(kept[_PROVENANCE + name] for name in _PROVENANCE_ARRAYS)),
         shape=shape,
-        flow_control=flow_control and FlowControl(**flow_control),
+        flow_control=flow_control and FlowControl.from_plain(flow_control),
         dropins=dropins,
     )
 

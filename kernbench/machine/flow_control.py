@@ -5,17 +5,19 @@ docs/networks.md has the rules. All links of such a network follow one clock: a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from kernbench.components.port import BUFFER_MOST, CHANNELS_MOST
 from kernbench.schema.fields import Count, Ns
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
-CHANNELS_MOST = 64  # virtual channels of a port, and inputs of a switch: a word of bits
+_TIMES = ("credit", "routing", "vc_allocation", "switch_allocation", "traversal")
 
 
 class Allocator(StrEnum):
@@ -34,17 +36,10 @@ class Reuse(StrEnum):
 
 
 class FlowControlSpec(Model):
-    """The fields of a topology that say how its links are buffered; with `unbounded` the others mean nothing."""
+    """The fields of a topology that say how its network is buffered; with `unbounded` the others mean nothing."""
 
     flow_control: Literal["unbounded", "credit"] = "unbounded"
-    virtual_channels: Annotated[Count, Field(le=CHANNELS_MOST)] = 4
-    buffer_flits: Annotated[Count, Field(le=1 << 14)] = 8
     packet_flits: Annotated[Count, Field(le=1 << 20)] = 16
-    credit_ns: Ns = 1
-    routing_ns: Ns = 0
-    vc_allocation_ns: Ns = 1
-    switch_allocation_ns: Ns = 1
-    traversal_ns: Ns = 1
     speculative: bool = True
     allocator: Allocator = Allocator.ISLIP
     allocator_iterations: Annotated[Count, Field(le=16)] = 1
@@ -52,21 +47,46 @@ class FlowControlSpec(Model):
     internal_speedup: Annotated[Count, Field(le=16)] = 1
     reuse: Reuse = Reuse.TAIL_SENT
     outstanding_packets: Annotated[Count, Field(le=1 << 14)] | None = None
+
+
+class MeshFlowControlSpec(FlowControlSpec):
+    """The same of family `mesh`, whose ports are all alike."""
+
+    virtual_channels: Annotated[Count, Field(le=CHANNELS_MOST)] = 4
+    buffer_flits: Annotated[Count, Field(le=BUFFER_MOST)] = 8
+    credit_ns: Ns = 1
+    routing_ns: Ns = 0
+    vc_allocation_ns: Ns = 1
+    switch_allocation_ns: Ns = 1
+    traversal_ns: Ns = 1
     dateline: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class FlowControl:
-    """The flow control of a machine with credits; times in femtoseconds."""
+class PortControl:
+    """The ports of a class of nodes: the buffers behind their inputs, and the pipeline of such a router; times in fs."""
 
     virtual_channels: int  # of each input port
     buffer_flits: int  # of each virtual channel
-    packet_flits: int  # of the largest packet
     credit_fs: int  # from a credit's arrival at a router until it can be used
     routing_fs: int  # from a head's place at the front of its buffer until it may ask for a virtual channel
     vc_allocation_fs: int
     switch_allocation_fs: int
     traversal_fs: int  # of the crossbar
+
+    @classmethod
+    def of(cls, spec: object) -> PortControl:
+        """The figures of a spec or part that has these fields, times in ns."""
+        times = {f"{name}_fs": round(getattr(spec, f"{name}_ns") * FS_PER_NS) for name in _TIMES}
+        return cls(getattr(spec, "virtual_channels"), getattr(spec, "buffer_flits"), **times)  # noqa: B009
+
+
+@dataclass(frozen=True, slots=True)
+class FlowControl:
+    """The flow control of a machine with credits."""
+
+    ports: tuple[PortControl, ...]  # by class of ports, which `Machine.port_class` has of each node
+    packet_flits: int  # of the largest packet
     speculative: bool  # heads ask for the switch together with the virtual channel
     allocator: str
     allocator_iterations: int  # of iSLIP
@@ -74,27 +94,43 @@ class FlowControl:
     internal_speedup: int  # cycles of routers in the time of a flit on the fastest link
     reuse: str
     outstanding_packets: int  # of a source; 0: without limit
-    dateline: bool
-    cycle_fs: int
+    dateline: bool = False
+    layers: int = 0  # of virtual channels, for requests and for replies; 0: requests and replies share them
+    queue_flits: int = 0  # that wait at a channel of a memory
+    reply_packets: int = 0  # of a memory: read, or being read, and not yet sent
 
     @classmethod
-    def of(cls, spec: FlowControlSpec, flit_fs: int) -> FlowControl | None:
-        """The flow control of a checked topology whose fastest link takes `flit_fs` for a flit; None if unbounded."""
+    def of(cls, spec: FlowControlSpec, ports: tuple[PortControl, ...], **more: Any) -> FlowControl | None:
+        """The flow control of a checked topology; None if unbounded."""
         if spec.flow_control == "unbounded":
             return None
-        times = ("credit", "routing", "vc_allocation", "switch_allocation", "traversal")
         same = {f.name for f in fields(cls)} & FlowControlSpec.model_fields.keys()
-        given: dict[str, Any] = {
-            **{name: getattr(spec, name) for name in same},
-            **{f"{name}_fs": round(getattr(spec, f"{name}_ns") * FS_PER_NS) for name in times},
-            "outstanding_packets": spec.outstanding_packets or 0,
-            "cycle_fs": max(1, flit_fs // spec.internal_speedup),
-        }
-        return cls(**given)
+        given: dict[str, Any] = {name: getattr(spec, name) for name in same}
+        return cls(ports, **{**given, "outstanding_packets": spec.outstanding_packets or 0}, **more)
 
-    def channels_of(self, side: int) -> range:
-        """The virtual channels that a packet may take on a link: all on side 0, half before (1) or after (2) a dateline."""
-        half = self.virtual_channels // 2
-        if side == 0 or half == 0 or not self.dateline:
-            return range(self.virtual_channels)
-        return range(half) if side == 1 else range(half, self.virtual_channels)
+    @classmethod
+    def of_mesh(cls, spec: MeshFlowControlSpec) -> FlowControl | None:
+        """The flow control of a checked topology whose ports are alike; None if unbounded."""
+        return cls.of(spec, (PortControl.of(spec),), dateline=spec.dateline)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> FlowControl:
+        """The flow control that `dataclasses.asdict` has made plain."""
+        given = dict(plain)
+        return cls(tuple(PortControl(**port) for port in given.pop("ports")), **given)
+
+    def channels_of(self, kind: int, count: int) -> range:
+        """Of `count` virtual channels those that a packet may take on a link; `kind` is that of a step of its route.
+
+        Without layers: all of them for kind 0, half of them before (1) or after (2) a dateline. With layers kind is 2 x layer,
+        and 1 more for a reply: half of them are for requests, and of either half the first layer has all that others leave.
+        """
+        half = count // 2
+        if self.layers:
+            layer, is_reply = divmod(kind, 2)
+            end = count if is_reply else half
+            rest = end - (self.layers - 1)
+            return range(rest + layer - 1, rest + layer) if layer else range(half if is_reply else 0, rest)
+        if kind == 0 or half == 0 or not self.dateline:
+            return range(count)
+        return range(half) if kind == 1 else range(half, count)

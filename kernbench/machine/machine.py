@@ -17,7 +17,7 @@ from kernbench.errors import InputError, suggest
 from kernbench.machine.costs import Costs
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
 from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
-from kernbench.machine.intents import Intent
+from kernbench.machine.intents import EdgeKind, Intent
 from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Places, Shape
+
+
+def _no_numbers() -> np.ndarray:
+    return np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ class Machine:
 
     shape: Shape | MeshShape | AscendShape = field(repr=False)  # the counts and sizes that places follow from
     flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
+    port_class: np.ndarray = field(default_factory=_no_numbers)  # uint8[node] of its ports, if there are credits
+    channel_order: np.ndarray = field(default_factory=_no_numbers)  # int32[edge] see `channel_layers`; of family `sip`
     dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False
@@ -106,6 +112,21 @@ class Machine:
     def node_count(self) -> int:
         """The number of nodes."""
         return len(self.node_name)
+
+    @property
+    def is_router(self) -> np.ndarray:
+        """bool[node] whether packets pass it on their way: not an endpoint, a memory or one that forwards whole messages."""
+        links = np.bincount(self.edge_src, minlength=self.node_count)
+        passed = (links > 1) & ~self.node_store_and_forward & (np.array(self.node_kind) != "endpoint")
+        passed[list(self.terminals)] = False
+        return passed | (np.array(self.node_kind) == "router")
+
+    @property
+    def cycle_fs(self) -> int:
+        """The cycle of routers with credits: the time of a flit on the fastest link between parts, over the speed-up."""
+        between = self.edge_kind != EdgeKind.PE
+        speedup = self.flow_control.internal_speedup if self.flow_control else 1
+        return max(1, int(self.stations.fs_per_flit[: self.edge_count][between].min()) // speedup)
 
     @property
     def edge_count(self) -> int:

@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from kernbench.machine.builder import Builder
-from kernbench.machine.flow_control import FlowControl, FlowControlSpec
+from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name, router_name
@@ -33,7 +33,7 @@ OUTSTANDING_MOST = 1_000_000
 Side = Annotated[Count, Field(le=512)]
 
 
-class MeshSpec(FlowControlSpec):
+class MeshSpec(MeshFlowControlSpec):
     """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
     family: Literal["mesh"]
@@ -108,8 +108,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         issue_fs=round(spec.issue_ns * FS_PER_NS),
         outstanding=spec.outstanding,
     )
-    fastest = max(link_rate.gbs, end_rate.gbs)
-    flow_control = FlowControl.of(spec, round(spec.flit_bytes * FS_PER_NS / fastest))
+    flow_control = FlowControl.of_mesh(spec)
     if flow_control:
         check_rings(shape, flow_control)
     return builder.finish(

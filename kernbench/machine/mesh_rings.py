@@ -38,7 +38,12 @@ def _way(control: FlowControl, count: int, is_row: bool, start: int, step: int, 
     for _ in range(hops):
         to = (at + step) % count
         side = 2 if abs(to - at) > 1 else side
-        found.append((f"{_router(is_row, at)} -> {_router(is_row, to)}", control.channels_of(side)))
+        found.append(
+            (
+                f"{_router(is_row, at)} -> {_router(is_row, to)}",
+                control.channels_of(side, control.ports[0].virtual_channels),
+            )
+        )
         at = to
     return found
 

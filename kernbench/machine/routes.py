@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.errors import UnreachableError
+from kernbench.machine.channel_layers import layers_of
 from kernbench.machine.graph import Csr, make_reverse_csr
 from kernbench.machine.intents import EdgeKind, Intent, RouteKind, allowed_edges
 from kernels_jit.layout.codes import READ, WRITE
@@ -31,7 +32,7 @@ _TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each
 
 
 class _Route(NamedTuple):
-    steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, side
+    steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, channels
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
 
 
@@ -217,7 +218,8 @@ class Routing:
         elif kind == RouteKind.WRITE:
             found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE))
         else:
-            found = _Route(np.vstack([self._memory(dst), self._links(back)]), (out_fs, 0, home_fs, READ))
+            links = self._links(back, is_reply=True)
+            found = _Route(np.vstack([self._memory(dst), links]), (out_fs, 0, home_fs, READ))
         self._new.append(found)
         return len(self._ids)
 
@@ -228,7 +230,7 @@ class Routing:
             return self._find_path(dst, src, intent)
         return back
 
-    def _links(self, edges: np.ndarray) -> np.ndarray:
+    def _links(self, edges: np.ndarray, is_reply: bool = False) -> np.ndarray:
         """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second."""
         steps = np.zeros((len(edges), 5), np.int64)
         steps[:, 0], steps[:, 1] = edges, 1
@@ -236,8 +238,24 @@ class Routing:
         steps[1:, 2] = self._machine.node_overhead_fs[between]
         steps[1:, 3] = self._machine.node_store_and_forward[between]
         if self._machine.flow_control:
-            steps[1:, 4] = self._machine.places.sides([*between.tolist(), int(self._machine.edge_dst[edges[-1]])])
+            steps[:, 4] = self._channel_kinds(edges, steps[:, 3] == 1, is_reply)
         return steps
+
+    def _channel_kinds(self, edges: np.ndarray, whole: np.ndarray, is_reply: bool) -> np.ndarray:
+        """int64[link] the kind of virtual channels on each link of a path, as `FlowControl.channels_of` takes it."""
+        machine = self._machine
+        if len(machine.channel_order) == 0:
+            nodes = [*machine.edge_src[edges[1:]].tolist(), int(machine.edge_dst[edges[-1]])]
+            return np.array([0, *machine.places.sides(nodes)])
+        layers = layers_of(machine.channel_order, edges, whole, is_reply)
+        control = machine.flow_control
+        if control and layers.max(initial=0) >= control.layers:
+            raise UnreachableError(
+                f"a route from {machine.node_name[machine.edge_src[edges[0]]]} to "
+                f"{machine.node_name[machine.edge_dst[edges[-1]]]} needs {layers.max() + 1} layers of virtual channels, but "
+                f"those that programs take need {control.layers}; choose other ends, or flow_control unbounded"
+            )
+        return 2 * layers + is_reply
 
     def _memory(self, node: int) -> tuple[int, int, int, int, int]:
         terminal = self._machine.terminals[node]

@@ -14,6 +14,7 @@ from kernbench.machine.intents import SIP_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import Shape
 from kernbench.machine.quantities import list_figure_origins, rate
+from kernbench.machine.sip_channels import find_flow_control, with_layers
 from kernbench.machine.sip_cube import build_cube, forwarding
 from kernbench.machine.sip_io_chiplet import add_io_chiplets, cubes_mm, sip_mm
 from kernbench.machine.sip_network import OPPOSITE, SipNetwork, link_chiplets
@@ -40,7 +41,7 @@ def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
     else:
         shifts = [builder.paste(cell, f"sip{sip}.", at) for sip, at in enumerate(places)]
         _link_directly(builder, spec, cell, shifts, network)
-    return builder.finish(
+    machine = builder.finish(
         name=name,
         family=spec.family,
         digest=digest,
@@ -64,7 +65,9 @@ def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
             tcm_bytes=spec.pe_tcm.bytes,
             address_model=spec.mmu.model,
         ),
+        flow_control=find_flow_control(spec),
     )
+    return with_layers(machine)
 
 
 def figures(spec: SipSpec) -> dict[str, float]:

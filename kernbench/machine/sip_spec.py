@@ -17,9 +17,11 @@ from kernbench.components.compute import PeGemm, PeMath
 from kernbench.components.fabric import IoNoc, Noc, PcieEp, SipLink, Switch, Ucie
 from kernbench.components.memory import Hbm, PeMmu, PeTcm, Sram
 from kernbench.components.part import Section
+from kernbench.components.port import MemoryPort, Port
 from kernbench.components.processor import IoCpu, MCpu, PeCpu, PeDma, PeFetchStore, PeIpcq, PeScheduler
 from kernbench.components.tiling import Tiling
 from kernbench.machine.address import HBM_BYTES, IO_CHIPLETS, PE_BYTES, PES
+from kernbench.machine.flow_control import FlowControlSpec
 from kernbench.machine.sip_mesh import Grid, make_grid
 from kernbench.schema.fields import Bytes, BytesOrZero, Count, MessageBytes, Mm, NsPerMm
 from kernbench.schema.model import Model
@@ -274,9 +276,13 @@ class PartNames(Model):
     pe_mmu: str = "pe_mmu"
     pe_ipcq: str = "pe_ipcq"
     tiling: str = "tiling"
+    noc_port: str = "noc_port"
+    ucie_port: str = "ucie_port"
+    io_port: str = "io_port"
+    memory_port: str = "memory_port"
 
 
-class SipSpec(Model):
+class SipSpec(FlowControlSpec):
     """A checked topology of family `sip`, with the sheets of its parts."""
 
     family: Literal["sip"]
@@ -310,6 +316,10 @@ class SipSpec(Model):
     pe_mmu: PeMmu
     pe_ipcq: PeIpcq
     tiling: Tiling
+    noc_port: Port
+    ucie_port: Port
+    io_port: Port
+    memory_port: MemoryPort
 
     @model_validator(mode="after")
     def _addresses_reach(self) -> SipSpec:

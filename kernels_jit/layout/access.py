@@ -28,7 +28,8 @@ link_at = record_at(r.LINK)
 channel_at = record_at(r.CHANNEL)
 buffered_at = record_at(r.BUFFERED)
 ask_at = record_at(r.ASK)
-
+memory_at = record_at(r.CREDIT_MEMORY)
+reply_at = record_at(r.REPLY)
 router_at = record_at(r.ROUTER)
 
 # By number.
@@ -51,5 +52,5 @@ slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
 STATION_WORDS, SERVER_WORDS, HOP_WORDS, SOURCE_WORDS = map(words_of, (r.STATION, r.SERVER, r.HOP, r.SOURCE))
 PORT_WORDS, EVENT_WORDS, BOUND_WORDS, TRANSFER_WORDS = map(words_of, (r.PORT, r.EVENT, r.BOUND, r.TRANSFER))
 LINK_WORDS, CHANNEL_WORDS, BUFFERED_WORDS, ROUTER_WORDS = map(words_of, (r.LINK, r.CHANNEL, r.BUFFERED, r.ROUTER))
-ASK_WORDS = words_of(r.ASK)
+ASK_WORDS, MEMORY_WORDS, REPLY_WORDS = map(words_of, (r.ASK, r.CREDIT_MEMORY, r.REPLY))
 VISIT_WORDS, TIME_WORDS, SLOT_WORDS = map(words_of, (r.VISIT, r.TIME, r.SLOT))

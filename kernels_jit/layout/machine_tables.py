@@ -24,7 +24,7 @@ class Routes(NamedTuple):
     stripes: np.ndarray  # int64[step] flit f takes station + (stripe + f) mod stripes
     overhead_fs: np.ndarray  # int64[step] of the node before this station: paid by a transfer's first flit to reach it
     store_and_forward: np.ndarray  # int64[step] 1: so is the node before this station
-    side: np.ndarray  # int64[step] of the dateline of a ring: 1 before, 2 after, 0 elsewhere
+    channels: np.ndarray  # int64[step] with credits: the kind of virtual channels on a link (`FlowControl.channels_of`)
     lead_fs: np.ndarray  # int64[route] from the start to the first flit at the first station (a read's request)
     tail_fs: np.ndarray  # int64[route] from the last delivery to completion (a write's acknowledgement)
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between

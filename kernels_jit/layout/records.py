@@ -196,6 +196,7 @@ TRANSFER = record(
     "batched",  # 1: rows before this one have been done as a batch
     "batch_row",  # the first of them, or this one
     "before",  # in the queue of a source with credits
+    "read",  # with credits: flits of a read that are at the channels of its memory or have been
     words=24,
 )
 TRANSFER_ALIGN = 8  # transfers stand at multiples of this
@@ -256,8 +257,8 @@ STEP = record(
     "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message
     "port",  # number of the port entered, of stripe 0; NONE for first and store-and-forward steps and at the end
     "ports_per_stripe",  # ports to go on per stripe of this step; 0: it has one, and there is a port per stripe before
-    "link",  # with credits: place of its link << 1 | whether it is the last of its route
-    "channels",  # with credits: the virtual channels that may be taken there, as bits
+    "link",  # with credits: place of its link << 1 | whether flits end behind it; or of its memory << 1
+    "channels",  # with credits: the virtual channels that may be taken there, as bits; 0: it is a memory
     words=8,
 )
 ROUTE = record("start", "end", "lead_fs", "tail_fs", "propagation_fs", "direction")
@@ -297,14 +298,10 @@ FLITS_MOST = 1 << FLIT_SHIFT  # of one transfer
 FLIT_MASK = FLITS_MOST - 1
 
 # Flow control with credits: see `simulate.credit_network`. Cycles are numbered from the start of the run. The actors of a
-# network are its routers, then the sources of its links by edge.
+# network are its routers, its memories, then the sources of its links by edge. Those of the links of a memory are part of it.
 CREDIT = record(
     "cycle_fs",
-    "channels",  # virtual channels of a link
-    "buffer_flits",  # of a virtual channel
     "packet_flits",
-    "routing",  # cycles
-    "vc_allocation",  # cycles
     "speculative",
     "allocator",
     "iterations",
@@ -319,6 +316,10 @@ CREDIT = record(
     "next",  # the first cycle in which an actor may have something to do, or NEVER
     "routers",
     "router_n",
+    "memories",
+    "memory_n",
+    "reply_packets",  # of a memory
+    "queue_flits",  # of a channel of a memory
     "links",
     "link_n",
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
@@ -333,11 +334,39 @@ ROUTER = record(
     "inputs",  # place of the places of its links by port
     "outputs",
     "ports",
-    words=4,
+    "routing",  # cycles
+    "vc_allocation",  # cycles
+    "inputs_n",  # virtual channels of all its inputs
+    "outputs_n",
+    words=8,
 )
+CREDIT_MEMORY = record(
+    "inputs",  # place of the places of its links by port
+    "outputs",
+    "ports",
+    "channel",  # place of the station of its first channel
+    "channel_n",
+    "overhead_fs",
+    "queues",  # of each channel a ring of the times at which the service of flits begins, and before it the place of the oldest
+    "replies",  # of each port a ring of packets that are read, and before it the first and how many
+    "reserved",  # packets that are read or being read, and not yet sent
+    "coming",  # read that has not come yet, the first, or NONE
+    "first",  # read in turn, or NONE
+    "last",
+    "packet",  # flits of the packet of the first read; 0: it has none
+    "left",  # of these, those that are not yet at the channels
+    "ready_fs",  # when the latest of the others has been read
+    "writes_first",
+    words=16,
+)
+REPLY_HEAD = 4  # words before a ring of replies
+REPLY = record("transfer", "flits", "cycle", words=4)  # since when the packet can be sent
 LINK = record(
     # Of the sender.
     "channels",  # place of its virtual channels
+    "channel_n",
+    "outward",  # number of its first virtual channel among those of its sender
+    "inward",  # and of its receiver
     "held",  # bits of those that packets have
     "sent",  # of these, those whose tail has left and which are not free before their credits are back
     "free_fs",
@@ -367,13 +396,14 @@ LINK = record(
     "packets",  # that count as under way, if their number is limited
     "returns",  # place of the cycles in which some of them no longer do, in order
     "returned_n",
+    "source",  # actor that sends what begins here
     words=32,
 )
 CHANNEL = record(
     # Seen by the sender.
     "credits",
-    "returns",  # place of the ring of cycles in which credits under way can be used
-    "return_first",
+    "depth",
+    "return_first",  # of the ring of cycles in which credits under way can be used, which stands before the buffer
     "return_n",
     "grant",  # the input channel that comes first
     # Seen by the receiver.
@@ -391,13 +421,14 @@ CHANNEL = record(
     words=16,
 )
 ASK = record(
-    "channel", "number", "free", "granted"
-)  # of a virtual channel: its place, its input's number, which are free
+    "channel", "number", "free", "granted", "port", words=8
+)  # of a virtual channel: its place, its number, which are free
 PORTS_MOST = 64  # of a router, and inputs of its switch: a word of bits
 BUFFERED = record("cycle", "flit")  # since when a flit can be seen in a buffer; the flit, packed
 PLACE_SHIFT = (
     26  # a flit is packed as place of its transfer << PLACE_SHIFT | step << 1 | whether it is its packet's tail
 )
+STEP_MASK = (1 << PLACE_SHIFT) - 1
 
 TIME = record("issue_fs", "start_fs", "end_fs")  # of a row of the op table; NONE: not yet
 

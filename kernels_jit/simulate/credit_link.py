@@ -10,7 +10,6 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
     CHANNEL_WORDS,
-    LINK_WORDS,
     buffered_at,
     channel_at,
     link_at,
@@ -19,8 +18,8 @@ from kernels_jit.layout.access import (
     step_at,
     transfer_at,
 )
-from kernels_jit.layout.records import PLACE_SHIFT
-from kernels_jit.simulate.credit_queue import first_cycle, wake
+from kernels_jit.layout.records import PLACE_SHIFT, STEP_MASK
+from kernels_jit.simulate.credit_queue import later, queue_transfer, wake
 from kernels_jit.simulate.transfers import deliver
 
 _NONE = codes.NONE
@@ -39,51 +38,62 @@ def front_of(m, channel):
 
 
 @inlined
-def has_credit(m, credit, channel, cycle):
+def take_front(m, link, channel):
+    """Take the flit at the front of the buffer of a virtual channel of a link. Returns it, packed."""
+    flit, first = front_of(m, channel).flit, channel.first + 1
+    channel.first = 0 if first == channel.depth else first
+    channel.n -= 1
+    if channel.n == 0:
+        link.busy &= ~(np.int64(1) << channel.index)
+    return flit
+
+
+@inlined
+def has_credit(m, channel, cycle):
     """Whether the sender of a virtual channel has a credit in a cycle."""
     if channel.credits == 0:
-        settle(m, credit, channel, cycle)
+        settle(m, channel, cycle)
     return channel.credits > 0
 
 
 @inner
-def settle(m, credit, channel, cycle):
+def settle(m, channel, cycle):
     """Credits that are back by a cycle can be used."""
-    while channel.return_n > 0 and m[channel.returns + channel.return_first] <= cycle:
-        channel.return_first = (channel.return_first + 1) % credit.buffer_flits
+    returns = channel.buffer - channel.depth
+    while channel.return_n > 0 and m[returns + channel.return_first] <= cycle:
+        first = channel.return_first + 1
+        channel.return_first = 0 if first == channel.depth else first
         channel.return_n -= 1
         channel.credits += 1
 
 
 @inlined
-def return_credit(m, credit, channel, cycle):
+def return_credit(m, channel, cycle):
     """A flit has left the buffer of a virtual channel; its sender can use the credit in a cycle."""
     if CHECKED:
-        assert channel.credits + channel.return_n + channel.n < credit.buffer_flits or channel.n > 0, (
-            "a credit too many"
-        )
+        assert channel.credits + channel.return_n + channel.n < channel.depth or channel.n > 0, "a credit too many"
     at = channel.return_first + channel.return_n
-    m[channel.returns + (at - credit.buffer_flits if at >= credit.buffer_flits else at)] = cycle
+    m[channel.buffer - (2 * channel.depth - at if at >= channel.depth else channel.depth - at)] = cycle
     channel.return_n += 1
 
 
 @inlined
-def held_channels(m, credit, link, cycle):
+def held_channels(m, link, cycle):
     """The bits of the virtual channels of a link that packets have in a cycle."""
     if link.sent != 0:
-        release_channels(m, credit, link, cycle)
+        release_channels(m, link, cycle)
     return link.held
 
 
 @inner
-def release_channels(m, credit, link, cycle):
+def release_channels(m, link, cycle):
     """Virtual channels whose tail has left and whose credits are all back by a cycle are free again."""
     todo = link.sent
     while todo != 0:
         bit = todo & -todo
         channel = channel_of(m, link, lowest_bit(todo))
-        settle(m, credit, channel, cycle)
-        if channel.credits == credit.buffer_flits:
+        settle(m, channel, cycle)
+        if channel.credits == channel.depth:
             link.held &= ~bit
             link.sent &= ~bit
         todo &= todo - 1
@@ -134,8 +144,8 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
     seen = cycle + crossing if crossing > 0 else later(credit, start + crossing_fs + link.overhead_fs, cycle)
     at = channel.first + channel.n
     if CHECKED:
-        assert channel.n < credit.buffer_flits, "a buffer holds more flits than its depth"
-    place = channel.buffer + (at - credit.buffer_flits if at >= credit.buffer_flits else at) * BUFFERED_WORDS
+        assert channel.n < channel.depth, "a buffer holds more flits than its depth"
+    place = channel.buffer + (at - channel.depth if at >= channel.depth else at) * BUFFERED_WORDS
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
     channel.n += 1
@@ -145,23 +155,29 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
 
 @inner
 def end(m, op, times, credit, link, channel, flit, arrival, cycle):
-    """A flit arrives at its destination, which takes it at once and returns the credit."""
-    return_credit(m, credit, channel, later(credit, arrival + link.credit_fs, cycle))
-    place = flit >> PLACE_SHIFT
+    """A flit ends at its destination, or at a node that forwards whole messages. The credit returns at once."""
+    return_credit(m, channel, later(credit, arrival + link.credit_fs, cycle))
+    place, step = flit >> PLACE_SHIFT, (flit & STEP_MASK) >> 1
     transfer = transfer_at(m, place)
     transfer.latest_fs = max(transfer.latest_fs, arrival)
     transfer.arrived += 1
     if flit & 1 and credit.outstanding > 0:
-        _end_packet(m, credit, transfer, arrival, cycle)
-    if transfer.arrived == transfer.flits:
+        end_packet(m, credit, transfer, arrival, cycle)
+    if transfer.arrived < transfer.flits:
+        return
+    if step + 1 == transfer.end_step:
         deliver(m, op, times, place, transfer.latest_fs)
+    else:
+        queue_transfer(m, place, step + 1, transfer.latest_fs + step_at(m, step + 1).overhead_fs)
 
 
 @inner
-def _end_packet(m, credit, transfer, arrival, cycle):
+def end_packet(m, credit, transfer, arrival, cycle):
     """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
-    place = step_at(m, transfer.first_step).link >> 1
-    source = link_at(m, place)
+    step = step_at(m, transfer.from_step)
+    if step.channels == 0:  # the packets of a memory do not count
+        return
+    source = link_at(m, step.link >> 1)
     known = later(credit, arrival + route_at(m, transfer.route).propagation_fs, cycle)
     at = source.returned_n
     while at > 0 and m[source.returns + at - 1] > known:
@@ -169,10 +185,4 @@ def _end_packet(m, credit, transfer, arrival, cycle):
         at -= 1
     m[source.returns + at] = known
     source.returned_n += 1
-    wake(m, credit, credit.router_n + (place - credit.links) // LINK_WORDS, known)
-
-
-@inlined
-def later(credit, fs, cycle):
-    """The first cycle at a time or after it, but after a cycle."""
-    return max(first_cycle(credit, fs), cycle + 1)
+    wake(m, credit, source.source, known)

@@ -1,4 +1,4 @@
-"""Queues of a network with credits: transfers that stand before their first link, in the order of (start, owner)."""
+"""Queues of a network with credits: transfers that stand before a link or at a memory, in the order of (start, owner)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,46 @@ import numpy as np
 
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import LINK_WORDS, credit_at, link_at, state_at, step_at, transfer_at
+from kernels_jit.layout.access import MEMORY_WORDS, credit_at, link_at, memory_at, state_at, step_at, transfer_at
 
 _NONE = codes.NONE
 
 
 @inner
-def queue_transfer(m, place):
-    """All flits of a transfer stand before its first link from its start on. One that is being sent stays the first."""
-    credit, transfer = credit_at(m, state_at(m, 0).credit), transfer_at(m, place)
-    at = step_at(m, transfer.first_step).link >> 1
-    link = link_at(m, at)
-    transfer.arrived, transfer.latest_fs, transfer.from_step = 0, 0, transfer.first_step
+def queue_transfer(m, place, number, start_fs):
+    """All flits of a transfer stand before a step of its route from a time on, at a memory or before a link."""
+    credit, transfer, step = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), step_at(m, number)
+    transfer.arrived, transfer.latest_fs, transfer.from_step, transfer.start_fs = 0, 0, number, start_fs
+    start = first_cycle(credit, start_fs)
+    if CHECKED:
+        assert start >= credit.served, "a transfer stands before a step of its route in a cycle that is over"
+    if step.channels == 0:
+        _queue_read(m, memory_at(m, step.link >> 1), place)
+        wake(m, credit, credit.router_n + ((step.link >> 1) - credit.memories) // MEMORY_WORDS, start)
+    else:
+        link = link_at(m, step.link >> 1)
+        _queue_at_link(m, link, place)
+        wake(m, credit, link.source, start)
+
+
+@inner
+def _queue_read(m, memory, place):
+    """A read comes to its memory."""
+    transfer_at(m, place).read = 0
+    before, after = _NONE, memory.coming
+    while after != _NONE and _comes_first(m, after, place):
+        before, after = after, transfer_at(m, after).next
+    transfer_at(m, place).next = after
+    if before == _NONE:
+        memory.coming = place
+    else:
+        transfer_at(m, before).next = place
+
+
+@inner
+def _queue_at_link(m, link, place):
+    """A transfer comes to its source. One that is being sent stays the first."""
+    transfer = transfer_at(m, place)
     before = link.last
     while before != _NONE and _comes_first(m, place, before) and not (before == link.first and link.flits_sent > 0):
         before = transfer_at(m, before).before
@@ -31,16 +59,18 @@ def queue_transfer(m, place):
         link.last = place
     else:
         transfer_at(m, transfer.next).before = place
-    start = first_cycle(credit, transfer.start_fs)
-    if CHECKED:
-        assert start >= credit.served, "a transfer stands before its first link in a cycle that is over"
-    wake(m, credit, credit.router_n + (at - credit.links) // LINK_WORDS, start)
 
 
 @inlined
 def first_cycle(credit, fs):
     """The first cycle that begins at a time or after it."""
     return (fs + credit.cycle_fs - 1) // credit.cycle_fs
+
+
+@inlined
+def later(credit, fs, cycle):
+    """The first cycle at a time or after it, but after a cycle."""
+    return max(first_cycle(credit, fs), cycle + 1)
 
 
 @inner

@@ -20,7 +20,7 @@ from kernels_jit.layout.access import (
     link_at,
     step_at,
 )
-from kernels_jit.layout.records import NEVER, PLACE_SHIFT, PORTS_MOST
+from kernels_jit.layout.records import NEVER, PORTS_MOST, STEP_MASK
 from kernels_jit.simulate.credit_link import (
     channel_of,
     cross,
@@ -31,10 +31,10 @@ from kernels_jit.simulate.credit_link import (
     is_free,
     return_credit,
     settle,
+    take_front,
 )
 
 _NONE = codes.NONE
-_STEP_MASK = (1 << PLACE_SHIFT) - 1
 _RANK_SHIFT = 6  # a rank ends in the number of a virtual channel
 
 
@@ -55,25 +55,25 @@ def serve_router(m, op, times, credit, router, cycle):
                 next_cycle = min(next_cycle, front.cycle)
                 continue
             if channel.onward == _NONE:
-                look_up(m, credit, channel, front)
+                look_up(m, router, channel, front)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
             next_cycle = cycle + 1
             onward = link_at(m, channel.onward)
             if channel.given == _NONE:
-                free = channel.allowed & ~held_channels(m, credit, onward, cycle)
+                free = channel.allowed & ~held_channels(m, onward, cycle)
                 if free == 0:
                     continue
                 ask = ask_at(m, credit.asks + asks * ASK_WORDS)
-                ask.channel, ask.number, ask.free = place, port * credit.channels + index, free
+                ask.channel, ask.number, ask.free, ask.port = place, link.inward + index, free, port
                 asks += 1
                 asked |= np.int64(1) << onward.port
                 if credit.speculative == 0 or credit.allocator == codes.AGE:
                     continue
-                if not is_free(credit, onward, cycle) or not have_credit(m, credit, onward, free, cycle):
+                if not is_free(credit, onward, cycle) or not have_credit(m, onward, free, cycle):
                     continue
-            elif not is_free(credit, onward, cycle) or not has_credit(m, credit, channel_at(m, channel.given), cycle):
+            elif not is_free(credit, onward, cycle) or not has_credit(m, channel_at(m, channel.given), cycle):
                 continue
             wanted |= bid(m, credit, router, link, port, place)
     if asks > 0:
@@ -86,18 +86,18 @@ def serve_router(m, op, times, credit, router, cycle):
 
 
 @inner
-def look_up(m, credit, channel, front):
+def look_up(m, router, channel, front):
     """The packet at the front of a buffer gets its next link."""
-    step = step_at(m, ((front.flit & _STEP_MASK) >> 1) + 1)
+    step = step_at(m, ((front.flit & STEP_MASK) >> 1) + 1)
     channel.onward, channel.is_last, channel.allowed = step.link >> 1, step.link & 1, step.channels
-    channel.ready = max(channel.since, front.cycle) + credit.routing
+    channel.ready = max(channel.since, front.cycle) + router.routing
 
 
 @inner
-def have_credit(m, credit, link, some, cycle):
+def have_credit(m, link, some, cycle):
     """Whether any of some virtual channels of a link has a credit."""
     while some != 0:
-        if has_credit(m, credit, channel_of(m, link, lowest_bit(some)), cycle):
+        if has_credit(m, channel_of(m, link, lowest_bit(some)), cycle):
             return True
         some &= some - 1
     return False
@@ -107,13 +107,13 @@ def have_credit(m, credit, link, some, cycle):
 def bid(m, credit, router, link, port, place):
     """The front of a virtual channel bids for its output, unless another at its input comes first. Returns the output's bit."""
     channel = channel_at(m, place)
-    sub = channel.index % credit.input_speedup
+    sub = channel.index % credit.input_speedup if credit.input_speedup > 1 else 0
     into = port * credit.input_speedup + sub
     if credit.allocator == codes.AGE:
         rank = front_of(m, channel).cycle << _RANK_SHIFT | channel.index
     else:
         turn = channel.index - m[link.inputs + 2 * sub + 1]
-        rank = turn + credit.channels if turn < 0 else turn
+        rank = turn + link.channel_n if turn < 0 else turn
         if channel.given == _NONE:
             rank += PORTS_MOST
     output = link_at(m, channel.onward).port
@@ -140,9 +140,8 @@ def bid_by_age(m, credit, router, asks, cycle):
         channel = channel_at(m, ask.channel)
         if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
             continue
-        if has_credit(m, credit, channel_at(m, channel.given), cycle):
-            port = ask.number // credit.channels
-            wanted |= bid(m, credit, router, link_at(m, m[router.inputs + port]), port, ask.channel)
+        if has_credit(m, channel_at(m, channel.given), cycle):
+            wanted |= bid(m, credit, router, link_at(m, m[router.inputs + ask.port]), ask.port, ask.channel)
     return wanted
 
 
@@ -162,7 +161,7 @@ def give_channels(m, credit, router, asks, asked, cycle):
             give_by_age(m, credit, router, place, asks, some, cycle)
         elif some == 1:
             ask = ask_at(m, credit.asks + one * ASK_WORDS)
-            give(m, credit, router, place, ask, first_accepted(m, credit, place, ask, ask.free), True, cycle)
+            give(m, credit, router, place, ask, first_accepted(m, place, ask, ask.free), True, cycle)
         elif credit.allocator == codes.ROUND_ROBIN:
             give_as_chosen(m, credit, router, place, asks, cycle)
         else:
@@ -170,10 +169,11 @@ def give_channels(m, credit, router, asks, asked, cycle):
 
 
 @inlined
-def first_accepted(m, credit, place, ask, some):
+def first_accepted(m, place, ask, some):
     """The number of the virtual channel of a link, of some, that comes first for an asking one."""
-    start = channel_at(m, ask.channel).accept - link_at(m, place).port * credit.channels
-    return first_from(some, start if 0 <= start < credit.channels else 0)
+    link = link_at(m, place)
+    start = channel_at(m, ask.channel).accept - link.outward
+    return first_from(some, start if 0 <= start < link.channel_n else 0)
 
 
 @inlined
@@ -181,14 +181,13 @@ def give(m, credit, router, place, ask, index, is_turned, cycle):
     """Give a virtual channel of a link to one that asks; pointers move past each other if `is_turned`."""
     link, channel = link_at(m, place), channel_at(m, ask.channel)
     given = link.channels + index * CHANNEL_WORDS
-    channel.given, channel.ready = given, cycle + credit.vc_allocation
+    channel.given, channel.ready = given, cycle + router.vc_allocation
     link.held |= np.int64(1) << index
     credit.moved = cycle
     if is_turned:
-        grant, accept = ask.number + 1, link.port * credit.channels + index + 1
-        most = router.ports * credit.channels
-        channel_at(m, given).grant = 0 if grant == most else grant
-        channel.accept = 0 if accept == most else accept
+        grant, accept = ask.number + 1, link.outward + index + 1
+        channel_at(m, given).grant = 0 if grant == router.inputs_n else grant
+        channel.accept = 0 if accept == router.outputs_n else accept
 
 
 @inlined
@@ -199,10 +198,10 @@ def is_asking(m, ask, place):
 
 
 @inlined
-def turn_of(m, credit, router, place, index, number):
+def turn_of(m, router, place, index, number):
     """How far an asking one is from the pointer of a virtual channel of a link."""
     turn = number - channel_of(m, link_at(m, place), index).grant
-    return turn + router.ports * credit.channels if turn < 0 else turn
+    return turn + router.inputs_n if turn < 0 else turn
 
 
 @inner
@@ -218,7 +217,7 @@ def give_as_granted(m, credit, router, place, asks, union, cycle):
             for number in range(asks):
                 ask = ask_at(m, credit.asks + number * ASK_WORDS)
                 if is_asking(m, ask, place) and ask.free >> index & 1:
-                    turn = turn_of(m, credit, router, place, index, ask.number)
+                    turn = turn_of(m, router, place, index, ask.number)
                     if turn < best:
                         best, at = turn, number
             if at != _NONE:
@@ -230,7 +229,7 @@ def give_as_granted(m, credit, router, place, asks, union, cycle):
         for number in range(asks):
             ask = ask_at(m, credit.asks + number * ASK_WORDS)
             if ask.granted != 0:
-                index = first_accepted(m, credit, place, ask, ask.granted)
+                index = first_accepted(m, place, ask, ask.granted)
                 give(m, credit, router, place, ask, index, iteration == 0, cycle)
 
 
@@ -242,7 +241,7 @@ def give_as_chosen(m, credit, router, place, asks, cycle):
         ask = ask_at(m, credit.asks + number * ASK_WORDS)
         ask.granted = _NONE
         if is_asking(m, ask, place):
-            ask.granted = first_accepted(m, credit, place, ask, ask.free)
+            ask.granted = first_accepted(m, place, ask, ask.free)
             chosen |= np.int64(1) << ask.granted
     while chosen != 0:
         index = lowest_bit(chosen)
@@ -250,7 +249,7 @@ def give_as_chosen(m, credit, router, place, asks, cycle):
         for number in range(asks):
             ask = ask_at(m, credit.asks + number * ASK_WORDS)
             if ask.granted == index:
-                turn = turn_of(m, credit, router, place, index, ask.number)
+                turn = turn_of(m, router, place, index, ask.number)
                 if turn < best:
                     best, at = turn, number
         give(m, credit, router, place, ask_at(m, credit.asks + at * ASK_WORDS), index, True, cycle)
@@ -276,7 +275,7 @@ def give_by_age(m, credit, router, place, asks, some, cycle):
         most, index, todo = -1, 0, ask.free & ~link.held
         while todo != 0:
             other = channel_of(m, link, lowest_bit(todo))
-            settle(m, credit, other, cycle)
+            settle(m, other, cycle)
             if other.credits > most:
                 most, index = other.credits, lowest_bit(todo)
             todo &= todo - 1
@@ -391,21 +390,16 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
         onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
         m[pointers] = 0 if accept == router.ports else accept
     channel = channel_at(m, m[label_of(credit, router, output, into)])
+    link = link_at(m, m[router.inputs + into // credit.input_speedup])
     turn = channel.index + credit.input_speedup
-    m[pointers + 1] = turn % credit.channels
-    if channel.given == _NONE or not has_credit(m, credit, channel_at(m, channel.given), cycle):
+    m[pointers + 1] = turn % link.channel_n if turn >= link.channel_n else turn
+    if channel.given == _NONE or not has_credit(m, channel_at(m, channel.given), cycle):
         return
     if CHECKED:
         assert channel.onward == onward_place, "a flit passes to another output than it bids for"
-    link = link_at(m, m[router.inputs + into // credit.input_speedup])
-    flit = front_of(m, channel).flit
+    flit = take_front(m, link, channel)
     given, is_last = channel_at(m, channel.given), channel.is_last == 1
-    first = channel.first + 1
-    channel.first = 0 if first == credit.buffer_flits else first
-    channel.n -= 1
-    if channel.n == 0:
-        link.busy &= ~(np.int64(1) << channel.index)
     if flit & 1:
         channel.onward, channel.given, channel.since = _NONE, _NONE, cycle + 1
-    return_credit(m, credit, channel, cycle + link.returning)
+    return_credit(m, channel, cycle + link.returning)
     cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, onward.crossing_fs, onward.crossing)

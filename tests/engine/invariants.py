@@ -185,14 +185,14 @@ def _bounds(session: Session) -> Iterator[str]:
 
 def _credits(session: Session) -> Iterator[str]:
     """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order."""
-    memory, control = session._memory, session.machine.flow_control
+    memory = session._memory
     channels = memory.credit.channels
     held = channels["credits"] + channels["return_n"] + channels["n"]
-    if (held != control.buffer_flits).any():
-        yield f"channel {np.argmax(held != control.buffer_flits)} has lost or gained a credit"
+    if (held != channels["depth"]).any():
+        yield f"channel {np.argmax(held != channels['depth'])} has lost or gained a credit"
     for channel in channels[channels["n"] > 0]:
-        ring = memory.rows(int(channel["buffer"]), r.BUFFERED, control.buffer_flits)
-        order = (channel["first"] + np.arange(channel["n"])) % control.buffer_flits
+        ring = memory.rows(int(channel["buffer"]), r.BUFFERED, int(channel["depth"]))
+        order = (channel["first"] + np.arange(channel["n"])) % channel["depth"]
         flits = ring["flit"][order]
         if (np.diff(ring["cycle"][order]) < 0).any():
             yield "a flit overtakes another in a buffer"

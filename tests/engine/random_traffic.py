@@ -211,6 +211,47 @@ def credit(random: Random) -> Program:
     return add_messages(random, machine, fields["w"], fields["h"])
 
 
+def credit_sip(random: Random) -> Program:
+    """Traffic between parts of one or two small SIPs with finite buffers, of any figures."""
+    some = random.choice
+    ports = {
+        f"{name}_port.{field}": some(values)
+        for name in ("noc", "ucie", "io", "memory")
+        for field, values in (
+            ("virtual_channels", (8, 9, 12)),
+            ("buffer_flits", (1, 2, 4, 7, 16)),
+            ("credit_ns", (0, 0.5, 1, 3.3)),
+            ("routing_ns", (0, 0, 1)),
+            ("vc_allocation_ns", (0, 0.5, 1)),
+            ("switch_allocation_ns", (0, 0.5, 1)),
+            ("traversal_ns", (0, 0.5, 1.2)),
+        )
+    }
+    fields = {
+        "sips.count": some((1, 1, 2)),
+        "sip.cubes.w": some((1, 2)),
+        "flow_control": "credit",
+        "packet_flits": some((1, 2, 3, 8, 100)),
+        "speculative": some((True, False)),
+        "allocator": some(("islip", "round_robin", "age")),
+        "allocator_iterations": some((1, 2)),
+        "input_speedup": some((1, 1, 2)),
+        "internal_speedup": some((1, 1, 2)),
+        "reuse": some(("tail_sent", "tail_credit")),
+        "outstanding_packets": some((None, None, 1, 3)),
+        "memory_port.queue_flits": some((1, 2, 4, 9)),
+        "memory_port.reply_packets": some((1, 2, 16)),
+        "noc.overhead_ns": some((0, 0, 1.5)),
+        "hbm.turn_ns": some((0, 0, 3)),
+        "hbm.overhead_ns": some((0, 0, 2)),
+        "hbm.channels": some((1, 2, 8)),
+        "hbm.channel_gbs": some((32, 100, 256)),
+        "pcie_ep.store_and_forward": some((True, False)),
+    }
+    machine = compile_machine(find("topology", "tiny"), {**fields, **ports})
+    return Traffic(random, machine, random.randint(2, 8)).draw()
+
+
 def trays(random: Random) -> Program:
     """Traffic between small SIPs that a switch or direct links join, with one or more IO chiplets."""
     (w, h), chiplets = random.choice(((2, 1), (3, 1), (4, 1), (2, 2), (3, 2))), random.randint(1, 3)
@@ -235,4 +276,5 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "trays": trays,
     "mesh_8x8": mesh_8x8,
     "credit": credit,
+    "credit_sip": credit_sip,
 }

@@ -11,7 +11,7 @@ from kernbench.engine import Session
 from kernbench.errors import DeadlockError, LimitError, RunError
 from kernbench.limits import memory_budget
 from kernbench.machine import load_machine
-from kernbench.machine.flow_control import FlowControl, FlowControlSpec
+from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.program import Program
 from kernbench.traffic.flows import parse_flows
@@ -132,7 +132,7 @@ def test_packets_that_stand_still_are_named():
     """On a ring with one virtual channel, which a topology may not have."""
     fields = {"flow_control": "credit", "virtual_channels": 1, "buffer_flits": 2, "dateline": False}
     machine = replace(
-        load("torus_8x8", w=5, h=1), flow_control=FlowControl.of(FlowControlSpec.model_validate(fields), 10**6)
+        load("torus_8x8", w=5, h=1), flow_control=FlowControl.of_mesh(MeshFlowControlSpec.model_validate(fields))
     )
     texts = [f"{node}:{(node + 2) % 5}:{20 * FLIT}" for node in range(5)]
     with pytest.raises(DeadlockError) as caught:
@@ -176,9 +176,11 @@ def test_sources_send_in_the_order_of_starts():
 
 def test_buffers_that_memory_cannot_hold_are_refused(monkeypatch):
     monkeypatch.setattr(memory_budget, "find_free_bytes", lambda: 30_000_000)
-    says = "^the buffers of 352 links with 64 virtual channels of 64 flits would take .*; make virtual_channels, buffer_flits"
+    says = (
+        "^the buffers of 3 links with up to 64 virtual channels of 16,384 flits would take .*; make virtual_channels, "
+    )
     with pytest.raises(LimitError, match=says):
-        run(load(virtual_channels=64, buffer_flits=64), "0:1:1KiB")
+        run(load(virtual_channels=64, buffer_flits=16_384), "0:1:1KiB")
 
 
 def test_a_run_beyond_the_clock_is_refused():

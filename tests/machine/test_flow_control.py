@@ -21,9 +21,10 @@ def test_queues_have_no_limit_unless_a_topology_says_so():
 
 
 def test_times_become_femtoseconds_and_the_cycle_is_that_of_the_fastest_link():
-    control = load(credit_ns=1.5, endpoint_gbs=512, outstanding_packets=7).flow_control
-    assert (control.credit_fs, control.cycle_fs, control.outstanding_packets) == (1_500_000, 500_000, 7)
-    assert load(internal_speedup=4).flow_control.cycle_fs == 250_000
+    machine = load(credit_ns=1.5, endpoint_gbs=512, outstanding_packets=7)
+    control = machine.flow_control
+    assert (control.ports[0].credit_fs, machine.cycle_fs, control.outstanding_packets) == (1_500_000, 500_000, 7)
+    assert load(internal_speedup=4).cycle_fs == 250_000
     assert load().flow_control.outstanding_packets == 0
 
 
@@ -85,9 +86,9 @@ def test_a_way_is_after_the_dateline_from_the_link_that_closes_the_ring(src, dst
 
 def test_half_the_channels_are_before_the_dateline():
     control = load("torus_8x8", virtual_channels=5).flow_control
-    assert [list(control.channels_of(side)) for side in range(3)] == [[0, 1, 2, 3, 4], [0, 1], [2, 3, 4]]
+    assert [list(control.channels_of(side, 5)) for side in range(3)] == [[0, 1, 2, 3, 4], [0, 1], [2, 3, 4]]
     small = load("torus_8x8", k=3, virtual_channels=5, dateline=False).flow_control
-    assert [list(small.channels_of(side)) for side in range(3)] == [[0, 1, 2, 3, 4]] * 3
+    assert [list(small.channels_of(side, 5)) for side in range(3)] == [[0, 1, 2, 3, 4]] * 3
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_a_column_may_be_the_ring_and_a_long_cycle_is_cut():
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_rings_on_which_no_way_has_two_hops_need_no_dateline(k):
-    assert load("torus_8x8", k=k, virtual_channels=1).flow_control.virtual_channels == 1
+    assert load("torus_8x8", k=k, virtual_channels=1).flow_control.ports[0].virtual_channels == 1
 
 
 @pytest.mark.parametrize("one_way", [False, True])

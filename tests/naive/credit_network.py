@@ -1,7 +1,8 @@
 """Routers with finite buffers, cycle by cycle: what a network with credits means.
 
-In each cycle a source sends a flit, then each router gives virtual channels to heads and the switch to flits. Whatever they
-cause elsewhere is seen there in a later cycle. Every router is looked at in every cycle in which anything is left to do.
+In each cycle a source sends a flit, each router gives virtual channels to heads and the switch to flits, and each memory lets
+flits into the queues of its channels. Whatever they cause elsewhere is seen there in a later cycle. Everything is looked at in
+every cycle in which anything is left to do.
 """
 
 from __future__ import annotations
@@ -15,13 +16,21 @@ from typing import NamedTuple
 from kernels_jit.layout.codes import FLIT
 
 
+class Leg(NamedTuple):
+    """A part of a route, up to its end or to a node that forwards whole messages."""
+
+    first: int  # step
+    end: int
+    is_last: bool
+
+
 class Flit(NamedTuple):
-    """A flit of a packet, the step of its transfer's route that it has passed, and the end of that route."""
+    """A flit of a packet, and the step of its transfer's route that it has passed."""
 
     flight: object
     tail: bool
     step: int
-    end: int
+    leg: Leg
 
 
 @dataclass
@@ -29,6 +38,7 @@ class Channel:
     """A virtual channel of a link: how the sender sees it, and the buffer behind the link."""
 
     index: int
+    depth: int
     credits: int
     returns: deque[int] = field(default_factory=deque)  # when credits under way can be used
     held: bool = False  # by a packet
@@ -49,6 +59,7 @@ class Link:
     port: int  # at its sender
     far_port: int  # at its receiver
     credit_fs: int  # from a flit's leaving the buffer until its credit can be used
+    end_credit_fs: int  # from the arrival of a flit at its end until then
     channels: list[Channel]
     free_fs: int = 0
 
@@ -58,8 +69,11 @@ class Router:
     """A node with its links by port, and the pointers of its arbiters."""
 
     overhead_fs: int
-    inputs: list[Link]
-    outputs: list[Link]
+    figures: object  # of its class of ports
+    inputs: dict[int, tuple[int, Link, Channel]]  # (port, link, channel) by number
+    outputs: dict[int, tuple[int, Link, Channel]]
+    ports: int
+    flits: int = 0  # in its buffers and under way to them
     channel_grant: dict[int, int] = field(default_factory=dict)  # by output channel: the input channel that comes first
     channel_accept: dict[int, int] = field(default_factory=dict)
     switch_grant: dict[int, int] = field(default_factory=dict)  # by output: the input of the switch that comes first
@@ -72,14 +86,49 @@ class Source:
     """The transfers that stand before a link, and the packet that is being sent."""
 
     link: Link
-    waiting: list[tuple[int, int, object, range]] = field(default_factory=list)  # (start, owner, flight, steps)
+    waiting: list[tuple[int, int, object, Leg]] = field(default_factory=list)  # (start, owner, flight, leg)
+    replies: deque[tuple[int, object, Leg, int]] = field(
+        default_factory=deque
+    )  # (ready, flight, leg, flits) of a packet
+    memory: Memory | None = None  # that the replies come from
     sent: int = 0  # flits of the first transfer
-    begun: int = 0  # of these, those before the packet under way
-    packet: int = 0  # flits of that packet
+    packet: tuple[object, Leg, bool] | None = None  # under way: flight, leg, whether it is a reply
+    flits: int = 0  # of it, not yet sent
     channel: Channel | None = None
     last: int = -1  # channel of the packet before
     left: int = 0  # packets that may begin, if there is a limit
     returns: list[int] = field(default_factory=list)  # when packets under way no longer count
+
+
+@dataclass
+class Read:
+    """A read at a memory."""
+
+    flight: object
+    leg: Leg
+    taken: int = 0  # flits that are at the channels or have been
+    left: int = 0  # flits of its packet that are not yet
+    packet: int = 0  # flits of that packet
+    ready_fs: int = 0  # when the latest of them has been read
+
+
+@dataclass
+class Memory:
+    """A memory: its channels with the flits that wait there, and the reads that it serves in turn."""
+
+    overhead_fs: int
+    stations: list
+    inputs: list[Link]
+    queues: list[deque[int]]  # by channel: when the service of each flit there begins
+    coming: list[tuple[int, int, Read]] = field(default_factory=list)  # (start, owner, read)
+    reading: deque[Read] = field(default_factory=deque)
+    reserved: int = 0  # packets that are read or being read, and not yet sent
+    reads_first: bool = True
+
+
+def number_channels(links):
+    """The channels of the links of all ports by number: those of the first port, then those of the next, and so on."""
+    return dict(enumerate((port, link, channel) for port, link in enumerate(links) for channel in link.channels))
 
 
 class CreditNetwork:
@@ -87,19 +136,19 @@ class CreditNetwork:
 
     def __init__(self, engine):
         machine = engine.machine
-        self.engine, self.figures, self.cycle = engine, machine.flow_control, machine.flow_control.cycle_fs
-        self.routers, self.sources, self.links = {}, {}, []
-        is_router = [kind == "router" for kind in machine.node_kind]
+        self.engine, self.figures, self.cycle = engine, machine.flow_control, machine.cycle_fs
+        self.routers, self.sources, self.memories, self.links = {}, {}, {}, []
+        is_router = machine.is_router
+        ports_of = [self.figures.ports[number] for number in machine.port_class]
         for edge in range(machine.edge_count):
             station, back = engine.station(edge), engine.station(edge ^ 1)
-            if is_router[machine.edge_dst[edge]]:
-                credit = self.figures.switch_allocation_fs + back.propagation_fs
-            else:
-                credit = station.full_fs + back.propagation_fs
-            credit += self.figures.credit_fs if is_router[machine.edge_src[edge]] else 0
-            channels = [Channel(index, self.figures.buffer_flits) for index in range(self.figures.virtual_channels)]
+            sender, receiver = int(machine.edge_src[edge]), int(machine.edge_dst[edge])
+            home = back.propagation_fs + (ports_of[sender].credit_fs if is_router[sender] else 0)
+            credits = ports_of[receiver].switch_allocation_fs + home, station.full_fs + home
+            depth = ports_of[receiver].buffer_flits
+            channels = [Channel(index, depth, depth) for index in range(ports_of[receiver].virtual_channels)]
             ports = int(machine.edge_port[edge]), int(machine.edge_port[edge ^ 1])
-            self.links.append(Link(edge, station.full_fs, station.propagation_fs, *ports, credit, channels))
+            self.links.append(Link(edge, station.full_fs, station.propagation_fs, *ports, *credits, channels))
         for node in range(len(machine.node_kind)):
             if is_router[node]:
                 outputs = sorted(
@@ -107,32 +156,51 @@ class CreditNetwork:
                     key=lambda link: link.port,
                 )
                 inputs = [self.links[link.number ^ 1] for link in outputs]
-                self.routers[node] = Router(int(machine.node_overhead_fs[node]), inputs, outputs)
+                found = ports_of[node], number_channels(inputs), number_channels(outputs), len(outputs)
+                self.routers[node] = Router(int(machine.node_overhead_fs[node]), *found)
+        for node, memory in machine.terminals.items():
+            stations = [engine.station(memory.first_station + stripe) for stripe in range(memory.stripes)]
+            inputs = [link for link in self.links if machine.edge_dst[link.number] == node]
+            queues = [deque() for _ in stations]
+            self.memories[node] = Memory(memory.overhead_fs, stations, inputs, queues)
+        self.first_station = {memory.first_station: node for node, memory in machine.terminals.items()}
         self.receiver = [self.routers.get(int(node)) for node in machine.edge_dst]
         self.flits = 0  # in buffers and under way to them
+        self.unsettled = {}  # channels with credits that are not back
         self.next_tick = None
         self.ticks = count()
 
     def step(self, number):
         """The link of a step and the channels that may be taken on it."""
         tables = self.engine.tables
-        link, side = self.links[int(tables.station[number])], int(tables.side[number])
-        return link, [link.channels[index] for index in self.figures.channels_of(side)]
+        link, kind = self.links[int(tables.station[number])], int(tables.channels[number])
+        return link, [link.channels[index] for index in self.figures.channels_of(kind, len(link.channels))]
 
     def up(self, time):
         """A time rounded up to a cycle."""
         return -(-time // self.cycle) * self.cycle
 
-    def enter(self, start, flight, route):
-        """A transfer stands before its first link."""
-        steps = range(*map(int, self.engine.tables.start[route : route + 2]))
-        link = self.links[int(self.engine.tables.station[steps.start])]
-        source = self.sources.setdefault(link.number, Source(link, left=self.figures.outstanding_packets))
+    def enter(self, start, flight, first):
+        """A transfer stands before a step of its route: at a memory, or before a link."""
+        tables = self.engine.tables
+        route_end = int(tables.start[self.engine.op[flight.job.rows[0]][1] + 1])
+        end = next((step for step in range(first + 1, route_end) if tables.store_and_forward[step]), route_end)
+        leg, station = Leg(first, end, end == route_end), int(tables.station[first])
+        if station in self.first_station:
+            memory = self.memories[self.first_station[station]]
+            insort(memory.coming, (start, flight.job.owner, Read(flight, leg)), key=lambda coming: coming[:2])
+            self.wake(self.up(start))
+            return
+        source = self.source(self.links[station])
         under_way = source.waiting.pop(0) if source.sent else None
-        insort(source.waiting, (start, flight.job.owner, flight, steps), key=lambda waiting: waiting[:2])
+        insort(source.waiting, (start, flight.job.owner, flight, leg), key=lambda waiting: waiting[:2])
         if under_way:
             source.waiting.insert(0, under_way)
         self.wake(self.up(start))
+
+    def source(self, link):
+        """The source before a link."""
+        return self.sources.setdefault(link.number, Source(link, left=self.figures.outstanding_packets))
 
     def wake(self, time):
         """There is something to do at a time."""
@@ -146,70 +214,94 @@ class CreditNetwork:
         if now != self.next_tick:
             return
         self.next_tick = None
-        for link in self.links:
-            for channel in link.channels:
-                self.settle(now, channel)
+        for channel in [channel for channel in self.unsettled.values() if self.settle(now, channel)]:
+            del self.unsettled[id(channel)]
         for number in sorted(self.sources):
             self.send(now, self.sources[number])
         for router in self.routers.values():
-            self.allocate(now, router)
-        if self.flits:
+            if router.flits:
+                self.allocate(now, router)
+        for memory in self.memories.values():
+            self.serve(now, memory)
+        if self.flits or any(memory.reading for memory in self.memories.values()):
             self.wake(now + self.cycle)
         for source in self.sources.values():
+            if source.replies or source.packet:
+                self.wake(now + self.cycle)
             if source.waiting:
                 self.wake(max(self.up(source.waiting[0][0]), now + self.cycle))
+        for memory in self.memories.values():
+            if memory.coming:
+                self.wake(max(self.up(memory.coming[0][0]), now + self.cycle))
 
     def settle(self, now, channel):
-        """Credits that are due can be used; a channel whose credits are all back can be taken again."""
+        """Credits that are due can be used; if all are back, a channel can be taken again. Returns whether they are."""
         while channel.returns and channel.returns[0] <= now:
             channel.returns.popleft()
             channel.credits += 1
-        if channel.tail_sent and channel.credits == self.figures.buffer_flits:
+        if channel.tail_sent and channel.credits == channel.depth:
             channel.held = channel.tail_sent = False
+        return channel.credits == channel.depth
 
     def is_free(self, now, link):
         """Whether a link can take a flit that passes the switch in this cycle; behind a fast switch flits queue."""
         return self.figures.internal_speedup > 1 or link.free_fs < now + self.cycle
 
     def send(self, now, source):
-        """A source sends a flit of its first transfer, if a channel with a credit can be had."""
+        """A source sends a flit of its first packet, if a channel with a credit can be had."""
         while source.returns and source.returns[0] <= now:
             source.returns.pop(0)
             source.left += 1
-        if not source.waiting or source.waiting[0][0] > now:
-            return
         if source.link.free_fs >= now + self.cycle:
             return
-        _, _, flight, steps = source.waiting[0]
-        link, allowed = self.step(steps.start)
-        limited = self.figures.outstanding_packets > 0
-        if source.channel is None and (source.left or not limited):
-            turn = sorted(
-                allowed, key=lambda channel: (channel.index - source.last - 1) % self.figures.virtual_channels
-            )
-            source.channel = next((channel for channel in turn if not channel.held and channel.credits), None)
-            if source.channel:
-                source.channel.held, source.last = True, source.channel.index
-                source.packet = min(flight.flits - source.sent, self.figures.packet_flits)
-                source.begun = source.sent
-                source.left -= limited
-        channel = source.channel
-        if channel is None or not channel.credits:
+        if source.packet is None:
+            self.begin_packet(now, source)
+        if source.packet is None or not source.channel.credits:
             return
-        source.sent += 1
-        flit = Flit(flight, source.sent - source.begun == source.packet, steps.start, steps.stop)
-        begun = max(now, link.free_fs)
-        self.cross(now, link, channel, flit, begun, begun + link.full_fs)
+        flight, leg, is_reply = source.packet
+        first = leg.first + is_reply  # a reply's first step is its memory
+        source.flits -= 1
+        source.sent += not is_reply
+        flit = Flit(flight, source.flits == 0, first, leg)
+        begun = max(now, source.link.free_fs)
+        self.cross(now, source.link, source.channel, flit, begun, begun + source.link.full_fs)
         if flit.tail:
-            source.channel = None
-            if source.sent == flight.flits:
+            source.packet = source.channel = None
+            if is_reply:
+                source.memory.reserved -= 1
+            elif source.sent == flight.flits:
                 source.waiting.pop(0)
                 source.sent = 0
+
+    def begin_packet(self, now, source):
+        """The next packet of a source takes a channel: a reply that is ready, else one of the first transfer."""
+        is_reply = bool(source.replies) and source.replies[0][0] <= now
+        limited = self.figures.outstanding_packets > 0 and not is_reply
+        if is_reply:
+            _, flight, leg, flits = source.replies[0]
+        elif source.waiting and source.waiting[0][0] <= now:
+            _, _, flight, leg = source.waiting[0]
+            flits = min(flight.flits - source.sent, self.figures.packet_flits)
+        else:
+            return
+        if limited and not source.left:
+            return
+        link, allowed = self.step(leg.first + is_reply)
+        turn = sorted(allowed, key=lambda channel: (channel.index - source.last - 1) % len(link.channels))
+        source.channel = next((channel for channel in turn if not channel.held and channel.credits), None)
+        if source.channel is None:
+            return
+        source.channel.held, source.last = True, source.channel.index
+        source.packet, source.flits = (flight, leg, is_reply), flits
+        source.left -= limited
+        if is_reply:
+            source.replies.popleft()
 
     def cross(self, now, link, channel, flit, begun, departed):
         """A flit goes over a link: to the buffer behind it, or to its destination."""
         engine, figures = self.engine, self.figures
         channel.credits -= 1
+        self.unsettled[id(channel)] = channel
         if flit.tail:
             if figures.reuse == "tail_sent":
                 channel.held = False
@@ -221,49 +313,134 @@ class CreditNetwork:
         station.flits += 1
         engine.events += 1
         arrival = departed + link.propagation_fs
-        if flit.step + 1 < flit.end:
-            visible = self.later(now, arrival + self.receiver[link.number].overhead_fs)
+        if flit.step + 1 < flit.leg.end:
+            receiver = self.receiver[link.number]
+            visible = self.later(now, arrival + (receiver.overhead_fs if receiver else 0))
             channel.buffer.append((visible, flit))
             self.flits += 1
+            if receiver:
+                receiver.flits += 1
             return
-        channel.returns.append(self.later(now, arrival + link.credit_fs))
+        channel.returns.append(self.later(now, arrival + link.end_credit_fs))
         flight = flit.flight
-        if flit.tail and figures.outstanding_packets:
-            insort(self.source_of(flight).returns, self.later(now, arrival + flight.route.propagation_fs))
+        if flit.tail:
+            self.end_packet(now, flit, arrival)
         flight.arrived += 1
         flight.latest = max(flight.latest, arrival)
-        if flight.arrived == flight.flits:
+        if flight.arrived < flight.flits:
+            return
+        if flit.leg.is_last:
             engine.land(flight.latest, flight)
+            return
+        flight.arrived = 0
+        self.enter(flight.latest + int(engine.tables.overhead_fs[flit.leg.end]), flight, flit.leg.end)
 
     def later(self, now, time):
         """The first cycle at a time or after it, but after now."""
         return max(self.up(time), now + self.cycle)
 
-    def source_of(self, flight):
-        first = int(self.engine.tables.start[self.engine.op[flight.job.rows[0]][1]])
-        return self.sources[int(self.engine.tables.station[first])]
+    def end_packet(self, now, flit, arrival):
+        """A packet has come to its end at a time, and its source learns it. Those of memories do not count."""
+        first = int(self.engine.tables.station[flit.leg.first])
+        if self.figures.outstanding_packets and first not in self.first_station:
+            insort(self.sources[first].returns, self.later(now, arrival + flit.flight.route.propagation_fs))
+
+    # a memory
+
+    def serve(self, now, memory):
+        """One cycle of a memory: reads and writes that wait go to its channels, those first that did not go last."""
+        while memory.coming and memory.coming[0][0] <= now:
+            memory.reading.append(memory.coming.pop(0)[2])
+        reads_first = memory.reads_first
+        for is_read in (reads_first, not reads_first):
+            went = self.read(now, memory) if is_read else self.write(now, memory)
+            if went and is_read == reads_first:
+                memory.reads_first = not reads_first
+
+    def read(self, now, memory):
+        """Flits of the next packet of the first read go to the channels; the read whose turn is next comes first then."""
+        if not memory.reading:
+            return False
+        read, flits = memory.reading[0], memory.reading[0].flight.flits
+        if read.left == 0:
+            if memory.reserved == self.figures.reply_packets:
+                return False
+            memory.reserved += 1
+            read.left = read.packet = min(self.figures.packet_flits, flits - read.taken)
+            read.ready_fs = 0
+        went = 0
+        while read.left and (end := self.admit(now, memory, read.flight, read.taken)):
+            read.ready_fs = max(read.ready_fs, end)
+            read.taken, read.left, went = read.taken + 1, read.left - 1, went + 1
+        if read.left == 0:
+            source = self.source(self.step(read.leg.first + 1)[0])
+            source.memory = memory
+            source.replies.append((self.later(now, read.ready_fs), read.flight, read.leg, read.packet))
+            memory.reading.popleft()
+            if read.taken < flits:
+                memory.reading.append(read)
+        return went > 0
+
+    def write(self, now, memory):
+        """The flit at the front of each channel goes to its channel of the memory."""
+        went = False
+        for link in memory.inputs:
+            for channel in link.channels:
+                if not channel.buffer or channel.buffer[0][0] > now:
+                    continue
+                flit = channel.buffer[0][1]
+                flight = flit.flight
+                end = self.admit(now, memory, flight, flight.arrived)
+                if not end:
+                    continue
+                went = True
+                channel.buffer.popleft()
+                self.flits -= 1
+                channel.returns.append(self.later(now, now + link.credit_fs))
+                if flit.tail:
+                    self.end_packet(now, flit, end)
+                flight.arrived += 1
+                flight.latest = max(flight.latest, end)
+                if flight.arrived == flight.flits:
+                    self.engine.land(flight.latest, flight)
+        return went
+
+    def admit(self, now, memory, flight, flit):
+        """A flit goes to the queue of its channel if there is room; returns when it has been served, or 0."""
+        at = (flight.stripe + flit) % len(memory.stations)
+        station, queue, engine = memory.stations[at], memory.queues[at], self.engine
+        while queue and queue[0] <= now:
+            queue.popleft()
+        if len(queue) == self.figures.queue_flits:
+            return 0
+        service = station.service_fs(flight, flit, engine.flit_bytes)
+        begun = max(now + memory.overhead_fs, station.free_fs)
+        queue.append(begun)
+        station.free_fs = begun + service
+        station.busy_fs += service
+        station.flits += 1
+        engine.events += 1
+        return station.free_fs
 
     # a router
 
     def allocate(self, now, router):
         """One cycle of a router: virtual channels for heads, then the switch for flits."""
-        figures, count = self.figures, self.figures.virtual_channels
-        asking, established, speculative = {}, {}, {}  # by input channel: port * channels + channel
-        for port, link in enumerate(router.inputs):
-            for channel in link.channels:
-                if not channel.buffer or channel.buffer[0][0] > now:
-                    continue
-                at = port * count + channel.index
-                if channel.onward:
-                    onward, other = channel.onward
-                    if now >= channel.ready_fs and other.credits and self.is_free(now, onward):
-                        established[at] = channel
-                elif now >= max(channel.since_fs, channel.buffer[0][0]) + figures.routing_fs:
-                    onward, allowed = self.step(channel.buffer[0][1].step + 1)
-                    free = [other for other in allowed if not other.held]
-                    asking[at] = channel, onward, free
-                    if any(other.credits for other in free) and self.is_free(now, onward):
-                        speculative[at] = channel, onward
+        figures, pipeline = self.figures, router.figures
+        asking, established, speculative = {}, {}, {}  # by the number of an input channel
+        for at, (_, _, channel) in router.inputs.items():
+            if not channel.buffer or channel.buffer[0][0] > now:
+                continue
+            if channel.onward:
+                onward, other = channel.onward
+                if now >= channel.ready_fs and other.credits and self.is_free(now, onward):
+                    established[at] = channel
+            elif now >= self.up(max(channel.since_fs, channel.buffer[0][0]) + pipeline.routing_fs):
+                onward, allowed = self.step(channel.buffer[0][1].step + 1)
+                free = [other for other in allowed if not other.held]
+                asking[at] = channel, onward, free
+                if any(other.credits for other in free) and self.is_free(now, onward):
+                    speculative[at] = channel, onward
         given = self.give_channels(router, asking)
         bids = {at: (channel, channel.onward[0], True) for at, channel in established.items()}
         if figures.speculative and figures.allocator == "age":
@@ -276,17 +453,18 @@ class CreditNetwork:
         for at, other in given.items():
             channel, onward, _ = asking[at]
             channel.onward, other.held, other.tail_sent = (onward, other), True, False
-            channel.ready_fs = now + max(figures.vc_allocation_fs, self.cycle)
+            channel.ready_fs = now + max(pipeline.vc_allocation_fs, self.cycle)
         for at in matched:
             channel, onward, _ = bids[at]
             if channel.onward and channel.onward[1].credits:
-                self.pass_on(now, router.inputs[at // count], channel)
+                self.pass_on(now, router, router.inputs[at][1], channel)
 
-    def pass_on(self, now, link, channel):
+    def pass_on(self, now, router, link, channel):
         """The flit at the front of a buffer goes through the switch."""
-        figures, (onward, other) = self.figures, channel.onward
+        figures, (onward, other) = router.figures, channel.onward
         _, flit = channel.buffer.popleft()
         self.flits -= 1
+        router.flits -= 1
         channel.returns.append(self.later(now, now + link.credit_fs))
         if flit.tail:
             channel.onward = None
@@ -297,11 +475,13 @@ class CreditNetwork:
 
     def give_channels(self, router, asking):
         """Which channel each asking head gets."""
-        figures, count = self.figures, self.figures.virtual_channels
-        inputs, outputs = count * len(router.inputs), count * len(router.outputs)
+        figures, first = self.figures, {}  # by link: the number of its first channel
+        for at, (_, link, channel) in router.outputs.items():
+            first.setdefault(link.number, at - channel.index)
+        inputs, outputs = len(router.inputs), len(router.outputs)
         wanted = {}  # by input channel: output channels by number
         for at, (_, onward, free) in asking.items():
-            wanted[at] = {onward.port * count + other.index: other for other in free}
+            wanted[at] = {first[onward.number] + other.index: other for other in free}
         if figures.allocator == "age":
             found, taken = {}, set()
             for at in sorted(asking, key=lambda at: (asking[at][0].buffer[0][0], at)):
@@ -316,17 +496,18 @@ class CreditNetwork:
 
     def give_switch(self, router, bids):
         """Which channels pass a flit: at most one of each input of the switch, and one to each output."""
-        figures, count = self.figures, self.figures.virtual_channels
-        inputs, outputs = figures.input_speedup * len(router.inputs), len(router.outputs)
+        figures, numbered = self.figures, router.inputs
+        inputs, outputs = figures.input_speedup * router.ports, router.ports
         label = {}  # by (input of the switch, output): the channel that bids
         for at, (channel, onward, firm) in sorted(bids.items()):
-            port, index = divmod(at, count)
+            port, link, _ = numbered[at]
+            index = channel.index
             into = port * figures.input_speedup + index % figures.input_speedup
             if figures.allocator == "age":
                 rank = channel.buffer[0][0], index
             else:
                 first = router.next_channel.get(into, into % figures.input_speedup)
-                rank = not firm, (index - first) % count
+                rank = not firm, (index - first) % len(link.channels)
             label[into, onward.port] = min(label.get((into, onward.port), (rank, at)), (rank, at))
         wanted = {}
         for into, output in label:
@@ -341,8 +522,8 @@ class CreditNetwork:
             found = self.match(wanted, inputs, outputs, router.switch_grant, router.switch_accept)
         matched = [label[pair][1] for pair in found.items()]
         for into, output in found.items():
-            index = label[into, output][1] % count
-            router.next_channel[into] = (index + figures.input_speedup) % count
+            _, link, channel = numbered[label[into, output][1]]
+            router.next_channel[into] = (channel.index + figures.input_speedup) % len(link.channels)
         return matched
 
     def match(self, wanted, inputs, outputs, grant, accept):

@@ -49,6 +49,17 @@ class Station:
         padded = -(-nbytes // self.quantum_bytes) * self.quantum_bytes
         return -(-padded * self.full_fs // flit_bytes)
 
+    def service_fs(self, flight: Flight, flit: int, flit_bytes: int) -> int:
+        """How long the next flit takes, which is that one of a transfer."""
+        service, direction = self.full_fs, flight.route.direction
+        if flit == flight.flits - 1 and flight.last_bytes < flit_bytes:
+            service = self.partial_fs(flight.last_bytes, flit_bytes)
+        if self.last_direction != direction:
+            if self.last_direction != NONE:
+                service += self.turn_fs
+            self.last_direction = direction
+        return service
+
 
 @dataclass(slots=True, eq=False)
 class Step:
@@ -323,7 +334,7 @@ class NaiveEngine:
         if flits == 0:
             self.land(start + route.propagation_fs, flight)
         elif self.credits:
-            self.credits.enter(start, flight, self.op[job.rows[0]][1])
+            self.credits.enter(start, flight, int(self.tables.start[self.op[job.rows[0]][1]]))
         else:
             pace_fs = route.first.stations[0].full_fs if route.direction == READ else 0
             self.enter(start + route.first.overhead_fs, flight, route.first, pace_fs)
@@ -335,15 +346,8 @@ class NaiveEngine:
             self.at(at, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
 
     def serve_flit(self, now, flit, flight, step):
-        stations, direction = step.stations, flight.route.direction
-        station = stations[(flight.stripe + flit) % len(stations)]
-        service = station.full_fs
-        if flit == flight.flits - 1 and flight.last_bytes < self.flit_bytes:
-            service = station.partial_fs(flight.last_bytes, self.flit_bytes)
-        if station.last_direction != direction:
-            if station.last_direction != NONE:
-                service += station.turn_fs
-            station.last_direction = direction
+        station = step.stations[(flight.stripe + flit) % len(step.stations)]
+        service = station.service_fs(flight, flit, self.flit_bytes)
         free = station.free_fs
         depart = (now if now > free else free) + service
         station.free_fs = depart

@@ -1,0 +1,174 @@
+"""Layers of virtual channels, which keep packets on any routes from waiting for each other for ever.
+
+The links of a machine get an order. A packet begins in layer 0, and goes on to the next layer of virtual channels where it
+takes a link that does not come after the one before it. So channels form no cycle of dependencies (see `channel_dependencies`):
+within a layer links follow their order, and layers only rise. Replies go the way of their requests back, through layers of their own.
+
+The order is made so that few layers suffice: the turns from a link to the next are looked at by how many routes take them, and
+each comes to be in order unless those before it forbid that. Then again with more weight on turns that lead beyond layer 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.machine.channel_dependencies import Channels, check_channels
+
+if TYPE_CHECKING:
+    from kernbench.machine.flow_control import FlowControl
+    from kernbench.machine.intents import Intent
+    from kernbench.machine.machine import Machine
+
+
+_TRIALS = 4
+_FAR = 10.0  # how much more a turn on a way beyond layer 1 weighs in the next trial
+
+
+class Origins(NamedTuple):
+    """Where routes of one intent begin and end."""
+
+    intent: Intent
+    sources: np.ndarray  # int64[] nodes
+    ends: np.ndarray  # bool[node]
+
+
+class _Branches(NamedTuple):
+    """The ways from one node: of each other node, those further away behind it."""
+
+    nodes: np.ndarray  # int64[] reached through a link that goes on from another, the nearest first
+    turns: np.ndarray  # int64[turn, 2] the link before, and the link to the node
+    routes: np.ndarray  # int64[turn] that take it
+
+
+class ChannelOrder(NamedTuple):
+    """The order of links, and how many layers routes need."""
+
+    rank: np.ndarray  # int32[edge]
+    layers: int
+    turns: np.ndarray  # int64[turn, 2] all turns of routes
+
+
+def order_channels(machine: Machine, origins: Iterable[Origins], like: np.ndarray) -> ChannelOrder:
+    """The order of the links of a machine for routes of these origins.
+
+    `like`: int64[edge] the link that each link is like; these get the rank of that one.
+    """
+    branches, links = [found for each in origins for found in _walk(machine, each)], machine.edge_count
+    turns, routes = like[np.concatenate([b.turns for b in branches])], np.concatenate([b.routes for b in branches])
+    keys, at = np.unique(turns[:, 0] * links + turns[:, 1], return_inverse=True)
+    known = np.stack([keys // links, keys % links], axis=1)
+    weight, best = np.bincount(at, routes), None
+    for _ in range(_TRIALS):
+        rank = _rank(links, known[np.lexsort((keys, -weight))].tolist())[like]
+        layer = np.concatenate([_layers(links, rank, found.turns) for found in branches])
+        layers = int(layer.max(initial=0)) + 1
+        if best is None or layers < best.layers:
+            best = ChannelOrder(rank, layers, known)
+        weight = weight + _FAR * np.bincount(at, routes * (layer > 1))
+    assert best
+    return best
+
+
+def check_layers(machine: Machine, control: FlowControl, order: ChannelOrder) -> None:
+    """Check that all ports have virtual channels for all layers of requests and of replies. Errors: InputError."""
+    least = min(port.virtual_channels for port in control.ports)
+    needed = 2 * order.layers
+    if least >= needed:
+        return
+    remedy = f"give each class of ports {needed} virtual_channels or more, half of them for replies"
+    every = range(least)
+    ways: list[list[Channels]] = [
+        [(machine.station_name[link], every) for link in turn] for turn in order.turns.tolist()
+    ]
+    check_channels(ways, remedy)
+    raise InputError(
+        f"a reply can wait for a request that waits for replies, since ports have {least} virtual channel; {remedy}"
+    )
+
+
+def layers_of(rank: np.ndarray, edges: np.ndarray, whole: np.ndarray, is_reply: bool) -> np.ndarray:
+    """int64[link] the layer of each link of a way; `whole`: bool[link] before it is a node that forwards whole messages."""
+    turned = np.zeros(len(edges), np.int64)
+    if is_reply:
+        turned[1:] = rank[edges[1:] ^ 1] >= rank[edges[:-1] ^ 1]
+    else:
+        turned[1:] = rank[edges[:-1]] >= rank[edges[1:]]
+    turned[whole] = 0
+    layers = np.cumsum(turned)
+    return layers - np.maximum.accumulate(np.where(whole, layers, 0))
+
+
+def _walk(machine: Machine, origins: Origins) -> Iterator[_Branches]:
+    """The ways from each source to the ends."""
+    for source in origins.sources.tolist():
+        last = machine.routing.tree(source, origins.intent)
+        there = np.flatnonzero(last >= 0)
+        before = np.full(machine.node_count, source)
+        before[there] = machine.edge_src[last[there]]
+        levels = _levels(source, there, before)
+        routes = origins.ends.astype(np.int64)
+        routes[last < 0] = 0
+        for level in reversed(levels):
+            np.add.at(routes, before[level], routes[level])
+        nodes = np.concatenate([there[:0], *levels])
+        nodes = nodes[(before[nodes] != source) & (routes[nodes] > 0)]
+        nodes = nodes[~machine.node_store_and_forward[before[nodes]]]
+        yield _Branches(nodes, np.stack([last[before[nodes]], last[nodes]], axis=1).astype(np.int64), routes[nodes])
+
+
+def _levels(source: int, there: np.ndarray, before: np.ndarray) -> list[np.ndarray]:
+    """The nodes by how many links away they are, from one link on."""
+    depth = np.full(len(before), -1)
+    depth[source] = 0
+    left, found = there, list[np.ndarray]()
+    while len(left):
+        next_to = depth[before[left]] >= 0
+        found.append(left[next_to])
+        depth[found[-1]] = len(found)
+        left = left[~next_to]
+    return found
+
+
+def _layers(links: int, rank: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    """int64[turn] the layer behind each turn of the ways from one source."""
+    layer, turned = [0] * links, rank[turns[:, 0]] >= rank[turns[:, 1]]
+    for (link, onward), more in zip(turns.tolist(), turned.tolist(), strict=True):
+        layer[onward] = layer[link] + more
+    return np.array(layer)[turns[:, 1]]
+
+
+def _rank(count: int, turns: Iterable[list[int]]) -> np.ndarray:
+    """int32[edge] ranks that rise along as many of the turns as the earlier ones allow.
+
+    D. J. Pearce and P. H. J. Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", *ACM Journal of
+    Experimental Algorithmics* 11, 2007.
+    """
+    rank, onward, backward = list(range(count)), dict[int, list[int]](), dict[int, list[int]]()
+    for before, after in turns:
+        low, high = rank[after], rank[before]
+        if low <= high:
+            later = _reach(after, onward, rank, low, high)
+            if before in later:
+                continue
+            earlier = _reach(before, backward, rank, low, high)
+            moved = [*sorted(earlier, key=rank.__getitem__), *sorted(later, key=rank.__getitem__)]
+            for link, place in zip(moved, sorted(rank[link] for link in moved), strict=True):
+                rank[link] = place
+        onward.setdefault(before, []).append(after)
+        backward.setdefault(after, []).append(before)
+    return np.array(rank, np.int32)
+
+
+def _reach(start: int, graph: dict[int, list[int]], rank: list[int], low: int, high: int) -> set[int]:
+    """The links that can be reached in a graph over ranks within two limits."""
+    found, stack = {start}, [start]
+    while stack:
+        for link in graph.get(stack.pop(), ()):
+            if link not in found and low <= rank[link] <= high:
+                found.add(link)
+                stack.append(link)
+    return found

@@ -1,0 +1,94 @@
+"""Sources of a network with credits: they send the packets of transfers that stand before a link, one flit a cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import step_at, transfer_at
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT
+from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
+from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
+
+_NONE = codes.NONE
+
+
+@inner
+def serve_source(m, op, times, credit, link, cycle):
+    """A source sends a flit of its first transfer, if it has a virtual channel with a credit. Returns as `serve_router`."""
+    if link.first == _NONE:
+        return NEVER
+    transfer = transfer_at(m, link.first)
+    start = first_cycle(credit, transfer.start_fs)
+    if start > cycle:
+        return start
+    if not is_idle(credit, link, cycle):
+        return cycle + 1
+    if link.taken == _NONE:
+        begin_packet(m, credit, link, transfer, cycle)
+        if link.taken == _NONE:
+            is_known = credit.outstanding > 0 and link.packets == credit.outstanding and link.returned_n > 0
+            return m[link.returns] if is_known else cycle + 1
+    channel = channel_of(m, link, link.taken)
+    if not has_credit(m, channel, cycle):
+        return cycle + 1
+    place = link.first
+    link.flits_sent += 1
+    send(m, op, times, credit, link, channel, place, transfer.from_step, cycle)
+    if link.taken == _NONE and link.flits_sent == transfer.flits:
+        leave_queue(m, link)
+    return NEVER if link.first == _NONE else cycle + 1
+
+
+@inlined
+def send(m, op, times, credit, link, channel, place, number, cycle):
+    """A source sends a flit of the packet under way, which takes the first link of a step of its transfer's route."""
+    link.flits_left -= 1
+    is_tail = link.flits_left == 0
+    if is_tail:
+        link.taken = _NONE
+    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, step_at(m, number).link & 1 == 1
+    cross(m, op, times, credit, link, channel, flit, is_last, cycle, link.sending_fs, link.sending)
+
+
+@inner
+def begin_packet(m, credit, link, transfer, cycle):
+    """The next packet of the first transfer of a source takes a virtual channel, if one can be had."""
+    if credit.outstanding > 0:
+        forget_packets(m, link, cycle)
+        if link.packets == credit.outstanding:
+            return
+    take_channel(m, link, step_at(m, transfer.from_step).channels, cycle)
+    if link.taken != _NONE:
+        link.flits_left = min(transfer.flits - link.flits_sent, credit.packet_flits)
+        link.packets += 1
+
+
+@inner
+def take_channel(m, link, allowed, cycle):
+    """A packet takes the next virtual channel in turn, of those allowed, that is free and has a credit, if there is one."""
+    some, free = np.int64(0), allowed & ~held_channels(m, link, cycle)
+    while free != 0:
+        index = lowest_bit(free)
+        if has_credit(m, channel_of(m, link, index), cycle):
+            some |= np.int64(1) << index
+        free &= free - 1
+    if some == 0:
+        return
+    turn = link.taken_last + 1
+    link.taken = link.taken_last = first_from(some, 0 if turn == link.channel_n else turn)
+    link.held |= np.int64(1) << link.taken
+
+
+@inner
+def forget_packets(m, link, cycle):
+    """Packets of a source whose arrival it knows by a cycle no longer count."""
+    known = 0
+    while known < link.returned_n and m[link.returns + known] <= cycle:
+        known += 1
+    for at in range(known, link.returned_n):
+        m[link.returns + at - known] = m[link.returns + at]
+    link.returned_n -= known
+    link.packets -= known
