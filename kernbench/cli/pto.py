@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ from kernbench.errors import RunError
 if TYPE_CHECKING:
     from kernbench.pto.launch import Outcome
     from kernbench.pto.summary import Summary
+    from kernbench.pto.what_if import Rerun
 
 TOPOLOGY = click.option(
     "--topology", "-t", help="The machine: a name or a YAML file.  [default: ascend_910b2, or what the graph names]"
+)
+WHAT_IF = click.option(
+    "--what-if", is_flag=True, help="Simulate the run with each thing that may bound it twice as fast or large."
 )
 FIELDS = "A field of the topology (topology.pto_runtime.task_window=16)"
 
@@ -35,10 +40,17 @@ def command() -> None:
 @TOPOLOGY
 @options.mode()
 @options.assignments(FIELDS)
+@WHAT_IF
 @options.AS_JSON
 @options.out("Keep the swimlane and the figures in this directory.")
 def replay_command(
-    graph: Path, topology: str | None, mode: str, assignments: tuple[str, ...], as_json: bool, out: Path | None
+    graph: Path,
+    topology: str | None,
+    mode: str,
+    assignments: tuple[str, ...],
+    what_if: bool,
+    as_json: bool,
+    out: Path | None,
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
     from kernbench.cli.outputs import check_directory
@@ -59,12 +71,17 @@ def replay_command(
         outcome = replay(found, topology, overrides, mode)
         summary = summarise(outcome)
         told: dict[str, Any] = {"graph": str(graph), "topology": outcome.device.machine.name, **summary.to_dict()}
+        if what_if:
+            display.say("running what-ifs")
+            told["what_if"] = _what_ifs(
+                outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed)
+            )
         told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out)
     if as_json:
         click.echo(json.dumps(told))
         return
     click.secho(f"{graph} on {told['topology']}, {summary.tasks:,} tasks", bold=True)
-    _show(summary, told["files"])
+    _show(summary, told)
 
 
 @command.command("run")
@@ -77,6 +94,7 @@ def replay_command(
 @options.mode()
 @options.assignments(f"A parameter of the case (batch=64), or a{FIELDS[1:]}")
 @click.option("--no-data", is_flag=True, help="Compute no numbers, and compare none: times alone.")
+@WHAT_IF
 @options.AS_JSON
 @options.out("Keep the swimlane and the figures in this directory.")
 def run_command(
@@ -87,6 +105,7 @@ def run_command(
     mode: str,
     assignments: tuple[str, ...],
     no_data: bool,
+    what_if: bool,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -111,16 +130,16 @@ def run_command(
         found = find_bench(bench)
         fields = read_environment(os.environ) | overrides
         announce_compiling()
-        run = run_bench(
+        again = partial(
+            run_bench,
             found,
             topology or "ascend_910b2",
             case=case or _case(found.cases),
             parameters=parameters,
-            overrides=fields,
             backend=runtime,
             mode=mode,
-            verify=not no_data,
         )
+        run = again(overrides=fields, verify=not no_data)
         summary = summarise(run.outcome)
         told: dict[str, Any] = {
             "bench": found.name,
@@ -131,13 +150,19 @@ def run_command(
             "mismatches": list(run.mismatches),
             **summary.to_dict(),
         }
+        if what_if:
+            display.say("running what-ifs")
+            told["what_if"] = _what_ifs(
+                run.outcome,
+                lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
+            )
         told["files"] = _keep(run.outcome, told, f"{found.name} on {run.topology}", out)
     if as_json:
         click.echo(json.dumps(told, default=str))
     else:
         given = "".join(f"  {name}={value}" for name, value in run.parameters.items())
         click.secho(f"{found.name} on {run.topology}, {told['runtime']}{given}", bold=True)
-        _show(summary, told["files"])
+        _show(summary, told)
         if run.verified:
             click.echo("numbers: as the golden ones")
     if run.verified is False:
@@ -162,22 +187,33 @@ def _keep(outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | Non
     """Write the files of a run; returns their paths."""
     if out is None:
         return {}
-    from kernbench.atomic_output import write_directory, write_json
+    from kernbench.atomic_output import write_directory, write_json, write_parquet
+    from kernbench.pto.summary import occupancy_table
     from kernbench.report.swimlane import draw_swimlane
 
     def write(partial: Path) -> None:
         (partial / "swimlane.svg").write_text(draw_swimlane(outcome, title), encoding="utf-8")
         write_json(told, partial / "summary.json")
+        write_parquet(occupancy_table(outcome), partial / "occupancy.parquet")
 
     write_directory(out, write)
-    return {"swimlane": str(out / "swimlane.svg"), "summary": str(out / "summary.json")}
+    names = {"swimlane": "swimlane.svg", "summary": "summary.json", "occupancy": "occupancy.parquet"}
+    return {name: str(out / file) for name, file in names.items()}
 
 
-def _show(summary: Summary, files: Mapping[str, str]) -> None:
-    from kernbench.cli.pto_tables import stage_table, summary_table, thread_table
+def _what_ifs(outcome: Outcome, rerun: Rerun) -> list[dict[str, Any]]:
+    from kernbench.pto.what_if import find_what_ifs
+
+    return [each.to_dict() for each in find_what_ifs(outcome, rerun)]
+
+
+def _show(summary: Summary, told: Mapping[str, Any]) -> None:
+    from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
     from kernbench.cli.screen import show
 
     for table in (summary_table(summary), stage_table(summary), thread_table(summary)):
         show(table)
-    for path in files.values():
+    if "what_if" in told:
+        show(what_if_table(told["what_if"]))
+    for path in told["files"].values():
         click.echo(f"wrote {path}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kernbench.pto.record import Phase
 
@@ -62,4 +63,17 @@ def thread_table(summary: Summary) -> Table:
         table.add_column(name.replace("_", " "), justify="right")
     for thread, each in summary.threads.items():
         table.add_row(thread, *(f"{each[name]:,.3f}" if name in each else "" for name in phases))
+    return table
+
+
+def what_if_table(what_ifs: Sequence[Mapping[str, Any]]) -> Table:
+    """What each thing would save if it were twice as fast or large."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("twice as fast or large")
+    for title in ("run, µs", "saved, µs"):
+        table.add_column(title, justify="right")
+    for each in what_ifs:
+        table.add_row(each["twice"], f"{each['run_us']:,.3f}", f"{each['saved_us']:,.3f}")
     return table

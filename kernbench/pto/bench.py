@@ -142,11 +142,13 @@ def run_bench(
     backend: str | None = None,
     mode: str = Mode.HYBRID,
     verify: bool = True,
+    speed: float = 1.0,
 ) -> BenchRun:
     """Run a bench and compare its outputs with the golden ones.
 
-    `backend` is one of the runtimes (default: the bench's own). Errors: InputError for names and values; FatalError for what
-    stops the runtime; RunError for an orchestration function or a kernel that raises.
+    `backend` is one of the runtimes (default: the bench's own); kernels whose times are given are faster by `speed`. Errors:
+    InputError for names and values; FatalError for what stops the runtime; RunError for an orchestration function or a
+    kernel that raises.
     """
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
     chosen = _backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
@@ -156,7 +158,7 @@ def run_bench(
     machine = load_machine(topology, {name: value for name, value in fields.items() if value is not None})
     clusters = getattr(machine.shape, "clusters", 0)
     block_dim = min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
-    launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify)
+    launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
     inputs = list(bench.generate_inputs(given))
     device = launch.device()
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]

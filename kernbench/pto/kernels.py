@@ -144,6 +144,7 @@ class KernelRows:
     """Writes the rows of kernels to the threads of cores."""
 
     program: Program
+    speed: float = 1.0  # by which kernels with a time of their own are faster
     durations: dict[tuple[str, float], int] = field(default_factory=dict[tuple[str, float], int])
     tags: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -152,12 +153,12 @@ class KernelRows:
         kernel = task.kernel
         tag = self.tags.setdefault(kernel.name, self.program.tag(kernel.name, "kernel"))
         if task.block_ns:
-            return self._busy(thread, core.server, done, ("ns", task.block_ns[block]), tag)
+            return self._busy(thread, core.server, done, ("ns", task.block_ns[block] / self.speed), tag)
         cost = kernel.cost_of(task)
         if isinstance(cost, Normal):
-            return self._busy(thread, core.server, done, ("ns", cost.draw_ns(task.id, block)), tag)
+            return self._busy(thread, core.server, done, ("ns", cost.draw_ns(task.id, block) / self.speed), tag)
         if isinstance(cost, int | float | np.number):
-            return self._busy(thread, core.server, done, ("ns", float(cost)), tag)
+            return self._busy(thread, core.server, done, ("ns", float(cost) / self.speed), tag)
         for kind, group in groupby(cost, type):
             if kind in (Load, Store):
                 self._transfer(thread, core, done, list(group), tag, write=kind is Store)

@@ -44,6 +44,7 @@ class Launch:
     block_dim: int | None = None
     mode: str = Mode.HYBRID
     compute_numbers: bool = True
+    speed: float = 1.0  # of kernels whose times are given
 
     def device(self) -> Device:
         """A device for one run. A graph that the host builds leaves all threads to scheduling."""
@@ -56,6 +57,7 @@ class Launch:
             schedulers=threads if self.backend == Backend.HOST else threads - 1,
             compute_numbers=self.compute_numbers,
         )
+        device.rows.speed = self.speed
         if self.backend != Backend.RINGS:  # an array, of which no place is used twice
             device.ring = TaskRing(1 << self.settings.most_static_tasks.bit_length())
         return device

@@ -25,8 +25,10 @@ def replay(
     topology: str | None = None,
     overrides: Mapping[str, object] | None = None,
     mode: str = Mode.HYBRID,
+    speed: float = 1.0,
 ) -> Outcome:
-    """Replay a graph, or a schedule file, on its machine or another one; `overrides` are fields of the topology.
+    """Replay a graph, or a schedule file, on its machine or another one; `overrides` are fields of the topology, and
+    tasks are faster by `speed`.
 
     Errors: InputError for the graph, the machine or the fields; FatalError for what stops the runtime.
     """
@@ -50,7 +52,7 @@ def replay(
                 after=[submitted[dep] for dep in task.deps],
             )
 
-    launch = Launch(machine, Settings.of(machine, replay=True), kernels, mode=mode, compute_numbers=False)
+    launch = Launch(machine, Settings.of(machine, replay=True), kernels, mode=mode, compute_numbers=False, speed=speed)
     return launch.run(body, scoped=False)
 
 

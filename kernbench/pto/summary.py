@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.record import ORCHESTRATOR, Occupancy, Phase, Record
 
 if TYPE_CHECKING:
+    import polars
+
     from kernbench.pto.launch import Outcome
 
 FS_PER_US = 1e9
@@ -58,6 +60,7 @@ class Summary:
     utilisation: dict[str, float]
     stages: tuple[Stage, ...]
     threads: dict[str, dict[str, float]]  # by thread: microseconds by phase
+    peaks: dict[str, int]  # the most that rings, pools and queues ever held
     gap_us: float | None  # from the end of a core's block to the start of its next, the median
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,6 +76,7 @@ class Summary:
             "warnings": self.warnings,
             "utilisation": self.utilisation,
             "core_gap_us": self.gap_us,
+            "peaks": self.peaks,
             "stages": [stage.to_dict() for stage in self.stages],
             "threads": self.threads,
         }
@@ -95,6 +99,7 @@ def summarise(outcome: Outcome) -> Summary:
         utilisation=_utilisation(outcome, last - first),
         stages=_stages(outcome),
         threads=_threads(outcome),
+        peaks=_peaks(record),
         gap_us=_median_gap([(row.core, row.start_fs, row.end_fs) for row in record.blocks], len(cores)),
     )
 
@@ -132,6 +137,11 @@ def _stages(outcome: Outcome) -> tuple[Stage, ...]:
     return tuple(sorted(found, key=lambda stage: (stage.start_us, stage.name)))
 
 
+def _peaks(record: Record) -> dict[str, int]:
+    names = Occupancy._fields[1:]
+    return {name: max((getattr(row, name) for row in record.occupancy), default=0) for name in names}
+
+
 def _threads(outcome: Outcome) -> dict[str, dict[str, float]]:
     """Microseconds of each thread by phase; what is left of a scheduler's time it looked and found nothing."""
     found: dict[str, dict[str, float]] = {thread_name(ORCHESTRATOR): {}}
@@ -161,3 +171,12 @@ def _median_gap(rows: list[tuple[int, int, int]], cores: int) -> float | None:
         gaps += [after[0] - before[1] for before, after in pairwise(each)]
     gaps.sort()
     return gaps[len(gaps) // 2] / FS_PER_US if gaps else None
+
+
+def occupancy_table(outcome: Outcome) -> polars.DataFrame:
+    """How full rings, pools and queues were over time: a row for each publication of a task and each retirement."""
+    import polars
+
+    columns = list(zip(*outcome.record.occupancy, strict=True)) or [()] * len(Occupancy._fields)
+    named = dict(zip(("time_ns", *Occupancy._fields[1:]), columns, strict=True))
+    return polars.DataFrame({**named, "time_ns": [fs / 1e6 for fs in named["time_ns"]]})

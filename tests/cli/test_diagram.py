@@ -53,7 +53,8 @@ def test_a_network_has_one_view(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["-t", "tin"],
             "unknown topology 'tin'; did you mean 'tiny'? "
-            "Known: ascend_910b2, ascend_tiny, mesh_8x8, mesh_8x8_credit, sip_2x4x4, tiny, torus_8x8, torus_8x8_credit",
+            "Known: ascend_910b2, ascend_tiny, mesh_8x8, mesh_8x8_credit, sip_2x4x4, sip_2x4x4_credit, tiny, torus_8x8, "
+            "torus_8x8_credit",
         ),
     ],
 )  # fmt: skip
