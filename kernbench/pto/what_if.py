@@ -75,4 +75,5 @@ def _changes(machine: Machine) -> list[tuple[str, dict[str, object], float]]:
         (name, {field: figures[field] / 2 for field in fields}, 1.0) for name, fields in FASTER.items()
     ]
     changes += [(name, {field: 2 * figures[field] for field in fields}, 1.0) for name, fields in LARGER.items()]
-    return [*changes, (CORES, {field: 2 * figures[field] for field in CLOCKS}, 2.0)]
+    changes.append((CORES, {field: 2 * figures[field] for field in CLOCKS}, 2.0))
+    return changes
