@@ -38,8 +38,7 @@ class Agent:
             return
         self._alarms.add(time_fs)
         thread = self._idle.pop() if self._idle else self._agents.new_alarm(self)
-        thread.until(time_fs)
-        thread.ask()
+        thread.ask_at(time_fs)
 
     def cancel(self) -> None:
         """Not be called until asked for again."""

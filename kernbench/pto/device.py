@@ -11,6 +11,7 @@ import numpy as np
 from kernbench.engine.agents import Agents
 from kernbench.engine.session import Session
 from kernbench.errors import InputError
+from kernbench.host.device.gc_pause import pause_gc
 from kernbench.machine.ascend_places import AscendPlaces
 from kernbench.modes import Mode
 from kernbench.program.program import Program
@@ -224,7 +225,8 @@ class Device:
             assert now_fs is not None
             self.agents.on_ask(thread, now_fs)
 
-        session.run(on_ask)
+        with pause_gc():
+            session.run(on_ask)
         if any(core.context is not None for core in self.cores):  # functions wait for flags that nobody sets
             session.check_finished()
         if self.expected is None or self.completed < self.expected:

@@ -36,12 +36,8 @@ class ReadyQueues:
         self._pinned: dict[tuple[int, Shape], _Shard] = {}
         self._lock_fs = lock_fs
         self._count = dict.fromkeys(Shape, 0)
+        self.count = 0  # tasks in all queues
         self.steals = 0
-
-    @property
-    def count(self) -> int:
-        """The number of tasks in all queues."""
-        return sum(self._count.values()) + sum(len(shard.entries) for shard in self._pinned.values())
 
     def push(self, task: Task, thread: int, now_fs: int, *, front: bool = False) -> int:
         """Add a task to the shard of a thread; returns the time (fs) from which it can be seen."""
@@ -51,6 +47,7 @@ class ReadyQueues:
             shards = self._shards[task.shape]
             shard = shards[thread % len(shards)]
             self._count[task.shape] += 1
+        self.count += 1
         seen_fs = shard.lock(now_fs, self._lock_fs)
         (shard.entries.appendleft if front else shard.entries.append)((seen_fs, task))
         return seen_fs
@@ -73,6 +70,7 @@ class ReadyQueues:
             shard = shards[(thread + step) % len(shards)]
             if shard.entries and shard.entries[0][0] <= now_fs:
                 self._count[shape] -= 1
+                self.count -= 1
                 self.steals += step > 0
                 return Popped(shard.entries.popleft()[1], shard.lock(now_fs, self._lock_fs), step)
         return None
@@ -81,5 +79,6 @@ class ReadyQueues:
         """Take the first task that is pinned to a cluster."""
         shard = self._pinned.get((cluster, shape))
         if shard and shard.entries and shard.entries[0][0] <= now_fs:
+            self.count -= 1
             return Popped(shard.entries.popleft()[1], shard.lock(now_fs, self._lock_fs), 0)
         return None
