@@ -18,6 +18,7 @@ SUFFIXES = {
     "benches": ".py",
     "benches/ccl": ".py",
     "benches/pto": ".py",
+    "sweeps/pto": ".yaml",
 }
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -103,4 +104,5 @@ _SINGULAR = {
     "benches": "bench",
     "benches/ccl": "collective algorithm",
     "benches/pto": "bench of task graphs",
+    "sweeps/pto": "grid of task graphs",
 }

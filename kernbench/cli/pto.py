@@ -169,6 +169,41 @@ def run_command(
         raise RunError("; ".join(run.mismatches))
 
 
+@command.command("sweep")
+@click.argument("grid")
+@options.AS_JSON
+@options.out("Keep the table in this directory.  [default: results/pto-<name of the grid>]")
+def sweep_command(grid: str, as_json: bool, out: Path | None) -> None:
+    """Run a bench at every point of GRID, a file of sweeps/pto by name or path; keep a table.
+
+    A parameter is one of the bench's, case, runtime, or a field of the topology; numbers are not compared.
+    """
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
+
+    with redirect_stdout(sys.stderr), progress() as display:
+        from kernbench.cli.compiling import announce_compiling
+        from kernbench.sweep.task_graphs import load_task_graph_grid, run_task_graphs
+
+        found = load_task_graph_grid(grid)
+        out = out or Path("results", f"pto-{found.name}")
+        check_directory(out)
+        announce_compiling()
+        table = run_task_graphs(found, lambda done, of: display.say(f"{done} of {of} points"))
+    from kernbench.atomic_output import write_directory, write_parquet
+
+    write_directory(out, lambda partial: write_parquet(table, partial / "table.parquet"))
+    if as_json:
+        click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), "table": str(out / "table.parquet")}))
+        return
+    from kernbench.cli.pto_tables import sweep_table
+    from kernbench.cli.screen import show
+
+    click.secho(f"{found.description or found.name}, {len(table)} points", bold=True)
+    show(sweep_table(table.to_dicts()))
+    click.echo(f"wrote {out / 'table.parquet'}")
+
+
 def _case(cases: Mapping[str, object]) -> str | None:
     """The case that the variable of the runtime names, if the bench has it."""
     named = os.environ.get("PA_CASE")

@@ -77,3 +77,23 @@ def what_if_table(what_ifs: Sequence[Mapping[str, Any]]) -> Table:
     for each in what_ifs:
         table.add_row(each["twice"], f"{each['run_us']:,.3f}", f"{each['saved_us']:,.3f}")
     return table
+
+
+def sweep_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The points of a grid with their figures; a column of one value is left out."""
+    from rich.table import Table
+    from rich.text import Text
+
+    names = [name for name in rows[0] if len({str(row[name]) for row in rows}) > 1]
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for name in names:
+        table.add_column(Text(name.removeprefix("topology.")), justify="right")
+    for row in rows:
+        table.add_row(*(Text(_figure(row[name])) for name in names))
+    return table
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.3f}" if isinstance(value, float) else str(value)

@@ -70,10 +70,10 @@ def find_what_ifs(outcome: Outcome, rerun: Rerun) -> list[WhatIf]:
 
 def _changes(machine: Machine) -> list[tuple[str, dict[str, object], float]]:
     """Name, fields and speed of cores of each change."""
-    figures = machine.figures
-    changes: list[tuple[str, dict[str, object], float]] = [
-        (name, {field: figures[field] / 2 for field in fields}, 1.0) for name, fields in FASTER.items()
-    ]
-    changes += [(name, {field: 2 * figures[field] for field in fields}, 1.0) for name, fields in LARGER.items()]
+    figures, changes = machine.figures, list[tuple[str, dict[str, object], float]]()
+    for name, fields in FASTER.items():
+        changes.append((name, {field: figures[field] / 2 for field in fields}, 1.0))
+    for name, fields in LARGER.items():
+        changes.append((name, {field: 2 * figures[field] for field in fields}, 1.0))
     changes.append((CORES, {field: 2 * figures[field] for field in CLOCKS}, 2.0))
     return changes
