@@ -28,6 +28,13 @@ def summary_table(summary: Summary) -> Table:
     table.add_row("submitted", f"{summary.orchestrated_us:,.3f} µs", "simulated time, when the last task was submitted")
     for kind, share in summary.utilisation.items():
         table.add_row(kind, f"{100 * share:.1f} %", "of the span, all cores of the kind")
+    peaks = summary.peaks
+    table.add_row(
+        "at most",
+        f"{peaks['tasks']:,} slots",
+        f"{peaks['heap_bytes']:,} bytes of heap, {peaks['dep_entries']:,} dependency and {peaks['map_entries']:,} map entries, "
+        f"{peaks['ready']:,} ready tasks",
+    )
     if summary.blocked:
         table.add_row(
             "blocked", f"{summary.blocked:,}", f"allocations had to wait; {summary.recycled:,} took a slot again"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,11 @@ from kernbench.pto.kernels import Kernel, read_kernels
 from kernbench.pto.launch import Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings
-from kernbench.schema.guards import is_mapping
+from kernbench.schema.guards import is_list, is_mapping
 from kernbench.user_modules import error_text, execute, line_of
 
 FOLDER = "benches/pto"
+T = TypeVar("T")
 _NEEDED = ("KERNELS", "ORCHESTRATION", "RUNTIME_CONFIG", "ALL_CASES", "generate_inputs", "compute_golden")
 _PARTS = ("kernel_config.py", "golden.py")
 
@@ -93,6 +94,7 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     missing = [name for name in _NEEDED if name not in held]
     if missing:
         raise InputError(f"{where}: a bench of task graphs lacks {', '.join(missing)}; docs/pto.md shows one")
+    _check_declarations(held, where)
     entry = held.get(str(held["ORCHESTRATION"].get("function_name")))
     if not callable(entry):
         raise InputError(f"{where}: ORCHESTRATION names no function of the module; give function_name")
@@ -114,6 +116,22 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
         rtol=float(held.get("RTOL", 1e-5)),
         atol=float(held.get("ATOL", 1e-5)),
     )
+
+
+def _check_declarations(held: Mapping[str, Any], where: str) -> None:
+    """Check the shapes of what a bench declares. Errors: InputError."""
+    for name in ("ORCHESTRATION", "RUNTIME_CONFIG"):
+        if not is_mapping(held[name]):
+            raise InputError(f"{where}: {name} is no mapping; docs/pto.md shows one")
+    kernels: object = held["KERNELS"]
+    if not is_list(kernels) or not all(is_mapping(kernel) for kernel in kernels):
+        raise InputError(f"{where}: KERNELS is no list of mappings; docs/pto.md shows one")
+    for name in ("aicpu_thread_num", "block_dim"):
+        value: object = held["RUNTIME_CONFIG"].get(name, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(
+                f"{where}: RUNTIME_CONFIG: {name}: got {shorten(repr(value))}, expected a whole number of 1 or more"
+            )
 
 
 def _first_line(modules: Sequence[ModuleType]) -> str:
@@ -159,7 +177,7 @@ def run_bench(
     clusters = getattr(machine.shape, "clusters", 0)
     block_dim = min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
     launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
-    inputs = list(bench.generate_inputs(given))
+    inputs = _guarded(bench, lambda: _inputs(bench, given))
     device = launch.device()
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]
 
@@ -170,7 +188,7 @@ def run_bench(
         outcome = _guarded(bench, lambda: launch.run(body, device))
     if not verify:
         return BenchRun(bench, machine.name, given, outcome, None, ())
-    mismatches = _compare(bench, given, inputs, addresses, outcome)
+    mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
     return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches)
 
 
@@ -186,7 +204,24 @@ def _backend(name: str) -> Backend:
     return Backend(name)
 
 
-def _guarded(bench: PtoBench, run: Callable[[], Outcome]) -> Outcome:
+def _inputs(bench: PtoBench, params: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The inputs of a run. Errors: InputError for what are no pairs of a name and an array or a number."""
+    found: list[Any] = list(bench.generate_inputs(params))
+    for at, pair in enumerate(found):
+        if not _is_input(pair):
+            raise InputError(
+                f"bench {bench.name!r}: generate_inputs gave {shorten(repr(pair))} in place {at}, expected a name with an "
+                "array or a number"
+            )
+    return found
+
+
+def _is_input(pair: Any) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], np.ndarray | np.number | int | float)  # pyright: ignore
+
+
+def _guarded(bench: PtoBench, run: Callable[[], T]) -> T:
+    """What a function of a bench returns. Errors: RunError with the line that raised; a KernBenchError stays as it is."""
     try:
         return run()
     except KernBenchError:

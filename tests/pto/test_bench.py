@@ -144,3 +144,36 @@ def test_a_module_that_is_no_bench_is_told_what_it_lacks(tmp_path, monkeypatch):
     )
     with pytest.raises(InputError, match="unknown bench of task graphs 'vectr-example'; did you mean 'vector_example'"):
         find_bench("vectr-example")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            '"block_dim": 2',
+            '"block_dim": "two"',
+            "RUNTIME_CONFIG: block_dim: got 'two', expected a whole number of 1 or more",
+        ),
+        ('{"function_name": "entry"}', '"entry"', "ORCHESTRATION is no mapping; docs/pto.md shows one"),
+        ("KERNELS = [", "KERNELS = 1 and [1, ", "KERNELS is no list of mappings; docs/pto.md shows one"),
+        ('"core_type": "aiv"', '"core_type": "gpu"', "kernel 'K': got core_type 'gpu', expected aic, aiv or mix"),
+        (
+            '("n", params["n"])]',
+            '"n"]',
+            "generate_inputs gave 'n' in place 1, expected a name with an array or a number",
+        ),
+    ],
+)
+def test_declarations_that_do_not_fit_are_told(tmp_path, old, new, sentence):
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(InputError) as error:
+        run_bench(file, "ascend_tiny")
+    assert str(error.value).endswith(sentence)
+
+
+def test_golden_code_that_raises_is_told_with_its_line(tmp_path):
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace('tensors["out"][:] = 1', 'tensors["in"][:] = 1'))
+    with pytest.raises(RunError, match=r"bench 'mine' raised KeyError: 'in', at .*mine\.py:\d+"):
+        run_bench(file, "ascend_tiny")
