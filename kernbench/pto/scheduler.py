@@ -107,9 +107,16 @@ class Scheduler:
         """Be called when the loop comes to the first check that finds what is known now."""
         if not self.running or self._completing:
             return
-        self.agent.cancel()
+        best: tuple[int, Check] | None = None
         for check, seen_fs in self._known():
-            self.consider(check, seen_fs)
+            at = self._loop.when(check, seen_fs)
+            if best is None or at < best[0]:
+                best = at, check
+        if best is None:
+            self.agent.cancel()
+        else:
+            self._due = best[1]
+            self.agent.call_at(best[0])
 
     def consider(self, check: Check, seen_fs: int) -> None:
         """A check finds something from a time on: be called then, if nothing is due before."""
