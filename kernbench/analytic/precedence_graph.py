@@ -69,6 +69,7 @@ def build_precedence_graph(program: Program, rows: Rows) -> PrecedenceGraph:
     edges, op = _Edges(), rows.op
     edges.add(rows.blocker, rows.row)
     _order_stages(edges, rows)
+    _order_arrivals(edges, rows, program)
     chain = _order_servers(edges, rows, np.asarray(program.machine.server_slots))
     _order_waits(edges, rows, program)
     injected = _order_messages(edges, rows, program)
@@ -99,6 +100,15 @@ def _order_stages(edges: _Edges, rows: Rows) -> None:
     piped = rows.op[by, 0] == Op.PIPE
     edges.add(rows.blocker[rows.token_place][piped], rows.token_start[piped])
     edges.add(rows.token_end[piped] - 1, by[piped])
+
+
+def _order_arrivals(edges: _Edges, rows: Rows, program: Program) -> None:
+    """Of a transfer to many, the arrival at the destination whose path stands for it comes before its acknowledgement."""
+    routes, row = program.machine.routing.tables(), rows.row[rows.kind == Op.MOVE]
+    route = rows.op[row, 1]
+    known = (routes.destinations[route] > 0) & (routes.reached[route] != NONE)
+    row, route = row[known], route[known]
+    edges.add(row, row + 1 + routes.reached[route], -routes.tail_fs[routes.path[route]])
 
 
 def _order_servers(edges: _Edges, rows: Rows, slots: np.ndarray) -> np.ndarray:
@@ -134,7 +144,7 @@ def _order_messages(edges: _Edges, rows: Rows, program: Program) -> np.ndarray:
     """int64[injection] the rows of messages that follow or precede others."""
     routes, op = program.machine.routing.tables(), rows.op[rows.row]
     place = np.flatnonzero((rows.kind == Op.MOVE) & (op[:, 2] > 0) & (op[:, 5] == NONE))
-    first = routes.start[op[place, 1]]
+    first = routes.start[routes.path[op[place, 1]]]
     at_once = (routes.lead_fs[op[place, 1]] == 0) & (routes.overhead_fs[first] == 0)
     sent = at_once & (routes.station[first] < program.machine.edge_count)
     place, link = place[sent], routes.station[first[sent]]
@@ -212,7 +222,7 @@ class _Addends(NamedTuple):
 def _list_addends(rows: Rows, tail_fs: np.ndarray) -> _Addends:
     op, kind = rows.op[rows.row], rows.kind
     found: list[np.ndarray] = []
-    for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1)):
+    for code, column in ((Op.EXEC, 3), (Op.MOVE, 4), (Op.MOVE, 6), (Op.PIPE, 2), (Op.ADD, 1), (Op.ARRIVE, 1)):
         place = np.flatnonzero((kind == code) & (op[:, column] != NONE))
         amount = op[place, 2] if code == Op.ADD else np.ones(len(place), np.int64)
         gain = -tail_fs[op[place, 1]] if column == 6 else np.zeros(len(place), np.int64)

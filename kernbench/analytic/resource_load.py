@@ -29,8 +29,10 @@ def station_load(model: ProgramModel) -> Forms:
     striped = np.column_stack([moves.kind, rows.op[rows.moves, 3]])
     kinds, count = count_rows(striped[moves.nbytes[moves.kind] > 0])
     kind, stripe = kinds.T
-    ways = moves.ways
-    route, way = moves.route[kind], ways.way[kind]
+    crossed = moves.crossed
+    taken, of = expand_ranges(crossed.start[kind], crossed.start[kind + 1])
+    stripe, count, ways = stripe[of], count[of], crossed.ways
+    route, way = crossed.route[taken], ways.way[taken]
     at, of = expand_ranges(routes.start[route], routes.start[route + 1])
     step = ways.step[expand_ranges(ways.start[way], ways.start[way + 1])[0]]
     first, flits, count, stripes = stripe[of], ways.flits[way[of]], count[of], ways.stripes[step]
@@ -90,14 +92,16 @@ def serial_time(model: ProgramModel) -> np.ndarray:
     for duration in (op[rows.row[kind == Op.DELAY], 1], op[rows.jobs, 2], op[rows.moves, 7]):
         count = np.bincount(duration, minlength=len(durations.atom))
         np.add.at(form, durations.atom, durations.amount.astype(np.float64) * count)
-    wires = model.machine.routing.tables().propagation_fs
-    counts = np.bincount(moves.kind, minlength=len(moves.route))
-    flits = -(-moves.nbytes // model.machine.flit_bytes)
-    form[0] += (counts * (moves.fixed_fs + np.maximum(flits - 1, 0) * wires[moves.route].astype(np.float64))).sum()
-    ways = moves.ways
+    routes, crossed = model.machine.routing.tables(), moves.crossed
+    of = np.repeat(np.arange(len(moves.route)), np.diff(crossed.start))
+    counts = np.bincount(moves.kind, minlength=len(moves.route))[of]
+    flits, wires = -(-moves.nbytes // model.machine.flit_bytes)[of], routes.propagation_fs[crossed.route]
+    ends_fs = routes.wire_fs[crossed.route]
+    form[0] += (counts * (ends_fs + np.maximum(flits - 1, 0) * wires.astype(np.float64))).sum()
+    ways = crossed.ways
     of = np.repeat(np.arange(len(ways.flits)), np.diff(ways.start))  # way of each step
     terms = ways.terms[ways.step]
-    count, flits = np.bincount(ways.way[moves.kind], minlength=len(ways.flits))[of], ways.flits[of]
+    count, flits = np.bincount(ways.way, counts, len(ways.flits))[of], ways.flits[of]
     for term, times in ((FULL, flits - 1), (LAST, 1), (TURN, flits), (OVERHEAD, 1)):
         form += _gather(terms[:, term, 0], terms[:, term, 1] * (count * times).astype(np.float64), len(form))
     return form

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from kernbench.arrays import unique_rows
+from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
     from kernbench.analytic.symbolic_times import Basis, Term
@@ -75,9 +76,7 @@ def _find_step_classes(machine: Machine, basis: Basis) -> np.ndarray:
     """int64[step] of all routes: steps of one number take the same time for every size of message."""
     routes, stations = machine.routing.tables(), basis.find_station_classes()
     link = routes.station < machine.edge_count
-    start = np.zeros(len(link), bool)
-    start[routes.start[:-1][np.diff(routes.start) > 0]] = True
-    passed = ~start | ~link  # the node before it is not a link's own source
+    passed = (routes.before != NONE) | ~link  # the node before it is not a link's own source
     columns = (stations[routes.station], routes.overhead_fs, passed, routes.stripes, routes.store_and_forward)
     return unique_rows(np.stack(columns, axis=1)).which
 
@@ -88,6 +87,7 @@ class _Steps:
     def __init__(self, machine: Machine, basis: Basis, step_kind: np.ndarray) -> None:
         self._machine, self._basis, self._step_kind = machine, basis, step_kind
         self._routes = machine.routing.tables()
+        self._before = self._routes.before
         self._known: dict[tuple[int, int], int] = {}  # by kind of step and bytes of the last flit
         self._steps: dict[Step, int] = {}
 
@@ -101,7 +101,7 @@ class _Steps:
         for at, kind in enumerate(self._step_kind[first:end].tolist(), first):
             step = self._known.get((kind, last_bytes))
             if step is None:
-                made = self._make(at, last_bytes, at == first)
+                made = self._make(at, last_bytes)
                 step = self._known[kind, last_bytes] = self._steps.setdefault(made, len(self._steps))
             found.append(step)
         return found
@@ -113,13 +113,13 @@ class _Steps:
         stripes = np.array([step.stripes for step in steps], np.int64)
         return terms, stripes, np.array([step.store_and_forward for step in steps], bool)
 
-    def _make(self, at: int, last_bytes: int, is_first: bool) -> Step:
+    def _make(self, at: int, last_bytes: int) -> Step:
         machine, basis, routes = self._machine, self._basis, self._routes
         station, flit_bytes = int(routes.station[at]), machine.flit_bytes
         quantum = int(machine.stations.quantum_bytes[station])
         full, last = basis.service(station, flit_bytes), basis.service(station, last_bytes)
         least = last if -(-last_bytes // quantum) * quantum <= flit_bytes else full
-        passed = not is_first or station >= machine.edge_count  # not a link's own source
+        passed = self._before[at] != NONE or station >= machine.edge_count  # not a link's own source
         overhead = basis.overhead(station, int(routes.overhead_fs[at])) if passed else (0, 0)
         return Step(
             full,

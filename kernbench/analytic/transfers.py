@@ -7,6 +7,9 @@ the whole message. The last flit leaves a segment no sooner than by any one of i
 there (services, wires, overheads), j then serves all flits (of a striped memory: the largest share), and the last of them
 goes on to the end. Where a memory lets a smaller last flit overtake, the smaller service counts on the way.
 The wires of all steps, a read's request and a write's acknowledgement do not vary: they are in `Moves.fixed_fs`.
+
+A transfer to many takes no less time than one to a single one of its destinations over the same links (`Routes.path`): that is
+its bound. Stations are loaded by all its branches.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ class Moves(NamedTuple):
     """The transfers of a program by kind: route and bytes."""
 
     kind: np.ndarray  # int64[move] of `Rows.moves`
-    route: np.ndarray  # int64[kind]
+    route: np.ndarray  # int64[kind] of a transfer to many that to one of its destinations
     nbytes: np.ndarray  # int64[kind]
     fixed_fs: np.ndarray  # int64[kind] what every transfer pays
     ways: TransferClasses
@@ -38,14 +41,27 @@ class Moves(NamedTuple):
     choice_start: np.ndarray  # int64[segment + 1] into `choices`
     choices: np.ndarray  # float64[choice, atom] forms: each of a segment's is a bound
     first: np.ndarray  # float64[kind, atom] the service of all flits at the first station, where it is a link
+    crossed: Crossed
+
+
+class Crossed(NamedTuple):
+    """All routes that transfers of each kind take: one, or of a transfer to many those of its branches."""
+
+    start: np.ndarray  # int64[kind + 1] into the others
+    route: np.ndarray  # int64[crossed]
+    ways: TransferClasses  # whose kinds are these
 
 
 def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
     """The moves among the rows; their atoms are added to the basis."""
     routes = machine.routing.tables()
     kinds = unique_rows(rows.op[rows.moves, 1:3])
-    route, nbytes = np.ascontiguousarray(kinds.rows.T)
+    asked, nbytes = np.ascontiguousarray(kinds.rows.T)
+    route = routes.path[asked]
     ways = find_transfer_classes(machine, basis, route, nbytes)
+    crossed = Crossed(np.arange(len(route) + 1), route, ways)
+    if (routes.branches[asked] > 1).any():
+        crossed = _list_crossed(machine, basis, asked, nbytes)
     known: dict[tuple[int, bytes], int] = {}
     parts = ways.cut()
     numbers = np.array([known.setdefault(part, len(known)) for of_way in parts for part in of_way], np.int64)
@@ -57,6 +73,16 @@ def list_moves(machine: Machine, rows: Rows, basis: Basis) -> Moves:
         *(kinds.which, route, nbytes, routes.wire_fs[route], ways),
         *(segment_start, numbers[at], *_write_choices(ways, list(known), len(basis))),
         _write_first(ways, len(basis))[ways.way],
+        crossed,
+    )
+
+
+def _list_crossed(machine: Machine, basis: Basis, route: np.ndarray, nbytes: np.ndarray) -> Crossed:
+    """The routes that transfers of kinds take, int64[kind] route and bytes."""
+    branches = machine.routing.tables().branches[route]
+    crossed, of = expand_ranges(route, route + branches)
+    return Crossed(
+        np.append(0, np.cumsum(branches)), crossed, find_transfer_classes(machine, basis, crossed, nbytes[of])
     )
 
 

@@ -21,8 +21,9 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     "--flow",
     "texts",
     multiple=True,
-    metavar="SRC:DST:BYTES[:read|write][@START_NS]",
-    help="One flow, such as host:sip0.cube3.pe5:64KiB or node[0][0]:node[3][4]:4KiB@100; may be repeated.",
+    metavar="SRC:DST[+DST]:BYTES[:read|write][@START_NS]",
+    help="One flow, such as host:sip0.cube3.pe5:64KiB or node[0][0]:node[3][4]:4KiB@100; may be repeated. DST+DST or, on a "
+    "mesh, node[1][1]..node[3][4] is a multicast.",
 )
 @click.option(
     "--flows",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,13 @@ COLUMNS = {
     "end_ns": ("end ns", ",.3f"),
     "latency_ns": ("latency ns", ",.3f"),
     "effective_gbs": ("GB/s", ",.1f"),
+}
+
+ARRIVAL_COLUMNS = {
+    "id": COLUMNS["id"],
+    "dst": COLUMNS["dst"],
+    "arrival_ns": ("arrival ns", ",.3f"),
+    "latency_ns": COLUMNS["latency_ns"],
 }
 
 
@@ -87,4 +95,9 @@ def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as
     of = "" if len(table) <= MOST_SHOWN else f"; the {MOST_SHOWN} slowest"
     click.secho(f"{len(table):,} flows on {result.topology}, {result.mode} mode{of}", bold=True)
     show(figures_table(shown.to_dicts(), COLUMNS))
+    if arrivals := result.list_arrivals():
+        slowest = sorted(arrivals, key=itemgetter("latency_ns"), reverse=True)[:MOST_SHOWN]
+        of = "" if len(slowest) == len(arrivals) else f"; the {MOST_SHOWN} slowest"
+        click.secho(f"{len(arrivals):,} arrivals of multicasts{of}", bold=True)
+        show(figures_table(arrivals if not of else slowest, ARRIVAL_COLUMNS))
     show_effort(summary)

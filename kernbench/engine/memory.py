@@ -50,11 +50,13 @@ class Memory:
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         self["hybrid"] = int(hybrid)
         self["flit_bytes"] = machine.flit_bytes
+        self["packet_flits"] = machine.packet_flits or 0
         self["transfer_words"] = words_of(r.TRANSFER)  # of a program without transfers
         for field in ("resume", "asking", "job_free", "transfer_free", "block_free", "pass_fs"):
             self[field] = codes.NONE
         self["pending_row"] = NEVER
-        self["margin"] = 8 + r.CHAIN_MOST + int(max(machine.server_slots, default=0))
+        self._starts = 2 + int(max(machine.server_slots, default=0))  # transfers that one event starts at most
+        self["margin"] = self._margin(1)
         limits = find_limits(machine.stations.fs_per_flit[None])
         self._cap_fs, self["slack_fs"] = limits[0].tolist()
         self._write_stations(machine)
@@ -63,6 +65,10 @@ class Memory:
         self.credit = CreditTables(self, machine, machine.flow_control) if machine.flow_control else None
         self.grow_heap()
         self.grow_jobs()
+
+    def _margin(self, branches: int) -> int:
+        """Rows that a pool must have free, where a transfer has so many branches at most: each is one, with two events."""
+        return 6 + r.CHAIN_MOST + self._starts * (2 * branches - 1)
 
     def __getitem__(self, field: str) -> int:
         return self.words.item(_WORD[field])
@@ -116,6 +122,8 @@ class Memory:
         for field in ("source", "source_last", "direction", "reserved"):
             rows[field] = codes.NONE
         self.write("stations", rows)
+        if machine.packet_flits:
+            self.write("packets", np.full(self._stations, codes.NONE))
         words = (self._stations + 63) // 64
         self["words"] = words
         self._fit("pending", words)
@@ -234,6 +242,7 @@ class Memory:
         self._widen_transfers(steps, stripes)
         self._write_steps(network)
         self.write("routes", network.route)
+        self["margin"] = self._margin(int(network.route["branches"].max(initial=1)))
         self._add_reservations(len(network.route))
         self["window_fs"] = min(network.window_fs, self._cap_fs)
         if network.order is not self._order:
@@ -256,7 +265,7 @@ class Memory:
         if self.credit:
             ends = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
             ends[:-1] |= new["store_and_forward"][1:] == 1
-            self.credit.make_channels(new["station"])
+            self.credit.make_channels(new["station"][:-1])
             new["link"] = self.credit.lead_to(new["station"], ends)
             new["channels"] = self.credit.channels_of(new["station"], new["channels"])
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]

@@ -36,6 +36,12 @@ _GIVEN = (
 )
 
 
+_OF_ROUTE = (
+    *("lead_fs", "tail_fs", "propagation_fs", "direction"),
+    *("destinations", "branches", "parent", "destination", "forks"),
+)
+
+
 class Network(NamedTuple):
     """Steps and routes as the loop reads them, the order of visits, and the ports through which flits enter stations.
 
@@ -98,7 +104,8 @@ class NetworkBuilder:
         if more > 0:
             self._least = np.append(self._least, np.full(more, NEVER, np.int64))
             self._joined = np.append(self._joined, np.full(more, NEVER, np.int64))
-        changed, asks = note_entries(op, first, self._machine.flit_bytes, self._least, self._laid)
+        branches = self._machine.routing.tables().branches
+        changed, asks = note_entries(op, first, self._machine.flit_bytes, self._least, self._laid, branches)
         first_ask = asks and not self.live
         self.live |= asks
         return changed or first_ask
@@ -118,13 +125,15 @@ class NetworkBuilder:
         port_start = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(pairs // count, minlength=count), out=port_start[1:])
         used = np.flatnonzero(self._least != NEVER)
-        set_ports(self._step, routes.start, used, port_start, pairs % count)
+        before = routes.before
+        set_ports(self._step, before, routes.start, used, port_start, pairs % count)
         route = np.zeros(len(routes.start) - 1, r.ROUTE)
         route["start"], route["end"] = routes.start[:-1], routes.start[1:]
-        for field in ("lead_fs", "tail_fs", "propagation_fs", "direction"):
+        for field in _OF_ROUTE:
             route[field] = getattr(routes, field)
         sources = np.zeros(count, bool)
         first = routes.start[used]
+        first = first[before[first] == NONE]
         for stripe in range(int(routes.stripes[first].max(initial=1))):
             sources[routes.station[first] + np.minimum(stripe, routes.stripes[first] - 1)] = True
         before_start = np.zeros(count + 1, np.int64)
@@ -197,17 +206,19 @@ def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _later_steps(routes: Routes, used: np.ndarray, least_bytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The steps of the used routes but their first, and the smallest flit that takes each."""
-    steps, of = expand_ranges(routes.start[used] + 1, routes.start[used + 1])
-    return steps, least_bytes[of]
+    """The steps of the used routes that follow others, and the smallest flit that takes each."""
+    steps, of = expand_ranges(routes.start[used], routes.start[used + 1])
+    follows = routes.before[steps] != NONE
+    return steps[follows], least_bytes[of][follows]
 
 
 def _edges(routes: Routes, steps: np.ndarray, least: np.ndarray) -> _Edges:
     """All pairs of stations, striped steps written out."""
-    before, after = routes.stripes[steps - 1], routes.stripes[steps]
+    earlier = routes.before[steps]
+    before, after = routes.stripes[earlier], routes.stripes[steps]
     within, of = expand_ranges(np.zeros_like(after), before * after)
     step = steps[of]
-    src = routes.station[step - 1] + within // after[of]
+    src = routes.station[earlier[of]] + within // after[of]
     dst = routes.station[step] + within % after[of]
     return _Edges(src, dst, least[of], routes.store_and_forward[step])
 

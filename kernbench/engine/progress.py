@@ -49,7 +49,8 @@ class ProgressReporter:
         moves = np.flatnonzero(program.op.values[:, 0] == Op.MOVE)
         new = EncodedRows(program.op.values, program.op.entry[self._rows :])
         count, (route, nbytes) = new.counts()[moves], new.values[moves, 1:3].T
-        steps = np.diff(program.machine.routing.tables().start)[route]
+        routes = program.machine.routing.tables()
+        steps = routes.end[route] - routes.start[route]
         self._known += int((-(-nbytes // program.machine.flit_bytes) * steps * count).sum())
         self._rows = program.row_count
         return self._known

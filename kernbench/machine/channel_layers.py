@@ -2,7 +2,8 @@
 
 The links of a machine get an order. A packet begins in layer 0, and goes on to the next layer of virtual channels where it
 takes a link that does not come after the one before it. So channels form no cycle of dependencies (see `channel_dependencies`):
-within a layer links follow their order, and layers only rise. Replies go the way of their requests back, through layers of their own.
+within a layer links follow their order, and layers only rise. Replies go back the way of their requests, in layers of their
+own.
 
 The order is made so that few layers suffice: the turns from a link to the next are looked at by how many routes take them, and
 each comes to be in order unless those before it forbid that. Then again with more weight on turns that lead beyond layer 1.
@@ -86,7 +87,7 @@ def check_layers(machine: Machine, control: FlowControl, order: ChannelOrder) ->
     ]
     check_channels(ways, remedy)
     raise InputError(
-        f"a reply can wait for a request that waits for replies, since ports have {least} virtual channel; {remedy}"
+        f"requests and replies take virtual channels of their own, but a class of ports has {least}; {remedy}"
     )
 
 

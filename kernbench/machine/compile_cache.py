@@ -36,6 +36,7 @@ _JSON = (
     "family",
     "digest",
     "flit_bytes",
+    "packet_flits",
     "figures",
     "node_name",
     "node_kind",

@@ -114,6 +114,12 @@ class MeshPlaces(Places):
             return self.endpoint(*divmod(int(name), self.w))
         raise InputError(f"got {shorten(name)!r}, expected a node like node[1][2] or its index; {self._extent()}")
 
+    def find_rectangle(self, corner: str, opposite: str) -> list[int]:
+        """The endpoints of a rectangle between two named ones, row after row. Errors: InputError as `find_endpoint`."""
+        (row, col), (to_row, to_col) = (self._endpoints[self.find_endpoint(name)] for name in (corner, opposite))
+        rows, columns = sorted((row, to_row)), sorted((col, to_col))
+        return [self.endpoint(y, x) for y in range(rows[0], rows[1] + 1) for x in range(columns[0], columns[1] + 1)]
+
     def _router(self, row: int, col: int, network: int) -> int:
         return self._nodes[router_name(row, col, network)]
 

@@ -8,32 +8,44 @@ In a round trip flits move in one direction only. A write sends its flits along 
 a message of no bytes, which pays propagation only (`tail`); so is an acknowledged message. A read's request pays propagation
 only (`lead`), and its flits leave the memory and come back along the same links reversed. Where one of these leads one way
 only, what comes back takes the path from there to the source. Each node strictly between the two ends charges its overhead.
+
+A route to many destinations is a tree of such paths (see `multicast_tree`): its payload crosses each link once, and is copied
+where the tree forks. It is a message, acknowledged or not, or a write; acknowledgements come back from each destination.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernbench.errors import UnreachableError
+from kernbench.errors import InputError, UnreachableError
 from kernbench.machine.channel_layers import layers_of
 from kernbench.machine.graph import Csr, make_reverse_csr
 from kernbench.machine.intents import EdgeKind, Intent, RouteKind, allowed_edges
-from kernels_jit.layout.codes import READ, WRITE
+from kernbench.machine.multicast_tree import MulticastTree, find_tree
+from kernels_jit.layout.codes import NONE, READ, WRITE
 from kernels_jit.layout.machine_tables import Routes
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
+_MESSAGES = (RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED)
 _TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each path is searched on demand
+
+
+_Key = tuple[Any, ...]  # source, destination or destinations, intent, kind; of a later branch its number as well
 
 
 class _Route(NamedTuple):
     steps: np.ndarray  # int64[step, 5]: station, stripes, overhead_fs, store_and_forward, channels
     ends: tuple[int, int, int, int]  # lead_fs, tail_fs, propagation_fs, direction
+    path: int  # as in `Routes`
+    tree: tuple[int, int, int, int, int] = (NONE, 1, 0, NONE, 0)  # parent, branches, destinations, destination, forks
+    reached: int = NONE
 
 
 class Routing:
@@ -44,8 +56,8 @@ class Routing:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._ids: dict[tuple[int, int, int, int], int] = {}
-        self._keys: list[tuple[int, int, int, int]] = []  # the keys of `_ids` in order, as of the last call of `key`
+        self._ids: dict[_Key, int] = {}
+        self._keys: list[_Key] = []  # the keys of `_ids` in order, as of the last call of `key`
         self._trees: dict[tuple[int, int], np.ndarray] = {}
         self._allowed: dict[int, np.ndarray] = {}
         self._reverse: dict[int, Csr] = {}
@@ -73,10 +85,8 @@ class Routing:
         """
         tables = self.tables()
         link = tables.station < self._machine.edge_count
-        first = link.copy()
-        first[1:] &= ~link[:-1]
-        first[tables.start[:-1]] |= link[tables.start[:-1]]
-        return np.where(first, -1, tables.station)
+        before = tables.before
+        return np.where(link & ((before == NONE) | ~link[before]), NONE, tables.station)
 
     def route(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         """The id of the route between two nodes.
@@ -92,8 +102,26 @@ class Routing:
                     found = self._ids[key] = self._intern(src, dst, intent, kind)
         return found
 
-    def key(self, route: int) -> tuple[int, int, int, int]:
-        """(source, destination, intent, kind) of a route, which unlike its id do not depend on earlier calls."""
+    def multicast(self, src: int, destinations: Sequence[int], intent: Intent, kind: RouteKind) -> int:
+        """The id of the route from a node to a set of others: their order is nothing, `destinations` of the id tells theirs.
+
+        Errors: InputError where nobody is named, or one twice, or the source itself; for a read; and where links have credits.
+        UnreachableError as `route`.
+        """
+        key = (src, tuple(sorted(destinations)), intent, kind)
+        with self._lock:
+            if key not in self._ids:
+                self._check_multicast(*key)
+                self._intern_multicast(*key)
+            return self._ids[key]
+
+    def destinations(self, route: int) -> tuple[int, ...]:
+        """The nodes to which a route leads, in the order in which their arrivals are noted."""
+        to: tuple[int, ...] | int = self.key(route)[1]
+        return to if isinstance(to, tuple) else (to,)
+
+    def key(self, route: int) -> _Key:
+        """(source, destination or destinations, intent, kind) of a route; unlike its id they do not depend on earlier calls."""
         if route >= len(self._keys):
             with self._lock:
                 self._keys = list(self._ids)  # in the order of the ids
@@ -113,9 +141,9 @@ class Routing:
         return int(self._machine.edge_weight[self._find_path(src, dst, intent)].sum())
 
     def edges(self, route: int) -> list[int]:
-        """The edges that the payload of a route passes, in order."""
+        """The edges that the payload of a route passes, in order; of a tree branch after branch."""
         tables = self.tables()
-        stations = tables.station[tables.start[route] : tables.start[route + 1]]
+        stations = tables.station[tables.start[route] : tables.end[route]]
         return stations[stations < self._machine.edge_count].tolist()
 
     def edges_between(self, src: int, dst: int, intent: Intent) -> list[int]:
@@ -205,23 +233,79 @@ class Routing:
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         machine = self._machine
         there = self._find_path(src, dst, intent)
-        message = kind in (RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED)
-        if not message and dst not in machine.terminals:
-            raise UnreachableError(
-                f"{machine.node_name[dst]} is no memory, so nothing can be read or written there "
-                f"from {machine.node_name[src]}; name an HBM controller or an SRAM"
-            )
+        message = kind in _MESSAGES
+        if not message:
+            self._check_memory(src, dst)
+        number = len(self._ids)
         back = there[:0] if kind == RouteKind.MESSAGE else self._find_way_back(there, src, dst, intent)
         out_fs, home_fs = (int(machine.stations.propagation_fs[edges].sum()) for edges in (there, back))
         if message:
-            found = _Route(self._links(there), (0, home_fs, out_fs, WRITE))
+            found = _Route(self._links(there), (0, home_fs, out_fs, WRITE), number)
         elif kind == RouteKind.WRITE:
-            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE))
+            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE), number)
         else:
             links = self._links(back, is_reply=True)
-            found = _Route(np.vstack([self._memory(dst), links]), (out_fs, 0, home_fs, READ))
+            found = _Route(np.vstack([self._memory(dst), links]), (out_fs, 0, home_fs, READ), number)
         self._new.append(found)
-        return len(self._ids)
+        return number
+
+    def _check_memory(self, src: int, dst: int) -> None:
+        names = self._machine.node_name
+        if dst not in self._machine.terminals:
+            raise UnreachableError(
+                f"{names[dst]} is no memory, so nothing can be read or written there "
+                f"from {names[src]}; name an HBM controller or an SRAM"
+            )
+
+    def _check_multicast(self, src: int, destinations: tuple[int, ...], intent: Intent, kind: RouteKind) -> None:
+        name, names = self._machine.node_name[src], self._machine.node_name
+        if kind == RouteKind.READ:
+            raise InputError(f"a multicast from {name} cannot read; let it write or send a message")
+        if not destinations:
+            raise InputError(f"a multicast from {name} names no destination; name at least one")
+        for one, next_one in pairwise(destinations):
+            if one == next_one:
+                raise InputError(f"a multicast from {name} names {names[one]} twice; name each destination once")
+        if self._machine.flow_control:
+            raise InputError(
+                f"the links of topology {self._machine.name} have credits, and there a multicast from {name} cannot be "
+                "simulated yet; choose a topology without flow control, or send to one destination at a time"
+            )
+        for dst in destinations:
+            if len(self._find_path(src, dst, intent)) == 0:
+                raise InputError(f"a multicast from {name} names its own source as a destination; leave it out")
+            if kind == RouteKind.WRITE:
+                self._check_memory(src, dst)
+
+    def _intern_multicast(self, src: int, destinations: tuple[int, ...], intent: Intent, kind: RouteKind) -> None:
+        """Add the branches of a tree, and a route to one of its destinations that goes over the tree's own links."""
+        paths = [self._find_path(src, dst, intent).tolist() for dst in destinations]
+        tree = find_tree(self._machine.edge_dst, paths, [kind == RouteKind.WRITE] * len(paths))
+        straight = [number for number, path in enumerate(paths) if path == tree.ways[number]]
+        farthest = max(straight, key=lambda number: len(paths[number]))
+        path = self.route(src, destinations[farthest], intent, kind)
+        first = len(self._ids)
+        for number in range(len(tree.branches)):
+            key = (src, destinations, intent, kind)
+            route = self._branch(tree, number, key, first)
+            self._new.append(route if number else route._replace(path=path, reached=farthest))
+            self._ids[(*key, number) if number else key] = first + number
+
+    def _branch(self, tree: MulticastTree, number: int, key: _Key, first: int) -> _Route:
+        (src, destinations, intent, kind), branch = key, tree.branches[number]
+        links, at = np.array(branch.links, np.int64), tree.branches[number].destination
+        steps = self._links(links, begins=branch.parent == NONE)
+        tail_fs = out_fs = 0
+        if at != NONE:
+            way, wires = np.array(tree.ways[at], np.int64), self._machine.stations.propagation_fs
+            out_fs = int(wires[way].sum())
+            if kind != RouteKind.MESSAGE:
+                tail_fs = int(wires[self._find_way_back(way, src, destinations[at], intent)].sum())
+            if branch.memory:
+                steps = np.vstack([steps, self._memory(destinations[at])])
+        parent = NONE if branch.parent == NONE else first + branch.parent
+        shape = (parent, 0 if number else len(tree.branches), len(destinations), at, branch.forks)
+        return _Route(steps, (0, tail_fs, out_fs, WRITE), first + number, shape)
 
     def _find_way_back(self, there: np.ndarray, src: int, dst: int, intent: Intent) -> np.ndarray:
         """int64[link] the edges from `dst` to `src`: those of the path `there` reversed, if all of them lead both ways."""
@@ -230,13 +314,17 @@ class Routing:
             return self._find_path(dst, src, intent)
         return back
 
-    def _links(self, edges: np.ndarray, is_reply: bool = False) -> np.ndarray:
-        """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second."""
+    def _links(self, edges: np.ndarray, is_reply: bool = False, *, begins: bool = True) -> np.ndarray:
+        """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second.
+
+        `begins`: the path begins at the source, which charges nothing.
+        """
         steps = np.zeros((len(edges), 5), np.int64)
         steps[:, 0], steps[:, 1] = edges, 1
-        between = self._machine.edge_src[edges[1:]]
-        steps[1:, 2] = self._machine.node_overhead_fs[between]
-        steps[1:, 3] = self._machine.node_store_and_forward[between]
+        first = int(begins)
+        between = self._machine.edge_src[edges[first:]]
+        steps[first:, 2] = self._machine.node_overhead_fs[between]
+        steps[first:, 3] = self._machine.node_store_and_forward[between]
         if self._machine.flow_control:
             steps[:, 4] = self._channel_kinds(edges, steps[:, 3] == 1, is_reply)
         return steps
@@ -266,7 +354,9 @@ def _make_tables(found: list[_Route]) -> Routes:
     """The tables of some routes."""
     start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
     steps = np.concatenate([np.zeros((0, 5), np.int64), *(route.steps for route in found)])
-    ends = np.array([route.ends for route in found], np.int64).reshape(-1, 4)
+    ends = np.array([(*route.ends, *route.tree, route.path, route.reached) for route in found], np.int64).reshape(
+        -1, 11
+    )
     return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
 
 

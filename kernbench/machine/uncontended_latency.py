@@ -42,8 +42,9 @@ class UncontendedLatency(NamedTuple):
 
 
 def find_uncontended_latency(machine: Machine, route: int, nbytes: int) -> UncontendedLatency:
-    """The uncontended latency of a payload of at least one byte."""
+    """The uncontended latency of a payload of at least one byte; on a route to many that to one of them, over its links."""
     tables, stations = machine.routing.tables(), machine.stations
+    route = int(tables.path[route])
     steps = slice(int(tables.start[route]), int(tables.start[route + 1]))
     station, stripes = tables.station[steps], tables.stripes[steps]
     first_bytes = min(nbytes, machine.flit_bytes)

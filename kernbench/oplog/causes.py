@@ -1,10 +1,10 @@
 """The last cause of each row of a finished run: the backward steps of the critical path.
 
 A row of a thread is issued at the end of the last row for which the thread waited. A wait ends with the completion or the
-arrival that adds to its counter at that instant. A job or transfer that starts after its issue queued for a server until the
-row that left the server at that instant. A stage of a tile follows the stage before it, the first stage follows its pipe, and a
-pipe ends with the last stage of its plan. All of these are equalities of times of the run, which are whole femtoseconds.
-"""
+arrival that adds to its counter at that instant, an arrival of a transfer to many with that transfer. A job or transfer that
+starts after its issue queued for a server until the row that left the server at that instant. A stage of a tile follows the
+stage before it, the first stage follows its pipe, and a pipe ends with the last stage of its plan. All of these are
+equalities of times of the run, which are whole femtoseconds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,10 @@ class Causes:
         end_fs = int(self._times.end_fs[row])
         if self._op[row, 0] == codes.PIPE:
             return self._last_stage.find(int(self._op[row, 1]), end_fs)
-        return self._adding.find(int(self._op[row, 1]), end_fs)
+        found = self._adding.find(int(self._op[row, 1]), end_fs)
+        while found != NONE and self._op[found, 0] == codes.ARRIVE:  # of the transfer to many before it
+            found -= 1
+        return found
 
     def _before_stage(self, row: int) -> int:
         """The stage before one; before the first of a token, what its pipe was issued by."""
@@ -104,7 +107,15 @@ class Causes:
         op, end_fs = self._op[own], self._times.end_fs[own]
         tail_fs = program.machine.routing.tables().tail_fs
         found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        for code, column in ((codes.EXEC, 3), (codes.MOVE, 4), (codes.MOVE, 6), (codes.PIPE, 2), (codes.ADD, 1)):
+        addends = (
+            (codes.EXEC, 3),
+            (codes.MOVE, 4),
+            (codes.MOVE, 6),
+            (codes.PIPE, 2),
+            (codes.ADD, 1),
+            (codes.ARRIVE, 1),
+        )
+        for code, column in addends:
             at = np.flatnonzero((op[:, 0] == code) & (op[:, column] != NONE) & (end_fs >= 0))
             early = tail_fs[op[at, 1]] if column == 6 else 0  # arrival is before the acknowledgement
             found.append((own[at], op[at, column], end_fs[at] - early))

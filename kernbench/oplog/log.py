@@ -7,7 +7,7 @@ that does not depend on when rows were written, so a recorded and a live run hav
 | column | |
 |---|---|
 | start_fs, end_fs | int64, from the start of the run; queueing is before the start |
-| component | the part that did it: the server of a job, the holder of a transfer's channel, else the part of the thread |
+| component | the part that did it: server of a job, holder of a transfer's channel, end of an arrival, else of the thread |
 | op_kind, op_name | "memory", "gemm", "math" or "control", and the name of the operation |
 | params | JSON: its parameters (`oplog.params`), of a stage those of its tile (`oplog.tiles`); "" if there are none |
 | dependencies | rows of this table: the one before in the same thread or tile |
@@ -49,7 +49,7 @@ def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_
         {
             "start_fs": start_fs[row],
             "end_fs": end_fs[row],
-            "component": _components(program, server, thread[row]),
+            "component": _components(program, server, thread[row], row),
             "op_kind": _gather([kind for _, kind in program.tags], tags),
             "op_name": _gather([name for name, _ in program.tags], tags),
             "params": _gather(params.texts, params.code[row]),
@@ -118,11 +118,24 @@ def _server_and_bytes(op: EncodedRows) -> tuple[np.ndarray, np.ndarray]:
     return server[op.entry], np.where(is_move, entries[:, 2], 0)[op.entry]
 
 
-def _components(program: Program, server: np.ndarray, thread: np.ndarray) -> pl.Series:
-    """The part of each row: that of its server, else that of its thread. Arguments: int64[row] or NONE, int64[row]."""
+def _components(program: Program, server: np.ndarray, thread: np.ndarray, row: np.ndarray) -> pl.Series:
+    """The part of each row: that of its server, else that of its thread. Arguments: int64[n] server or NONE, thread, row."""
     servers = program.machine.server_name
-    parts = [thread.name.partition("/")[0] for thread in program.threads]
-    return _gather([*servers, *parts], np.where(server == NONE, len(servers) + thread, server))
+    parts = [*servers, *(thread.name.partition("/")[0] for thread in program.threads)]
+    part = np.where(server == NONE, len(servers) + thread, server)
+    for at in np.flatnonzero(program.op[row, 0] == Op.ARRIVE).tolist():
+        part[at] = len(parts)
+        parts.append(_find_destination(program, int(row[at])))
+    return _gather(parts, part)
+
+
+def _find_destination(program: Program, row: int) -> str:
+    """The destination of a row that is an arrival."""
+    move = row
+    while program.op[move, 0] == Op.ARRIVE:
+        move -= 1
+    routing = program.machine.routing
+    return program.machine.node_name[routing.destinations(int(program.op[move, 1]))[row - move - 1]]
 
 
 def _lists(values: np.ndarray) -> pl.Series:

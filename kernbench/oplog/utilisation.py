@@ -143,7 +143,7 @@ def count_services(machine: Machine, transfers: TransferKinds) -> Services:
     """The services of every flit of some transfers, grouped by stripe, as the loop does them."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
     kinds, count, _ = transfers
-    step, of = expand_ranges(routes.start[kinds[:, 0]], routes.start[kinds[:, 0] + 1])
+    step, of = expand_ranges(routes.start[kinds[:, 0]], routes.end[kinds[:, 0]])
     flits = -(-kinds[of, 1] // flit_bytes)
     last_bytes = kinds[of, 1] - (flits - 1) * flit_bytes
     stripes = routes.stripes[step]

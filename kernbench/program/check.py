@@ -14,15 +14,21 @@ import numpy as np
 from kernbench.program.ops import FLITS_MOST, NONE, OPERANDS, ROW_WIDTH, Op
 from kernels_jit.simulate.op_rows import (
     APART,
+    COUNTED_ABOVE,
     COUNTS,
+    FEW_ARRIVALS,
+    LATER_BRANCH,
     NO_STAGE,
     NO_STAGES,
     NO_TOKENS,
+    NO_TRANSFER,
     find_illegal,
+    find_wrong_arrival,
     find_wrong_plan,
 )
 
 if TYPE_CHECKING:
+    from kernbench.program.encoded_rows import EncodedRows
     from kernbench.program.program import Program
 
 _LARGEST = 1 << 60  # of times, sizes and amounts
@@ -52,6 +58,14 @@ _PROBLEMS = {
 }
 
 
+_ARRIVAL_PROBLEMS = {
+    LATER_BRANCH: "takes a branch of a route to many; name the route itself",
+    COUNTED_ABOVE: "counts the arrival of a transfer to many in its own row; count it in the rows that follow",
+    FEW_ARRIVALS: "comes where an arrival must be; a transfer to many is followed by an ARRIVE for each destination",
+    NO_TRANSFER: "is an arrival without a transfer; a MOVE to many must come before",
+}
+
+
 class ProgramError(ValueError):
     """A program has an illegal row or plan; the message names the row, the operand and its range."""
 
@@ -71,9 +85,21 @@ def check_rows(program: Program) -> None:
             raise ProgramError(f"row {row} has opcode {kind}; known: 0 to {len(Op) - 1}")
         name, (least, end) = _NAMES[int(_KIND_AT[kind, column])], legal[kind, column]
         raise ProgramError(f"row {row} ({Op(kind).name}): {name} is {value}; it must be in [{least}, {end})")
+    _check_arrivals(program, op)
     if program.plan_rows and program.plan_rows[-1] >= program.checked_rows:
         _check_plans(program, bisect_left(program.plan_rows, program.checked_rows))
     program.checked_rows, program.checked_entries = len(op), len(op.values)
+
+
+def _check_arrivals(program: Program, op: EncodedRows) -> None:
+    """Check the rows of transfers to many; most programs have none."""
+    routes = program.machine.routing.tables()
+    if routes.destinations.any() or (op.values[:, 0] == Op.ARRIVE).any():
+        threads = program.op_thread
+        tables = op.values, op.entry, threads.values, threads.entry, program.checked_rows
+        row, problem = find_wrong_arrival(*tables, routes.branches, routes.destinations)
+        if row != NONE:
+            raise ProgramError(f"row {row} {_ARRIVAL_PROBLEMS[problem]}")
 
 
 def _find_legal(program: Program) -> np.ndarray:

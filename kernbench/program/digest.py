@@ -32,7 +32,7 @@ def digest(program: Program) -> str:
 
 
 @lru_cache(1 << 14, typed=True)
-def _show(*key: int) -> str:
+def _show(*key: object) -> str:
     """The text of a route's key; kept, since the texts of an enum's members take a microsecond each."""
     return repr(key)
 

@@ -29,6 +29,7 @@ class Op(IntEnum):
     PIPE = codes.PIPE
     MARK = codes.MARK
     ASK = codes.ASK
+    ARRIVE = codes.ARRIVE
 
 
 # The kind of each operand. "server?" and "counter?" may be NONE.
@@ -42,4 +43,5 @@ OPERANDS: dict[Op, tuple[str, ...]] = {
     Op.PIPE: ("plan", "counter?"),
     Op.MARK: (),
     Op.ASK: (),
+    Op.ARRIVE: ("counter?",),
 }

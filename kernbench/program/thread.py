@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -73,6 +73,28 @@ class Thread:
         added to `arrive`; on completion (a write's acknowledgement is back) 1 is added to `done`.
         """
         return self.extend(pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, arrive, lead))
+
+    def multicast(
+        self,
+        route: int,
+        nbytes: int,
+        *,
+        arrive: Sequence[int],
+        stripe: int = 0,
+        done: int = NONE,
+        hold: int = NONE,
+        lead: int = ZERO,
+        tag: int = 0,
+        arrival_tag: int = 0,
+    ) -> int:
+        """Start a transfer to many destinations, as `move`; rows for its arrivals follow, one for each destination.
+
+        `arrive`: for each, in the order of `Routing.destinations`, the counter to which 1 is added when its last byte is there,
+        or NONE. On completion, when all have all bytes (and their acknowledgements are back), 1 is added to `done`.
+        """
+        rows = [pack_row(tag, codes.MOVE, route, nbytes, stripe, done, hold, NONE, lead)]
+        rows += [pack_row(arrival_tag, codes.ARRIVE, counter, 0, 0, 0, 0, 0, 0) for counter in arrive]
+        return self.extend(b"".join(rows))
 
     def until(self, time_fs: int) -> int:
         """Wait until an absolute time; if it is past, do nothing."""

@@ -191,7 +191,7 @@ def used_fields(program: Program) -> frozenset[str]:
     found = {origin.field for name, origin in origins.figures.items() if name in named}
     entries = program.op.values
     routes = np.flatnonzero(np.bincount(entries[entries[:, 0] == Op.MOVE, 1]))
-    steps, _ = expand_ranges(tables.start[routes], tables.start[routes + 1])
+    steps, _ = expand_ranges(tables.start[routes], tables.end[routes])
     charged = machine.routing.overhead_stations()[steps]
     stations = tables.station[steps]
     of_charged = origins.overhead[charged[charged != NONE]]

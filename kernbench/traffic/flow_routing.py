@@ -6,6 +6,8 @@ channel for the whole round trip. As a destination it is its slice of HBM. A *CP
 
 A destination that is no memory receives a message. A read of it is a request, which pays the wires only, and a message back.
 An endpoint of a mesh may be both ends of a flow, which then passes its router alone. Messages of a mesh may be acknowledged.
+
+A multicast is one flow to several destinations, all of them memories or none. On a mesh they may be rectangles of nodes.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernbench.errors import InputError, KernBenchError, suggest
+from kernbench.errors import InputError, KernBenchError, shorten, suggest
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.machine.part_index import pe_path, sip_path
 from kernbench.program.ops import NONE
+from kernbench.traffic.flows import MANY, RECTANGLE
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
@@ -76,8 +79,11 @@ def count_hops(machine: Machine, route: np.ndarray) -> np.ndarray:
     """int64[n] the links of each route; in a mesh those between routers."""
     tables = machine.routing.tables()
     links = np.concatenate([[0], np.cumsum(tables.station < machine.edge_count)])
-    hops = links[tables.start[route + 1]] - links[tables.start[route]]
-    return hops - 2 if isinstance(machine.places, MeshPlaces) else hops
+    hops = links[tables.end[route]] - links[tables.start[route]]
+    if not isinstance(machine.places, MeshPlaces):
+        return hops
+    at_source = links[tables.start[route] + 1] - links[tables.start[route]]
+    return hops - at_source - np.maximum(tables.destinations[route], 1)
 
 
 def find_waypoints(machine: Machine, route: int) -> list[str]:
@@ -95,6 +101,8 @@ class _Finder:
     def find(self, src: str, dst: str, read: bool) -> FlowRoute:
         """The route of flows from one part to another. Errors: InputError, UnreachableError."""
         machine = self._machine
+        if MANY in dst or RECTANGLE in dst:
+            return self._find_multicast(src, dst, read)
         source, agent, hold = self._source(src, dst, read)
         target = self._target(dst, src)
         if source == target and not isinstance(machine.places, MeshPlaces):
@@ -107,13 +115,50 @@ class _Finder:
             kind = RouteKind.READ if read else RouteKind.WRITE
             return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0, source)
         if not read:
-            acknowledged = isinstance(machine.places, MeshPlaces) and machine.places.mesh.acknowledged
-            kind = RouteKind.ACKNOWLEDGED if acknowledged else RouteKind.MESSAGE
-            return FlowRoute(agent, source, hold, route(source, target, intent, kind), 0, source)
+            return FlowRoute(agent, source, hold, route(source, target, intent, self._message_kind()), 0, source)
         request = machine.routing.edges_between(source, target, intent)
         request_fs = int(machine.stations.propagation_fs[request].sum())
         issuer = source if agent else target
         return FlowRoute(agent, issuer, hold, route(target, source, intent, RouteKind.MESSAGE), request_fs, source)
+
+    def _find_multicast(self, src: str, dst: str, read: bool) -> FlowRoute:
+        machine = self._machine
+        if read:
+            raise InputError(f"a multicast cannot read; write to {shorten(dst)}, or read from one part at a time")
+        names = [name.strip() for name in dst.split(MANY)]
+        if not all(names):
+            raise InputError(
+                f"got {shorten(dst)!r}, where a destination of a multicast has no name; expected names with {MANY} in between"
+            )
+        source, agent, hold = self._source(src, names[0], read)
+        targets = [target for name in names for target in self._targets(name, src)]
+        memories = {target in machine.terminals for target in targets}
+        if len(memories) > 1:
+            raise InputError(
+                f"{shorten(dst)} names memories and other parts; a multicast needs destinations of one kind"
+            )
+        memory = memories == {True}
+        of_node = Intent.M_CPU_DMA if memory and machine.node_kind[source] in CPUS else Intent.ALL
+        intent = Intent.PE_DMA if agent == Agent.PE else of_node
+        kind = RouteKind.WRITE if memory else self._message_kind()
+        return FlowRoute(agent, source, hold, machine.routing.multicast(source, targets, intent, kind), 0, source)
+
+    def _targets(self, name: str, peer: str) -> list[int]:
+        """The nodes of a name in a multicast: one, or those of a rectangle of a mesh."""
+        places, corners = self._machine.places, [corner.strip() for corner in name.split(RECTANGLE)]
+        if len(corners) == 1:
+            return [self._target(name, peer)]
+        if not isinstance(places, MeshPlaces) or len(corners) > 2:
+            raise InputError(
+                f"got {shorten(name)!r}, where {RECTANGLE} stands between two corners of a rectangle of a mesh; "
+                "name the parts one by one"
+            )
+        return places.find_rectangle(*corners)
+
+    def _message_kind(self) -> RouteKind:
+        places = self._machine.places
+        acknowledged = isinstance(places, MeshPlaces) and places.mesh.acknowledged
+        return RouteKind.ACKNOWLEDGED if acknowledged else RouteKind.MESSAGE
 
     def _source(self, name: str, peer: str, read: bool) -> tuple[int, int, int]:
         """The node where a flow's request starts, its agent, and the server that it holds."""

@@ -11,7 +11,9 @@ from kernbench import units
 from kernbench.errors import InputError, suggest
 from kernbench.units import FS_PER_NS
 
-FORM = "SRC:DST:BYTES[:read|write][@START_NS], such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"
+MANY = "+"  # between the destinations of a multicast
+RECTANGLE = ".."  # between two corners of a rectangle of a mesh
+FORM = "SRC:DST[+DST...]:BYTES[:read|write][@START_NS], such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"
 KINDS = ("read", "write")
 LATEST_NS = 1e9  # a second has 2**50 femtoseconds, which a float still holds exactly
 MOST_BYTES = 1 << 60
@@ -19,7 +21,10 @@ MOST_BYTES = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """One entry for each flow, in the order given. `src` and `dst` are indices into `names`."""
+    """One entry for each flow, in the order given. `src` and `dst` are indices into `names`.
+
+    The name of a destination may be several names with `MANY` in between, which is a multicast.
+    """
 
     names: tuple[str, ...]
     src: np.ndarray  # int64[flow]

@@ -12,7 +12,7 @@ instant never depends on anything else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,14 @@ ROUTE, REQUEST = FlowRoute._fields.index("route"), FlowRoute._fields.index("requ
 
 # Overheads of a PE before the first byte of a command: those of a `tl.load`, with the start of the kernel.
 PE_LEAD = (("pe_cpu.overhead", 1), ("pe_scheduler.overhead", 1), ("pe_mmu.tlb", 1), ("pe_dma.overhead", 1))
+
+
+class Arrival(NamedTuple):
+    """One destination of a multicast."""
+
+    flow: int
+    destination: str
+    arrival_fs: int
 
 
 class Traffic:
@@ -64,9 +72,27 @@ class Traffic:
         first = np.array([thread.chunks[0][1] for thread in self.program.threads], np.int64)
         return first[self._thread] + self._row
 
-    def tails_fs(self) -> np.ndarray:
-        """int64[flow] from the last byte at the destination to completion: the time of an acknowledgement."""
-        return self._machine.routing.tables().tail_fs[self._routes[:, ROUTE]]
+    def arrivals_fs(self, end_fs: np.ndarray) -> np.ndarray:
+        """int64[flow] the last byte at the destination, or at the last of them; `end_fs`: int64[row] of the op table."""
+        tables, rows, route = self._machine.routing.tables(), self.rows(), self._routes[:, ROUTE]
+        arrival_fs = end_fs[rows] - tables.tail_fs[route]
+        for flow in np.flatnonzero(tables.destinations[route]).tolist():
+            arrival_fs[flow] = end_fs[self._arrival_rows(flow)].max()
+        return arrival_fs
+
+    def list_arrivals(self, end_fs: np.ndarray) -> list[Arrival]:
+        """The arrivals of multicasts, flow after flow."""
+        routing, names, found = self._machine.routing, self._machine.node_name, list[Arrival]()
+        route = self._routes[:, ROUTE]
+        for flow in np.flatnonzero(routing.tables().destinations[route]).tolist():
+            nodes, at_fs = routing.destinations(int(route[flow])), end_fs[self._arrival_rows(flow)].tolist()
+            found += [Arrival(flow, names[node], fs) for node, fs in zip(nodes, at_fs, strict=True)]
+        return found
+
+    def _arrival_rows(self, flow: int) -> slice:
+        """The rows of the op table with the arrivals of a multicast."""
+        row = int(self.rows()[flow])
+        return slice(row + 1, row + 1 + len(self._machine.routing.destinations(int(self._routes[flow, ROUTE]))))
 
     def _write(self) -> None:
         agent, issuer, _, _, request_fs, source = self._routes.T  # see `FlowRoute`
@@ -98,6 +124,15 @@ class Traffic:
         untils = np.zeros((len(at), ROW_WIDTH), np.int64)
         untils[:, 0], untils[:, 1] = Op.UNTIL, self._stretches[stretch[at]]
         rows = np.insert(moves, at, untils, axis=0)
+        self._extend(thread, flows, rows)
+
+    def _extend(self, thread: Thread, flows: np.ndarray, rows: np.ndarray) -> None:
+        """Append rows with the transfers of some flows, in their order; arrivals follow each multicast."""
+        moves = np.flatnonzero(rows[:, 0] == Op.MOVE)
+        arrivals = self._machine.routing.tables().destinations[rows[moves, 1]]
+        more = np.zeros((int(arrivals.sum()), ROW_WIDTH), np.int64)
+        more[:, 0], more[:, 1] = Op.ARRIVE, NONE
+        rows = np.insert(rows, np.repeat(moves + 1, arrivals), more, axis=0)
         self._row[flows] = np.flatnonzero(rows[:, 0] == Op.MOVE)
         thread.extend(pack_rows(rows))
 
@@ -106,9 +141,8 @@ class Traffic:
         program, moves = self.program, self._moves(flows, self._routes[flows, REQUEST])
         pause = program.duration(*_wait(limits.issue_fs)) if limits.issue_fs else None
         done = NONE if limits.outstanding is None else program.counter(f"{thread.name} complete")
-        rows, at = limit_issue(moves, self.flows.start_fs[flows], pause, limits.outstanding, done)
-        self._row[flows] = at
-        thread.extend(pack_rows(rows))
+        rows, _ = limit_issue(moves, self.flows.start_fs[flows], pause, limits.outstanding, done)
+        self._extend(thread, flows, rows)
 
     def _moves(self, flows: np.ndarray, lead_fs: np.ndarray) -> np.ndarray:
         """int64[flow, ROW_WIDTH] the transfers of some flows, which begin int64[flow] after their rows are issued."""
@@ -127,7 +161,7 @@ class Traffic:
             act = program.duration((f"{machine.node_kind[node]}.overhead", 1))
             server, acted = machine.places.cpu_server(node), program.counter(f"{thread.name} to act")
         before = PE_LEAD if agent == Agent.PE else ()
-        now_fs = 0
+        tables, now_fs = machine.routing.tables(), 0
         for flow in flows.tolist():
             if (start_fs := int(self.flows.start_fs[flow])) > now_fs:
                 now_fs = start_fs
@@ -137,7 +171,11 @@ class Traffic:
                 thread.wait(acted, 1, take=1)
             _, _, hold, route, request_fs, _ = self._routes[flow].tolist()
             lead = program.duration(*before, *_wait(request_fs))
-            self._row[flow] = thread.move(route, int(self.flows.nbytes[flow]), hold=hold, lead=lead)
+            nbytes, destinations = int(self.flows.nbytes[flow]), int(tables.destinations[route])
+            if destinations:
+                self._row[flow] = thread.multicast(route, nbytes, arrive=[NONE] * destinations, hold=hold, lead=lead)
+            else:
+                self._row[flow] = thread.move(route, nbytes, hold=hold, lead=lead)
 
 
 def _wait(fs: int) -> tuple[tuple[str, float], ...]:

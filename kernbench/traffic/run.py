@@ -9,7 +9,7 @@ import numpy as np
 
 from kernbench.engine import Session
 from kernbench.program.program import Program
-from kernbench.traffic.lower import Traffic
+from kernbench.traffic.lower import Arrival, Traffic
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class FlowResult:
     mode: str
     flows: Flows
     end_fs: np.ndarray  # int64[flow] completion; of what is acknowledged the acknowledgement
-    arrival_fs: np.ndarray  # int64[flow] the last byte at its destination
+    arrival_fs: np.ndarray  # int64[flow] the last byte at its destination, or at the last of them
+    arrivals: list[Arrival]  # of multicasts, at each destination
     hops: np.ndarray  # int64[flow] links on the route; in a mesh those between routers
     makespan_ns: float
     flit_hops: int  # crossings of a link by a flit, those at endpoints too
@@ -59,14 +60,24 @@ class FlowResult:
             }
         )
 
+    def list_arrivals(self) -> list[dict[str, Any]]:
+        """The arrivals of multicasts as plain values."""
+        start_fs = self.flows.start_fs.tolist()
+        return [
+            {"id": flow, "dst": name, "arrival_ns": fs / FS_PER_NS, "latency_ns": (fs - start_fs[flow]) / FS_PER_NS}
+            for flow, name, fs in self.arrivals
+        ]
+
     def to_dict(self) -> dict[str, Any]:
-        """The totals as plain values, without the flows."""
+        """The totals as plain values, without the flows; of multicasts, when they came to each destination."""
+        arrivals = self.list_arrivals()
         return {
             "topology": self.topology,
             "mode": self.mode,
             "makespan_ns": self.makespan_ns,
             "flit_hops": self.flit_hops,
             "wall_s": self.wall_s,
+            **({"arrivals": arrivals} if arrivals else {}),
         }
 
 
@@ -102,7 +113,8 @@ def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None) -> FlowRes
         mode=mode,
         flows=traffic.flows,
         end_fs=end_fs,
-        arrival_fs=end_fs - traffic.tails_fs(),
+        arrival_fs=traffic.arrivals_fs(session.op_end_fs),
+        arrivals=traffic.list_arrivals(session.op_end_fs),
         hops=traffic.hops,
         makespan_ns=session.now_fs / FS_PER_NS,
         flit_hops=session.flit_hops,

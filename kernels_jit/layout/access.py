@@ -46,6 +46,7 @@ visit_at = table_row_at(r.VISIT, word_of(r.STATE, "visits"))
 # Rows of the op table and their times; queued flits.
 code_at, delay_at, exec_at, move_at = map(indexed_row_at, (r.OP, r.DELAY_OP, r.EXEC_OP, r.MOVE_OP))
 until_at, add_at, wait_at, pipe_at = map(indexed_row_at, (r.UNTIL_OP, r.ADD_OP, r.WAIT_OP, r.PIPE_OP))
+arrive_at = indexed_row_at(r.ARRIVE_OP)
 time_at = row_at(r.TIME)
 slot_at, block_at = row_at(r.SLOT), row_at(r.BLOCK_HEAD)
 

@@ -15,6 +15,7 @@ WAIT = 5  # counter, compare, value, take
 PIPE = 6  # plan, counter
 MARK = 7
 ASK = 8
+ARRIVE = 9  # counter
 
 GE, EQ = 0, 1  # compare operand of WAIT
 NONE = -1  # no counter, no server

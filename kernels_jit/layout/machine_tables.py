@@ -17,7 +17,11 @@ class Stations(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """Interned routes: the stations a payload passes, and what a round trip adds at either end."""
+    """Interned routes: the stations a payload passes, and what a round trip adds at either end.
+
+    A route to many destinations is several routes whose numbers follow each other, its *branches*: a tree that is cut where it
+    forks and where a destination is. Its number is that of the first. Branches that begin where another ends stand together.
+    """
 
     start: np.ndarray  # int64[route + 1] first step of a route
     station: np.ndarray  # int64[step]; of a striped step the first of its stations
@@ -29,6 +33,29 @@ class Routes(NamedTuple):
     tail_fs: np.ndarray  # int64[route] from the last delivery to completion (a write's acknowledgement)
     propagation_fs: np.ndarray  # int64[route] sum over the stations: all that a message of zero bytes pays in between
     direction: np.ndarray  # int64[route] READ or WRITE; message routes count as writes
+    parent: np.ndarray  # int64[route] the branch at whose end this one begins; NONE: it begins at the source
+    branches: (
+        np.ndarray
+    )  # int64[route] how many the route of this number has; to one destination 1; of a later branch 0
+    destinations: np.ndarray  # int64[route] how many the route has that this is a branch of; 0: it is a route to one
+    destination: np.ndarray  # int64[route] which of them is at the end of this branch, or NONE
+    forks: np.ndarray  # int64[route] how many branches begin at the end of this one
+    path: np.ndarray  # int64[route] a route to one destination, whose stations are among those of this one
+    reached: np.ndarray  # int64[route] which of the destinations that one is, or NONE
+
+    @property
+    def before(self) -> np.ndarray:
+        """int64[step] the step before each, or NONE where a payload begins."""
+        before = np.arange(-1, len(self.station) - 1)
+        first = self.start[:-1][np.diff(self.start) > 0]
+        parent = self.parent[np.diff(self.start) > 0]
+        before[first] = np.where(parent < 0, -1, self.start[parent + 1] - 1)
+        return before
+
+    @property
+    def end(self) -> np.ndarray:
+        """int64[route] the end of the steps of a route, those of all its branches."""
+        return self.start[np.arange(len(self.branches)) + self.branches]
 
     @property
     def wire_fs(self) -> np.ndarray:

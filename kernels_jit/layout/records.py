@@ -67,6 +67,7 @@ STATE = record(
     # Settings.
     "hybrid",  # 1: uncontended transfers are done in closed form
     "flit_bytes",
+    "packet_flits",  # of a packet that links keep together, or 0: they interleave flits
     "max_steps",  # of any route
     "transfer_words",  # words of a transfer with its hops and sources; smaller rows are not used again
     "margin",  # free rows a pool must have before an event or op is begun
@@ -87,6 +88,10 @@ STATE = record(
     "stop_port",
     "stop_entry",
     "stop_fs",
+    "stop_branch",  # the next branch of those that still get a copy of the flit, and what they get
+    "stop_forks",
+    "stop_left",
+    "stop_arrival_fs",
     # Places of tables.
     "heap",
     "bounds",
@@ -103,6 +108,7 @@ STATE = record(
     "routes",
     "reservations",
     "ports",
+    "packets",  # by station the packet that has begun and has not passed, as the number of its hop; or NONE
     "visits",
     "pending",  # a bit for every station with flits, by rank, 64 a word
     "words",  # how many words of such bits
@@ -164,6 +170,7 @@ JOB = record(
     "token",  # next token of a plan still queued whole; AWAITED; or NONE
     "next",  # in a server's queue, in a chain, or in the chain of free jobs
     "stamp",  # a completion with another stamp is stale
+    "left",  # destinations that its transfer to many has not come to
     words=8,
 )
 JOB_SHIFT = 44  # a job is named in an event as stamp << JOB_SHIFT | place
@@ -188,15 +195,15 @@ TRANSFER = record(
     "stamp",  # events of a transfer with another stamp are stale
     "start_fs",  # all flits at the first station
     "from_step",  # step at which all flits last stood together; NONE once landed
-    "next",  # in the chain of free transfers
+    "next",  # in the chain of free transfers, or in the ring of the branches of one transfer
     "end_step",  # first step after its route
     "claims",  # 1: its stations count it as a user
     "words",  # of this row, with hops and sources
     "sources",  # place of its sources
     "batched",  # 1: rows before this one have been done as a batch
-    "batch_row",  # the first of them, or this one
+    "progress",  # the first of them, or this one; with credits: flits of a read that are at its memory's channels or have been
     "before",  # in the queue of a source with credits
-    "read",  # with credits: flits of a read that are at the channels of its memory or have been
+    "branch",  # of a branch of a route to many: the first one at its end, or NONE; 0: the route is to one
     words=24,
 )
 TRANSFER_ALIGN = 8  # transfers stand at multiples of this
@@ -261,7 +268,21 @@ STEP = record(
     "channels",  # with credits: the virtual channels that may be taken there, as bits; 0: it is a memory
     words=8,
 )
-ROUTE = record("start", "end", "lead_fs", "tail_fs", "propagation_fs", "direction")
+ROUTE = record(
+    "start",
+    "end",
+    "lead_fs",
+    "tail_fs",
+    "propagation_fs",
+    "direction",
+    # Of routes to many destinations: see `simulate.multicast`.
+    "destinations",  # how many; 0: this is a route to one
+    "branches",  # how many the route of this number has
+    "parent",  # the branch at whose end this one begins, or NONE
+    "destination",  # which one is at its end, or NONE
+    "forks",  # how many branches begin at its end
+    words=12,
+)
 
 # By route, see `simulate.reservations`.
 RESERVATION = record(
@@ -440,5 +461,6 @@ EXEC_OP = record("code", "server", "duration", "counter", words=OP_WORDS)
 MOVE_OP = record("code", "route", "payload_bytes", "stripe", "done", "hold", "arrive", "lead", words=OP_WORDS)
 UNTIL_OP = record("code", "time_fs", words=OP_WORDS)
 ADD_OP = record("code", "counter", "amount", words=OP_WORDS)
+ARRIVE_OP = record("code", "counter", words=OP_WORDS)
 WAIT_OP = record("code", "counter", "compare", "value", "takes", words=OP_WORDS)
 PIPE_OP = record("code", "plan", "counter", words=OP_WORDS)

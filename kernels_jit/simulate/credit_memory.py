@@ -128,15 +128,15 @@ def read(m, credit, memory, cycle):
         if memory.reserved == credit.reply_packets:
             return False, cycle + 1
         memory.reserved += 1
-        memory.packet = memory.left = min(credit.packet_flits, transfer.flits - transfer.read)
+        memory.packet = memory.left = min(credit.packet_flits, transfer.flits - transfer.progress)
         memory.ready_fs = 0
     before = memory.left
     while memory.left > 0:
-        end_fs = admit(m, credit, memory, transfer, transfer.read, cycle)
+        end_fs = admit(m, credit, memory, transfer, transfer.progress, cycle)
         if end_fs < 0:
             return memory.left < before, later(credit, -end_fs, cycle)
         memory.ready_fs = max(memory.ready_fs, end_fs)
-        transfer.read += 1
+        transfer.progress += 1
         memory.left -= 1
     ring = ring_of(credit, memory, link_at(m, step_at(m, transfer.first_step + 1).link >> 1).port)
     at = m[ring + _FIRST] + m[ring + _COUNT]
@@ -147,7 +147,7 @@ def read(m, credit, memory, cycle):
     m[ring + _COUNT] += 1
     memory.packet = 0
     memory.first = transfer.next
-    if transfer.read < transfer.flits:
+    if transfer.progress < transfer.flits:
         append(m, memory, place)
     return True, cycle + 1
 

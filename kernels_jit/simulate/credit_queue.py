@@ -31,7 +31,7 @@ def queue_transfer(m, place, number, start_fs):
 @inner
 def _queue_read(m, memory, place):
     """A read comes to its memory."""
-    transfer_at(m, place).read = 0
+    transfer_at(m, place).progress = 0
     before, after = _NONE, memory.coming
     while after != _NONE and _comes_first(m, after, place):
         before, after = after, transfer_at(m, after).next

@@ -46,7 +46,7 @@ def set_hops(m, transfer):
             ends = number == transfer.first_step or number + 1 == transfer.end_step
             assert step.stripes == 1 or ends, "a striped memory is in the middle of a route"
         striped = STRIPED if max(step.stripes, onward.stripes) > 1 else 0
-        if onward.port == _NONE:
+        if onward.port == _NONE or number + 1 == transfer.end_step:
             hop.next = ENDS | striped
             continue
         if CHECKED:

@@ -20,14 +20,21 @@ def enter(m, op, place):
     first, end, flits = transfer.first_step, transfer.end_step, transfer.flits
     if CHECKED:
         assert transfer.closed == 0, "a transfer in closed form enters the network"
-    set_hops(m, transfer)
-    for number in range(first, end):
-        hop = hop_at(m, hop_of(m, transfer, number))
-        hop.owner, hop.transfer, hop.gate_fs = transfer.owner, place, _NONE
+    write_hops(m, place)
     inject(m, transfer, first, transfer.start_fs)
     if is_awaited(m, op, transfer.job):
         bound_fs = landing_bound(m, first, end, flits, transfer.last_bytes, transfer.stripe, transfer.start_fs)
         push_bound(m, max(bound_fs, transfer.start_fs + 1), place)
+
+
+@inner
+def write_hops(m, place):
+    """Write the hops of a transfer before it enters the network."""
+    transfer = transfer_at(m, place)
+    set_hops(m, transfer)
+    for number in range(transfer.first_step, transfer.end_step):
+        hop = hop_at(m, hop_of(m, transfer, number))
+        hop.owner, hop.transfer, hop.gate_fs = transfer.owner, place, _NONE
 
 
 @inner

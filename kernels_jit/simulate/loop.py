@@ -13,16 +13,16 @@ import numpy as np
 from kernels_jit.compile.jit import CHECKED, inner, jit
 from kernels_jit.compile.pointers import index_pointer_to, pointer_to
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import bound_at, event_at, job_at, move_at, route_at, state_at, transfer_at
+from kernels_jit.layout.access import bound_at, event_at, job_at, route_at, state_at, transfer_at
 from kernels_jit.layout.records import JOB_SHIFT, NEVER
 from kernels_jit.simulate.credit_network import count_crossings, next_cycle_fs, serve_cycles
 from kernels_jit.simulate.event_heap import drop_event, pop_bound, push_bound
 from kernels_jit.simulate.network_pass import next_bound, next_service_fs, put_stopped, serve_until
 from kernels_jit.simulate.reservations import flush_counters
 from kernels_jit.simulate.servers import add, finish
-from kernels_jit.simulate.station import FULL, SERVED_ALL
+from kernels_jit.simulate.stops import FULL, SERVED_ALL
 from kernels_jit.simulate.threads import pool_to_grow, run_thread
-from kernels_jit.simulate.transfers import free_transfer
+from kernels_jit.simulate.transfers import counter_of, free_transfer
 
 
 @jit
@@ -40,8 +40,8 @@ def run(
     stop = state.events + most_events
     if pool.shape[0] > state.slot_size:
         state.slot_size = pool.shape[0]
-        if state.pass_fs != codes.NONE:
-            put_stopped(m, slots)
+        if state.pass_fs != codes.NONE and not put_stopped(m, slots):
+            return codes.GROW_SLOTS
     if state.resume != codes.NONE:
         thread = state.resume
         state.resume = codes.NONE
@@ -107,7 +107,7 @@ def do_event(m, op, times):
     elif kind == codes.DONE:
         finish(m, op, times, free_transfer(m, data), now)
     else:
-        add(m, op, move_at(op, job_at(m, transfer_at(m, data).job).row).arrive, 1, now)
+        add(m, op, counter_of(m, op, data), 1, now)
     return codes.IDLE
 
 

@@ -35,10 +35,12 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import FLIT_MASK, FLIT_SHIFT, GROUP_SHIFT, NEVER
 from kernels_jit.simulate.closed_form import landing_bound, service_fs
-from kernels_jit.simulate.injection import is_awaited
+from kernels_jit.simulate.forks import copy_flit, release_gathered
+from kernels_jit.simulate.packet_link import serve_packets
 from kernels_jit.simulate.port_queues import inject, note_arrival, put
-from kernels_jit.simulate.station import FULL, SERVED_ALL, serve_station
-from kernels_jit.simulate.transfers import deliver
+from kernels_jit.simulate.station import serve_station
+from kernels_jit.simulate.stops import FULL, SERVED_ALL
+from kernels_jit.simulate.transfers import deliver, is_delivery_awaited
 
 _NONE = codes.NONE
 STOPPED = 3  # why `serve_until` came back, if it is none of the reasons of `serve_station`
@@ -106,13 +108,16 @@ def network_pass(m, op, times, horizon, pool):
         if why == SERVED_ALL:
             break
         transfer, step = transfer_at(m, state.stop_transfer), state.stop_step
-        inject(m, transfer, step, transfer.latest_fs + step_at(m, step).overhead_fs)
+        if step == _NONE:
+            release_gathered(m, transfer)
+        else:
+            inject(m, transfer, step, transfer.latest_fs + step_at(m, step).overhead_fs)
     # Deliver after the pass: what follows enters the network at the horizon or later (docs/engine.md, 2).
     for k in range(state.landed_n):
         place = m[state.landed + k]
         transfer = transfer_at(m, place)
         if CHECKED:
-            early = transfer.latest_fs < state.limit_fs and is_awaited(m, op, transfer.job)
+            early = transfer.latest_fs < state.limit_fs and is_delivery_awaited(m, op, place)
             assert not early, "a transfer lands before its bound"
         deliver(m, op, times, place, transfer.latest_fs)
     return True
@@ -120,11 +125,13 @@ def network_pass(m, op, times, horizon, pool):
 
 @inner
 def put_stopped(m, pool):
-    """Put the flit that found the pool full where it was to go."""
+    """Put the flit that found the pool full where it was to go, and its copies. Returns whether there is a place for all."""
     state = state_at(m, 0)
     port = port_at(m, state.stop_port)
     if put(m, pool, port, state.stop_entry, state.stop_fs):
         note_arrival(m, port.rank, state.stop_fs)
+    forks, left, arrival = state.stop_forks, state.stop_left, state.stop_arrival_fs
+    return copy_flit(m, pool, state.stop_branch, forks, left, arrival) == SERVED_ALL
 
 
 @inner
@@ -150,7 +157,10 @@ def visit_stations(m, pool, horizon):
                 todo &= todo - 1
                 continue
             prefetch_next_visits(m, pool, word * 64, todo & todo - 1)
-            why = serve_station(m, pool, visit, horizon)
+            if state.packet_flits > 0:
+                why = serve_packets(m, pool, visit, horizon)
+            else:
+                why = serve_station(m, pool, visit, horizon)
             if why != SERVED_ALL:
                 state.at_word, state.at_bit = word, bit
                 return why
@@ -199,6 +209,11 @@ def next_bound(m, place, due_fs):
     transfer = transfer_at(m, place)
     end, flits, last_bytes = transfer.end_step, transfer.flits, transfer.last_bytes
     together = transfer.from_step + 1
+    if (
+        together == transfer.first_step and step_at(m, together).store_and_forward == 1
+    ):  # of a branch: nothing has come to it
+        released = due_fs + step_at(m, together).overhead_fs
+        return max(landing_bound(m, together, end, flits, last_bytes, transfer.stripe, released), released)
     while together < end and step_at(m, together).store_and_forward == 0:
         together += 1
     before = step_at(m, together - 1)

@@ -29,11 +29,13 @@ def find_illegal(op: np.ndarray, first: int, legal: np.ndarray) -> tuple[int, in
 
 
 @jit
-def note_entries(op: np.ndarray, first: int, flit_bytes: int, least: np.ndarray, laid: int) -> tuple[bool, bool]:
+def note_entries(
+    op: np.ndarray, first: int, flit_bytes: int, least: np.ndarray, laid: int, branches: np.ndarray
+) -> tuple[bool, bool]:
     """Take the MOVEs from an entry on into `least`, int64[route] the smallest flit that takes each route.
 
-    Returns whether the network must be laid anew, for a route not among the first `laid` or a smaller flit than any, and
-    whether one of the entries asks for more.
+    `branches`: int64[route] how many routes from this one on a MOVE takes. Returns whether the network must be laid anew, for a
+    route not among the first `laid` or a smaller flit than any, and whether one of the entries asks for more.
     """
     changed, asks = False, False
     for entry in range(first, len(op)):
@@ -45,8 +47,47 @@ def note_entries(op: np.ndarray, first: int, flit_bytes: int, least: np.ndarray,
             if nbytes > 0:
                 last = (nbytes - 1) % flit_bytes + 1
                 changed |= last < least[route]
-                least[route] = min(least[route], last)
+                for branch in range(route, route + branches[route]):
+                    least[branch] = min(least[branch], last)
     return changed, asks
+
+
+LATER_BRANCH, COUNTED_ABOVE, FEW_ARRIVALS, NO_TRANSFER = 1, 2, 3, 4  # what is wrong with a row of a transfer to many
+
+
+@jit
+def find_wrong_arrival(
+    op: np.ndarray,
+    entry: np.ndarray,
+    thread: np.ndarray,
+    thread_entry: np.ndarray,
+    first: int,
+    branches: np.ndarray,
+    destinations: np.ndarray,
+) -> tuple[int, int]:
+    """The first row from `first` on that is no legal part of a transfer to many, as (row, what is wrong), or (NONE, NONE).
+
+    Arguments: int64[entry, ROW_WIDTH] and int32[row] op table, int64[entry] and int32[row] threads, int, int64[route] twice
+    (see `machine_tables.Routes`). In a thread, a MOVE to n destinations is followed by n rows ARRIVE; a stage of a plan is not.
+    """
+    due = 0  # arrivals that must follow
+    for row in range(first, len(entry)):
+        code, own = op[entry[row], 0], thread[thread_entry[row]]
+        if due > 0 and (code != codes.ARRIVE or own != thread[thread_entry[row - 1]]):
+            return row, FEW_ARRIVALS
+        if code == codes.ARRIVE:
+            if due == 0:
+                return row, NO_TRANSFER
+            due -= 1
+        if code == codes.MOVE:
+            route = op[entry[row], 1]
+            if branches[route] == 0:
+                return row, LATER_BRANCH
+            if destinations[route] > 0:
+                if op[entry[row], 6] != codes.NONE:
+                    return row, COUNTED_ABOVE
+                due = destinations[route] if own != codes.NONE else 0
+    return (len(entry), FEW_ARRIVALS) if due > 0 else (codes.NONE, codes.NONE)
 
 
 NO_TOKENS, NO_STAGES, NO_STAGE, COUNTS, APART = 1, 2, 3, 4, 5  # what is wrong with a plan

@@ -22,6 +22,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import BLOCK, ENDS, FLAGS, FLIT_MASK, FLIT_SHIFT, GATED, NEVER, STRIPED
 from kernels_jit.simulate.closed_form import service_fs
+from kernels_jit.simulate.forks import pass_fork
 from kernels_jit.simulate.hops import step_of
 from kernels_jit.simulate.port_queues import (
     has_block,
@@ -32,9 +33,9 @@ from kernels_jit.simulate.port_queues import (
     put,
     take_block,
 )
+from kernels_jit.simulate.stops import FULL, GATHERED, SERVED_ALL
 
 _NONE = codes.NONE
-SERVED_ALL, GATHERED, FULL = 0, 1, 2  # why `serve_station` came back
 
 
 @inlined
@@ -79,7 +80,7 @@ def serve_station(m, pool, visit, horizon):
         port, arrival = onward, free_fs + propagation_fs
         if not plain:
             if onward & ENDS:
-                why = gather(m, place, left, arrival)
+                why = gather(m, pool, place, left, arrival)
                 continue
             port, arrival = choose_port(m, place, left, arrival)
         why = enter_port(m, pool, port_at(m, port), place, onward, entry + (1 << FLIT_SHIFT), arrival)
@@ -174,10 +175,12 @@ def turnaround(m, station, transfer):
 
 
 @inlined
-def gather(m, place, left, arrival):
+def gather(m, pool, place, left, arrival):
     """A flit has come to the destination, or before a store-and-forward node. Returns as `serve_station` does."""
     owner, after, state = hop_at(m, place).transfer, step_of(m, place) + 1, state_at(m, 0)
     transfer = transfer_at(m, owner)
+    if transfer.branch > 0 and after == transfer.end_step:
+        return pass_fork(m, pool, place, left, arrival)
     transfer.latest_fs = max(transfer.latest_fs, arrival)
     transfer.arrived += 1
     if left == 0:
@@ -232,6 +235,7 @@ def enter_port(m, pool, port, place, onward, entry, arrival):
     if slot & (BLOCK - 1) == 0 and not has_block(m):
         state = state_at(m, 0)
         state.stop_port, state.stop_entry, state.stop_fs = place_of(m, port), entry, arrival
+        state.stop_forks = 0
         return FULL
     if onward & GATED:
         if put(m, pool, port, entry, arrival):

@@ -71,6 +71,8 @@ def run_thread(m, op, times, number, now):
         if code == codes.PIPE:
             thread.sequence += start_plan(m, op, times, row, owner, now)
             continue
+        if code == codes.ARRIVE:  # belongs to the MOVE before it
+            continue
         time.issue_fs, time.start_fs, time.end_fs = now, now, now
         if code == codes.DELAY or code == codes.UNTIL:
             end_fs = (

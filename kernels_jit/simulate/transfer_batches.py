@@ -41,7 +41,7 @@ def batch_following_reads(m, op, times, place):
     reservation = reservation_at(m, transfer.route)
     tail_fs = route_at(m, transfer.route).tail_fs
     tokens = reservation.ahead
-    transfer.batch_row = job_at(m, transfer.job).row
+    transfer.progress = job_at(m, transfer.job).row
     while transfer.latest_fs < NEVER:
         job = job_at(m, transfer.job)
         row = job.row
@@ -122,7 +122,7 @@ def split_batch(m, op, times, place):
     job, reservation = job_at(m, transfer.job), reservation_at(m, transfer.route)
     last = job.row
     row = last
-    while row > transfer.batch_row and move_at(op, row - 1).code == codes.MOVE:
+    while row > transfer.progress and move_at(op, row - 1).code == codes.MOVE:
         row -= 1
     owner = job.owner - (last - row)
     while row < last and is_over(m, time_at(times, row).end_fs, _DONE | owner):

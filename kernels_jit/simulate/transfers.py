@@ -18,8 +18,16 @@ from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.injection import enter, is_awaited
 from kernels_jit.simulate.job_pool import free_job
+from kernels_jit.simulate.multicast import (
+    arrival_counter,
+    free_branches,
+    is_tree_awaited,
+    land_branch,
+    start_multicast,
+)
 from kernels_jit.simulate.reservations import finish_in_closed_form, release_stations, try_reserve
 from kernels_jit.simulate.transfer_batches import batch_following_reads, start_fs_of
+from kernels_jit.simulate.transfer_pool import return_transfer, take_transfer
 
 _NONE = codes.NONE
 
@@ -30,11 +38,11 @@ def start_transfer(m, op, times, job_place, now):
     state, job = state_at(m, 0), job_at(m, job_place)
     move = move_at(op, job.row)
     route = route_at(m, move.route)
-    place = state.transfer_free
+    if route.destinations > 0:
+        start_multicast(m, op, times, job_place, now)
+        return
+    place = take_transfer(m)
     transfer = transfer_at(m, place)
-    state.transfer_free = transfer.next
-    state.transfer_free_n -= 1
-    state.in_flight += 1
     transfer.job, transfer.owner = job_place, job.owner
     transfer.route, transfer.stripe = move.route, move.stripe
     transfer.first_step, transfer.end_step = route.start, route.end
@@ -66,6 +74,9 @@ def deliver(m, op, times, place, fs):
     A transfer from whose completion nothing follows, and which was not done in closed form, is simply over.
     """
     transfer, state = transfer_at(m, place), state_at(m, 0)
+    if transfer.branch != 0:
+        land_branch(m, op, times, place, fs)
+        return
     row = job_at(m, transfer.job).row
     transfer.from_step = _NONE
     done_fs = fs + route_at(m, transfer.route).tail_fs
@@ -84,12 +95,26 @@ def deliver(m, op, times, place, fs):
 @inner
 def free_transfer(m, place):
     """Return a transfer and its claims on stations. Returns the place of its job."""
-    transfer, state = transfer_at(m, place), state_at(m, 0)
+    transfer = transfer_at(m, place)
+    if transfer.branch != 0:
+        return free_branches(m, place)
     release_stations(m, place)
     transfer.batched = 0
-    state.in_flight -= 1
-    if transfer.words == state.transfer_words:
-        transfer.next = state.transfer_free
-        state.transfer_free = place
-        state.transfer_free_n += 1
+    return_transfer(m, place)
     return transfer.job
+
+
+@inner
+def is_delivery_awaited(m, op, place):
+    """Whether anything can follow from the delivery of a transfer, or of a branch of one."""
+    transfer = transfer_at(m, place)
+    return is_awaited(m, op, transfer.job) if transfer.branch == 0 else is_tree_awaited(m, op, transfer.job)
+
+
+@inner
+def counter_of(m, op, place):
+    """The counter to which the delivery of a transfer, or of a branch of one, is added."""
+    transfer = transfer_at(m, place)
+    if transfer.branch != 0:
+        return arrival_counter(m, op, place)
+    return move_at(op, job_at(m, transfer.job).row).arrive

@@ -11,6 +11,7 @@ from kernbench.errors import DeadlockError, RunError
 from kernbench.machine import load_machine
 from kernbench.program.program import Program
 from tests.analytic.recording import BENCHES, named, record
+from tests.engine.random_programs import draw_program
 from tests.engine.strategies import programs
 
 
@@ -28,6 +29,24 @@ def test_bounds_hold(program):
     event(f"binding {found.binding.split(maxsplit=1)[0]}")
     event("tight" if found.lower_fs == session.now_fs else "loose")
     assert found.lower_fs <= session.now_fs <= found.upper_fs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["multicasts", "multicast_tiny", "multicast_mesh"])
+def test_bounds_hold_of_multicasts(kind):
+    tight = 0
+    for seed in range(60):
+        program = draw_program(kind, seed)
+        session = Session(named(program) if kind == "multicasts" else program, "flit")
+        session.run()
+        try:
+            session.check_finished()
+        except DeadlockError:
+            continue
+        found = bounds(program)
+        assert found.lower_fs <= session.now_fs <= found.upper_fs, seed
+        tight += found.lower_fs == session.now_fs
+    assert tight > 0
 
 
 @pytest.mark.slow

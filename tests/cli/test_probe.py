@@ -191,7 +191,7 @@ ONE_KIND = (
         (["--mode", "flits"], "unknown mode 'flits'; did you mean 'flit'? Known: flit, hybrid"),
         (["-t", "mesh_8x8", "--set", "k=1"],
          "machine mesh_8x8 has one endpoint, which has nobody to send to; set k to 2 or more"),
-        (["--flow", "0:1"], "--flow '0:1' is not of the form SRC:DST:BYTES[:read|write][@START_NS], "
+        (["--flow", "0:1"], "--flow '0:1' is not of the form SRC:DST[+DST...]:BYTES[:read|write][@START_NS], "
          "such as sip0.cube0.pe0:sip1.cube0.pe0:16KiB:read@100"),
         (["-t", "mesh_8x8", "--flow", "0:64:1"], "--flow '0:64:1': the machine has no node 64; it has no SIPs, "
          "only the endpoints node[0][0] to node[7][7], by index 0 to 63"),
@@ -205,7 +205,7 @@ ONE_KIND = (
         (["-t", "mesh_8x8", "--flow", "0:1:1", "--set", "link_gb=1"],
          "unknown topology field 'link_gb'; did you mean 'link_gbs'? Known: acknowledged, allocator, "
          "allocator_iterations, buffer_flits, credit_ns, dateline, description, ejection_ns, endpoint_gbs, family, "
-         "flit_bytes, flow_control and 22 more"),
+         "flit_bytes, flow_control and 23 more"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_sent_leaves_no_files(

@@ -179,7 +179,7 @@ def _bounds(session: Session) -> Iterator[str]:
         transfer = at(memory, r.TRANSFER, place)
         if transfer["from_step"] != NONE and transfer["closed"] != 0:
             yield f"the transfer at {place} is in the network and done in closed form"
-        if transfer["from_step"] != NONE and _is_awaited(session, int(transfer["job"])) and counts[place] != 1:
+        if transfer["from_step"] != NONE and _is_awaited(session, transfer) and counts[place] != 1:
             yield f"the transfer at {place} is awaited in the network and has {counts[place]} bounds"
 
 
@@ -201,10 +201,17 @@ def _credits(session: Session) -> Iterator[str]:
             yield "a packet begins in a virtual channel before the tail of the one before"
 
 
-def _is_awaited(session: Session, place: int) -> bool:
-    job = at(session._memory, r.JOB, place)
-    move = session._op[int(job["row"])].view(r.MOVE_OP)[0]
-    return job["plan"] != NONE or any(move[field] != NONE for field in ("done", "hold", "arrive"))
+def _is_awaited(session: Session, transfer: np.void) -> bool:
+    """Whether something follows from a transfer; of a branch of one to many, from that whole where a destination is."""
+    memory = session._memory
+    job, route = at(memory, r.JOB, int(transfer["job"])), memory.table("routes", r.ROUTE, memory["route_n"])
+    own, row = route[transfer["route"]], int(job["row"])
+    move = session._op[row].view(r.MOVE_OP)[0]
+    arrivals = [session._op[row + 1 + n] for n in range(own["destinations"])] if job["plan"] == NONE else []
+    if own["destinations"] and own["destination"] == NONE:
+        return False
+    counted = any(arrival.view(r.ARRIVE_OP)[0]["counter"] != NONE for arrival in arrivals)
+    return job["plan"] != NONE or counted or any(move[field] != NONE for field in ("done", "hold", "arrive"))
 
 
 def _stations(session: Session) -> Iterator[str]:

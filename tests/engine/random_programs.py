@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernbench.machine.multicast_tree import find_tree
 from kernbench.program.ops import NONE, Op
 from kernbench.program.program import Program
 from kernbench.program.thread import ZERO, Thread
@@ -623,9 +624,12 @@ def draw_line(random: Random) -> BareMachine:
 
 
 class Mesh:
-    """The nodes and links of a little mesh or torus; some nodes have a memory."""
+    """The nodes and links of a little mesh or torus; some nodes have a memory.
 
-    def __init__(self, random: Random) -> None:
+    With `packets`, links keep packets together, and no node has an overhead and no memory several channels.
+    """
+
+    def __init__(self, random: Random, *, packets: bool = False) -> None:
         self.random = random
         self.columns, self.rows = random.randint(2, 4), random.randint(1, 3)
         self.nodes = range(self.columns * self.rows)
@@ -635,12 +639,14 @@ class Mesh:
         stations = [(random.choice(figures.rates), 1, 0, random.choice(figures.wires)) for _ in self.wires]
         self.homes: dict[int, Step] = {}
         for node in random.sample(self.nodes, random.randint(0, len(self.nodes))):
-            channels, burst = random.choice((1, 2, 4)), random.choice((1, flit_bytes))
-            self.homes[node] = (len(stations), channels, random.choice((0, draw_time(random))), 0)
+            channels, burst = 1 if packets else random.choice((1, 2, 4)), random.choice((1, flit_bytes))
+            self.homes[node] = (len(stations), channels, 0 if packets else random.choice((0, draw_time(random))), 0)
             stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 7)), 0)] * channels
         self.machine = BareMachine(stations, len(self.wires), [1] * SERVERS, flit_bytes)
-        overheads = [random.choice((0, random.choice(figures.overheads))) for _ in self.nodes]
+        overheads = [0 if packets else random.choice((0, random.choice(figures.overheads))) for _ in self.nodes]
         self.charges = [(overheads[src], int(random.random() < 0.03)) for src, _ in self.wires]
+        if packets:
+            self.machine.packet_flits = random.choice((1, 2, 3, 5, 1000))
 
     def _join(self, torus: bool) -> dict[tuple[int, int], int]:
         """The links by the nodes that each joins."""
@@ -660,6 +666,23 @@ class Mesh:
         way = self.find_way(*((other, node) if kind == "read" else (node, other)))
         links = [self.wires[pair] for pair in pairwise(way)]
         return add_route(self.machine, kind, links, self.charges, self.homes.get(other), self.random.choice((0, 0, 10)))
+
+    def draw_multicast(self, node: int) -> tuple[int, int]:
+        """A route to some other nodes, or to the memories of some, and how many there are."""
+        others = [other for other in self.nodes if other != node]
+        if self.homes.keys() - {node} and self.random.random() < 0.5:
+            others = sorted(self.homes.keys() - {node})
+        some = self.random.sample(others, self.random.randint(1, len(others)))
+        writes = [other in self.homes and self.random.random() < 0.8 for other in some]
+        paths = [[self.wires[pair] for pair in pairwise(self.find_way(node, other))] for other in some]
+        tree = find_tree(np.array([dst for _, dst in self.wires]), paths, writes)
+        branches = []
+        for links, parent, at, is_memory, forks in tree.branches:
+            charged = [self.charges[link] if parent != NONE or link != links[0] else (0, 0) for link in links]
+            steps = [(link, 1, *charge) for link, charge in zip(links, charged, strict=True)]
+            steps += [self.homes[some[at]]] if is_memory else []
+            branches.append((steps, parent, at, forks, self.random.choice((0, 0, 10)) if at != NONE else 0))
+        return self.machine.multicast(branches, len(some)), len(some)
 
     def straight_way(self, src: int, dst: int) -> list[int]:
         """The nodes on the way along the row and then along the column; round a torus either way."""
@@ -686,8 +709,16 @@ class Mesh:
 
 def mesh(random: Random) -> Program:
     """Messages between the nodes of a little mesh or torus, and reads and writes of memories that some nodes have."""
-    net, longest = Mesh(random), random.choice((4, 4, 4, 40))
-    program = Program(net.machine)
+    return _send(random, Mesh(random))
+
+
+def packet_mesh(random: Random) -> Program:
+    """The same where links keep packets together."""
+    return _send(random, Mesh(random, packets=True))
+
+
+def _send(random: Random, net: Mesh) -> Program:
+    program, longest = Program(net.machine), random.choice((4, 4, 4, 40))
     for node in random.sample(net.nodes, random.randint(1, len(net.nodes))):
         routes = [net.draw_route(node) for _ in range(2)]
         thread, done, closed = program.thread(f"n{node}"), program.counter(f"done{node}"), random.random() < 0.6
@@ -698,6 +729,45 @@ def mesh(random: Random) -> Program:
                 thread.wait(done, 1, take=1)
             if random.random() < 0.2:
                 thread.delay(draw_duration(random, program))
+    return program
+
+
+# Multicasts: copies of flits on a little mesh
+
+
+def multicasts(random: Random) -> Program:
+    """Transfers to many nodes or memories of a little mesh or torus, among transfers to one."""
+    net, longest = Mesh(random), random.choice((4, 4, 12, 40))
+    chance = random.choice((0, 0.03, 0.2))
+    stores = [int(node not in net.homes and random.random() < chance) for node in net.nodes]
+    net.charges = [(overhead, stores[src]) for (src, _), (overhead, _) in zip(net.wires, net.charges, strict=True)]
+    program, share = Program(net.machine), random.choice((0.2, 0.6, 1))
+    counters = [program.counter(f"c{n}") for n in range(3)]
+    slots = len(net.machine.server_slots)
+    for node in random.sample(net.nodes, random.randint(1, len(net.nodes))):
+        alone = [net.draw_route(node) for _ in range(2)]
+        many = [net.draw_multicast(node) for _ in range(2)]
+        thread, done, closed = program.thread(f"n{node}"), program.counter(f"done{node}"), random.random() < 0.6
+        for _ in range(random.randint(1, 6)):
+            nbytes, stripe = draw_size(random, net.machine.flit_bytes, longest), random.randrange(8)
+            hold = random.choice((NONE, NONE, random.randrange(slots)))
+            awaited = random.choice((done, done, NONE))
+            if random.random() < share:
+                route, count = random.choice(many)
+                arrive = [random.choice((NONE, NONE, *counters)) for _ in range(count)]
+                if random.random() < 0.2:
+                    row = (Op.MOVE, route, nbytes, stripe, NONE, random.randrange(slots), NONE, ZERO)
+                    thread.pipe(add_plan(program, [[row] * random.randint(1, 2)] * random.randint(1, 2)), awaited)
+                else:
+                    thread.multicast(route, nbytes, arrive=arrive, stripe=stripe, done=awaited, hold=hold)
+            else:
+                thread.move(random.choice(alone), nbytes, stripe=stripe, done=awaited, hold=hold)
+            if closed and awaited != NONE:
+                thread.wait(done, 1, take=1)
+            if random.random() < 0.2:
+                thread.delay(draw_duration(random, program))
+        if random.random() < 0.2:
+            thread.wait(random.choice(counters), random.randint(0, 2))
     return program
 
 
@@ -713,6 +783,8 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "lanes": lanes,
     "overtaking": overtaking,
     "mesh": mesh,
+    "packet_mesh": packet_mesh,
+    "multicasts": multicasts,
     **random_traffic.KINDS,
 }
 SLOW = ("sip",)  # a hundred times as long as others

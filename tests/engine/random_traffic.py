@@ -44,10 +44,12 @@ def forget_routes(machine: Machine) -> Machine:
 class Traffic:
     """Draws what a few PEs of a machine do with a few memories."""
 
-    def __init__(self, random: Random, machine: Machine, pes: int) -> None:
+    def __init__(self, random: Random, machine: Machine, pes: int, many: float = 0) -> None:
         places = machine.places
         shape = places.sip_count, places.cubes_per_sip, places.pes_per_cube
         self.random, self.machine, self.program = random, machine, Program(machine)
+        self.many = many  # the share of transfers to many
+        self.arrivals = self.program.counter("arrivals") if many else NONE
         self.all: list[Pe] = list(np.ndindex(*shape))
         self.some = random.sample(self.all, min(len(self.all), pes))
         self.homes = random.sample(self.all, min(len(self.all), random.randint(1, 3)))
@@ -84,6 +86,9 @@ class Traffic:
     def add_move(self, thread: Thread, place: PePlace, done: int) -> None:
         """A read, a write or a message; some hold their DMA channel, some count twice."""
         random = self.random
+        if random.random() < self.many:
+            self.add_multicast(thread, place, done)
+            return
         kind = random.choice((RouteKind.READ,) * 6 + (RouteKind.WRITE,) * 2 + (RouteKind.MESSAGE,))
         channel = place.dma_read if kind == RouteKind.READ else place.dma_write
         thread.move(
@@ -95,6 +100,29 @@ class Traffic:
             arrive=random.choice((NONE,) * 7 + (done,)),
             lead=random.choice((0, 0, 0, self.draw_duration())),
         )
+
+    def add_multicast(self, thread: Thread, place: PePlace, done: int) -> None:
+        """A write to the slices of some PEs, or a message to them; some arrivals are counted as well."""
+        random, places = self.random, self.machine.places
+        kind = random.choice((RouteKind.WRITE, RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))
+        nodes = {
+            places.hbm(*pe) if kind == RouteKind.WRITE else places.pe(*pe).dma
+            for pe in random.sample(self.all, random.randint(1, min(len(self.all), 12)))
+            if pe != (place.sip, place.cube, place.pe)
+        }
+        if not nodes:
+            return self.add_move(thread, place, done)
+        route = self.machine.routing.multicast(place.dma, sorted(nodes), Intent.PE_DMA, kind)
+        thread.multicast(
+            route,
+            random.choice(self.sizes),
+            arrive=[random.choice((NONE, NONE, self.arrivals)) for _ in nodes],
+            stripe=random.randrange(8),
+            done=done,
+            hold=random.choice((NONE, NONE, place.dma_write)),
+            lead=random.choice((0, 0, 0, self.draw_duration())),
+        )
+        return None
 
     def draw_route(self, place: PePlace, kind: RouteKind) -> int:
         """A route to a memory of a few, or to another PE."""
@@ -151,14 +179,33 @@ def sip(random: Random) -> Program:
     return Traffic(random, forget_routes(_load("sip_2x4x4")), random.choice((2, 4, 8, 8, 24))).draw()
 
 
+def multicast_tiny(random: Random) -> Program:
+    """As `tiny`, among transfers to many destinations."""
+    return Traffic(random, forget_routes(_load("tiny")), random.randint(1, 4), random.choice((0.2, 0.5))).draw()
+
+
+def multicast_trays(random: Random) -> Program:
+    """As `trays`, among transfers to many destinations, whose paths need not be those of one tree."""
+    return _draw_trays(random, random.choice((0.2, 0.5)))
+
+
+def multicast_mesh(random: Random) -> Program:
+    """As `mesh_8x8`, among transfers to many destinations."""
+    return _draw_mesh(random, random.choice((0.2, 0.6)))
+
+
 def mesh_8x8(random: Random) -> Program:
     """Messages on a small mesh or torus, whose links may lead one way, or on two of them side by side."""
+    return _draw_mesh(random)
+
+
+def _draw_mesh(random: Random, many: float = 0) -> Program:
     k, torus = random.randint(2, 4), random.random() < 0.6
     machine = _load_mesh(k, torus, torus and random.random() < 0.5, random.choice((1, 1, 2)))
-    return add_messages(random, forget_routes(machine), k, k)
+    return add_messages(random, forget_routes(machine), k, k, many)
 
 
-def add_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
+def add_messages(random: Random, machine: Machine, w: int, h: int, many: float = 0) -> Program:
     """Endpoints of a mesh that send to others or to themselves, one message after the other or all at once."""
     program, sizes = Program(machine), random.choice((PARTIAL_SIZES, WHOLE_SIZES, PARTIAL_SIZES + WHOLE_SIZES))
     endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
@@ -168,6 +215,13 @@ def add_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
         thread, done, closed = program.thread(f"{source}"), program.counter(f"done of {source}"), random.random() < 0.7
         for _ in range(random.randint(1, 6)):
             kind = random.choice((RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED))
+            if random.random() < many:
+                some = random.sample(endpoints, random.randint(1, len(endpoints)))
+                route = machine.routing.multicast(source, some, Intent.ALL, kind)
+                arrive = [random.choice((NONE, NONE, done)) for _ in some]
+                lead = random.choice(pauses)
+                thread.multicast(route, random.choice(sizes), arrive=arrive, done=done, lead=lead)
+                continue
             route = machine.routing.route(source, random.choice(endpoints), Intent.ALL, kind)
             thread.move(route, random.choice(sizes), done=done, lead=random.choice(pauses))
             if closed:
@@ -209,6 +263,25 @@ def credit(random: Random) -> Program:
     }
     machine = compile_machine(find("topology", "mesh_8x8"), fields)
     return add_messages(random, machine, fields["w"], fields["h"])
+
+
+def packets(random: Random) -> Program:
+    """Messages on a small mesh or torus whose links keep packets together; some wait for slow endpoints."""
+    torus, some = random.random() < 0.5, random.choice
+    fields = {
+        "w": random.randint(2, 4),
+        "h": random.randint(1, 4),
+        "torus": torus,
+        "one_way": torus and random.random() < 0.4,
+        "networks": some((1, 1, 1, 2)),
+        "endpoint_gbs": some((256, 256, 300, 64)),
+        "hop_ns": some((0, 1, 7.7)),
+        "injection_ns": some((0, 1)),
+        "interleave": "packets",
+        "packet_flits": some((1, 2, 3, 5, 16, 1000)),
+    }
+    machine = compile_machine(find("topology", "mesh_8x8"), fields)
+    return add_messages(random, machine, fields["w"], fields["h"], some((0, 0, 0.3)))
 
 
 def credit_sip(random: Random) -> Program:
@@ -254,13 +327,17 @@ def credit_sip(random: Random) -> Program:
 
 def trays(random: Random) -> Program:
     """Traffic between small SIPs that a switch or direct links join, with one or more IO chiplets."""
+    return _draw_trays(random)
+
+
+def _draw_trays(random: Random, many: float = 0) -> Program:
     (w, h), chiplets = random.choice(((2, 1), (3, 1), (4, 1), (2, 2), (3, 2))), random.randint(1, 3)
     topology = random.choice(("ring_1d", "torus_2d", "mesh_2d_no_wrap"))
     sides = random.choice(("NS", "NES", "SWNE"))
     machine = _load_tray(
         w, h, topology, random.choice(("switch", "direct", "direct")), chiplets, sides, random.random() < 0.3
     )
-    return Traffic(random, forget_routes(machine), random.randint(2, 8)).draw()
+    return Traffic(random, forget_routes(machine), random.randint(2, 8), many).draw()
 
 
 @cache
@@ -275,6 +352,10 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "sip": sip,
     "trays": trays,
     "mesh_8x8": mesh_8x8,
+    "packets": packets,
+    "multicast_tiny": multicast_tiny,
+    "multicast_trays": multicast_trays,
+    "multicast_mesh": multicast_mesh,
     "credit": credit,
     "credit_sip": credit_sip,
 }

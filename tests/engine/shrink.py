@@ -64,8 +64,8 @@ class Recipe:
             if rows:
                 yield replace(self, threads=_put(self.threads, at, ()))
         for at, rows in enumerate(self.threads):
-            for less in _less(rows):
-                yield replace(self, threads=_put(self.threads, at, less))
+            for less in _less(_group(rows)):
+                yield replace(self, threads=_put(self.threads, at, sum(less, ())))
         for at, tokens in enumerate(self.plans):
             for less in _less(tokens, at_least=1):
                 yield replace(self, plans=_put(self.plans, at, less))
@@ -73,6 +73,14 @@ class Recipe:
             for place, row in enumerate(rows):
                 for simpler in _simpler(row):
                     yield replace(self, threads=_put(self.threads, at, _put(rows, place, simpler)))
+
+
+def _group(rows: tuple[Row, ...]) -> tuple[tuple[Row, ...], ...]:
+    """Rows that must stay together: a transfer to many with its arrivals, any other by itself."""
+    groups: list[tuple[Row, ...]] = []
+    for row in rows:
+        groups.append((*groups.pop(), row) if row[0] == Op.ARRIVE else (row,))
+    return tuple(groups)
 
 
 def _put(things: tuple, at: int, thing: object) -> tuple:

@@ -30,10 +30,16 @@ SHARES = {
     "lanes": 0.1,
     "overtaking": 0.12,
     "mesh": 0.08,
+    "packet_mesh": 0.05,
+    "packets": 0.05,
+    "multicasts": 0.08,
     "tiny": 0.15,
     "sip": 0.12,
     "trays": 0.05,
     "mesh_8x8": 0.05,
+    "multicast_tiny": 0.04,
+    "multicast_trays": 0.03,
+    "multicast_mesh": 0.04,
     "credit": 0.15,
 }
 OTHERS = {
@@ -44,6 +50,8 @@ OTHERS = {
     "meetings": 0.02,
     "lanes": 0.02,
     "mesh": 0.01,
+    "packet_mesh": 0.01,
+    "multicasts": 0.02,
     "tiny": 0.02,
 }  # of tests that change what must not matter
 by_kind = pytest.mark.parametrize("kind", KINDS)

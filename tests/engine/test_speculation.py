@@ -23,6 +23,7 @@ NEEDED = {
     "crowded": ("closed", "reopened", "reserved", "revoked", "batched", "split", "chained", "broken", "requeued"),
     "pipelines": ("closed", "reopened", "reserved", "revoked", "batched", "split", "chained", "broken", "requeued"),
     "partial": ("closed", "reopened", "reserved", "revoked", "rebounds", "looked_ahead"),
+    "multicasts": ("closed", "reopened", "reserved", "revoked", "rebounds", "looked_ahead"),
 }
 LINK, CHANNEL = (10, 1, 0, 1), (40, 64, 0, 0)
 READ_FS = 4 * 10 + 40 + 1  # of four flits over one link: each channel serves one
@@ -551,7 +552,7 @@ def test_after_each_event_of_a_batch_that_is_split_all_is_as_it_should_be():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["flit", "hybrid"])
-@pytest.mark.parametrize("kind", ["crowded", "pipelines", "partial"])
+@pytest.mark.parametrize("kind", ["crowded", "pipelines", "partial", "multicasts"])
 @pytest.mark.parametrize("pools", ["usual", "tiny"])
 def test_steps_do_what_a_run_does(kind, mode, pools, monkeypatch):
     """And between them the memory is as it should be, and nothing happens before the time that was told."""

@@ -1,7 +1,7 @@
 """The reference interpreter: what each op of a device program means.
 
-One heap of events ordered by (time, kind, owner, index); at one instant flits come last. No two events are equal in all
-four: what follows is never compared. No pools, no packing; quick only where that costs no clarity.
+One heap of events ordered by (time, kind, owner, index); at one instant flits come last. Only copies of a flit, and arrivals
+of one transfer, are equal in all four, and these meet nowhere. No pools, no packing; quick only where that costs no clarity.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, pairwise
 from typing import NamedTuple
 
 from kernbench.program.ops import EQ, NONE, Op
 from kernels_jit.layout.codes import DELIVER, DONE, FLIT, READ, SEQ_BITS, SERVED, WAKE
 from tests.naive.credit_network import CreditNetwork
 
-DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE, ASK = map(
-    int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE, Op.ASK)
+DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE, ARRIVE, ASK = map(
+    int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE, Op.ARRIVE, Op.ASK)
 )
 
 
@@ -43,6 +43,8 @@ class Station:
     busy_fs: int = 0
     flits: int = 0
     last_direction: int = NONE
+    packet: tuple[Flight, int] | None = None  # that has begun and has not passed, of a link that keeps packets together
+    waiting: list[tuple[int, int, Flight, Step]] = field(default_factory=list)  # flits, as they came
 
     def partial_fs(self, nbytes: int, flit_bytes: int) -> int:
         """How long a flit takes that is not full."""
@@ -60,6 +62,16 @@ class Station:
             self.last_direction = direction
         return service
 
+    def take(self, packet_flits: int) -> tuple[int, int, Flight, Step] | None:
+        """The flit that has come and is served next: of the packet that has begun, else the first."""
+        for at, (_, flit, flight, _) in enumerate(self.waiting):
+            packet = (flight, flit // packet_flits)
+            if self.packet in (None, packet):
+                last = (flit + 1) % packet_flits == 0 or flit + 1 == flight.flits
+                self.packet = None if last else packet
+                return self.waiting.pop(at)
+        return None
+
 
 @dataclass(slots=True, eq=False)
 class Step:
@@ -68,17 +80,31 @@ class Step:
     stations: list[Station]
     overhead_fs: int
     store_and_forward: bool
-    onward: Step | None
+    onward: list[Step] = field(default_factory=list)  # a copy of each flit goes to each
+    end: End | None = None  # where flits arrive that have passed it
+
+
+class End(NamedTuple):
+    """A destination of a route."""
+
+    number: int
+    tail_fs: int
+    propagation_fs: int
 
 
 class Route(NamedTuple):
-    """A way of payloads."""
+    """A way of payloads, or a tree of them."""
 
-    first: Step
+    first: list[Step]
+    ends: list[End]
     lead_fs: int
-    tail_fs: int
-    propagation_fs: int
     direction: int
+    is_multicast: bool
+
+    @property
+    def propagation_fs(self) -> int:
+        """Of a route to one."""
+        return self.ends[0].propagation_fs
 
 
 @dataclass(slots=True, eq=False)
@@ -90,8 +116,11 @@ class Flight:
     last_bytes: int  # of its last flit; all others are full
     route: Route
     stripe: int
-    arrived: int = 0
+    arrived: int = 0  # with credits, at the destination
     latest: int = 0
+    landed: int = 0  # at how many destinations
+    done: int = 0  # when all has been acknowledged
+    gathered: dict[Step | End, list[int]] = field(default_factory=dict)  # when flits came that wait there for others
     gate: dict[Step, int] = field(default_factory=dict)  # when the node before a step lets flits pass
 
 
@@ -120,11 +149,11 @@ class NaiveEngine:
         self.left, self.plan_row = {}, {}
         self.credits = CreditNetwork(self) if self.machine.flow_control else None
         self.events = self.now_fs = 0
-        self.heap = []
+        self.heap, self.pushed = [], count()
 
     def at(self, time: int, kind: int, owner: int, index: int, then: Callable, *what) -> None:
         """`then(time, *what)` is called when it is time."""
-        heappush(self.heap, (time, kind, owner, index, then, what))
+        heappush(self.heap, (time, kind, owner, index, next(self.pushed), then, what))
 
     def run(self, on_ask=None):
         self.on_ask = on_ask
@@ -132,7 +161,7 @@ class NaiveEngine:
             self.at(0, WAKE, thread, 0, self.run_thread, thread)
         heap = self.heap
         while heap:
-            now, _, _, _, then, what = heappop(heap)
+            now, *_, then, what = heappop(heap)
             self.now_fs = now
             self.events += 1
             then(now, *what)
@@ -182,6 +211,8 @@ class NaiveEngine:
                 continue
             if kind == PIPE:
                 self.pipe(now, row - 1, thread)
+                continue
+            if kind == ARRIVE:
                 continue
             self.issue[row - 1] = self.start[row - 1] = self.end[row - 1] = now
             if kind in (DELAY, UNTIL):
@@ -311,14 +342,24 @@ class NaiveEngine:
 
     def route(self, number: int) -> Route:
         if number not in self.routes:
-            r, step = self.tables, None
-            for at in reversed(range(r.start[number], r.start[number + 1])):
-                first = int(r.station[at])
-                stations = [self.station(station) for station in range(first, first + int(r.stripes[at]))]
-                step = Step(stations, int(r.overhead_fs[at]), bool(r.store_and_forward[at]), step)
-            ends = (r.lead_fs, r.tail_fs, r.propagation_fs, r.direction)
-            self.routes[number] = Route(step, *(int(column[number]) for column in ends))
+            r, last, first, ends = self.tables, {NONE: Step([], 0, False)}, [], []
+            for branch in range(number, number + int(r.branches[number])):
+                steps = [self.step(at) for at in range(r.start[branch], r.start[branch + 1])]
+                for before, step in pairwise([last[int(r.parent[branch])], *steps]):
+                    before.onward.append(step)
+                last[branch] = steps[-1] if steps else last[NONE]
+                if r.destination[branch] != NONE or not r.destinations[branch]:
+                    end = End(int(r.destination[branch]), int(r.tail_fs[branch]), int(r.propagation_fs[branch]))
+                    last[branch].end = end
+                    ends.append(end)
+            first, is_multicast = last[NONE].onward, bool(r.destinations[number])
+            self.routes[number] = Route(first, ends, int(r.lead_fs[number]), int(r.direction[number]), is_multicast)
         return self.routes[number]
+
+    def step(self, at: int) -> Step:
+        r, first = self.tables, int(self.tables.station[at])
+        stations = [self.station(station) for station in range(first, first + int(r.stripes[at]))]
+        return Step(stations, int(r.overhead_fs[at]), bool(r.store_and_forward[at]))
 
     def station(self, number: int) -> Station:
         if number not in self.stations:
@@ -331,13 +372,22 @@ class NaiveEngine:
         start = now + self.duration[lead] + route.lead_fs
         flits = -(-nbytes // self.flit_bytes)
         flight = Flight(job, flits, nbytes - (flits - 1) * self.flit_bytes, route, stripe)
+        if route.is_multicast and job.plan == NONE:
+            for row in self.arrival_rows(job.rows[0], route):
+                self.issue[row], self.start[row] = self.issue[job.rows[0]], now
         if flits == 0:
-            self.land(start + route.propagation_fs, flight)
+            for end in route.ends:
+                self.land(start + end.propagation_fs, flight, end)
         elif self.credits:
             self.credits.enter(start, flight, int(self.tables.start[self.op[job.rows[0]][1]]))
         else:
-            pace_fs = route.first.stations[0].full_fs if route.direction == READ else 0
-            self.enter(start + route.first.overhead_fs, flight, route.first, pace_fs)
+            for step in route.first:
+                pace_fs = step.stations[0].full_fs if route.direction == READ else 0
+                self.enter(start + step.overhead_fs, flight, step, pace_fs)
+
+    def arrival_rows(self, row: int, route: Route) -> range:
+        """The rows after that of a transfer to many."""
+        return range(row + 1, row + 1 + len(route.ends))
 
     def enter(self, now, flight, step, pace_fs=0):
         """All flits stand before a station at once, or one comes to each of its stations every `pace_fs`."""
@@ -346,35 +396,58 @@ class NaiveEngine:
             self.at(at, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
 
     def serve_flit(self, now, flit, flight, step):
+        """A flit has come to a station."""
         station = step.stations[(flight.stripe + flit) % len(step.stations)]
+        packet_flits = self.machine.packet_flits
+        if packet_flits is None:
+            self.pass_flit(now, flit, flight, step, station)
+            return
+        station.waiting.append((now, flit, flight, step))
+        while served := station.take(packet_flits):
+            self.pass_flit(*served, station)
+
+    def pass_flit(self, now, flit, flight, step, station):
+        """A station serves a flit that came at a time, when it has served those before."""
         service = station.service_fs(flight, flit, self.flit_bytes)
         free = station.free_fs
         depart = (now if now > free else free) + service
         station.free_fs = depart
         station.busy_fs += service
         station.flits += 1
-        arrival, onward = depart + station.propagation_fs, step.onward
-        if onward is None or onward.store_and_forward:
-            self.gather(arrival, flight, onward)
+        arrival = depart + station.propagation_fs
+        if step.end and (latest := self.gather(arrival, flight, step.end)) is not None:
+            self.land(latest, flight, step.end)
+        for onward in step.onward:
+            self.go_on(arrival, flit, flight, onward)
+
+    def go_on(self, arrival, flit, flight, onward):
+        """A flit has come to the node before a step."""
+        if onward.store_and_forward:
+            if (latest := self.gather(arrival, flight, onward)) is not None:
+                self.enter(latest + onward.overhead_fs, flight, onward)
             return
         if onward.overhead_fs:
             arrival = max(arrival, flight.gate.setdefault(onward, arrival + onward.overhead_fs))
-        heappush(self.heap, (arrival, FLIT, flight.job.owner, flit, self.serve_flit, (flit, flight, onward)))
+        self.at(arrival, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, onward)
 
-    def gather(self, arrival, flight, onward):
-        """A flit has come to the destination, or before a node that forwards whole messages."""
-        flight.arrived += 1
-        flight.latest = max(flight.latest, arrival)
-        if flight.arrived < flight.flits:
-            return
-        if onward is None:
-            self.land(flight.latest, flight)
-        else:
-            flight.arrived = 0
-            self.enter(flight.latest + onward.overhead_fs, flight, onward)
+    def gather(self, arrival, flight, place):
+        """A flit has come where all flits wait for each other; returns when the latest has come, if this is the last one."""
+        came = flight.gathered.setdefault(place, [])
+        came.append(arrival)
+        return max(came) if len(came) == flight.flits else None
 
-    def land(self, time, flight):
-        arrive = self.op[flight.job.rows[0]][6]
+    def land(self, time, flight, end=None):
+        """All flits have come to a destination; without one, to the only one there is."""
+        end, row = end or flight.route.ends[0], flight.job.rows[0]
+        arrive = self.op[row][6]
+        if flight.route.is_multicast:
+            arrive = NONE
+            if flight.job.plan == NONE:
+                row += 1 + end.number
+                self.end[row], arrive = time, self.op[row][1]
         if arrive != NONE:
-            self.at(time, DELIVER, flight.job.owner, 0, self.add, arrive)
-        self.at(time + flight.route.tail_fs, DONE, flight.job.owner, 0, self.finish, flight.job)
+            self.at(time, DELIVER, flight.job.owner, end.number, self.add, arrive)
+        flight.landed += 1
+        flight.done = max(flight.done, time + end.tail_fs)
+        if flight.landed == len(flight.route.ends):
+            self.at(flight.done, DONE, flight.job.owner, 0, self.finish, flight.job)

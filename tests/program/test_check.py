@@ -40,8 +40,49 @@ ROWS = [
     (lambda t: t.add(NONE), "row 0 (ADD): counter is -1; it must be in [0, 1)"),
     (lambda t: t.wait(0, 1, compare=2), "row 0 (WAIT): compare is 2; it must be in [0, 2)"),
     (lambda t: t.pipe(0), "row 0 (PIPE): plan is 0; it must be in [0, 0)"),
-    (lambda t: t.extend(pack_row(0, 9, 0, 0, 0, 0, 0, 0, 0)), "row 0 has opcode 9; known: 0 to 8"),
+    (lambda t: t.extend(pack_row(0, 10, 0, 0, 0, 0, 0, 0, 0)), "row 0 has opcode 10; known: 0 to 9"),
 ]
+
+
+def many(program: Program) -> int:
+    """A route from link 0 to two ends, one behind link 1."""
+    return program.machine.routing.machine.multicast([([0], NONE, 0, 1, 0), ([1], 0, 1, 0, 0)], 2)
+
+
+MANY = [
+    (
+        lambda t, route: t.multicast(route, 8, arrive=[NONE]),
+        "row 2 comes where an arrival must be; a transfer to many is followed by an ARRIVE for each destination",
+    ),
+    (
+        lambda t, route: t.multicast(route, 8, arrive=[NONE] * 3),
+        "row 3 is an arrival without a transfer; a MOVE to many must come before",
+    ),
+    (lambda t, route: t.move(route + 1, 8), "row 0 takes a branch of a route to many; name the route itself"),
+    (
+        lambda t, route: t.move(route, 8, arrive=0),
+        "row 0 counts the arrival of a transfer to many in its own row; count it in the rows that follow",
+    ),
+    (lambda t, route: t.multicast(route, 8, arrive=[0, 1]), "row 2 (ARRIVE): counter is 1; it must be in [-1, 1)"),
+]
+
+
+@pytest.mark.parametrize(("write", "sentence"), MANY, ids=[sentence.split(";")[0] for _, sentence in MANY])
+def test_rows_of_transfers_to_many(program: Program, write, sentence: str) -> None:
+    write(program.thread("t"), many(program))
+    program.thread("u").delay(0)
+    program.flush()
+    with pytest.raises(ProgramError) as error:
+        check_rows(program)
+    assert str(error.value) == sentence
+
+
+def test_a_transfer_to_many_is_legal_in_a_thread_and_in_a_plan(program: Program) -> None:
+    route = many(program)
+    program.thread("t").multicast(route, 8, arrive=[0, NONE])
+    program.thread("t").pipe(plan(program, (Op.MOVE, route, 8, 0, NONE, 0, NONE, 0)))
+    program.flush()
+    check_rows(program)
 
 
 @pytest.mark.parametrize(("write", "sentence"), ROWS, ids=[sentence.split(";")[0] for _, sentence in ROWS])

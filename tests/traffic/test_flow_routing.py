@@ -132,6 +132,26 @@ def test_a_read_from_what_is_no_memory_waits_for_its_request() -> None:
             "machine tiny has no part 'hots'; did you mean 'host'? "
             "Known: host, sip0.cube0.hbm_ctrl.pe0, sip0.cube0.hbm_ctrl.pe1 and {more} more",
         ),
+        ("mesh_8x8", "0:3+99:1", f"the machine has no node 99; {EXTENT}"),
+        (
+            "mesh_8x8",
+            "0:+:1",
+            "got '+', where a destination of a multicast has no name; expected names with + in between",
+        ),
+        ("mesh_8x8", "0:3+3:1", "a multicast from node[0][0] names node[0][3] twice; name each destination once"),
+        ("mesh_8x8", "0:3..:1", f"got '', expected a node like node[1][2] or its index; {EXTENT}"),
+        ("mesh_8x8", "0:3+4:1:read", "a multicast cannot read; write to 3+4, or read from one part at a time"),
+        (
+            "tiny",
+            "sip0.cube0.pe0:sip0.cube0.pe0..sip0.cube0.pe1:1",
+            "got 'sip0.cube0.pe0..sip0.cube0.pe1', where .. stands between two corners of a rectangle of a mesh; "
+            "name the parts one by one",
+        ),
+        (
+            "tiny",
+            "sip0.cube0.pe0:sip0.cube0.pe1+sip0.cube1.pe0.pe_dma:1",
+            "sip0.cube0.pe1+sip0.cube1.pe0.pe_dma names memories and other parts; a multicast needs destinations of one kind",
+        ),
         ("tiny", "host:switch:1", "host is one end of a flow, so the other must be in a SIP, and 'switch' is not"),
         ("tiny", "host:host:1", "host is one end of a flow, so the other must be in a SIP, and 'host' is not"),
         (

@@ -265,3 +265,51 @@ def test_a_flow_of_more_flits_than_a_transfer_may_have() -> None:
     assert str(error.value) == (
         "--flow '0:1:1TiB': bytes: got 1099511627776, expected 8589934592 at most, which is 33554432 flits"
     )
+
+
+MANY = "0:3+12..30+63:4KiB"
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_a_multicast_alone_comes_to_each_destination_as_a_flow_of_its_own(mode: str) -> None:
+    mesh = load_machine("mesh_8x8", FIGURES | {"k": 8})
+    result = run_flows(mesh, parse_flows([MANY]), mode)
+    assert len(result.arrivals) == 11
+    for _, name, fs in result.arrivals:
+        assert fs == run_flows(mesh, parse_flows([f"0:{name}:4KiB"]), mode).arrival_fs[0]
+    assert result.arrival_fs[0] == max(arrival.arrival_fs for arrival in result.arrivals) == result.end_fs[0]
+
+
+def test_every_link_of_the_tree_is_crossed_once_by_each_flit() -> None:
+    result = run_flows(load_machine("mesh_8x8"), parse_flows([MANY]))
+    assert result.hops.tolist() == [7 + 7 + 3 * 3]  # along row 0, down column 7, three down from each of 4, 5 and 6
+    assert result.flit_hops == 16 * (int(result.hops[0]) + 1 + 11)
+
+
+def test_the_end_of_a_multicast_is_the_last_acknowledgement() -> None:
+    mesh = load_machine("mesh_8x8", {"acknowledged": True})
+    result = run_flows(mesh, parse_flows(["0:1+63:256"]))
+    near, far = result.arrivals
+    assert near.arrival_fs < far.arrival_fs == result.arrival_fs[0] < result.end_fs[0]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "flit"])
+def test_a_multicast_turns_a_lone_flow_that_it_crosses_back_to_flits(mode: str) -> None:
+    """Both want the link from node 1 to node 2: the flow of 64 flits is under way when the multicast comes."""
+    assert end_ns("mesh_8x8", "1:2:16KiB", "0:2+9:16KiB@20", mode=mode) == end_ns(
+        "mesh_8x8", "1:2:16KiB", "0:2+9:16KiB@20", mode="flit"
+    )
+    alone, crossed = end_ns("mesh_8x8", "1:2:16KiB"), end_ns("mesh_8x8", "1:2:16KiB", "0:2+9:16KiB@20")
+    assert crossed[0] > alone[0]
+
+
+def test_limits_of_an_endpoint_hold_for_multicasts() -> None:
+    ends = end_ns("mesh_8x8", "0:1+2:1KiB", "0:8+9:1KiB", outstanding=1)
+    assert ends[1] > ends[0] + 4
+
+
+def test_a_pe_writes_to_many_slices() -> None:
+    flow = "sip0.cube0.pe0:sip0.cube0.pe1+sip0.cube0.pe2+sip0.cube3.pe0:64KiB"
+    assert end_ns("sip_2x4x4", flow) == end_ns("sip_2x4x4", flow, mode="flit")
+    single = end_ns("sip_2x4x4", "sip0.cube0.pe0:sip0.cube3.pe0:64KiB")
+    assert end_ns("sip_2x4x4", flow) == single
