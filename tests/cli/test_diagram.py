@@ -52,7 +52,7 @@ def test_a_network_has_one_view(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["-t", "tin"],
             "unknown topology 'tin'; did you mean 'tiny'? "
-            "Known: mesh_8x8, mesh_8x8_credit, sip_2x4x4, tiny, torus_8x8, torus_8x8_credit",
+            "Known: mesh_8x8, mesh_8x8_credit, sip_2x4x4, sip_2x4x4_credit, tiny, torus_8x8, torus_8x8_credit",
         ),
     ],
 )  # fmt: skip
