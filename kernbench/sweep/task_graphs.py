@@ -31,7 +31,9 @@ OnPoint = Callable[[int, int], object]  # how many points are done, and of how m
 def load_task_graph_grid(name: str | Path | Mapping[str, Any]) -> Grid:
     """A grid by name or path, or as a mapping. Errors: InputError for what a grid of task graphs does not take."""
     grid = load_grid(name if isinstance(name, Mapping) else library.find(FOLDER, name))
-    taken = grid.bench is None or grid.method != "grid" or grid.rules or grid.derived or grid.objectives or grid.baseline
+    taken = (
+        grid.bench is None or grid.method != "grid" or grid.rules or grid.derived or grid.objectives or grid.baseline
+    )
     if taken or any(axis.span or axis.when for axis in grid.axes):
         raise InputError(f"grid {grid.name!r}: a grid of task graphs has a bench, a topology, parameters and zip alone")
     return grid
