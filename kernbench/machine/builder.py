@@ -21,6 +21,7 @@ from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
+    from kernbench.machine.ascend_places import AscendShape
     from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Shape
@@ -137,7 +138,7 @@ class Builder:
         ns_per_mm: float,
         figures: Mapping[str, float],
         origins: Mapping[str, Origin],
-        shape: Shape | MeshShape | TensixShape,
+        shape: Shape | MeshShape | AscendShape | TensixShape,
         flow_control: FlowControl | None = None,
         packet_flits: int | None = None,
     ) -> Machine:

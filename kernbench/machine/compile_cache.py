@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from kernbench.components.derived import Origin
+from kernbench.machine.ascend_places import AscendShape
 from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.flow_control import FlowControl
 from kernbench.machine.machine import DropIn, Machine, Terminal
@@ -46,7 +47,7 @@ _JSON = (
     "sources",
 )
 _ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
-_SHAPES = {"mesh": MeshShape, "sip": Shape, "tensix": TensixShape}  # by family
+_SHAPES = {"ascend": AscendShape, "mesh": MeshShape, "sip": Shape, "tensix": TensixShape}  # by family
 _STATIONS = "stations_"
 _PROVENANCE = "provenance_"
 _PROVENANCE_ARRAYS = tuple(f.name for f in fields(Provenance) if f.type == "np.ndarray")

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import create_model
 
 from kernbench.components.part import Part
+from kernbench.machine.ascend import expand_ascend
+from kernbench.machine.ascend_spec import AscendSpec
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh import MeshSpec, expand_mesh
 from kernbench.machine.sip import expand_sip
@@ -46,6 +48,7 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
 
 
 FAMILIES: dict[str, Family] = {
+    "ascend": Family(AscendSpec, expand_ascend),
     "mesh": Family(MeshSpec, expand_mesh),
     "sip": Family(SipSpec, expand_sip),
     "tensix": Family(TensixSpec, expand_tensix),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-def chip_view(machine: Machine) -> View:
+def tensix_view(machine: Machine) -> View:
     """The chip: cores with their logical coordinates, DRAM, Ethernet, and places without a part as routers."""
     places = machine.places
     assert isinstance(places, TensixPlaces)

@@ -17,7 +17,7 @@ from kernbench.schema.yaml import load, parse
 
 PARTS = FAMILIES["sip"].parts()
 TENSIX = FAMILIES["tensix"].parts()
-ALL = PARTS | TENSIX
+ALL = PARTS | FAMILIES["ascend"].parts() | TENSIX
 
 
 @pytest.mark.parametrize("part", [*sorted(ALL), *(f"{part}_blackhole" for part in sorted(TENSIX))])
