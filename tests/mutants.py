@@ -48,6 +48,8 @@ HERE = Path(__file__).parents[1] / "kernels_jit" / "simulate"
 EQUIVALENT = Path(__file__).with_suffix(".yaml")  # by module and function: changes, and why they are no mistakes
 MODULES = (
     "closed_form",
+    "credit_bids",
+    "credit_copies",
     "credit_link",
     "credit_network",
     "credit_queue",
