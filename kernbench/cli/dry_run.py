@@ -44,7 +44,9 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
             figures["most_events"] = {"points": most.points, **_figures(most)}
         click.echo(json.dumps({"sweep": plan.grid.name, **counts, **figures, "out": str(plan.directory)}))
         return
-    which = f"{plural(programs, 'program')}, {plural(machines, 'machine')}"
+    which = plural(machines, "machine")
+    if plan.grid.bench is not None:
+        which = f"{plural(programs, 'program')}, {which}"
     if plan.most_points > len(plan.points):
         click.echo(f"up to {plural(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
         click.echo(f"{len(plan.missing):,} of the first {_are(len(plan.missing))} not in {plan.directory} yet")

@@ -1,4 +1,4 @@
-"""`kernbench sweep`: one bench at every point of a grid.
+"""`kernbench sweep`: one bench, or the traffic of one pattern, at every point of a grid.
 
 Results (the table, the JSON) go to stdout; progress goes to stderr.
 """
@@ -65,7 +65,9 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Run a bench at every point of GRID; keep a table, and say what is best, what nothing beats and what matters.
+    """Run a bench, or the traffic of a pattern, at every point of GRID.
+
+    It keeps a table, and says what is best, what nothing beats and what matters.
 
     GRID is a YAML file, or the name of one in sweeps/. Finished points are kept as they finish: stop when you like, run
     the same command again and only the missing points run.
@@ -109,7 +111,7 @@ def _announce(plan: Plan) -> None:
     count = f"{plural(total, 'point')}{kept}"
     if searched:
         count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
-    click.echo(f"{grid.name}: {grid.bench} on {grid.topology}, {grid.mode} mode: {count}", err=True)
+    click.echo(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
         design = plan.points.design
         counts = (
@@ -269,7 +271,7 @@ def _summary(
     plan = result.plan
     return {
         "sweep": plan.grid.name,
-        "bench": plan.grid.bench,
+        **({"bench": plan.grid.bench} if plan.grid.bench is not None else {"pattern": plan.grid.pattern}),
         "topology": plan.grid.topology,
         "mode": plan.grid.mode,
         "points": len(plan.points),

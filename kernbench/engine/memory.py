@@ -50,6 +50,7 @@ class Memory:
         self._pairs = np.zeros(0, np.int64)  # (station, feeder) of each port, packed
         self["hybrid"] = int(hybrid)
         self["flit_bytes"] = machine.flit_bytes
+        self["packet_flits"] = machine.packet_flits or 0
         self["transfer_words"] = words_of(r.TRANSFER)  # of a program without transfers
         for field in ("resume", "asking", "job_free", "transfer_free", "block_free", "pass_fs"):
             self[field] = codes.NONE
@@ -121,6 +122,8 @@ class Memory:
         for field in ("source", "source_last", "direction", "reserved"):
             rows[field] = codes.NONE
         self.write("stations", rows)
+        if machine.packet_flits:
+            self.write("packets", np.full(self._stations, codes.NONE))
         words = (self._stations + 63) // 64
         self["words"] = words
         self._fit("pending", words)

@@ -138,6 +138,7 @@ class Builder:
         origins: Mapping[str, Origin],
         shape: Shape | MeshShape,
         flow_control: FlowControl | None = None,
+        packet_flits: int | None = None,
     ) -> Machine:
         """The machine; `origins` has the origin of each figure that follows from one field."""
         position = np.array(self.position, np.float64).reshape(-1, 2)
@@ -175,6 +176,7 @@ class Builder:
             server_slots=np.array([slots for _, _, slots in self.servers], np.int64),
             shape=shape,
             flow_control=flow_control,
+            packet_flits=packet_flits,
             port_class=np.zeros(len(self.names), np.uint8),
         )
 

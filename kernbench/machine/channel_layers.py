@@ -87,7 +87,7 @@ def check_layers(machine: Machine, control: FlowControl, order: ChannelOrder) ->
     ]
     check_channels(ways, remedy)
     raise InputError(
-        f"a reply can wait for a request that waits for replies, since ports have {least} virtual channel; {remedy}"
+        f"requests and replies take virtual channels of their own, but a class of ports has {least}; {remedy}"
     )
 
 

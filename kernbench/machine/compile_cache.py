@@ -35,6 +35,7 @@ _JSON = (
     "family",
     "digest",
     "flit_bytes",
+    "packet_flits",
     "figures",
     "node_name",
     "node_kind",

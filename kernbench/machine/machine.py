@@ -85,6 +85,7 @@ class Machine:
 
     shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
     flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
+    packet_flits: int | None = None  # of a packet that links without credits keep together; None: they interleave flits
     port_class: np.ndarray = field(default_factory=_no_numbers)  # uint8[node] of its ports, if there are credits
     channel_order: np.ndarray = field(default_factory=_no_numbers)  # int32[edge] see `channel_layers`; of family `sip`
     dropins: Mapping[str, DropIn] = field(default_factory=dict[str, DropIn], repr=False)  # by part

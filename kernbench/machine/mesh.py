@@ -48,6 +48,7 @@ class MeshSpec(MeshFlowControlSpec):
     injection_ns: Ns
     ejection_ns: Ns
     endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
+    interleave: Literal["flits", "packets"] = "flits"  # what takes turns on a link, if queues have no limit
     one_way: bool = False  # links of a torus lead to rising indices alone
     networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
     acknowledged: bool = False  # messages end for their senders when an acknowledgement is back
@@ -55,6 +56,15 @@ class MeshSpec(MeshFlowControlSpec):
     outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = (
         None  # transfers of an endpoint in flight, at most
     )
+
+    @model_validator(mode="after")
+    def _keeps_packets_without_credits(self) -> MeshSpec:
+        if self.interleave == "packets" and self.flow_control == "credit":
+            raise ValueError(
+                "interleave is packets and flow_control is credit, where each virtual channel keeps its packet together and "
+                "links interleave flits of several; give virtual_channels: 1, or flow_control: unbounded"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_way_comes_back(self) -> MeshSpec:
@@ -121,6 +131,7 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         origins={},
         shape=shape,
         flow_control=flow_control,
+        packet_flits=spec.packet_flits if spec.interleave == "packets" else None,
     )
 
 

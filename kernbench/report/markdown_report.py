@@ -72,7 +72,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     """The grid and its best points, in a few sentences."""
     finished = int((table["status"] == OK).sum())
     sentences = [
-        f"{grid.bench} on {grid.topology}, {grid.mode} mode, method {grid.method}: {plural(len(table), 'point')}"
+        f"{grid.workload} on {grid.topology}, {grid.mode} mode, method {grid.method}: {plural(len(table), 'point')}"
     ]
     if finished < len(table):
         sentences[0] += f", {len(table) - finished} of which failed"
@@ -171,7 +171,7 @@ def _section(title: str, rows: list[str]) -> list[str]:
 
 def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], count: int) -> list[str]:
     """The first of `count` rows."""
-    columns = [*shown_columns(table, objectives), "bottleneck"]
+    columns = [*shown_columns(table, objectives), *(name for name in ("bottleneck",) if name in table.columns)]
     shown = rows.head(MOST_ROWS)
     cells = [mark_bounds(shown, name, list(map(format_value, shown[name]))) for name in columns]
     lines = _rows([title_of(name) for name in columns], zip(*cells, strict=True))

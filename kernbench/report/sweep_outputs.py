@@ -29,21 +29,25 @@ if TYPE_CHECKING:
 
 UNREAD = ("wall_s", "program_digest", *STAMP)
 KEPT = (
-    *("latency_ns", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "tflops_of_peak"),
+    *("latency_ns", "accepted", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "tflops_of_peak"),
     *("fidelity", "status", "error", "key"),
 )
 
 
 def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:
-    """The objectives of the grid. By default the least latency, and the least cost if the table has one cost axis; the most
-    achieved TFLOPS if the work differs from point to point. In mode auto, the objectives that decided which points ran.
+    """The objectives of the grid. By default the least latency, and the least cost if the table has one cost axis; if the work
+    differs from point to point the most achieved TFLOPS, and of traffic the most accepted load as well as the least latency. In
+    mode auto, the objectives that decided which points ran.
     """
     if grid.objectives or grid.mode == Mode.AUTO:
         return objectives_of(grid)
     done = answerable(table)
-    rates = done["achieved_tflops"]
-    if not same_work(find_swept(table)) and not rates.null_count() and rates.max():
-        return (Objective("achieved_tflops", least=False),)
+    if not same_work(find_swept(table)):
+        if grid.pattern is not None:
+            return (Objective("accepted", least=False), LATENCY)
+        rates = done["achieved_tflops"]
+        if not rates.null_count() and rates.max():
+            return (Objective("achieved_tflops", least=False),)
     cost = find_cost(done)
     return (LATENCY, Objective(cost.column)) if cost else (LATENCY,)
 
@@ -56,7 +60,7 @@ def read_report_columns(scan: polars.LazyFrame) -> polars.DataFrame:
     column = polars.col(names)
     same = (column.min() == column.max()) & (column.null_count() == 0) | (column.null_count() == polars.len())
     constant = scan.select(same).collect(engine="streaming").row(0, named=True) if names else {}
-    derived = names[max(map(names.index, KEPT)) + 1 :]
+    derived = names[max(names.index(name) for name in KEPT if name in names) + 1 :]
     return scan.select(name for name in names if not constant[name] or name in (*KEPT, *derived)).collect()
 
 
@@ -74,7 +78,7 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     Errors: InputError if the directory cannot be written.
     """
     table = read_report_columns(scan)
-    title = grid.description or f"{grid.bench} on {grid.topology}"
+    title = grid.description or f"{grid.workload} on {grid.topology}"
     objectives = choose_objectives(grid, table)
     front = pareto_front(table, objectives)
     found = find_sensitivities(table, objectives)

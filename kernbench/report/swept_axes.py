@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNITS = {"gbs": "GB/s", "tflops": "TFLOPS", "bytes": "B", "ns": "ns", "mm": "mm", "ghz": "GHz"}
 PAID_FOR = {"GB/s", "TFLOPS", "B", "GHz"}
 # Words in names of fields, and of parameters of a bench, of which more is more hardware; and memories.
-HARDWARE = {"gbs", "tflops", "elements", "ghz", "channels", "count", "cubes", "pes", "rows", "cols"}
+HARDWARE = {"gbs", "tflops", "elements", "ghz", "channels", "count", "cubes", "pes", "rows", "cols", "buffer"}
 BENCH_HARDWARE = {"sips", "cubes", "pes"}
 MEMORIES = {"topology.sram.bytes", "topology.pe_tcm.bytes", "topology.hbm.slice_bytes"}
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable
     from rich.table import Table
 
-SPARE = (VERSUS, "of peak", "TFLOPS", "busy", "bottleneck")  # columns of points that may be left out, in this order
+# Columns of points that may be left out, in this order.
+SPARE = (VERSUS, "of peak", "TFLOPS", "busy", "bottleneck", "saturation_load", "p99_ns", "accepted")
+TRAFFIC = ("accepted", "p99_ns", "saturation_load")
 MARKS: dict[str | None, str] = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
 ENDLESS = 10_000  # characters, wider than any table
 
@@ -73,7 +75,7 @@ class Points:
 
 
 def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
-    """The best `most` points by the first objective: varying parameters, objectives, latency and bottleneck."""
+    """The best `most` points by the first objective: varying parameters, objectives, latency, and bottleneck or throughput."""
     ranked = rank_points(table, objectives[0], most)
     title = f"best {len(ranked)} of {count_results(table)} by {objectives[0].column}{tell_others(table, ranked, objectives[0])}"
     return _points(table, ranked, objectives, title)
@@ -173,14 +175,24 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
         spare = VERSUS if name.endswith(VERSUS) else ""
         right = table[name].dtype.is_numeric()
         columns.append(Column(heading, _cells(rows, name), right, spare))
-    if all(column.heading != "TFLOPS" for column in columns):
-        columns.append(Column("TFLOPS", _cells(rows, "achieved_tflops"), True, "TFLOPS"))
+    of_workload = _bench_columns if "bottleneck" in table.columns else _traffic_columns
+    return Points(title, [*columns, *of_workload(rows, [column.heading for column in columns])])
+
+
+def _traffic_columns(rows: polars.DataFrame, headings: Sequence[str]) -> Iterator[Column]:
+    for name in TRAFFIC:
+        if name in rows.columns and rows[name].count() and _heading(name) not in headings:
+            yield Column(_heading(name), _cells(rows, name), True, name)
+
+
+def _bench_columns(rows: polars.DataFrame, headings: Sequence[str]) -> Iterator[Column]:
+    if "TFLOPS" not in headings:
+        yield Column("TFLOPS", _cells(rows, "achieved_tflops"), True, "TFLOPS")
     if "tflops_of_peak" in rows.columns and rows["tflops_of_peak"].sum():
         of_peak = mark_bounds(rows, "tflops_of_peak", _percents(rows["tflops_of_peak"]))
-        columns.append(Column("of peak", of_peak, True, "of peak"))
-    columns.append(Column("busy", _percents(rows["bottleneck_utilisation"]), True, "busy"))
-    columns.append(Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck"))
-    return Points(title, columns)
+        yield Column("of peak", of_peak, True, "of peak")
+    yield Column("busy", _percents(rows["bottleneck_utilisation"]), True, "busy")
+    yield Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck")
 
 
 def _percents(shares: Iterable[float | None]) -> list[str]:

@@ -25,9 +25,9 @@ from kernbench import library
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
+from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.user_modules import error_text, execute, line_of
 
-Scalar = int | float | str | bool
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ATTRIBUTE = "__bench__"
@@ -328,21 +328,7 @@ def typed_parameters(b: Bench, given: Mapping[str, object]) -> dict[str, Scalar]
 
 
 def _typed(b: Bench, name: str, value: object) -> Scalar:
-    kind = type(b.parameters[name])
-    try:
-        if kind is bool and isinstance(value, str):
-            return {"true": True, "false": False}[value.lower()]
-        if kind is int and isinstance(value, str):
-            return int(value, 0)
-        if kind is int and (isinstance(value, bool) or value != int(value)):  # pyright: ignore[reportArgumentType]
-            raise ValueError
-        if isinstance(value, str):
-            check_characters(value, f"parameter {name!r} of bench {b.name!r}: the value")
-        return kind(value)  # pyright: ignore[reportArgumentType]
-    except (ValueError, TypeError, KeyError):
-        raise InputError(
-            f"parameter {name!r} of bench {b.name!r} is {kind.__name__}, as its default {b.parameters[name]!r}; got {value!r}"
-        ) from None
+    return read_parameter(f"parameter {name!r} of bench {b.name!r}", b.parameters[name], value)
 
 
 def _file(function: Callable[..., object]) -> Path:

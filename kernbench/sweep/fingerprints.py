@@ -1,4 +1,4 @@
-"""Inputs of a sweep and their digests: the bench's source, the topology's files, KernBench itself.
+"""Inputs of a sweep and their digests: those of the workload, the topology's files, KernBench itself.
 
 Results depend on these besides the point. Each is reduced to a digest. A point's key is a hash of those, of its parameters and
 of the mode: change any and the point is another point, change none and its result is found again, wherever and whenever it was
@@ -26,10 +26,12 @@ from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS, STAMP, fits_column
+from kernbench.sweep.workload import Workload, find_workload
 
 if TYPE_CHECKING:
     from kernbench.machine.load import TopologyLoader
     from kernbench.schema.model import Model
+    from kernbench.schema.yaml import Mark
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
@@ -40,7 +42,7 @@ NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure de
 class Inputs:
     """The checked inputs of a grid. `digests` are of what `changed` in a sweep may name."""
 
-    bench: Any  # kernbench.runs.bench.Bench
+    workload: Workload
     digests: Mapping[str, str]
     stamp: Mapping[str, str]  # the columns `row.STAMP` of every row
     fields: Mapping[str, Value]  # of the topology as it stands, by their names in a grid
@@ -49,62 +51,56 @@ class Inputs:
     @property
     def defaults(self) -> dict[str, Value]:
         """The value of everything that a condition may read and an axis may set."""
-        return {**self.fields, **self.bench.parameters}
+        return {**self.fields, **self.workload.parameters}
 
     def points(self, grid: Grid, design: Design) -> Points:
-        """The points of a design, each once, with the values of bench parameters as the bench has them."""
-        from kernbench.runs.bench import typed_parameters
+        """The points of a design, each once, with the values of parameters as the workload has them."""
 
         def typed(name: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
             if name.startswith(TOPOLOGY):
                 return values
-            return tuple(typed_parameters(self.bench, {name: value})[name] for value in values)
+            return tuple(self.workload.read(name, value) for value in values)
 
         values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
-        named = json.dumps([*self.digests.values(), self.bench.name, grid.mode])
-        bench = f"{self.bench.file}:{self.bench.name}"
-        own = self.bench.parameters, self.fields, grid.limits
-        context = SweepContext(bench, grid.topology, grid.mode, named, *own)
+        named = json.dumps([*self.digests.values(), self.workload.name, grid.mode])
+        own = self.workload.parameters, self.fields, grid.limits
+        context = SweepContext(self.workload.bench, grid.topology, grid.mode, named, *own)
         return make_points(context, replace(design, values=values))
 
 
 def read_inputs(grid: Grid) -> Inputs:
     """Find and check what a grid names, before anything runs.
 
-    Errors: one InputError of all that is wrong with them and with the bench's parameters, a line each, with file:line:col.
+    Errors: one InputError of all that is wrong with them and with the workload's parameters, a line each, with file:line:col.
     """
-    from kernbench.machine.mesh import MeshSpec
-    from kernbench.runs.bench import find_bench
-
     problems: list[str] = []
-    bench = _find(grid, "bench", find_bench, problems)
-    if bench is not None:
-        problems += _bench_problems(grid, bench)
-    topology = _find(grid, "topology", _load_topology, problems)
+    own = "bench" if grid.bench is not None else "pattern"
+    workload: Workload | None = _find(grid.marks[own], lambda: find_workload(grid), problems)
+    if workload is not None:
+        problems += [*workload.problems(grid), *_parameter_problems(grid, workload)]
+    topology = _find(grid.marks["topology"], lambda: _load_topology(grid.topology), problems)
     try:
         check_mode(grid.mode, SWEEP_MODES)
     except InputError as error:
         problems.append(f"{grid.marks['mode']}: {error}")
     if grid.mode == Mode.AUTO and grid.method == "optimise":
         problems.append(f"{grid.marks['mode']}: mode auto looks at all points, method optimise at few; choose one")
-    if bench is not None and topology is not None:
-        problems += _question_problems(grid, bench.parameters)
-    if topology is not None and isinstance(topology.load({}).spec, MeshSpec):
-        problems.append(
-            f"{grid.marks['topology']}: topology {grid.topology!r} is of family 'mesh', a bare network without PEs to run "
-            "a bench on; give one of family 'sip'"
-        )
-    if bench is None or topology is None or problems:
+    if workload is not None and topology is not None:
+        problems += _question_problems(grid, workload.parameters)
+        if refusal := workload.refuse(grid, topology.load({}).spec):
+            problems.append(f"{grid.marks['topology']}: {refusal}")
+    if workload is None or topology is None or problems:
         raise InputError("\n".join(problems))
     digests = {
-        f"bench {grid.bench}": _bench_digest(Path(bench.file).read_bytes()),
+        **workload.digests,
         f"topology {grid.topology}": _topology_digest(grid, topology),
         "KernBench": code_digest(),
     }
     shown = [digest[:STAMP_DIGITS] for digest in digests.values()]
     shown[-1] = f"{kernbench_version()}+{shown[-1]}"
+    stamped = STAMP[-len(shown) :]  # a pattern has no file
     fields = dict(_scalar_fields(topology.load({}).spec))
-    return Inputs(bench, digests, dict(zip(STAMP, shown, strict=True)), fields, topology)
+    return Inputs(workload, digests, dict(zip(stamped, shown, strict=True)), fields, topology)
 
 
 def read_units(grid: Grid, inputs: Inputs) -> Grid:
@@ -169,17 +165,6 @@ def kernbench_version() -> str:
         return "0"
 
 
-def _bench_digest(source: bytes) -> str:
-    """The digest of a bench's source, and of the algorithms and settings of collectives if it may use them."""
-    digest = hashlib.sha256(source)
-    if b"distributed" in source:
-        from kernbench.ccl.config import list_files
-
-        for path in list_files():
-            digest.update(f"{path.name}\n".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def _topology_digest(grid: Grid, topology: TopologyLoader) -> str:
     """The digest of the topology; where points choose the sheets of parts, of all that they may choose from."""
     from kernbench.machine.load import model_files
@@ -205,17 +190,13 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
-    from kernbench.runs.bench import typed_parameters
-
-    for name in sorted(set(bench.parameters) & set(COLUMNS)):
-        yield f"{grid.marks['bench']}: the bench's parameter {name!r} has the name of a result column; rename it"
+def _parameter_problems(grid: Grid, workload: Workload) -> Iterator[str]:
     for axis in (*grid.axes, *grid.baseline):
         if axis.name.startswith(TOPOLOGY):
             continue
         try:
             for value in axis.values:
-                typed = typed_parameters(bench, {axis.name: value})[axis.name]
+                typed = workload.read(axis.name, value)
                 if not fits_column(typed):
                     raise InputError(f"parameter {axis.name!r}: got {typed}, expected an integer of at most 64 bits")
         except InputError as error:
@@ -226,7 +207,7 @@ def _bench_problems(grid: Grid, bench: Any) -> Iterator[str]:
 def _question_problems(grid: Grid, parameters: Mapping[str, Value]) -> Iterator[str]:
     """Problems of the objectives and of the baseline."""
     axes = {axis.name: axis for axis in grid.axes}
-    figures = {name for name, kind in COLUMNS.items() if kind in (int, float)}
+    figures = {name for name in grid.columns if COLUMNS[name] in (int, float)}
     figures -= {"wall_s"}  # on which no two runs agree
     figures |= {derived.name for derived in grid.derived}
     figures |= {name for name, value in parameters.items() if name not in axes and _is_number(value)}
@@ -271,9 +252,9 @@ def _field_problem(topology: TopologyLoader, overrides: Mapping[str, Value]) -> 
     return None
 
 
-def _find(grid: Grid, field: str, find: Callable[[str], Any], problems: list[str]) -> Any:
+def _find(mark: Mark, find: Callable[[], Any], problems: list[str]) -> Any:
     try:
-        return find(getattr(grid, field))
+        return find()
     except InputError as error:
-        problems.append(f"{grid.marks[field]}: {error}")
+        problems.append(f"{mark}: {error}")
         return None

@@ -24,7 +24,7 @@ from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.design.sampling import DRAWS, sample
 from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
-from kernbench.sweep.grid.grid import Grid, load_grid
+from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
 from kernbench.sweep.results.store import RANK, Store, write_whole
 from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.row import ERROR, OK
@@ -74,6 +74,8 @@ def plan_sweep(
     """
     given = read_limits(time_limit, op_limit)
     checked = load_grid(grid)
+    if checked.pattern is not None and given.ops is not None:
+        raise InputError(f"the op limit {NO_OPS}")
     own = checked.limits
     checked = replace(checked, limits=RunLimits(given.time_s or own.time_s, given.ops or own.ops))
     inputs = read_inputs(checked)

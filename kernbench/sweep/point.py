@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernbench.errors import shorten
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
 from kernbench.sweep.grid.axis import Value
 
@@ -20,12 +21,18 @@ class Point:
 
     index: int
     key: str
-    bench: str
+    bench: str | None  # None: the traffic of the pattern that `parameters` name
     topology: str
     mode: str
-    parameters: Mapping[str, Value]  # of the bench, all of them
+    parameters: Mapping[str, Value]  # of the bench or the traffic, all of them
     overrides: Mapping[str, Value]  # of the topology, by dotted path
     limits: RunLimits = NO_LIMITS
+
+    @property
+    def described(self) -> str:
+        """What runs there, as the beginning of a sentence."""
+        kind, name = ("pattern", self.parameters["pattern"]) if self.bench is None else ("bench", self.bench)
+        return f"{kind} {shorten(name)!r}"
 
     @property
     def columns(self) -> dict[str, Value]:

@@ -15,7 +15,7 @@ OK, ERROR, LOST = "ok", "error", "lost"
 
 # The result columns in the table's order, with their types and what they hold.
 COLUMNS: dict[str, type] = {
-    "latency_ns": float,  # first launch leaves the host → last completion is back
+    "latency_ns": float,  # first launch leaves the host → last completion is back; of traffic the mean of the packets
     "pe_exec_ns": float,  # launch barrier → last PE has finished
     "lower_ns": float,  # bounds of the latency, where there were no events
     "upper_ns": float,
@@ -26,6 +26,14 @@ COLUMNS: dict[str, type] = {
     "achieved_gbs": float,
     "tflops_of_peak": float,  # 0 … 1, of the GEMM engines of the PEs used
     "gbs_of_peak": float,  # 0 … 1, of the HBM slices of the PEs used
+    "accepted": float,  # 0 … 1, flits delivered during the window, as a fraction of what the senders can inject
+    "saturation_load": float,  # null if it was not asked for, or not reached
+    "packets": int,  # that are measured: begun in the window
+    "alone_ns": float,  # their mean zero-load latency
+    "p50_ns": float,
+    "p99_ns": float,
+    "max_ns": float,
+    "makespan_ns": float,
     "events": int,
     "flit_hops": int,
     "wall_s": float,
@@ -39,6 +47,10 @@ COLUMNS: dict[str, type] = {
     "key": str,
 }
 
+OF_TRAFFIC = ("accepted", "saturation_load", "packets", "alone_ns", "p50_ns", "p99_ns", "max_ns", "makespan_ns")
+OF_BOTH = ("latency_ns", "flit_hops", "wall_s", "fidelity", "topology_digest", "kernbench", "status", "error", "key")
+TRAFFIC_COLUMNS = tuple(name for name in COLUMNS if name in (*OF_TRAFFIC, *OF_BOTH))
+BENCH_COLUMNS = tuple(name for name in COLUMNS if name not in OF_TRAFFIC)
 
 FEASIBLE = "feasible"  # the column that says whether a point keeps the conditions on its results
 VERSUS = "_vs_baseline"  # after an objective's name: its share of the baseline's
@@ -56,7 +68,7 @@ def fits_column(value: object) -> bool:
 
 
 def ok_row(result: object) -> dict[str, Any]:
-    """The row of a finished run (a RunResult), but for its mode, key and stamp; what was not found out is null."""
+    """The row of a finished run (RunResult, PatternResult), but for its mode, key and stamp; what was not found out is null."""
     return {**{name: getattr(result, name, None) for name in FIGURES}, "status": OK, "error": None}
 
 

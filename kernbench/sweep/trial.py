@@ -43,7 +43,12 @@ START_S = 30.0  # the most that the process may take to begin, and if
 COMPILING_S = 150.0  # the loops are compiled first
 ALONE = "import sys; from kernbench.sweep.trial import run_trials; run_trials(*sys.argv[1:])"
 # points of which all that a trial needs is imported, and where need be compiled
-SMALL = {"bench": "gemm-single-pe", "topology": "tiny", "parameters": {"M": 32, "topology.noc.gbs": [128.0, 256.0]}}
+SMALL_BENCH = {
+    "bench": "gemm-single-pe",
+    "topology": "tiny",
+    "parameters": {"M": 32, "topology.noc.gbs": [128.0, 256.0]},
+}
+SMALL_TRAFFIC = {"pattern": "uniform", "topology": "mesh_8x8", "parameters": {"window": 100}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +167,9 @@ class _CutError(BaseException):
 def run_trials(path: str, ends: str) -> None:
     """Try the structures that are pickled in a file, in this process; print what is known of each, whenever there is more."""
     groups: list[Points] = pickle.loads(Path(path).read_bytes())
-    mode = groups[0].context.mode
-    _run(plan_sweep({**SMALL, "mode": mode}).points, lambda _: None)
+    context = groups[0].context
+    small = SMALL_TRAFFIC if context.bench is None else SMALL_BENCH
+    _run(plan_sweep({**small, "mode": context.mode}).points, lambda _: None)
     for number, group in enumerate(groups):
         left_s = float(ends) - time.time()
         _Structure(number, group, left_s / (len(groups) - number), sys.stdout).run()

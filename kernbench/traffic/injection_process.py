@@ -19,6 +19,7 @@ from kernbench.traffic.zero_load_latency import flit_time_fs
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
+PACKET_FLITS, WINDOW = 4, 10_000  # of those that say nothing else
 MOST_PACKET_FLITS = 1_000_000
 MOST_WINDOW = 1_000_000_000
 MOST_PACKETS = 5_000_000  # of one load: about 2 GB of flows and rows
@@ -32,9 +33,9 @@ class InjectionProcess:
     """
 
     pattern: str
-    packet_flits: int = 4
+    packet_flits: int = PACKET_FLITS
     seed: int = 0
-    window: int = 10_000
+    window: int = WINDOW
 
     def __post_init__(self) -> None:
         if self.packet_flits < 1 or self.window < 2:
@@ -64,10 +65,7 @@ class InjectionProcess:
         The same process and load give the same packets on any mesh of the same size. Errors: InputError for a load outside
         (0, 1], for more packets than fit, and as `find_pattern`.
         """
-        if not 0 < load <= 1:
-            raise InputError(
-                f"got load {load:g}, expected more than 0 and at most 1, the whole bandwidth of an endpoint"
-            )
+        check_load(load)
         partners, senders = find_pattern(self.pattern, machine)
         expected = load / self.packet_flits * len(senders) * self.flit_times
         if expected > MOST_PACKETS:
@@ -89,6 +87,12 @@ class InjectionProcess:
             read=np.zeros(len(src), bool),
             where=lambda packet: f"packet {packet} of pattern {self.pattern}",
         )
+
+
+def check_load(load: float) -> None:
+    """Errors: InputError for a load outside (0, 1]."""
+    if not 0 < load <= 1:
+        raise InputError(f"got load {load:g}, expected more than 0 and at most 1, the whole bandwidth of an endpoint")
 
 
 def _bernoulli(rng: np.random.Generator, probability: float, trials: int) -> np.ndarray:

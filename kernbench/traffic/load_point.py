@@ -20,6 +20,7 @@ from kernbench.traffic.zero_load_latency import count_mesh_hops, flit_time_fs, z
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
+    from kernbench.engine.progress import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.traffic.injection_process import InjectionProcess
 
@@ -41,8 +42,13 @@ class LoadPoint:
     wall_s: float
 
 
-def measure_load(machine: Machine, injection: InjectionProcess, load: float, mode: str) -> LoadPoint:
-    """Run one load. Errors: InputError as `InjectionProcess.packets`, and for a window in which no packet begins."""
+def measure_load(
+    machine: Machine, injection: InjectionProcess, load: float, mode: str, on_progress: OnProgress | None = None
+) -> LoadPoint:
+    """Run one load; `on_progress` is called as by `run_flows`.
+
+    Errors: InputError as `InjectionProcess.packets`, and for a window in which no packet begins.
+    """
     packets, flit_fs = injection.packets(machine, load), flit_time_fs(machine)
     begin_fs, end_fs = injection.warm_up * flit_fs, (injection.warm_up + injection.window) * flit_fs
     measured = (packets.start_fs >= begin_fs) & (packets.start_fs < end_fs)
@@ -50,7 +56,7 @@ def measure_load(machine: Machine, injection: InjectionProcess, load: float, mod
         raise InputError(
             f"at load {load:g} no packet begins in a window of {injection.window} flit times; give a longer window"
         )
-    result = run_flows(machine, packets, mode)
+    result = run_flows(machine, packets, mode, on_progress)
     delivered = int(np.count_nonzero((result.arrival_fs >= begin_fs) & (result.arrival_fs < end_fs)))
     _, senders = find_pattern(injection.pattern, machine)
     latency_ns = result.latency_fs[measured] / FS_PER_NS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.errors import InputError, suggest
+from kernbench.errors import InputError, shorten, suggest
 from kernbench.machine.mesh_places import MeshPlaces, node_name
 
 if TYPE_CHECKING:
@@ -69,13 +69,18 @@ PATTERNS: dict[str, Partners] = {
 }
 
 
+def check_pattern(name: str) -> None:
+    """Errors: InputError for an unknown pattern."""
+    if name not in PATTERNS:
+        raise InputError(f"unknown pattern {shorten(repr(name))}{suggest(name, PATTERNS)}")
+
+
 def find_pattern(name: str, machine: Machine) -> tuple[Partners, np.ndarray]:
     """The partners of a pattern, and int64[n] the indices of the nodes that send.
 
     Errors: InputError for an unknown pattern, a machine that is no mesh, or a mesh size for which the pattern is not defined.
     """
-    if name not in PATTERNS:
-        raise InputError(f"unknown pattern {name!r}{suggest(name, PATTERNS)}")
+    check_pattern(name)
     places = machine.places
     if not isinstance(places, MeshPlaces):
         raise InputError(

@@ -67,6 +67,7 @@ STATE = record(
     # Settings.
     "hybrid",  # 1: uncontended transfers are done in closed form
     "flit_bytes",
+    "packet_flits",  # of a packet that links keep together, or 0: they interleave flits
     "max_steps",  # of any route
     "transfer_words",  # words of a transfer with its hops and sources; smaller rows are not used again
     "margin",  # free rows a pool must have before an event or op is begun
@@ -107,6 +108,7 @@ STATE = record(
     "routes",
     "reservations",
     "ports",
+    "packets",  # by station the packet that has begun and has not passed, as the number of its hop; or NONE
     "visits",
     "pending",  # a bit for every station with flits, by rank, 64 a word
     "words",  # how many words of such bits

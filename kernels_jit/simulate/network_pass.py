@@ -36,6 +36,7 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import FLIT_MASK, FLIT_SHIFT, GROUP_SHIFT, NEVER
 from kernels_jit.simulate.closed_form import landing_bound, service_fs
 from kernels_jit.simulate.forks import copy_flit, release_gathered
+from kernels_jit.simulate.packet_link import serve_packets
 from kernels_jit.simulate.port_queues import inject, note_arrival, put
 from kernels_jit.simulate.station import serve_station
 from kernels_jit.simulate.stops import FULL, SERVED_ALL
@@ -156,7 +157,10 @@ def visit_stations(m, pool, horizon):
                 todo &= todo - 1
                 continue
             prefetch_next_visits(m, pool, word * 64, todo & todo - 1)
-            why = serve_station(m, pool, visit, horizon)
+            if state.packet_flits > 0:
+                why = serve_packets(m, pool, visit, horizon)
+            else:
+                why = serve_station(m, pool, visit, horizon)
             if why != SERVED_ALL:
                 state.at_word, state.at_bit = word, bit
                 return why

@@ -65,7 +65,7 @@ class BareMachine:
         self.server_slots = np.array(server_slots, np.int64)
         self.flit_bytes = flit_bytes
         self.figures = {"fs": 1.0, "ns": 1e6}
-        self.flow_control = None
+        self.flow_control = self.packet_flits = None
         self.routing = BareRouting(self)
 
     def route(self, kind, steps, lead_fs=0, tail_fs=0):

@@ -624,9 +624,12 @@ def draw_line(random: Random) -> BareMachine:
 
 
 class Mesh:
-    """The nodes and links of a little mesh or torus; some nodes have a memory."""
+    """The nodes and links of a little mesh or torus; some nodes have a memory.
 
-    def __init__(self, random: Random) -> None:
+    With `packets`, links keep packets together, and no node has an overhead and no memory several channels.
+    """
+
+    def __init__(self, random: Random, *, packets: bool = False) -> None:
         self.random = random
         self.columns, self.rows = random.randint(2, 4), random.randint(1, 3)
         self.nodes = range(self.columns * self.rows)
@@ -636,12 +639,14 @@ class Mesh:
         stations = [(random.choice(figures.rates), 1, 0, random.choice(figures.wires)) for _ in self.wires]
         self.homes: dict[int, Step] = {}
         for node in random.sample(self.nodes, random.randint(0, len(self.nodes))):
-            channels, burst = random.choice((1, 2, 4)), random.choice((1, flit_bytes))
-            self.homes[node] = (len(stations), channels, random.choice((0, draw_time(random))), 0)
+            channels, burst = 1 if packets else random.choice((1, 2, 4)), random.choice((1, flit_bytes))
+            self.homes[node] = (len(stations), channels, 0 if packets else random.choice((0, draw_time(random))), 0)
             stations += [(random.choice(figures.channels), burst, random.choice((0, 0, 7)), 0)] * channels
         self.machine = BareMachine(stations, len(self.wires), [1] * SERVERS, flit_bytes)
-        overheads = [random.choice((0, random.choice(figures.overheads))) for _ in self.nodes]
+        overheads = [0 if packets else random.choice((0, random.choice(figures.overheads))) for _ in self.nodes]
         self.charges = [(overheads[src], int(random.random() < 0.03)) for src, _ in self.wires]
+        if packets:
+            self.machine.packet_flits = random.choice((1, 2, 3, 5, 1000))
 
     def _join(self, torus: bool) -> dict[tuple[int, int], int]:
         """The links by the nodes that each joins."""
@@ -704,8 +709,16 @@ class Mesh:
 
 def mesh(random: Random) -> Program:
     """Messages between the nodes of a little mesh or torus, and reads and writes of memories that some nodes have."""
-    net, longest = Mesh(random), random.choice((4, 4, 4, 40))
-    program = Program(net.machine)
+    return _send(random, Mesh(random))
+
+
+def packet_mesh(random: Random) -> Program:
+    """The same where links keep packets together."""
+    return _send(random, Mesh(random, packets=True))
+
+
+def _send(random: Random, net: Mesh) -> Program:
+    program, longest = Program(net.machine), random.choice((4, 4, 4, 40))
     for node in random.sample(net.nodes, random.randint(1, len(net.nodes))):
         routes = [net.draw_route(node) for _ in range(2)]
         thread, done, closed = program.thread(f"n{node}"), program.counter(f"done{node}"), random.random() < 0.6
@@ -770,6 +783,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "lanes": lanes,
     "overtaking": overtaking,
     "mesh": mesh,
+    "packet_mesh": packet_mesh,
     "multicasts": multicasts,
     **random_traffic.KINDS,
 }

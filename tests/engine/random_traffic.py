@@ -277,6 +277,25 @@ def _draw_credit(random: Random, many: float = 0) -> Program:
     return add_messages(random, machine, fields["w"], fields["h"], many)
 
 
+def packets(random: Random) -> Program:
+    """Messages on a small mesh or torus whose links keep packets together; some wait for slow endpoints."""
+    torus, some = random.random() < 0.5, random.choice
+    fields = {
+        "w": random.randint(2, 4),
+        "h": random.randint(1, 4),
+        "torus": torus,
+        "one_way": torus and random.random() < 0.4,
+        "networks": some((1, 1, 1, 2)),
+        "endpoint_gbs": some((256, 256, 300, 64)),
+        "hop_ns": some((0, 1, 7.7)),
+        "injection_ns": some((0, 1)),
+        "interleave": "packets",
+        "packet_flits": some((1, 2, 3, 5, 16, 1000)),
+    }
+    machine = compile_machine(find("topology", "mesh_8x8"), fields)
+    return add_messages(random, machine, fields["w"], fields["h"], some((0, 0, 0.3)))
+
+
 def credit_sip(random: Random) -> Program:
     """Traffic between parts of one or two small SIPs with finite buffers, of any figures."""
     return _draw_credit_sip(random)
@@ -358,6 +377,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "sip": sip,
     "trays": trays,
     "mesh_8x8": mesh_8x8,
+    "packets": packets,
     "multicast_tiny": multicast_tiny,
     "multicast_trays": multicast_trays,
     "multicast_mesh": multicast_mesh,

@@ -30,6 +30,8 @@ SHARES = {
     "lanes": 0.1,
     "overtaking": 0.12,
     "mesh": 0.08,
+    "packet_mesh": 0.05,
+    "packets": 0.05,
     "multicasts": 0.08,
     "tiny": 0.15,
     "sip": 0.12,
@@ -51,6 +53,7 @@ OTHERS = {
     "meetings": 0.02,
     "lanes": 0.02,
     "mesh": 0.01,
+    "packet_mesh": 0.01,
     "multicasts": 0.02,
     "tiny": 0.02,
 }  # of tests that change what must not matter

@@ -152,7 +152,7 @@ def _keep_small(words: list[str]) -> list[str]:
 
 def _draw_grid(random: Random) -> Any:
     if random.random() < 0.5:
-        return originals.parse_text(originals.GRID)
+        return originals.parse_text(random.choice([originals.GRID, originals.TRAFFIC]))
     method = random.choice(["random", "sobol", "latin", "optimise", "grid"])
     return originals.parse_text(originals.DRAWN.format(method=method))
 

@@ -137,6 +137,23 @@ where: M * N <= K * 100
 derived: {{price: topology.noc.gbs + 2 * topology.pe_gemm.tflops_f16, per: price / latency_ns}}
 objectives: {{latency_ns: min, per: max}}
 """
+TRAFFIC = """
+pattern: uniform
+topology: mesh_8x8_credit
+parameters:
+  pattern: [uniform, transpose]
+  load: {linspace: [0.1, 0.9, 3]}
+  loads: "0.1:0.5:0.2"
+  packet_flits: [1, 4]
+  window: 50
+  topology.k: 2
+  topology.buffer_flits: {range: [1, 5, 2]}
+  topology.virtual_channels: 2
+constraints: accepted > 0.05
+derived: {storage: topology.buffer_flits * topology.virtual_channels}
+objectives: [max accepted, min storage]
+baseline: {topology.buffer_flits: 5}
+"""
 RESULTS = (
     ("run", ("run", "vector-add", "-t", "tiny", "--set", "n=1024", "--explain", "--out", "run")),
     ("other", ("run", "gemm-single-pe", "-t", "tiny", "--set", "topology.noc.gbs=64", "--out", "other")),

@@ -65,6 +65,22 @@ def test_a_one_way_torus_is_a_torus():
     )
 
 
+def test_packets_are_kept_together_on_links_without_credits():
+    assert load_machine("mesh_8x8").packet_flits is None
+    assert load_machine("mesh_8x8", {"packet_flits": 4}).packet_flits is None
+    for _ in range(2):  # the second comes from the cache
+        assert load_machine("mesh_8x8", {"interleave": "packets", "packet_flits": 4}).packet_flits == 4
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8_credit", {"interleave": "packets"})
+    assert str(error.value).endswith(
+        "interleave is packets and flow_control is credit, where each virtual channel keeps its packet together and "
+        "links interleave flits of several; give virtual_channels: 1, or flow_control: unbounded"
+    )
+    with pytest.raises(InputError) as error:
+        load_machine("mesh_8x8", {"interleave": "packet"})
+    assert str(error.value).endswith("interleave: got 'packet', expected 'flits' or 'packets'")
+
+
 @pytest.mark.parametrize("shape", [{}, {"torus": True}, {"torus": True, "one_way": True}])
 def test_a_way_stays_in_one_network_which_its_ends_decide(shape):
     both, one = (load_machine("mesh_8x8", {**shape, "w": 4, "h": 6, "networks": count}) for count in (2, 1))

@@ -43,6 +43,8 @@ class Station:
     busy_fs: int = 0
     flits: int = 0
     last_direction: int = NONE
+    packet: tuple[Flight, int] | None = None  # that has begun and has not passed, of a link that keeps packets together
+    waiting: list[tuple[int, int, Flight, Step]] = field(default_factory=list)  # flits, as they came
 
     def partial_fs(self, nbytes: int, flit_bytes: int) -> int:
         """How long a flit takes that is not full."""
@@ -59,6 +61,16 @@ class Station:
                 service += self.turn_fs
             self.last_direction = direction
         return service
+
+    def take(self, packet_flits: int) -> tuple[int, int, Flight, Step] | None:
+        """The flit that has come and is served next: of the packet that has begun, else the first."""
+        for at, (_, flit, flight, _) in enumerate(self.waiting):
+            packet = (flight, flit // packet_flits)
+            if self.packet in (None, packet):
+                last = (flit + 1) % packet_flits == 0 or flit + 1 == flight.flits
+                self.packet = None if last else packet
+                return self.waiting.pop(at)
+        return None
 
 
 @dataclass(slots=True, eq=False)
@@ -359,7 +371,18 @@ class NaiveEngine:
             self.at(at, FLIT, flight.job.owner, flit, self.serve_flit, flit, flight, step)
 
     def serve_flit(self, now, flit, flight, step):
+        """A flit has come to a station."""
         station = step.stations[(flight.stripe + flit) % len(step.stations)]
+        packet_flits = self.machine.packet_flits
+        if packet_flits is None:
+            self.pass_flit(now, flit, flight, step, station)
+            return
+        station.waiting.append((now, flit, flight, step))
+        while served := station.take(packet_flits):
+            self.pass_flit(*served, station)
+
+    def pass_flit(self, now, flit, flight, step, station):
+        """A station serves a flit that came at a time, when it has served those before."""
         service = station.service_fs(flight, flit, self.flit_bytes)
         free = station.free_fs
         depart = (now if now > free else free) + service

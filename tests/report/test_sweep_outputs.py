@@ -10,7 +10,7 @@ import pytest
 from kernbench.report.markdown_report import find_free, tell_free
 from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
 from kernbench.sweep.grid.grid import Objective, load_grid
-from tests.report.tables import table
+from tests.report.tables import table, traffic_table
 
 GRID = {"bench": "toy", "name": "mine", "description": "A <question> & more"}
 BANDWIDTH = "topology__hbm__channel_gbs"
@@ -24,6 +24,34 @@ def test_a_grid_that_asks_nothing_wants_the_least_latency() -> None:
     assert choose_objectives(load_grid({**GRID, "mode": "auto"}), paid) == (Objective("latency_ns"),)
     work = table(lambda m: 1.0, M=[1, 2])
     assert choose_objectives(grid, work) == (Objective("achieved_tflops", least=False),)
+
+
+def test_traffic_wants_low_latency_and_where_the_load_varies_throughput() -> None:
+    grid = load_grid({"pattern": "uniform"})
+    same = traffic_table(lambda b: 0.1 * b, topology__buffer_flits=[1, 2])
+    assert choose_objectives(grid, same) == (Objective("latency_ns"),)
+    assert tell_free(grid, same, (Objective("latency_ns"),))[0].startswith(
+        "the grid has no objectives; in the default, min latency_ns, hardware counts as free, so that twice as much of "
+        "buffer_flits costs nothing"
+    )
+    loads = traffic_table(lambda load: load, load=[0.1, 0.2])
+    assert choose_objectives(grid, loads) == (Objective("accepted", least=False), Objective("latency_ns"))
+
+
+def test_all_outputs_of_traffic_are_made(tmp_path: Path) -> None:
+    grid = load_grid({"pattern": "uniform", "topology": "mesh_8x8", "objectives": ["max accepted"]})
+    made = traffic_table(
+        lambda b, v: None if b == 4 else 0.1 * b + 0.01 * v,
+        topology__buffer_flits=[1, 2, 4],
+        topology__virtual_channels=[1, 2],
+    )
+    paths = write_outputs(grid, made.lazy(), tmp_path)
+    report = paths["report"].read_text()
+    assert "uniform traffic on mesh_8x8, hybrid mode, method grid: 6 points, 2 of which failed." in report
+    assert "| buffer_flits | virtual_channels | accepted | latency_ns |" in report
+    page = paths["page"].read_text()
+    assert "p99_ns" in page
+    assert polars.read_parquet(paths["front"]).select("topology.buffer_flits", "accepted").rows() == [(2, 0.22)]
 
 
 def test_answers_are_made_of_what_varies() -> None:

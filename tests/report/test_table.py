@@ -6,7 +6,7 @@ import pytest
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.table import best_points, front_points, rank_points, sensitivity_table
 from kernbench.sweep.grid.grid import Objective
-from tests.report.tables import table
+from tests.report.tables import table, traffic_table
 
 LATENCY, TFLOPS = Objective("latency_ns"), Objective("achieved_tflops", least=False)
 
@@ -31,6 +31,18 @@ def test_the_best_points_show_what_varies_and_what_limits() -> None:
     assert lines[0] == "best 1 of 2 points by latency_ns"
     assert lines[2].split() == ["M", "latency", "ns", "TFLOPS", "busy", "bottleneck"]
     assert lines[4].split() == ["1", "1,000.0", "1.000", "80%", "sip0.cube0.hbm_ctrl.pe0"]
+
+
+def test_the_best_points_of_traffic_show_what_is_accepted() -> None:
+    made = traffic_table(lambda b: 0.1 * b, topology__buffer_flits=[1, 2])
+    assert shown(best_points(made, [Objective("latency_ns")]))[2:] == [
+        "    topology.",
+        " buffer_flits   latency ns   accepted   p99 ns",
+        " ─────────────────────────────────────────────",
+        "            1         10.0        0.1     20.0",
+        "            2         20.0        0.2     40.0",
+        "",
+    ]
 
 
 def test_a_narrow_terminal_gets_fewer_columns_and_whole_figures() -> None:

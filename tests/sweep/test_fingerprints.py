@@ -101,7 +101,7 @@ def test_a_bench_is_not_run_on_a_bare_network(tmp_path: Path) -> None:
         points({**fakes.toy_grid(tmp_path, M=1), "topology": "mesh_8x8"})
     assert str(caught.value) == (
         "grid: topology 'mesh_8x8' is of family 'mesh', a bare network without PEs to run a bench on; "
-        "give one of family 'sip'"
+        "give one of family 'sip', or a pattern in place of the bench"
     )
 
 

@@ -139,7 +139,7 @@ def test_no_workers_do_no_work(tmp_path: Path) -> None:
 
 
 def test_the_package_is_the_function() -> None:
-    with pytest.raises(InputError, match=r"^grid: bench: missing; add it$"):
+    with pytest.raises(InputError, match=r"^grid: a grid needs a bench, or a pattern of traffic"):
         kernbench.sweep({})
     assert kernbench.sweep is sys.modules["kernbench.sweep"]  # whatever was imported first
 

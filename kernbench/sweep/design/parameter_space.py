@@ -19,12 +19,10 @@ from kernbench.sweep.row import BOUND, COLUMNS, FEASIBLE, VERSUS
 if TYPE_CHECKING:
     import numpy as np
 
-RESULTS = frozenset(COLUMNS)
-
 
 def late_names(grid: Grid) -> set[str]:
     """The names that have a value only after a run: results, and what is derived from them."""
-    late = set(COLUMNS)
+    late = set(grid.columns)
     for derived in grid.derived:
         if derived.expression.names & late:
             late.add(derived.name)
@@ -98,7 +96,7 @@ class ParameterSpace:
         return all(_holds(rule.condition, names, rule) is rule.keeps for rule in self._early_rules)
 
     def _unknown(self) -> Iterator[str]:
-        readable = self.parameters | RESULTS
+        readable = self.parameters | set(self.grid.columns)
         for derived in self.grid.derived:
             yield from _strangers(derived.expression.names, readable, derived)
             readable |= {derived.name}
@@ -109,7 +107,7 @@ class ParameterSpace:
 
     def _misnamed(self) -> Iterator[str]:
         for derived in self.grid.derived:
-            taken = self.parameters | RESULTS | {FEASIBLE} | {other.name + BOUND for other in self.grid.derived}
+            taken = self.parameters | set(COLUMNS) | {FEASIBLE} | {other.name + BOUND for other in self.grid.derived}
             if derived.name in taken or derived.name + BOUND in self.parameters or derived.name.endswith(VERSUS):
                 yield f"{derived.mark}: {derived.name!r} is a column already; give the derived one another name"
 
@@ -131,7 +129,7 @@ def _holds(condition: Any, names: Mapping[str, Any], where: Axis | Rule) -> bool
 
 def _strangers(names: Iterable[str], known: Iterable[str], where: Axis | Rule | Derived) -> Iterator[str]:
     readable = set(known)
-    own = [name for name in readable if not name.startswith(TOPOLOGY) and name not in RESULTS]
+    own = [name for name in readable if not name.startswith(TOPOLOGY) and name not in COLUMNS]
     for name in sorted(set(names) - readable):
         near = find_nearest(name, readable)
         hint = f"; did you mean {near!r}?" if near else suggest(name, own)

@@ -33,11 +33,11 @@ BLOCK = 1 << 14  # points whose keys are made together
 class SweepContext:
     """The context that all points of a sweep share: bench, topology, mode, and the default of each parameter."""
 
-    bench: str
+    bench: str | None  # None: traffic of a pattern
     topology: str
     mode: str
     inputs: str  # what a key depends on besides the parameters
-    parameters: Mapping[str, Value]  # of the bench
+    parameters: Mapping[str, Value]  # of the bench or the traffic
     fields: Mapping[str, Value]  # of the topology, by their names in a grid
     limits: RunLimits = NO_LIMITS
 

@@ -5,5 +5,6 @@ from __future__ import annotations
 from kernbench import engine
 from kernbench.runs import run
 from kernbench.sweep.execution import shared_structure, worker
+from kernbench.traffic import pattern_run
 
-__all__ = ["engine", "run", "shared_structure", "worker"]
+__all__ = ["engine", "pattern_run", "run", "shared_structure", "worker"]

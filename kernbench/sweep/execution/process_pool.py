@@ -28,7 +28,6 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from kernbench.errors import shorten
 from kernbench.limits.memory_budget import divide_budget
 from kernbench.limits.run_limits import tell_s
 from kernbench.limits.time_limit import REMEDY
@@ -185,7 +184,7 @@ def _overdue_row(point: Point) -> Row:
     limit_s = point.limits.time_s
     assert limit_s is not None
     sentence = (
-        f"bench {shorten(point.bench)!r}: it takes longer than its time limit of {tell_s(limit_s)}, in code that could not be "
+        f"{point.described}: it takes longer than its time limit of {tell_s(limit_s)}, in code that could not be "
         f"stopped, so that its process was killed; {REMEDY}"
     )
     return {**failed_row(ERROR, sentence, TRIES_OF_LIMIT * limit_s + GRACE_S), "key": point.key}

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kernbench.errors import KernBenchError, shorten
+from kernbench.errors import KernBenchError
 from kernbench.limits.time_limit import limit_time
 from kernbench.machine.families import may_vary
 from kernbench.machine.variants import Variants
@@ -50,6 +50,7 @@ class SharedStructure:
     """The machine and the recorded bench of some points. Errors: KernBenchError if there is no such machine or bench."""
 
     def __init__(self, point: Point) -> None:
+        assert point.bench is not None  # traffic shares nothing
         bench = find_bench(point.bench)
         parameters = typed_parameters(bench, point.parameters)
         fixed = {path: value for path, value in point.overrides.items() if not may_vary(path)}
@@ -76,7 +77,7 @@ class SharedStructure:
     def run(self, point: Point) -> object | None:
         """An object with the figures of a RunResult; None if the point has to run alone. Errors: KernBenchError."""
         started = time.perf_counter()
-        with limit_time(point.limits.time_s, lambda: f"bench {shorten(point.bench)!r}, simulating"):
+        with limit_time(point.limits.time_s, lambda: f"{point.described}, simulating"):
             machine = self.variants.machine(self.figures(point)) if self.recording else None
             if self.recording is None or machine is None:
                 return None
@@ -207,7 +208,7 @@ def find_structure(point: Point) -> SharedStructure:
     if found is None:
         report_stage(point.index, "recording the bench")
         del kept[: max(0, len(kept) - _kept.most + 1)]  # before it is made: it may need the memory
-        with limit_time(point.limits.time_s, lambda: f"bench {shorten(point.bench)!r}, recording the bench"):
+        with limit_time(point.limits.time_s, lambda: f"{point.described}, recording the bench"):
             found = SharedStructure(point)
     else:
         kept.remove(found)
@@ -232,7 +233,7 @@ def keep_structures(most: int) -> Generator[None]:
         del _kept.structures[:-1]
 
 
-def identify(point: Point) -> tuple[str, ...]:
+def identify(point: Point) -> tuple[str | None, ...]:
     """The identity of a structure: equal for points that share it."""
     fixed = sorted((path, repr(value)) for path, value in point.overrides.items() if not may_vary(path))
     return point.bench, point.topology, repr(sorted(point.parameters.items())), repr(fixed)

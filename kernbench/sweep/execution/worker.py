@@ -34,7 +34,9 @@ RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResu
 
 
 def run_point(point: Point) -> object:
-    """Run a point's bench on its machine. Errors: KernBenchError."""
+    """Run a point's bench, or send its traffic, on its machine. Errors: KernBenchError."""
+    if point.bench is None:
+        return _run_traffic(point)
     from kernbench.runs.run import run_bench
 
     return run_bench(
@@ -45,6 +47,20 @@ def run_point(point: Point) -> object:
         overrides=point.overrides,
         time_limit=point.limits.time_s,
         op_limit=point.limits.ops,
+        on_stage=partial(report_stage, point.index),
+        on_progress=partial(report_run, point.index),
+    )
+
+
+def _run_traffic(point: Point) -> object:
+    from kernbench.traffic.pattern_run import PatternParameters, run_pattern
+
+    return run_pattern(
+        point.topology,
+        PatternParameters(**point.parameters),  # type: ignore[arg-type]  # of the types of its defaults
+        point.mode,
+        overrides=point.overrides,
+        time_limit=point.limits.time_s,
         on_stage=partial(report_stage, point.index),
         on_progress=partial(report_run, point.index),
     )
@@ -99,7 +115,7 @@ def rows_with_errors(points: Sequence[Point], rows: Iterator[MaybeRow]) -> Itera
 def is_shared(run: RunPoint, batch: Batch) -> bool:
     """Whether the points of a batch run on a shared structure."""
     first = batch.points[0]
-    return run is run_point and (batch.alike or is_kept(first))
+    return run is run_point and first.bench is not None and (batch.alike or is_kept(first))
 
 
 def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[Row | None]:
@@ -148,10 +164,12 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
 
 
 def find_structure(point: Point, *, raises_limits: bool = False) -> SharedStructure | None:
-    """The structure of a point, or None if it cannot be built (the point then reports the error when it runs).
+    """The structure of a point; None for traffic, or if it cannot be built (the point then reports the error when it runs).
 
     With `raises_limits`, LimitError is raised: the point, and others of the structure, would only wait for it again.
     """
+    if point.bench is None:
+        return None
     from kernbench.sweep.execution import shared_structure
 
     try:

@@ -1,4 +1,4 @@
-"""Grids: which bench, on which topology, with which parameters over what, asked which question.
+"""Grids: which bench or traffic, on which topology, with which parameters over what, asked which question.
 
 The shape of a grid file is the one that sweep files have elsewhere (`parameters: {M: {values: [64, 128]}}`), checked
 strictly: an unknown word is refused with the nearest known one and its place, since a misspelt parameter otherwise costs
@@ -23,9 +23,11 @@ from kernbench.sweep.grid.axis import Span, Value
 from kernbench.sweep.grid.axis_schema import AxisSpec
 from kernbench.sweep.grid.expression import Condition, Expression
 from kernbench.sweep.grid.grid_schema import DRAWN, GridSpec
+from kernbench.sweep.row import BENCH_COLUMNS, TRAFFIC_COLUMNS
 
 BATCH = 8  # points that a search asks for at once, whatever the number of workers, so that it is the same for all
-MARKED = ("bench", "topology", "mode", "method", "samples")
+NO_OPS = "limits the operations of kernels, and traffic has none; time_limit limits a point"
+MARKED = ("bench", "pattern", "topology", "mode", "method", "samples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,11 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A checked grid. `groups` are its axes in order; the axes of one group vary together."""
+    """A checked grid, of a bench or of a pattern. `groups` are its axes in order; the axes of one group vary together."""
 
     name: str
     description: str
-    bench: str
+    bench: str | None
     topology: str
     mode: str
     groups: tuple[tuple[Axis, ...], ...]
@@ -93,11 +95,22 @@ class Grid:
     objectives: tuple[Objective, ...] = ()
     limits: RunLimits = NO_LIMITS  # of each point
     baseline: tuple[Axis, ...] = ()  # parameters with the one value each that points are compared with
+    pattern: str | None = None  # of the traffic, if there is no bench
 
     @property
     def axes(self) -> list[Axis]:
         """All axes, in the order of the groups."""
         return [axis for group in self.groups for axis in group]
+
+    @property
+    def workload(self) -> str:
+        """What runs, in words: a bench, or traffic."""
+        return self.bench if self.bench is not None else f"{self.pattern} traffic"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The result columns of its table."""
+        return BENCH_COLUMNS if self.bench is not None else TRAFFIC_COLUMNS
 
 
 def load_grid(grid: str | Path | Mapping[str, Any]) -> Grid:
@@ -115,7 +128,7 @@ def _read(tree: Marked, stem: str) -> Grid:
     spec = _check(tree)
     fields: dict[str, Marked] = tree.value
     marks = {name: fields[name].mark if name in fields else tree.mark for name in MARKED}
-    problems = list(_method_problems(spec, fields))
+    problems = [*_workload_problems(spec, fields, tree), *_method_problems(spec, fields)]
     axes = dict(_axes(fields["parameters"], spec.method in DRAWN, problems)) if "parameters" in fields else {}
     rules = [
         *_rules(fields.get("constraints"), True, problems),
@@ -130,6 +143,7 @@ def _read(tree: Marked, stem: str) -> Grid:
         name=spec.name or stem,
         description=spec.description,
         bench=spec.bench,
+        pattern=spec.pattern,
         topology=spec.topology,
         mode=spec.mode,
         groups=groups,
@@ -157,6 +171,15 @@ def _check(tree: Marked) -> GridSpec:
         method = tree.value["method"].value if "method" in tree.value else "grid"
         deque(_axes(parameters, method in DRAWN, problems), maxlen=0)
     raise InputError("\n".join(problems))
+
+
+def _workload_problems(spec: GridSpec, fields: Mapping[str, Marked], tree: Marked) -> Iterator[str]:
+    if spec.bench is None and spec.pattern is None:
+        yield f"{tree.mark}: a grid needs a bench, or a pattern of traffic, such as uniform; give one of them"
+    elif spec.bench is not None and spec.pattern is not None:
+        yield f"{fields['pattern'].key}: pattern: the grid has a bench already; leave one of them out"
+    if spec.pattern is not None and spec.op_limit is not None:
+        yield f"{fields['op_limit'].key}: op_limit: {NO_OPS}"
 
 
 def _method_problems(spec: GridSpec, fields: Mapping[str, Marked]) -> Iterator[str]:

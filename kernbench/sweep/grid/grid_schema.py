@@ -77,7 +77,8 @@ class GridSpec(Model):
     samples: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**32)] | None = None
     batch: Annotated[int, Field(ge=1, le=1024)] | None = None
-    bench: str
+    bench: str | None = None
+    pattern: str | None = None
     topology: str = "sip_2x4x4"
     mode: str = "hybrid"
     time_limit: TimeLimit = None

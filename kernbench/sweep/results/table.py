@@ -1,4 +1,4 @@
-"""The table of a sweep: a row per point; first what the grid sets, then the bench's other parameters, then what came out.
+"""The table of a sweep: a row per point; first what the grid sets, then the workload's other parameters, then what came out.
 
 After the results stand the columns that the grid asks for. The table is written some rows at a time, so that what it takes
 in memory does not grow with it.
@@ -61,7 +61,8 @@ def parameter_names(grid: Grid, points: Points) -> list[str]:
 def _make(grid: Grid, points: Points, rows: Rows, which: np.ndarray) -> polars.DataFrame:
     """The table of some points, but for what they are compared with."""
     parameters = points.frame(parameter_names(grid, points), which)
-    return add_derived(grid, points.context, parameters.hstack(rows.take(which)))
+    results = rows.take(which).select(grid.columns)
+    return add_derived(grid, points.context, parameters.hstack(results))
 
 
 def _list_bases(grid: Grid, points: Points, rows: Rows, keys: np.ndarray) -> polars.DataFrame:

@@ -85,7 +85,9 @@ def test_unknown_words_name_the_nearest(tmp_path: Path) -> None:
     assert refusal(tmp_path, "bench: toy\nmethod: sobl\n") == [
         "grid.yaml:2:9: method: got 'sobl', expected 'grid', 'random', 'sobol', 'latin' or 'optimise'"
     ]
-    assert refusal(tmp_path, "topology: tiny\n") == ["grid.yaml:1:1: bench: missing; add it"]
+    assert refusal(tmp_path, "topology: tiny\n") == [
+        "grid.yaml:1:1: a grid needs a bench, or a pattern of traffic, such as uniform; give one of them"
+    ]
 
 
 FORMS = "give exactly one of value, values, range, linspace, logspace, or min with max and step"

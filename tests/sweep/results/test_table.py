@@ -10,7 +10,7 @@ from kernbench.sweep.results import stored_rows
 from kernbench.sweep.design.full_factorial import expand
 from kernbench.sweep.grid.grid import Grid, load_grid
 from kernbench.sweep.design.points import Points, SweepContext, make_points
-from kernbench.sweep.row import COLUMNS, failed_row, ok_row
+from kernbench.sweep.row import BENCH_COLUMNS, COLUMNS, failed_row, ok_row
 from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.results.table import list_frames
 from tests.sweep import fakes
@@ -54,7 +54,7 @@ def rows(points: Points, *latencies: float | None) -> polars.DataFrame:
 def test_parameters_first_then_results_in_the_order_of_the_points() -> None:
     grid, points = planned(parameters={"topology.hbm.channels": [4], "M": [1, 2, 3]})
     table = build_table(grid, points, rows(points, 1.0, 2.0)[::-1])
-    assert table.columns == ["topology.hbm.channels", "M", "N", *COLUMNS]
+    assert table.columns == ["topology.hbm.channels", "M", "N", *BENCH_COLUMNS]
     assert table["M"].to_list() == [1, 2]
     assert table["latency_ns"].to_list() == [1.0, 2.0]
 
