@@ -138,7 +138,7 @@ def pass_copy(m, op, times, credit, place, cycle):
     copy.first = 0 if first == copy.depth else first
     copy.passed += 1
     if flit & 1:
-        copy.is_over, copy.given = 1, _NONE
+        copy.is_over = 1
     _leave_buffer(m, link_at(m, copy.link), channel_at(m, copy.channel), cycle)
     cross(m, op, times, credit, onward, given, flit, is_last, cycle, onward.crossing_fs, onward.crossing)
 
