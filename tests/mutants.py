@@ -48,6 +48,8 @@ HERE = Path(__file__).parents[1] / "kernels_jit" / "simulate"
 EQUIVALENT = Path(__file__).with_suffix(".yaml")  # by module and function: changes, and why they are no mistakes
 MODULES = (
     "closed_form",
+    "credit_bids",
+    "credit_copies",
     "credit_link",
     "credit_network",
     "credit_queue",
@@ -98,6 +100,9 @@ SEEDS = {
     "credit plain": "0 1 3 4 5 6 9 10 12 13 16 17 20 21 22 24 27 30 31 32 34 35 36 37 39 44 46 48 49 51 54 56 57",
     "packet_mesh plain": "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19",
     "packets plain": "0 1 2 3 4 5 6 7",
+    "credit_multicasts plain": "5 6 9 12 14 16 20 30 39 48 49 50 51 54 55 56",
+    "credit_sip_multicasts plain": "11",
+    "credit_multicasts stepped": "5 9 30 49",
     "packet_mesh short": "20 21 22 23 24 25 26 27 28 29",
     "crowded tiny": "201 206 207 210 213 217 219",
     "mesh tiny": "200 201 208 209 211 215",

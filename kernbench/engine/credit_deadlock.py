@@ -38,7 +38,11 @@ def _describe(program: Program, memory: Memory, credit: CreditTables, machine: M
     flit = int(memory.rows(place, r.BUFFERED, 1)["flit"][0])
     transfer = memory.rows(flit >> r.PLACE_SHIFT, r.TRANSFER, 1)[0]
     name = program.threads[int(transfer["owner"]) >> codes.SEQ_BITS].name
+    onward_of: Any = channel
+    if channel["onward"] == r.COPIES:
+        copies = memory.rows(int(channel["given"]), r.COPY, int(channel["allowed"]))
+        onward_of = copies[np.flatnonzero(copies["passed"] == 0)[0]]
     holds = f"a packet of {name} holds {channel['n']} flits of channel {index} of {machine.station_name[link]}"
-    onward = (int(channel["onward"]) - credit["links"]) // words_of(r.LINK)
-    what = "a channel" if channel["given"] == codes.NONE else "a credit"
+    onward = (int(onward_of["onward"]) - credit["links"]) // words_of(r.LINK)
+    what = "a channel" if onward_of["given"] == codes.NONE else "a credit"
     return f"{holds} and waits for {what} of {machine.station_name[onward]}"

@@ -30,6 +30,8 @@ class CreditTables:
         self._routers, self._memories = np.flatnonzero(machine.is_router), np.array(sorted(machine.terminals), np.int64)
         self._routers_of, self._memories_of = (self._numbers(nodes) for nodes in (self._routers, self._memories))
         self._first = {machine.terminals[node].first_station: at for at, node in enumerate(self._memories.tolist())}
+        self._fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)
+        self._count = self._of_node("virtual_channels")[machine.edge_dst]
         self._write_settings()
         self._write_places()
         self._write_ports(self["routers"], r.ROUTER, self._routers)
@@ -100,6 +102,26 @@ class CreditTables:
         self._places[links] = channels + words_of(r.CHANNEL) * first
         self._memory.rows(self["links"], r.LINK, len(self._count))["channels"] = self._places
 
+    def make_copies(self, station: np.ndarray) -> None:
+        """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
+        links, words = np.unique(station), words_of(r.COPY)
+        links = links[self._memory.words[self._copies[links]] == 0]
+        for link in links.tolist():
+            each, count = int(self._fan_out[self._machine.edge_dst[link]]), int(self._count[link])
+            check_fits(
+                r.WORD * each * count * words,
+                f"the copies of packets behind {self._machine.station_name[link]}",
+                "make virtual_channels or the machine smaller",
+            )
+            place = self._memory.take(each * count * words, 8)
+            rows, at = self._memory.rows(place, r.COPY, each * count), np.repeat(np.arange(count), each)
+            channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
+            for field in ("depth", "buffer", "index"):
+                rows[field] = channels[field][at]
+            rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
+            rows["link"] = self["links"] + words_of(r.LINK) * link
+            self._memory.words[self._copies[link]] = place
+
     def _used(self) -> np.ndarray:
         """int64[] the links that have virtual channels."""
         return np.flatnonzero(self._places)
@@ -137,9 +159,10 @@ class CreditTables:
         self["routers"] = take(len(self._routers) * words_of(r.ROUTER))
         self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
-        self["asks"] = take(r.PORTS_MOST * r.PORTS_MOST * words_of(r.ASK))
+        channels = np.bincount(self._machine.edge_dst, self._count, self._machine.node_count)
+        self["asks"] = take(int((channels * self._fan_out).max()) * words_of(r.ASK))
         self["bids"] = take(r.PORTS_MOST + _LABELS)
-        self["matches"] = take(r.PORTS_MOST)
+        self["matches"] = take(2 * r.PORTS_MOST)
         actors = len(self._routers) + len(self._memories) + links
         self["wakes"] = take(actors)
         self._memory.words[self["wakes"] : self["wakes"] + actors] = NEVER
@@ -160,7 +183,6 @@ class CreditTables:
 
     def _write_routers(self) -> None:
         machine = self._machine
-        self._count = self._of_node("virtual_channels")[machine.edge_dst]
         rows, nodes = self._memory.rows(self["routers"], r.ROUTER, len(self._routers)), self._routers
         rows["routing"] = -(-self._of_node("routing_fs")[nodes] // self._cycle_fs)
         rows["vc_allocation"] = self._cycles(self._of_node("vc_allocation_fs")[nodes])
@@ -189,10 +211,12 @@ class CreditTables:
         edges = np.arange(links)
         full, wire = machine.stations.fs_per_flit[edges], machine.stations.propagation_fs[edges]
         home = wire[edges ^ 1] + np.where(machine.is_router[src], self._of_node("credit_fs")[src], 0)
-        pointers = memory.take(2 * speedup * links)
-        memory.words[pointers + 1 : pointers + 2 * speedup * links : 2] = np.tile(np.arange(speedup), links)
+        each = 2 * speedup + 1
+        pointers = memory.take(each * links)
+        memory.words[pointers : pointers + each * links].reshape(links, each)[:, 1::2] = np.arange(speedup)
+        self._copies = pointers + each * edges + 2 * speedup  # where the places of copies stand, 0: there are none
         rows = memory.rows(self["links"], r.LINK, links)
-        rows["full_fs"], rows["port"], rows["inputs"] = full, machine.edge_port, pointers + 2 * speedup * edges
+        rows["full_fs"], rows["port"], rows["inputs"] = full, machine.edge_port, pointers + each * edges
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
         rows["channel_n"] = self._count
         rows["outward"] = _numbered(self._count, src, machine.edge_port)
@@ -250,6 +274,19 @@ class CreditTables:
             least = -(-full * smallest // flit)
             found.append((least + terminal.overhead_fs, full + terminal.overhead_fs + int(stations.turn_fs[at])))
         return found
+
+
+def list_ends(route: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """bool[step] behind which steps of some routes flits end, and int64[] those behind which they fork in a router.
+
+    `route`: ROUTE[route]; `whole`: int64[step] as of STEP.
+    """
+    last, ends = route["end"] - 1, np.zeros(len(whole), bool)
+    ends[:-1] = whole[1:] == 1
+    ends[last] = route["forks"] == 0
+    behind = route["parent"] != codes.NONE
+    ends[last[route["parent"][behind]]] = whole[route["start"][behind]] == 1
+    return ends, last[(route["forks"] > 0) & ~ends[last]]
 
 
 def _numbered(count: np.ndarray, node: np.ndarray, port: np.ndarray) -> np.ndarray:

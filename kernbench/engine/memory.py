@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.engine.cache_aligned import aligned_zeros
-from kernbench.engine.credit_memory import CreditTables
+from kernbench.engine.credit_memory import CreditTables, list_ends
 from kernels_jit.layout import codes
 from kernels_jit.layout import records as r
 from kernels_jit.layout.records import NEVER, word_of, words_of
@@ -263,9 +263,13 @@ class Memory:
         self._steps = len(step) - 1
         new = step[known:].copy()
         if self.credit:
-            ends = np.isin(np.arange(known, len(step)), network.route["end"] - 1)
-            ends[:-1] |= new["store_and_forward"][1:] == 1
+            ends, forks = list_ends(network.route, step["store_and_forward"])
             self.credit.make_channels(new["station"][:-1])
+            self.credit.make_copies(step["station"][forks])
+            begins = network.route["start"][network.route["branches"] == 0]
+            begins = begins[(begins >= known) & (step["store_and_forward"][begins] == 0)]
+            new["store_and_forward"][begins - known] = r.BRANCHES
+            ends = ends[known:]
             new["link"] = self.credit.lead_to(new["station"], ends)
             new["channels"] = self.credit.channels_of(new["station"], new["channels"])
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]

@@ -105,7 +105,8 @@ class Routing:
     def multicast(self, src: int, destinations: Sequence[int], intent: Intent, kind: RouteKind) -> int:
         """The id of the route from a node to a set of others: their order is nothing, `destinations` of the id tells theirs.
 
-        Errors: InputError where nobody is named, or one twice, or the source itself; for a read; and where links have credits.
+        Errors: InputError where nobody is named, or one twice, or the source itself; for a read; and where links have credits
+        and a packet cannot stand whole where it is copied.
         UnreachableError as `route`.
         """
         key = (src, tuple(sorted(destinations)), intent, kind)
@@ -240,11 +241,11 @@ class Routing:
         back = there[:0] if kind == RouteKind.MESSAGE else self._find_way_back(there, src, dst, intent)
         out_fs, home_fs = (int(machine.stations.propagation_fs[edges].sum()) for edges in (there, back))
         if message:
-            found = _Route(self._links(there), (0, home_fs, out_fs, WRITE), number)
+            found = _Route(self._way(there), (0, home_fs, out_fs, WRITE), number)
         elif kind == RouteKind.WRITE:
-            found = _Route(np.vstack([self._links(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE), number)
+            found = _Route(np.vstack([self._way(there), self._memory(dst)]), (0, home_fs, out_fs, WRITE), number)
         else:
-            links = self._links(back, is_reply=True)
+            links = self._way(back, is_reply=True)
             found = _Route(np.vstack([self._memory(dst), links]), (out_fs, 0, home_fs, READ), number)
         self._new.append(found)
         return number
@@ -266,35 +267,69 @@ class Routing:
         for one, next_one in pairwise(destinations):
             if one == next_one:
                 raise InputError(f"a multicast from {name} names {names[one]} twice; name each destination once")
-        if self._machine.flow_control:
-            raise InputError(
-                f"the links of topology {self._machine.name} have credits, and there a multicast from {name} cannot be "
-                "simulated yet; choose a topology without flow control, or send to one destination at a time"
-            )
         for dst in destinations:
             if len(self._find_path(src, dst, intent)) == 0:
                 raise InputError(f"a multicast from {name} names its own source as a destination; leave it out")
             if kind == RouteKind.WRITE:
                 self._check_memory(src, dst)
 
+    def _check_buffers(self, src: int, tree: MulticastTree) -> None:
+        """Check that links with credits can take a tree: each packet stands whole where it is copied."""
+        machine, control = self._machine, self._machine.flow_control
+        if control is None:
+            return
+        what = f"a multicast from {machine.node_name[src]}"
+        if control.outstanding_packets:
+            raise InputError(
+                f"{what} has packets with several ends, and outstanding_packets limits those with one; leave it out, "
+                "or send to one destination at a time"
+            )
+        for branch in tree.branches:
+            node = int(machine.edge_dst[branch.links[-1]])
+            if branch.forks == 0 or machine.node_store_and_forward[node]:
+                continue
+            if branch.destination != NONE:
+                raise InputError(
+                    f"{what} passes {machine.node_name[node]}, which is one of its destinations, on the way to others; "
+                    "with credits leave it out"
+                )
+            depth = control.ports[int(machine.port_class[node])].buffer_flits
+            if depth < control.packet_flits:
+                raise InputError(
+                    f"{what} is copied at {machine.node_name[node]}, whose buffers hold {depth} flits of packets of up to "
+                    f"{control.packet_flits}; a packet must stand there whole, so make buffer_flits {control.packet_flits} "
+                    f"or more, or packet_flits {depth} or less"
+                )
+
     def _intern_multicast(self, src: int, destinations: tuple[int, ...], intent: Intent, kind: RouteKind) -> None:
         """Add the branches of a tree, and a route to one of its destinations that goes over the tree's own links."""
         paths = [self._find_path(src, dst, intent).tolist() for dst in destinations]
         tree = find_tree(self._machine.edge_dst, paths, [kind == RouteKind.WRITE] * len(paths))
+        self._check_buffers(src, tree)
         straight = [number for number, path in enumerate(paths) if path == tree.ways[number]]
         farthest = max(straight, key=lambda number: len(paths[number]))
         path = self.route(src, destinations[farthest], intent, kind)
-        first = len(self._ids)
+        first, channels = len(self._ids), self._tree_channels(tree)
         for number in range(len(tree.branches)):
             key = (src, destinations, intent, kind)
-            route = self._branch(tree, number, key, first)
+            route = self._branch(tree, number, key, first, channels)
             self._new.append(route if number else route._replace(path=path, reached=farthest))
             self._ids[(*key, number) if number else key] = first + number
 
-    def _branch(self, tree: MulticastTree, number: int, key: _Key, first: int) -> _Route:
+    def _tree_channels(self, tree: MulticastTree) -> dict[int, int]:
+        """The kind of virtual channels on each link of a tree: that on the way to any destination behind it."""
+        found = dict[int, int]()
+        if self._machine.flow_control:
+            for way in tree.ways:
+                links = np.array(way, np.int64)
+                found.update(zip(way, self._way(links)[:, 4].tolist(), strict=True))
+        return found
+
+    def _branch(self, tree: MulticastTree, number: int, key: _Key, first: int, channels: dict[int, int]) -> _Route:
         (src, destinations, intent, kind), branch = key, tree.branches[number]
         links, at = np.array(branch.links, np.int64), tree.branches[number].destination
         steps = self._links(links, begins=branch.parent == NONE)
+        steps[:, 4] = [channels.get(link, 0) for link in branch.links]
         tail_fs = out_fs = 0
         if at != NONE:
             way, wires = np.array(tree.ways[at], np.int64), self._machine.stations.propagation_fs
@@ -314,7 +349,14 @@ class Routing:
             return self._find_path(dst, src, intent)
         return back
 
-    def _links(self, edges: np.ndarray, is_reply: bool = False, *, begins: bool = True) -> np.ndarray:
+    def _way(self, edges: np.ndarray, is_reply: bool = False) -> np.ndarray:
+        """int64[step, 5] the steps of a path from its source on, with their kinds of virtual channels."""
+        steps = self._links(edges)
+        if self._machine.flow_control:
+            steps[:, 4] = self._channel_kinds(edges, steps[:, 3] == 1, is_reply)
+        return steps
+
+    def _links(self, edges: np.ndarray, *, begins: bool = True) -> np.ndarray:
         """int64[step, 5] the steps of a path; the node between two links charges its overhead at the second.
 
         `begins`: the path begins at the source, which charges nothing.
@@ -325,8 +367,6 @@ class Routing:
         between = self._machine.edge_src[edges[first:]]
         steps[first:, 2] = self._machine.node_overhead_fs[between]
         steps[first:, 3] = self._machine.node_store_and_forward[between]
-        if self._machine.flow_control:
-            steps[:, 4] = self._channel_kinds(edges, steps[:, 3] == 1, is_reply)
         return steps
 
     def _channel_kinds(self, edges: np.ndarray, whole: np.ndarray, is_reply: bool) -> np.ndarray:

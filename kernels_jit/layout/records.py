@@ -186,7 +186,7 @@ TRANSFER = record(
     "stripe",
     "arrived",  # flits at the destination, or at the store-and-forward node before it
     "latest_fs",  # when the latest of them arrived
-    "tail_step",  # step before which the last flit stands
+    "tail_step",  # step before which the last flit stands; with credits: the next in the queue of a source
     "tail_fs",  # when it arrived there, or arrives
     "job",
     "route",
@@ -261,13 +261,14 @@ STEP = record(
     "station",  # place; of a striped step that of its first station
     "stripes",  # flit f takes the station of stripe (stripe + f) mod stripes
     "overhead_fs",  # paid once per transfer, by the first flit to reach the node before this station
-    "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message
+    "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message; or BRANCHES
     "port",  # number of the port entered, of stripe 0; NONE for first and store-and-forward steps and at the end
     "ports_per_stripe",  # ports to go on per stripe of this step; 0: it has one, and there is a port per stripe before
     "link",  # with credits: place of its link << 1 | whether flits end behind it; or of its memory << 1
     "channels",  # with credits: the virtual channels that may be taken there, as bits; 0: it is a memory
     words=8,
 )
+BRANCHES = 2  # with credits: a branch of a route to many begins with the step, behind a router
 ROUTE = record(
     "start",
     "end",
@@ -349,6 +350,7 @@ CREDIT = record(
     "asks",  # scratch of a router: see `simulate.credit_router`
     "bids",
     "matches",
+    "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`
     words=32,
 )
 ROUTER = record(
@@ -404,7 +406,7 @@ LINK = record(
     "overhead_fs",  # of the receiver
     "busy",  # bits of virtual channels with flits in their buffer, or under way to it
     "returning",  # cycles until the credit of a flit that leaves its buffer can be used
-    "inputs",  # place of the accept pointer and the first channel of each input of the switch
+    "inputs",  # place of the accept pointer and the first channel of each input of the switch, then of the copies
     # Of the source.
     "sending_fs",  # from the start of a flit to arrival
     "sending",  # as `crossing`
@@ -431,9 +433,9 @@ CHANNEL = record(
     "buffer",  # place of the ring of flits
     "first",
     "n",
-    "onward",  # place of the link that the packet at the front goes on to, or NONE: not yet known
-    "allowed",  # bits of the channels that it may take there
-    "given",  # place of the channel that it has got there, or NONE
+    "onward",  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
+    "allowed",  # bits of the channels that it may take there; or how many copies it has
+    "given",  # place of the channel that it has got there, or NONE; or of the first copy
     "ready",  # the cycle from which on it may ask: for a channel, then for the switch
     "since",  # the packet at the front is there since, or since its arrival
     "accept",  # the output channel that comes first
@@ -441,6 +443,27 @@ CHANNEL = record(
     "index",
     words=16,
 )
+COPIES = -2  # the packet at the front goes on to several links
+COPY = record(  # of such a packet; from `buffer` on as a virtual channel
+    "flit",  # the flit that goes on, packed, but for whether it is a tail
+    "depth",
+    "channel",  # place of the virtual channel in whose buffer the packet is
+    "link",  # and of its link
+    "is_over",  # 1: the tail has passed
+    "buffer",
+    "first",  # of the flits that have not passed
+    "passed",  # flits that have passed and still are in the buffer
+    "onward",
+    "allowed",
+    "given",
+    "ready",
+    "since",
+    "accept",
+    "is_last",  # as of a channel, and IS_COPY
+    "index",
+    words=16,
+)
+IS_COPY = 2
 ASK = record(
     "channel", "number", "free", "granted", "port", words=8
 )  # of a virtual channel: its place, its number, which are free

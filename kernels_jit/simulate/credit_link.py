@@ -20,6 +20,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import PLACE_SHIFT, STEP_MASK
 from kernels_jit.simulate.credit_queue import later, queue_transfer, wake
+from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
 
 _NONE = codes.NONE
@@ -166,9 +167,26 @@ def end(m, op, times, credit, link, channel, flit, arrival, cycle):
     if transfer.arrived < transfer.flits:
         return
     if step + 1 == transfer.end_step:
-        deliver(m, op, times, place, transfer.latest_fs)
+        if transfer.branch > 0:
+            fork_whole(m, op, times, place)
+        else:
+            deliver(m, op, times, place, transfer.latest_fs)
     else:
         queue_transfer(m, place, step + 1, transfer.latest_fs + step_at(m, step + 1).overhead_fs)
+
+
+@inner
+def fork_whole(m, op, times, place):
+    """All flits of a transfer to many are at a node that forwards whole messages, where it forks."""
+    transfer = transfer_at(m, place)
+    latest_fs, route, place_of_branch = transfer.latest_fs, route_at(m, transfer.route), transfer.branch
+    if route.destination != _NONE:
+        land_branch(m, op, times, place, latest_fs)
+    for _ in range(route.forks):
+        branch = transfer_at(m, place_of_branch)
+        number = branch.first_step
+        queue_transfer(m, place_of_branch, number, latest_fs + step_at(m, number).overhead_fs)
+        place_of_branch = branch.next
 
 
 @inner

@@ -51,14 +51,14 @@ def _queue_at_link(m, link, place):
         before = transfer_at(m, before).before
     transfer.before = before
     if before == _NONE:
-        transfer.next, link.first = link.first, place
+        transfer.tail_step, link.first = link.first, place
     else:
         other = transfer_at(m, before)
-        transfer.next, other.next = other.next, place
-    if transfer.next == _NONE:
+        transfer.tail_step, other.tail_step = other.tail_step, place
+    if transfer.tail_step == _NONE:
         link.last = place
     else:
-        transfer_at(m, transfer.next).before = place
+        transfer_at(m, transfer.tail_step).before = place
 
 
 @inlined
@@ -82,7 +82,7 @@ def _comes_first(m, place, other_place):
 @inner
 def leave_queue(m, link):
     """The first transfer of a queue has been sent whole."""
-    link.first = transfer_at(m, link.first).next
+    link.first = transfer_at(m, link.first).tail_step
     link.flits_sent = 0
     if link.first == _NONE:
         link.last = _NONE

@@ -20,7 +20,9 @@ from kernels_jit.layout.access import (
     link_at,
     step_at,
 )
-from kernels_jit.layout.records import NEVER, PORTS_MOST, STEP_MASK
+from kernels_jit.layout.records import BRANCHES, COPIES, IS_COPY, NEVER, STEP_MASK
+from kernels_jit.simulate.credit_bids import RANK_SHIFT, bid, have_credit, label_of
+from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
     channel_of,
     cross,
@@ -35,7 +37,6 @@ from kernels_jit.simulate.credit_link import (
 )
 
 _NONE = codes.NONE
-_RANK_SHIFT = 6  # a rank ends in the number of a virtual channel
 
 
 @inner
@@ -55,11 +56,15 @@ def serve_router(m, op, times, credit, router, cycle):
                 next_cycle = min(next_cycle, front.cycle)
                 continue
             if channel.onward == _NONE:
-                look_up(m, router, channel, front)
+                look_up(m, credit, router, link, channel, front)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
             next_cycle = cycle + 1
+            if channel.onward == COPIES:
+                asks, some, outputs = serve_copies(m, credit, router, link, port, channel, asks, cycle)
+                asked, wanted = asked | some, wanted | outputs
+                continue
             onward = link_at(m, channel.onward)
             if channel.given == _NONE:
                 free = channel.allowed & ~held_channels(m, onward, cycle)
@@ -86,49 +91,14 @@ def serve_router(m, op, times, credit, router, cycle):
 
 
 @inner
-def look_up(m, router, channel, front):
-    """The packet at the front of a buffer gets its next link."""
+def look_up(m, credit, router, link, channel, front):
+    """The packet at the front of a buffer gets its next link, or those of its branches if it forks here."""
     step = step_at(m, ((front.flit & STEP_MASK) >> 1) + 1)
-    channel.onward, channel.is_last, channel.allowed = step.link >> 1, step.link & 1, step.channels
     channel.ready = max(channel.since, front.cycle) + router.routing
-
-
-@inner
-def have_credit(m, link, some, cycle):
-    """Whether any of some virtual channels of a link has a credit."""
-    while some != 0:
-        if has_credit(m, channel_of(m, link, lowest_bit(some)), cycle):
-            return True
-        some &= some - 1
-    return False
-
-
-@inlined
-def bid(m, credit, router, link, port, place):
-    """The front of a virtual channel bids for its output, unless another at its input comes first. Returns the output's bit."""
-    channel = channel_at(m, place)
-    sub = channel.index % credit.input_speedup if credit.input_speedup > 1 else 0
-    into = port * credit.input_speedup + sub
-    if credit.allocator == codes.AGE:
-        rank = front_of(m, channel).cycle << _RANK_SHIFT | channel.index
+    if step.store_and_forward == BRANCHES:
+        begin_copies(m, credit, router, link, channel)
     else:
-        turn = channel.index - m[link.inputs + 2 * sub + 1]
-        rank = turn + link.channel_n if turn < 0 else turn
-        if channel.given == _NONE:
-            rank += PORTS_MOST
-    output = link_at(m, channel.onward).port
-    label = label_of(credit, router, output, into)
-    requests = credit.bids + output
-    if m[requests] >> into & 1 == 0 or rank < m[label + 1]:
-        m[label], m[label + 1] = place, rank
-    m[requests] |= np.int64(1) << into
-    return np.int64(1) << output
-
-
-@inlined
-def label_of(credit, router, output, into):
-    """Where the place and the rank of the virtual channel stand that bids for an output from an input."""
-    return credit.bids + PORTS_MOST + 2 * (output * router.ports * credit.input_speedup + into)
+        channel.onward, channel.is_last, channel.allowed = step.link >> 1, step.link & 1, step.channels
 
 
 @inner
@@ -291,6 +261,8 @@ def give_switch(m, op, times, credit, router, wanted, cycle):
         pass_by_age(m, op, times, credit, router, wanted, cycle)
     else:
         pass_as_chosen(m, op, times, credit, router, wanted, cycle)
+    if credit.copied != 0:
+        pass_along(m, op, times, credit, router, wanted, cycle)
     while wanted != 0:
         m[credit.bids + lowest_bit(wanted)] = 0
         wanted &= wanted - 1
@@ -370,7 +342,7 @@ def pass_by_age(m, op, times, credit, router, wanted, cycle):
             while some != 0:
                 into = lowest_bit(some)
                 some &= some - 1
-                came = m[label_of(credit, router, output, into) + 1] >> _RANK_SHIFT
+                came = m[label_of(credit, router, output, into) + 1] >> RANK_SHIFT
                 if came < oldest:
                     oldest, best_into, best_output = came, into, output
         if best_output == _NONE:
@@ -389,7 +361,9 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
         grant, accept = into + 1, output + 1
         onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
         m[pointers] = 0 if accept == router.ports else accept
-    channel = channel_at(m, m[label_of(credit, router, output, into)])
+    place = m[label_of(credit, router, output, into)]
+    channel = channel_at(m, place)
+    m[credit.bids + output] = 0  # it is not taken by a copy that goes along
     link = link_at(m, m[router.inputs + into // credit.input_speedup])
     turn = channel.index + credit.input_speedup
     m[pointers + 1] = turn % link.channel_n if turn >= link.channel_n else turn
@@ -397,6 +371,10 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
         return
     if CHECKED:
         assert channel.onward == onward_place, "a flit passes to another output than it bids for"
+    if channel.is_last >= IS_COPY:
+        pass_copy(m, op, times, credit, place, cycle)
+        note_winner(m, credit, into, place)
+        return
     flit = take_front(m, link, channel)
     given, is_last = channel_at(m, channel.given), channel.is_last == 1
     if flit & 1:

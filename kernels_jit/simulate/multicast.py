@@ -21,6 +21,7 @@ from kernels_jit.layout.access import (
     transfer_at,
 )
 from kernels_jit.simulate.closed_form import service_fs
+from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import push_bound, schedule
 from kernels_jit.simulate.injection import is_awaited, write_hops
 from kernels_jit.simulate.job_pool import free_job
@@ -43,6 +44,9 @@ def start_multicast(m, op, times, job_place, now):
     _begin_arrivals(times, job, now)
     if move.payload_bytes == 0:
         _send_header(m, op, times, first, count, start_fs)
+        return
+    if state.credit != _NONE:
+        _queue_branches(m, first, start_fs)
         return
     place = first
     for _ in range(count):
@@ -120,6 +124,18 @@ def _send_header(m, op, times, place, count, start_fs):
         if route.destination != _NONE:
             land_branch(m, op, times, place, start_fs + route.propagation_fs)
         place = onward
+
+
+@inner
+def _queue_branches(m, first, start_fs):
+    """The branches that begin at the source stand before links with credits."""
+    place = first
+    while route_at(m, transfer_at(m, place).route).parent == _NONE:
+        onward = transfer_at(m, place).next
+        queue_transfer(m, place, transfer_at(m, place).first_step, start_fs)
+        place = onward
+        if place == first:
+            return
 
 
 @inner

@@ -231,6 +231,15 @@ def add_messages(random: Random, machine: Machine, w: int, h: int, many: float =
 
 def credit(random: Random) -> Program:
     """Messages on a small mesh or torus of routers with finite buffers, of any figures."""
+    return _draw_credit(random)
+
+
+def credit_multicasts(random: Random) -> Program:
+    """As `credit`, among transfers to many destinations. Each buffer can hold a whole packet."""
+    return _draw_credit(random, random.choice((0.2, 0.6)))
+
+
+def _draw_credit(random: Random, many: float = 0) -> Program:
     torus, some = random.random() < 0.4, random.choice
     even = random.random() < 0.5  # all times are whole cycles
     fields = {
@@ -261,8 +270,11 @@ def credit(random: Random) -> Program:
         "reuse": some(("tail_sent", "tail_credit")),
         "outstanding_packets": some((None, None, 1, 3)),
     }
+    if many:
+        fields["packet_flits"] = min(fields["packet_flits"], fields["buffer_flits"])
+        fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "mesh_8x8"), fields)
-    return add_messages(random, machine, fields["w"], fields["h"])
+    return add_messages(random, machine, fields["w"], fields["h"], many)
 
 
 def packets(random: Random) -> Program:
@@ -286,6 +298,15 @@ def packets(random: Random) -> Program:
 
 def credit_sip(random: Random) -> Program:
     """Traffic between parts of one or two small SIPs with finite buffers, of any figures."""
+    return _draw_credit_sip(random)
+
+
+def credit_sip_multicasts(random: Random) -> Program:
+    """As `credit_sip`, among transfers to many destinations. Each buffer can hold a whole packet."""
+    return _draw_credit_sip(random, random.choice((0.2, 0.6)))
+
+
+def _draw_credit_sip(random: Random, many: float = 0) -> Program:
     some = random.choice
     ports = {
         f"{name}_port.{field}": some(values)
@@ -321,8 +342,12 @@ def credit_sip(random: Random) -> Program:
         "hbm.channel_gbs": some((32, 100, 256)),
         "pcie_ep.store_and_forward": some((True, False)),
     }
+    if many:
+        depths = [depth for name, depth in ports.items() if name.endswith("buffer_flits")]
+        fields["packet_flits"] = min(fields["packet_flits"], *depths)
+        fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "tiny"), {**fields, **ports})
-    return Traffic(random, machine, random.randint(2, 8)).draw()
+    return Traffic(random, machine, random.randint(2, 8), many).draw()
 
 
 def trays(random: Random) -> Program:
@@ -357,5 +382,7 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "multicast_trays": multicast_trays,
     "multicast_mesh": multicast_mesh,
     "credit": credit,
+    "credit_multicasts": credit_multicasts,
     "credit_sip": credit_sip,
+    "credit_sip_multicasts": credit_sip_multicasts,
 }

@@ -40,7 +40,10 @@ SHARES = {
     "multicast_tiny": 0.04,
     "multicast_trays": 0.03,
     "multicast_mesh": 0.04,
-    "credit": 0.15,
+    "credit": 0.12,
+    "credit_sip": 0.03,
+    "credit_multicasts": 0.04,
+    "credit_sip_multicasts": 0.03,
 }
 OTHERS = {
     "crowded": 0.01,

@@ -107,13 +107,57 @@ def test_only_memories_are_written(mesh):
     )
 
 
-def test_links_with_credits_are_refused():
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"packet_flits": 16, "buffer_flits": 8},
+            "a multicast from node[0][0] is copied at node[0][1].router, whose buffers hold 8 flits of packets of up to 16; a "
+            "packet must stand there whole, so make buffer_flits 16 or more, or packet_flits 8 or less",
+        ),
+        (
+            {"packet_flits": 4, "outstanding_packets": 3},
+            "a multicast from node[0][0] has packets with several ends, and outstanding_packets limits those with one; leave "
+            "it out, or send to one destination at a time",
+        ),
+    ],
+)
+def test_what_is_refused_with_credits(fields, sentence):
+    machine = load_machine("mesh_8x8_credit", fields)
     with pytest.raises(InputError) as error:
-        multicast(load_machine("mesh_8x8_credit"), "0", "3")
+        multicast(machine, "0", "3", "9")
+    assert str(error.value) == sentence
+    assert machine.routing.route_count == 0
+
+
+def test_a_destination_on_the_way_to_others_is_refused_with_credits():
+    machine = load_machine("tiny", {"flow_control": "credit", "sips.count": 2})
+    places = machine.places
+    with pytest.raises(InputError) as error:
+        machine.routing.multicast(
+            machine.node_id["switch"], [places.pcie_ep(0), places.m_cpu(0, 0)], Intent.ALL, RouteKind.MESSAGE
+        )
     assert str(error.value) == (
-        "the links of topology mesh_8x8_credit have credits, and there a multicast from node[0][0] cannot be simulated yet; "
-        "choose a topology without flow control, or send to one destination at a time"
+        "a multicast from switch passes sip0.io0.pcie_ep, which is one of its destinations, on the way to others; with credits "
+        "leave it out"
     )
+
+
+@pytest.mark.parametrize("torus", [False, True])
+def test_links_of_a_tree_have_the_virtual_channels_of_paths_to_its_destinations(torus):
+    machine = load_machine("torus_8x8_credit" if torus else "mesh_8x8_credit", {"k": 5, "packet_flits": 8})
+    names = [str(node) for node in range(25) if node != 12]
+    multicast(machine, "12", *names)
+    tables, alone = machine.routing.tables(), {}
+    kinds = dict(zip(tables.station.tolist(), tables.channels.tolist(), strict=True))
+    for name in names:
+        route = machine.routing.route(
+            *(machine.places.find_endpoint(end) for end in ("12", name)), Intent.ALL, RouteKind.MESSAGE
+        )
+        tables = machine.routing.tables()
+        steps = slice(tables.start[route], tables.start[route + 1])
+        alone.update(zip(tables.station[steps].tolist(), tables.channels[steps].tolist(), strict=True))
+    assert kinds == alone
 
 
 def test_the_source_itself_is_refused_where_nothing_leads_back():

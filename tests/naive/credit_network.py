@@ -13,15 +13,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
+from kernbench.program.ops import NONE
 from kernels_jit.layout.codes import FLIT
-
-
-class Leg(NamedTuple):
-    """A part of a route, up to its end or to a node that forwards whole messages."""
-
-    first: int  # step
-    end: int
-    is_last: bool
 
 
 class Flit(NamedTuple):
@@ -30,7 +23,18 @@ class Flit(NamedTuple):
     flight: object
     tail: bool
     step: int
-    leg: Leg
+    first: int  # step at which all flits last stood together
+
+
+@dataclass
+class Copy:
+    """Where the packet at the front of a buffer goes on to; of one to many destinations a copy goes over each link."""
+
+    step: int
+    passed: int = 0  # flits that have gone there and still stand in the buffer
+    onward: tuple[Link, Channel] | None = None  # the link and channel that it has got
+    ready_fs: int = 0  # when it may first ask for the switch
+    is_over: bool = False  # the tail has gone there
 
 
 @dataclass
@@ -45,8 +49,7 @@ class Channel:
     tail_sent: bool = False
     buffer: deque[tuple[int, Flit]] = field(default_factory=deque)  # each since when it can be seen there
     since_fs: int = 0  # the head at the front may ask from then on
-    onward: tuple[Link, Channel] | None = None  # the link and channel that the packet at the front goes on to
-    ready_fs: int = 0  # when it may first ask for the switch
+    copies: list[Copy] = field(default_factory=list)  # of the packet at the front
 
 
 @dataclass
@@ -86,13 +89,13 @@ class Source:
     """The transfers that stand before a link, and the packet that is being sent."""
 
     link: Link
-    waiting: list[tuple[int, int, object, Leg]] = field(default_factory=list)  # (start, owner, flight, leg)
-    replies: deque[tuple[int, object, Leg, int]] = field(
+    waiting: list[tuple[int, int, object, int]] = field(default_factory=list)  # (start, owner, flight, first step)
+    replies: deque[tuple[int, object, int, int]] = field(
         default_factory=deque
-    )  # (ready, flight, leg, flits) of a packet
+    )  # (ready, flight, first step, flits) of a packet
     memory: Memory | None = None  # that the replies come from
     sent: int = 0  # flits of the first transfer
-    packet: tuple[object, Leg, bool] | None = None  # under way: flight, leg, whether it is a reply
+    packet: tuple[object, int, bool] | None = None  # under way: flight, first step, whether it is a reply
     flits: int = 0  # of it, not yet sent
     channel: Channel | None = None
     last: int = -1  # channel of the packet before
@@ -105,7 +108,7 @@ class Read:
     """A read at a memory."""
 
     flight: object
-    leg: Leg
+    first: int  # step
     taken: int = 0  # flits that are at the channels or have been
     left: int = 0  # flits of its packet that are not yet
     packet: int = 0  # flits of that packet
@@ -165,6 +168,7 @@ class CreditNetwork:
             self.memories[node] = Memory(memory.overhead_fs, stations, inputs, queues)
         self.first_station = {memory.first_station: node for node, memory in machine.terminals.items()}
         self.receiver = [self.routers.get(int(node)) for node in machine.edge_dst]
+        self.ways = {}  # by route: what comes after each step
         self.flits = 0  # in buffers and under way to them
         self.unsettled = {}  # channels with credits that are not back
         self.next_tick = None
@@ -180,20 +184,43 @@ class CreditNetwork:
         """A time rounded up to a cycle."""
         return -(-time // self.cycle) * self.cycle
 
+    def after(self, flight, step):
+        """The steps after one of a transfer's route, or after its start, and the destination behind it."""
+        number = self.engine.op[flight.job.rows[0]][1]
+        if number not in self.ways:
+            self.ways[number] = self.find_ways(number)
+        return self.ways[number][step]
+
+    def find_ways(self, number):
+        """What comes after each step of a route."""
+        tables, ends = self.engine.tables, iter(self.engine.route(number).ends)
+        found, last = {NONE: ([], None)}, {NONE: NONE}
+        for branch in range(number, number + int(tables.branches[number])):
+            before = last[int(tables.parent[branch])]
+            for step in range(int(tables.start[branch]), int(tables.start[branch + 1])):
+                found[before][0].append(step)
+                found[step], before = ([], None), step
+            last[branch] = before
+            if tables.destination[branch] != NONE or not tables.destinations[branch]:
+                found[before] = (found[before][0], next(ends))
+        return found
+
+    def take_off(self, start, flight):
+        """A transfer begins."""
+        for first in self.after(flight, NONE)[0]:
+            self.enter(start, flight, first)
+
     def enter(self, start, flight, first):
         """A transfer stands before a step of its route: at a memory, or before a link."""
-        tables = self.engine.tables
-        route_end = int(tables.start[self.engine.op[flight.job.rows[0]][1] + 1])
-        end = next((step for step in range(first + 1, route_end) if tables.store_and_forward[step]), route_end)
-        leg, station = Leg(first, end, end == route_end), int(tables.station[first])
+        station = int(self.engine.tables.station[first])
         if station in self.first_station:
             memory = self.memories[self.first_station[station]]
-            insort(memory.coming, (start, flight.job.owner, Read(flight, leg)), key=lambda coming: coming[:2])
+            insort(memory.coming, (start, flight.job.owner, Read(flight, first)), key=lambda coming: coming[:2])
             self.wake(self.up(start))
             return
         source = self.source(self.links[station])
         under_way = source.waiting.pop(0) if source.sent else None
-        insort(source.waiting, (start, flight.job.owner, flight, leg), key=lambda waiting: waiting[:2])
+        insort(source.waiting, (start, flight.job.owner, flight, first), key=lambda waiting: waiting[:2])
         if under_way:
             source.waiting.insert(0, under_way)
         self.wake(self.up(start))
@@ -258,11 +285,11 @@ class CreditNetwork:
             self.begin_packet(now, source)
         if source.packet is None or not source.channel.credits:
             return
-        flight, leg, is_reply = source.packet
-        first = leg.first + is_reply  # a reply's first step is its memory
+        flight, first, is_reply = source.packet
+        step = first + is_reply  # a reply's first step is its memory
         source.flits -= 1
         source.sent += not is_reply
-        flit = Flit(flight, source.flits == 0, first, leg)
+        flit = Flit(flight, source.flits == 0, step, first)
         begun = max(now, source.link.free_fs)
         self.cross(now, source.link, source.channel, flit, begun, begun + source.link.full_fs)
         if flit.tail:
@@ -278,21 +305,21 @@ class CreditNetwork:
         is_reply = bool(source.replies) and source.replies[0][0] <= now
         limited = self.figures.outstanding_packets > 0 and not is_reply
         if is_reply:
-            _, flight, leg, flits = source.replies[0]
+            _, flight, first, flits = source.replies[0]
         elif source.waiting and source.waiting[0][0] <= now:
-            _, _, flight, leg = source.waiting[0]
+            _, _, flight, first = source.waiting[0]
             flits = min(flight.flits - source.sent, self.figures.packet_flits)
         else:
             return
         if limited and not source.left:
             return
-        link, allowed = self.step(leg.first + is_reply)
+        link, allowed = self.step(first + is_reply)
         turn = sorted(allowed, key=lambda channel: (channel.index - source.last - 1) % len(link.channels))
         source.channel = next((channel for channel in turn if not channel.held and channel.credits), None)
         if source.channel is None:
             return
         source.channel.held, source.last = True, source.channel.index
-        source.packet, source.flits = (flight, leg, is_reply), flits
+        source.packet, source.flits = (flight, first, is_reply), flits
         source.left -= limited
         if is_reply:
             source.replies.popleft()
@@ -313,7 +340,9 @@ class CreditNetwork:
         station.flits += 1
         engine.events += 1
         arrival = departed + link.propagation_fs
-        if flit.step + 1 < flit.leg.end:
+        flight, (onward, end) = flit.flight, self.after(flit.flight, flit.step)
+        gathers = any(engine.tables.store_and_forward[step] for step in onward)
+        if onward and not gathers:
             receiver = self.receiver[link.number]
             visible = self.later(now, arrival + (receiver.overhead_fs if receiver else 0))
             channel.buffer.append((visible, flit))
@@ -322,18 +351,15 @@ class CreditNetwork:
                 receiver.flits += 1
             return
         channel.returns.append(self.later(now, arrival + link.end_credit_fs))
-        flight = flit.flight
         if flit.tail:
             self.end_packet(now, flit, arrival)
-        flight.arrived += 1
-        flight.latest = max(flight.latest, arrival)
-        if flight.arrived < flight.flits:
+        latest = engine.gather(arrival, flight, flit.step)
+        if latest is None:
             return
-        if flit.leg.is_last:
-            engine.land(flight.latest, flight)
-            return
-        flight.arrived = 0
-        self.enter(flight.latest + int(engine.tables.overhead_fs[flit.leg.end]), flight, flit.leg.end)
+        if end:
+            engine.land(latest, flight, end)
+        for step in onward:
+            self.enter(latest + int(engine.tables.overhead_fs[step]), flight, step)
 
     def later(self, now, time):
         """The first cycle at a time or after it, but after now."""
@@ -341,7 +367,7 @@ class CreditNetwork:
 
     def end_packet(self, now, flit, arrival):
         """A packet has come to its end at a time, and its source learns it. Those of memories do not count."""
-        first = int(self.engine.tables.station[flit.leg.first])
+        first = int(self.engine.tables.station[flit.first])
         if self.figures.outstanding_packets and first not in self.first_station:
             insort(self.sources[first].returns, self.later(now, arrival + flit.flight.route.propagation_fs))
 
@@ -373,9 +399,9 @@ class CreditNetwork:
             read.ready_fs = max(read.ready_fs, end)
             read.taken, read.left, went = read.taken + 1, read.left - 1, went + 1
         if read.left == 0:
-            source = self.source(self.step(read.leg.first + 1)[0])
+            source = self.source(self.step(read.first + 1)[0])
             source.memory = memory
-            source.replies.append((self.later(now, read.ready_fs), read.flight, read.leg, read.packet))
+            source.replies.append((self.later(now, read.ready_fs), read.flight, read.first, read.packet))
             memory.reading.popleft()
             if read.taken < flits:
                 memory.reading.append(read)
@@ -390,7 +416,7 @@ class CreditNetwork:
                     continue
                 flit = channel.buffer[0][1]
                 flight = flit.flight
-                end = self.admit(now, memory, flight, flight.arrived)
+                end = self.admit(now, memory, flight, len(flight.gathered.get(flit.step, ())))
                 if not end:
                     continue
                 went = True
@@ -399,10 +425,9 @@ class CreditNetwork:
                 channel.returns.append(self.later(now, now + link.credit_fs))
                 if flit.tail:
                     self.end_packet(now, flit, end)
-                flight.arrived += 1
-                flight.latest = max(flight.latest, end)
-                if flight.arrived == flight.flits:
-                    self.engine.land(flight.latest, flight)
+                latest = self.engine.gather(end, flight, flit.step)
+                if latest is not None:
+                    self.engine.land(latest, flight, self.after(flight, flit.step + 1)[1])
         return went
 
     def admit(self, now, memory, flight, flit):
@@ -427,51 +452,91 @@ class CreditNetwork:
     def allocate(self, now, router):
         """One cycle of a router: virtual channels for heads, then the switch for flits."""
         figures, pipeline = self.figures, router.figures
-        asking, established, speculative = {}, {}, {}  # by the number of an input channel
+        asking, established, speculative = {}, {}, {}  # by the number of an input channel; see `list_copies`
+        for number, channel, copy in self.list_copies(now, router):
+            flit = channel.buffer[copy.passed]
+            if copy.onward:
+                onward, other = copy.onward
+                if now >= copy.ready_fs and other.credits and self.is_free(now, onward):
+                    established[number] = channel, copy, onward, flit
+            elif now >= self.up(max(channel.since_fs, flit[0]) + pipeline.routing_fs):
+                onward, allowed = self.step(copy.step)
+                free = [other for other in allowed if not other.held]
+                asking[number] = channel, copy, onward, free
+                if any(other.credits for other in free) and self.is_free(now, onward):
+                    speculative[number] = channel, copy, onward, flit
+        given = self.give_channels(router, asking)
+        bids = {
+            number: (*found, True)
+            for number, found in established.items()
+            if all(found[1].passed <= other[1].passed for other in established.values() if found[0] is other[0])
+        }
+        if figures.speculative and figures.allocator == "age":
+            for number in speculative:
+                if number in given and given[number].credits:
+                    bids[number] = (*speculative[number], False)
+        elif figures.speculative:
+            bids |= {number: (*found, False) for number, found in speculative.items()}
+        winners = self.give_switch(router, bids)
+        for number, other in given.items():
+            _, copy, onward, _ = asking[number]
+            copy.onward, other.held, other.tail_sent = (onward, other), True, False
+            copy.ready_fs = now + max(pipeline.vc_allocation_fs, self.cycle)
+        self.pass_switch(now, router, bids, *winners)
+
+    def list_copies(self, now, router):
+        """What can be seen of packets at the fronts of buffers. Copy n of a packet has its channel's number + n x channels."""
         for at, (_, _, channel) in router.inputs.items():
             if not channel.buffer or channel.buffer[0][0] > now:
                 continue
-            if channel.onward:
-                onward, other = channel.onward
-                if now >= channel.ready_fs and other.credits and self.is_free(now, onward):
-                    established[at] = channel
-            elif now >= self.up(max(channel.since_fs, channel.buffer[0][0]) + pipeline.routing_fs):
-                onward, allowed = self.step(channel.buffer[0][1].step + 1)
-                free = [other for other in allowed if not other.held]
-                asking[at] = channel, onward, free
-                if any(other.credits for other in free) and self.is_free(now, onward):
-                    speculative[at] = channel, onward
-        given = self.give_channels(router, asking)
-        bids = {at: (channel, channel.onward[0], True) for at, channel in established.items()}
-        if figures.speculative and figures.allocator == "age":
-            for at in speculative:
-                if at in given and given[at].credits:
-                    bids[at] = (*speculative[at], False)
-        elif figures.speculative:
-            bids |= {at: (*found, False) for at, found in speculative.items()}
-        matched = self.give_switch(router, bids)
-        for at, other in given.items():
-            channel, onward, _ = asking[at]
-            channel.onward, other.held, other.tail_sent = (onward, other), True, False
-            channel.ready_fs = now + max(pipeline.vc_allocation_fs, self.cycle)
-        for at in matched:
-            channel, onward, _ = bids[at]
-            if channel.onward and channel.onward[1].credits:
-                self.pass_on(now, router, router.inputs[at][1], channel)
+            if not channel.copies:
+                flit = channel.buffer[0][1]
+                channel.copies = [Copy(step) for step in self.after(flit.flight, flit.step)[0]]
+            for number, copy in enumerate(channel.copies):
+                waits = not copy.is_over and copy.passed < len(channel.buffer)
+                if waits and channel.buffer[copy.passed][0] <= now:
+                    yield at + number * len(router.inputs), channel, copy
 
-    def pass_on(self, now, router, link, channel):
-        """The flit at the front of a buffer goes through the switch."""
-        figures, (onward, other) = router.figures, channel.onward
+    def pass_switch(self, now, router, bids, label, found):
+        """Flits pass that have got an output, and with each its copies whose outputs nobody else has got."""
+        taken, passed = set(found.values()), {}
+        for into, output in found.items():
+            number = label[into, output][1]
+            if self.pass_on(now, router, number, *bids[number][:2]):
+                passed[into] = bids[number][3]
+        for into, output in sorted(label):
+            number = label[into, output][1]
+            if output not in taken and into in passed and bids[number][3] is passed[into]:
+                taken.add(output)
+                self.pass_on(now, router, number, *bids[number][:2])
+
+    def pass_on(self, now, router, number, channel, copy):
+        """A flit goes through the switch, unless it speculated and has no channel or credit. Returns whether it does."""
+        if not copy.onward or not copy.onward[1].credits:
+            return False
+        figures, (onward, other) = router.figures, copy.onward
+        flit = channel.buffer[copy.passed][1]
+        copy.passed += 1
+        if flit.tail:
+            copy.onward, copy.is_over = None, True
+        if all(each.passed for each in channel.copies):
+            self.leave(now, router, router.inputs[number % len(router.inputs)][1], channel)
+        begun = max(now, onward.free_fs)
+        departed = begun + figures.switch_allocation_fs + max(figures.traversal_fs, onward.full_fs)
+        self.cross(now, onward, other, flit._replace(step=copy.step), begun, departed)
+        return True
+
+    def leave(self, now, router, link, channel):
+        """The flit at the front of a buffer has gone wherever it goes, and leaves the buffer."""
         _, flit = channel.buffer.popleft()
         self.flits -= 1
         router.flits -= 1
         channel.returns.append(self.later(now, now + link.credit_fs))
+        for copy in channel.copies:
+            copy.passed -= 1
         if flit.tail:
-            channel.onward = None
+            channel.copies = []
             channel.since_fs = now + self.cycle
-        begun = max(now, onward.free_fs)
-        departed = begun + figures.switch_allocation_fs + max(figures.traversal_fs, onward.full_fs)
-        self.cross(now, onward, other, flit._replace(step=flit.step + 1), begun, departed)
 
     def give_channels(self, router, asking):
         """Which channel each asking head gets."""
@@ -480,11 +545,11 @@ class CreditNetwork:
             first.setdefault(link.number, at - channel.index)
         inputs, outputs = len(router.inputs), len(router.outputs)
         wanted = {}  # by input channel: output channels by number
-        for at, (_, onward, free) in asking.items():
+        for at, (_, _, onward, free) in asking.items():
             wanted[at] = {first[onward.number] + other.index: other for other in free}
         if figures.allocator == "age":
             found, taken = {}, set()
-            for at in sorted(asking, key=lambda at: (asking[at][0].buffer[0][0], at)):
+            for at in sorted(asking, key=lambda at: (asking[at][0].buffer[0][0], at % inputs)):
                 free = [other for other in wanted[at] if other not in taken]
                 if free:
                     found[at] = max(free, key=lambda other: (wanted[at][other].credits, -other))
@@ -495,16 +560,16 @@ class CreditNetwork:
         return {at: wanted[at][other] for at, other in found.items()}
 
     def give_switch(self, router, bids):
-        """Which channels pass a flit: at most one of each input of the switch, and one to each output."""
+        """What bids for each output at each input of the switch, and of the inputs that get one which they get."""
         figures, numbered = self.figures, router.inputs
         inputs, outputs = figures.input_speedup * router.ports, router.ports
         label = {}  # by (input of the switch, output): the channel that bids
-        for at, (channel, onward, firm) in sorted(bids.items()):
-            port, link, _ = numbered[at]
+        for at, (channel, _, onward, flit, firm) in bids.items():
+            port, link, _ = numbered[at % len(numbered)]
             index = channel.index
             into = port * figures.input_speedup + index % figures.input_speedup
             if figures.allocator == "age":
-                rank = channel.buffer[0][0], index
+                rank = flit[0], index
             else:
                 first = router.next_channel.get(into, into % figures.input_speedup)
                 rank = not firm, (index - first) % len(link.channels)
@@ -520,11 +585,10 @@ class CreditNetwork:
                     taken.add(output)
         else:
             found = self.match(wanted, inputs, outputs, router.switch_grant, router.switch_accept)
-        matched = [label[pair][1] for pair in found.items()]
         for into, output in found.items():
-            _, link, channel = numbered[label[into, output][1]]
+            _, link, channel = numbered[label[into, output][1] % len(numbered)]
             router.next_channel[into] = (channel.index + figures.input_speedup) % len(link.channels)
-        return matched
+        return label, found
 
     def match(self, wanted, inputs, outputs, grant, accept):
         """Which output each input gets, of those that it wants. Pointers of a pair of the first round move past each other."""

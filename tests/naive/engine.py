@@ -116,11 +116,11 @@ class Flight:
     last_bytes: int  # of its last flit; all others are full
     route: Route
     stripe: int
-    arrived: int = 0  # with credits, at the destination
-    latest: int = 0
     landed: int = 0  # at how many destinations
     done: int = 0  # when all has been acknowledged
-    gathered: dict[Step | End, list[int]] = field(default_factory=dict)  # when flits came that wait there for others
+    gathered: dict[Step | End | int, list[int]] = field(
+        default_factory=dict
+    )  # when flits came that wait there for others; with credits by the number of the step before
     gate: dict[Step, int] = field(default_factory=dict)  # when the node before a step lets flits pass
 
 
@@ -379,7 +379,7 @@ class NaiveEngine:
             for end in route.ends:
                 self.land(start + end.propagation_fs, flight, end)
         elif self.credits:
-            self.credits.enter(start, flight, int(self.tables.start[self.op[job.rows[0]][1]]))
+            self.credits.take_off(start, flight)
         else:
             for step in route.first:
                 pace_fs = step.stations[0].full_fs if route.direction == READ else 0

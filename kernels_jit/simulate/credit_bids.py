@@ -1,0 +1,53 @@
+"""Bids for the switch of a router with credits. `credit_router` says how they stand in the memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import channel_at, link_at
+from kernels_jit.layout.records import PORTS_MOST
+from kernels_jit.simulate.credit_link import channel_of, front_of, has_credit
+
+_NONE = codes.NONE
+RANK_SHIFT = 6  # a rank ends in the number of a virtual channel
+
+
+@inner
+def have_credit(m, link, some, cycle):
+    """Whether any of some virtual channels of a link has a credit."""
+    while some != 0:
+        if has_credit(m, channel_of(m, link, lowest_bit(some)), cycle):
+            return True
+        some &= some - 1
+    return False
+
+
+@inlined
+def bid(m, credit, router, link, port, place):
+    """The front of a virtual channel bids for its output, unless another at its input comes first. Returns the output's bit."""
+    channel = channel_at(m, place)
+    sub = channel.index % credit.input_speedup if credit.input_speedup > 1 else 0
+    into = port * credit.input_speedup + sub
+    if credit.allocator == codes.AGE:
+        rank = front_of(m, channel).cycle << RANK_SHIFT | channel.index
+    else:
+        turn = channel.index - m[link.inputs + 2 * sub + 1]
+        rank = turn + link.channel_n if turn < 0 else turn
+        if channel.given == _NONE:
+            rank += PORTS_MOST
+    output = link_at(m, channel.onward).port
+    label = label_of(credit, router, output, into)
+    requests = credit.bids + output
+    if m[requests] >> into & 1 == 0 or rank < m[label + 1]:
+        m[label], m[label + 1] = place, rank
+    m[requests] |= np.int64(1) << into
+    return np.int64(1) << output
+
+
+@inlined
+def label_of(credit, router, output, into):
+    """Where the place and the rank of the virtual channel stand that bids for an output from an input."""
+    return credit.bids + PORTS_MOST + 2 * (output * router.ports * credit.input_speedup + into)

@@ -1,0 +1,158 @@
+"""Copies of packets in routers with credits: where a transfer to many forks, a packet goes on to several links.
+
+Its flits stand in the buffer until all copies have passed them. Each copy has a record that in part is as that of a virtual
+channel (`records.COPY`), so it asks for a virtual channel and for the switch as a packet to one destination does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import (
+    ASK_WORDS,
+    CHANNEL_WORDS,
+    ask_at,
+    channel_at,
+    copy_at,
+    link_at,
+    route_at,
+    step_at,
+    transfer_at,
+)
+from kernels_jit.layout.records import COPIES, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST
+from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
+from kernels_jit.simulate.credit_link import (
+    cross,
+    front_of,
+    has_credit,
+    held_channels,
+    is_free,
+    return_credit,
+    take_front,
+)
+
+_NONE = codes.NONE
+
+
+@inner
+def begin_copies(m, credit, router, link, channel):
+    """The packet at the front of a buffer forks here: it gets a copy for each branch that begins."""
+    transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
+    branches, place = route_at(m, transfer.route).forks, transfer.branch
+    first = m[link.inputs + 2 * credit.input_speedup] + channel.index * router.ports * CHANNEL_WORDS
+    if CHECKED:
+        assert branches <= router.ports, "a packet forks into more branches than its router has links"
+    channel.onward, channel.given, channel.allowed = COPIES, first, branches
+    copy_at(m, first).accept = channel.accept
+    for at in range(first, first + branches * CHANNEL_WORDS, CHANNEL_WORDS):
+        branch, copy = transfer_at(m, place), copy_at(m, at)
+        step = step_at(m, branch.first_step)
+        copy.flit, copy.first, copy.passed, copy.is_over = (
+            place << PLACE_SHIFT | branch.first_step << 1,
+            channel.first,
+            0,
+            0,
+        )
+        copy.onward, copy.is_last, copy.allowed = step.link >> 1, IS_COPY | step.link & 1, step.channels
+        copy.given, copy.ready = _NONE, channel.ready
+        place = branch.next
+
+
+@inner
+def serve_copies(m, credit, router, link, port, channel, asks, cycle):
+    """Heads of copies ask, and flits of copies bid: of those that can, the copies that are furthest behind.
+
+    `asks`: how many heads ask already. Returns how many do then, and the bits of the outputs that these ask and bid for.
+    """
+    asked, wanted, able, least = np.int64(0), np.int64(0), np.int64(0), NEVER
+    for number in range(channel.allowed):
+        place = channel.given + number * CHANNEL_WORDS
+        copy = copy_at(m, place)
+        if copy.is_over == 1 or copy.passed == channel.n or copy.ready > cycle:
+            continue
+        if front_of(m, copy).cycle > cycle:
+            continue
+        onward = link_at(m, copy.onward)
+        if copy.given != _NONE:
+            if is_free(credit, onward, cycle) and has_credit(m, channel_at(m, copy.given), cycle):
+                able |= np.int64(1) << number
+                least = min(least, copy.passed)
+            continue
+        free = copy.allowed & ~held_channels(m, onward, cycle)
+        if free == 0:
+            continue
+        ask = ask_at(m, credit.asks + asks * ASK_WORDS)
+        ask.channel, ask.number, ask.free, ask.port = place, link.inward + channel.index, free, port
+        asks += 1
+        asked |= np.int64(1) << onward.port
+        if credit.speculative == 1 and credit.allocator != codes.AGE:
+            if is_free(credit, onward, cycle) and have_credit(m, onward, free, cycle):
+                wanted |= bid(m, credit, router, link, port, place)
+    while able != 0:
+        place = channel.given + lowest_bit(able) * CHANNEL_WORDS
+        able &= able - 1
+        if copy_at(m, place).passed == least:
+            wanted |= bid(m, credit, router, link, port, place)
+    return asks, asked, wanted
+
+
+@inlined
+def note_winner(m, credit, into, place):
+    """A copy has passed the switch from an input."""
+    credit.copied |= np.int64(1) << into
+    m[credit.matches + PORTS_MOST + into] = place
+
+
+@inner
+def pass_along(m, op, times, credit, router, wanted, cycle):
+    """With each copy that has passed go those of the same flit that bid for outputs which nobody has got."""
+    inputs = credit.copied
+    credit.copied = 0
+    while inputs != 0:
+        into = lowest_bit(inputs)
+        inputs &= inputs - 1
+        winner, todo = copy_at(m, m[credit.matches + PORTS_MOST + into]), wanted
+        while todo != 0:
+            output = lowest_bit(todo)
+            todo &= todo - 1
+            if m[credit.bids + output] >> into & 1 == 0:
+                continue
+            place = m[label_of(credit, router, output, into)]
+            copy = copy_at(m, place)
+            if copy.is_last < IS_COPY or copy.channel != winner.channel or copy.passed + 1 != winner.passed:
+                continue
+            m[credit.bids + output] = 0
+            if copy.given != _NONE and has_credit(m, channel_at(m, copy.given), cycle):
+                pass_copy(m, op, times, credit, place, cycle)
+
+
+@inner
+def pass_copy(m, op, times, credit, place, cycle):
+    """The next flit of a copy passes the switch; it leaves the buffer if it is the last copy of that flit."""
+    copy = copy_at(m, place)
+    flit, is_last = copy.flit | front_of(m, copy).flit & 1, copy.is_last & 1 == 1
+    onward, given, first = link_at(m, copy.onward), channel_at(m, copy.given), copy.first + 1
+    copy.first = 0 if first == copy.depth else first
+    copy.passed += 1
+    if flit & 1:
+        copy.is_over = 1
+    _leave_buffer(m, link_at(m, copy.link), channel_at(m, copy.channel), cycle)
+    cross(m, op, times, credit, onward, given, flit, is_last, cycle, onward.crossing_fs, onward.crossing)
+
+
+@inner
+def _leave_buffer(m, link, channel, cycle):
+    """The flit at the front of a buffer leaves it if all copies have passed it."""
+    first, end = channel.given, channel.given + channel.allowed * CHANNEL_WORDS
+    for at in range(first, end, CHANNEL_WORDS):
+        if copy_at(m, at).passed == 0:
+            return
+    for at in range(first, end, CHANNEL_WORDS):
+        copy_at(m, at).passed -= 1
+    if take_front(m, link, channel) & 1:
+        channel.onward, channel.given, channel.since = _NONE, _NONE, cycle + 1
+        channel.accept = copy_at(m, first).accept
+    return_credit(m, channel, cycle + link.returning)
