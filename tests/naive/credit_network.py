@@ -14,6 +14,7 @@ from itertools import count
 from typing import NamedTuple
 
 from kernels_jit.layout.codes import FLIT
+from tests.naive.network_waits import WaitCounts
 
 
 class Leg(NamedTuple):
@@ -96,6 +97,7 @@ class Source:
     flits: int = 0  # of it, not yet sent
     channel: Channel | None = None
     last: int = -1  # channel of the packet before
+    reply: tuple[int, int] = (0, 0)  # under way: since when it could be sent, its flits
     left: int = 0  # packets that may begin, if there is a limit
     returns: list[int] = field(default_factory=list)  # when packets under way no longer count
 
@@ -169,6 +171,7 @@ class CreditNetwork:
         self.unsettled = {}  # channels with credits that are not back
         self.next_tick = None
         self.ticks = count()
+        self.waits = WaitCounts(self)
 
     def step(self, number):
         """The link of a step and the channels that may be taken on it."""
@@ -269,8 +272,11 @@ class CreditNetwork:
             source.packet = source.channel = None
             if is_reply:
                 source.memory.reserved -= 1
+                since, flits = source.reply
+                self.waits.charge_source(source.link, flits, since)
             elif source.sent == flight.flits:
-                source.waiting.pop(0)
+                start, *_ = source.waiting.pop(0)
+                self.waits.charge_source(source.link, flight.flits, self.up(start))
                 source.sent = 0
 
     def begin_packet(self, now, source):
@@ -295,7 +301,7 @@ class CreditNetwork:
         source.packet, source.flits = (flight, leg, is_reply), flits
         source.left -= limited
         if is_reply:
-            source.replies.popleft()
+            source.reply = source.replies.popleft()[0], flits
 
     def cross(self, now, link, channel, flit, begun, departed):
         """A flit goes over a link: to the buffer behind it, or to its destination."""
@@ -394,6 +400,7 @@ class CreditNetwork:
                 if not end:
                     continue
                 went = True
+                self.waits.charge_memory(link, now - channel.buffer[0][0])
                 channel.buffer.popleft()
                 self.flits -= 1
                 channel.returns.append(self.later(now, now + link.credit_fs))
@@ -427,6 +434,7 @@ class CreditNetwork:
     def allocate(self, now, router):
         """One cycle of a router: virtual channels for heads, then the switch for flits."""
         figures, pipeline = self.figures, router.figures
+        fronts = self.waits.look(now, router)
         asking, established, speculative = {}, {}, {}  # by the number of an input channel
         for at, (_, _, channel) in router.inputs.items():
             if not channel.buffer or channel.buffer[0][0] > now:
@@ -458,6 +466,7 @@ class CreditNetwork:
             channel, onward, _ = bids[at]
             if channel.onward and channel.onward[1].credits:
                 self.pass_on(now, router, router.inputs[at][1], channel)
+        self.waits.charge(now, fronts)
 
     def pass_on(self, now, router, link, channel):
         """The flit at the front of a buffer goes through the switch."""
