@@ -54,7 +54,7 @@ def find_difference(program: Program, mode: str) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("kind", ["credit", "credit_sip"])
+@pytest.mark.parametrize("kind", ["credit", "credit_multicasts", "credit_sip", "credit_sip_multicasts"])
 def test_counts_are_those_of_the_interpreter_and_sum_to_the_time_in_buffers(kind):
     for seed in chain((0, 2, 3, 4, 7, 9, 10), draw_seeds(0.02)):
         difference = find_difference(draw_program(kind, seed), ("flit", "hybrid")[seed % 2])
