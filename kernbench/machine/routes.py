@@ -293,7 +293,7 @@ class Routing:
                     f"{what} passes {machine.node_name[node]}, which is one of its destinations, on the way to others; "
                     "with credits leave it out"
                 )
-            depth = control.ports[machine.port_class[node]].buffer_flits
+            depth = control.ports[int(machine.port_class[node])].buffer_flits
             if depth < control.packet_flits:
                 raise InputError(
                     f"{what} is copied at {machine.node_name[node]}, whose buffers hold {depth} flits of packets of up to "

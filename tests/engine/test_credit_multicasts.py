@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kernbench.engine import Session
@@ -22,7 +24,7 @@ MANY = "9+18+7+63+0"
 NODES = "0+1+2+3+4+5+6+7+8+9+10+11+12+13+14+15"
 
 
-def run(*texts: str, name: str = "mesh_8x8_credit", **fields: object) -> FlowResult:
+def run(*texts: str, name: str = "mesh_8x8_credit", **fields: Any) -> FlowResult:
     fields = {"packet_flits": 8, "buffer_flits": 8} | fields if name.startswith("mesh") else fields
     return run_flows(load_machine(name, fields), parse_flows(texts), "flit")
 
@@ -37,9 +39,7 @@ def run(*texts: str, name: str = "mesh_8x8_credit", **fields: object) -> FlowRes
         {"internal_speedup": 2, "reuse": "tail_credit"},
     ],
 )
-def test_a_multicast_alone_comes_to_each_destination_as_a_flow_of_its_own(
-    flits: int, fields: dict[str, object]
-) -> None:
+def test_a_multicast_alone_comes_to_each_destination_as_a_flow_of_its_own(flits: int, fields: dict[str, Any]) -> None:
     arrivals = run(f"0:{MANY}:{flits * FLIT}", **fields).arrivals
     assert len(arrivals) == 5
     for _, name, fs in arrivals:
