@@ -11,7 +11,15 @@ from pathlib import Path
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten, suggest
 
-SUFFIXES = {"topology": ".yaml", "models": ".yaml", "sweeps": ".yaml", "benches": ".py", "benches/ccl": ".py"}
+SUFFIXES = {
+    "topology": ".yaml",
+    "models": ".yaml",
+    "sweeps": ".yaml",
+    "benches": ".py",
+    "benches/ccl": ".py",
+    "benches/pto": ".py",
+    "sweeps/pto": ".yaml",
+}
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -95,4 +103,6 @@ _SINGULAR = {
     "sweeps": "sweep",
     "benches": "bench",
     "benches/ccl": "collective algorithm",
+    "benches/pto": "bench of task graphs",
+    "sweeps/pto": "grid of task graphs",
 }

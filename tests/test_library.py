@@ -60,7 +60,7 @@ def test_a_path_that_is_not_there_is_no_name(here, monkeypatch):
 
 
 def test_a_path_into_the_working_directory_is_no_name(here):
-    with pytest.raises(InputError, match=r"^no such file: ./tiny.yaml; give a path, or one of mesh_8x8.yaml, "):
+    with pytest.raises(InputError, match=r"^no such file: ./tiny.yaml; give a path, or one of ascend_910b2.yaml, "):
         library.find("topology", "./tiny.yaml")
 
 

@@ -11,7 +11,7 @@ from kernbench.cli import options
 from kernbench.errors import InputError, suggest
 
 ALL = "all"
-NAMES = ("system", "sip", "cube", "pe")
+NAMES = ("system", "sip", "cube", "pe", "cluster")
 
 
 @click.command("diagram")
@@ -22,8 +22,8 @@ NAMES = ("system", "sip", "cube", "pe")
     multiple=True,
     default=(ALL,),
     show_default=True,
-    metavar="system|sip|cube|pe|all",
-    help="What to draw; may be repeated. A network alone has one view, system.",
+    metavar="system|sip|cube|pe|cluster|all",
+    help="What to draw; may be repeated. A network alone has one view, system; an ascend machine has system and cluster.",
 )
 @click.option("--bandwidths", is_flag=True, help="Write the bandwidth of each link beside it, in GB/s each way.")
 @options.assignments("A topology field (cube.rows=4, with or without topology. before it)")

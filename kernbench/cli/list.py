@@ -1,4 +1,4 @@
-"""`kernbench list`: benches, machines and sweeps."""
+"""`kernbench list`: benches, machines, sweeps and task graphs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command("list")
 @options.AS_JSON
 def command(as_json: bool) -> None:
-    """List the benches, machines and sweeps that can be named.
+    """List the benches, machines, sweeps and benches of task graphs that can be named.
 
     Files of the working directory's benches/, topology/ and sweeps/ come first; then those that came with KernBench.
     """
@@ -32,9 +32,10 @@ def command(as_json: bool) -> None:
         found = list_benches()
         replacing = {bench.name for bench in found if replaces_shipped(bench)}
     benches = [bench.to_dict() for bench in found]
-    names = {kind: library.list_names(kind) for kind in ("topology", "sweeps")}
+    names = {kind: library.list_names(kind) for kind in ("topology", "sweeps", "benches/pto")}
     if as_json:
-        click.echo(json.dumps({"benches": benches, "topologies": names["topology"], "sweeps": names["sweeps"]}))
+        known = {"topologies": names["topology"], "sweeps": names["sweeps"], "pto": names["benches/pto"]}
+        click.echo(json.dumps({"benches": benches, **known}))
         return
     from kernbench.cli.screen import show
 

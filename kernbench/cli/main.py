@@ -33,7 +33,9 @@ COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
+    "pto": "Run graphs of tasks with their runtime, or replay measured ones.",
     "diagram": "Draw a machine to scale: one SVG a view.",
+    "tanto": "Run Tanto programs on a chip of Tensix cores; check their kernels.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
@@ -74,7 +76,7 @@ def _debug_option() -> click.Option:
 
 
 class Commands(click.Group):
-    """The group of `COMMANDS`; every command it loads also takes `--debug`."""
+    """The group of `COMMANDS`; every command it loads, and those inside it, also take `--debug`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the table."""
@@ -87,8 +89,10 @@ class Commands(click.Group):
                 return None
             raise click.UsageError(f"there is no command {cmd_name!r}{suggest(cmd_name, COMMANDS)}", ctx)
         command: click.Command = import_module(f"kernbench.cli.{cmd_name}").command
-        if not any("--debug" in parameter.opts for parameter in command.params):
-            command.params.append(_debug_option())
+        inner = command.commands.values() if isinstance(command, click.Group) else ()
+        for each in (command, *inner):
+            if not any("--debug" in parameter.opts for parameter in each.params):
+                each.params.append(_debug_option())
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

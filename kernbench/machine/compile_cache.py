@@ -17,11 +17,13 @@ from typing import Any, cast
 import numpy as np
 
 from kernbench.components.derived import Origin
+from kernbench.machine.ascend_places import AscendShape
 from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.flow_control import FlowControl
 from kernbench.machine.machine import DropIn, Machine, Terminal
 from kernbench.machine.mesh_places import MeshShape
 from kernbench.machine.part_index import Shape
+from kernbench.machine.tensix_places import TensixShape
 from kernbench.unfinished import remove_abandoned, unfinished_file
 from kernels_jit.compile.ownership import find_stranger, make_private
 from kernels_jit.layout.machine_tables import Stations
@@ -45,7 +47,7 @@ _JSON = (
     "sources",
 )
 _ARRAYS = tuple(f.name for f in fields(Machine) if f.type == "np.ndarray")
-_SHAPES = {"mesh": MeshShape, "sip": Shape}  # by family
+_SHAPES = {"ascend": AscendShape, "mesh": MeshShape, "sip": Shape, "tensix": TensixShape}  # by family
 _STATIONS = "stations_"
 _PROVENANCE = "provenance_"
 _PROVENANCE_ARRAYS = tuple(f.name for f in fields(Provenance) if f.type == "np.ndarray")

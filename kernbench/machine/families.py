@@ -10,10 +10,13 @@ from typing import Any
 from pydantic import create_model
 
 from kernbench.components.part import Part
+from kernbench.machine.ascend import expand_ascend
+from kernbench.machine.ascend_spec import AscendSpec
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh import MeshSpec, expand_mesh
 from kernbench.machine.sip import expand_sip
 from kernbench.machine.sip_spec import SipSpec
+from kernbench.machine.tensix import TensixSpec, expand_tensix
 from kernbench.schema.model import Model
 
 
@@ -44,7 +47,12 @@ def _spec_with(spec: type[Model], classes: tuple[tuple[str, type[Part]], ...]) -
     return create_model(spec.__name__, __base__=spec, **fields)
 
 
-FAMILIES: dict[str, Family] = {"mesh": Family(MeshSpec, expand_mesh), "sip": Family(SipSpec, expand_sip)}
+FAMILIES: dict[str, Family] = {
+    "ascend": Family(AscendSpec, expand_ascend),
+    "mesh": Family(MeshSpec, expand_mesh),
+    "sip": Family(SipSpec, expand_sip),
+    "tensix": Family(TensixSpec, expand_tensix),
+}
 
 
 def may_vary(field: str) -> bool:

@@ -22,9 +22,11 @@ from kernbench.machine.routes import Routing
 from kernels_jit.layout.machine_tables import Stations
 
 if TYPE_CHECKING:
+    from kernbench.machine.ascend_places import AscendShape
     from kernbench.machine.flow_control import FlowControl
     from kernbench.machine.mesh_places import MeshShape
     from kernbench.machine.part_index import Places, Shape
+    from kernbench.machine.tensix_places import TensixShape
 
 
 def _no_numbers() -> np.ndarray:
@@ -83,7 +85,9 @@ class Machine:
     server_kind: tuple[str, ...]  # "gemm", "math", "dma_read" ...; utilisation is by kind
     server_slots: np.ndarray  # int64[server]
 
-    shape: Shape | MeshShape = field(repr=False)  # the counts and sizes that places follow from
+    shape: Shape | MeshShape | AscendShape | TensixShape = field(
+        repr=False
+    )  # the counts and sizes that places follow from
     flow_control: FlowControl | None = None  # of links with credits; None: their queues have no limit
     packet_flits: int | None = None  # of a packet that links without credits keep together; None: they interleave flits
     port_class: np.ndarray = field(default_factory=_no_numbers)  # uint8[node] of its ports, if there are credits

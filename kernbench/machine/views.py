@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError
+from kernbench.machine.ascend_views import chip_view, cluster_view
 from kernbench.machine.mesh_views import network_view
 from kernbench.machine.sip_views import cube_view, pe_view, sip_view, system_view
+from kernbench.machine.tensix_views import tensix_view
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
     from kernbench.machine.view import View
 
 VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
+    "ascend": {"system": chip_view, "cluster": cluster_view},
     "mesh": {"system": network_view},
     "sip": {
         "system": system_view,
@@ -21,6 +24,7 @@ VIEWS: dict[str, dict[str, Callable[[Machine], View]]] = {
         "cube": cube_view,
         "pe": pe_view,
     },
+    "tensix": {"system": tensix_view},
 }
 
 

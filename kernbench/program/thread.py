@@ -120,6 +120,10 @@ class Thread:
         """Hand control to Python, which may append more rows to this thread."""
         return self.extend(_ASK)
 
+    def ask_at(self, time_fs: int) -> int:
+        """Wait until an absolute time, then ask."""
+        return self.extend(pack_row(0, codes.UNTIL, time_fs, 0, 0, 0, 0, 0, 0) + _ASK)
+
     def note(self, row: int, params: Mapping[str, Any]) -> None:
         """Attach to a row its computation, which the op log shows and replay performs."""
         self.notes[row] = params

@@ -29,10 +29,18 @@ _LINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "pe_dma": (("{:g} read, {:g} write", ("pe_dma.read_channels", "pe_dma.write_channels")), ("in flight", ())),
     "pe_gemm": (("{:g} TFLOPS f16", ("pe_gemm.tflops_f16",)),),
     "pe_math": (("{:g} f16 elements/ns", ("pe_math.elements_f16",)),),
+    "aic": (("{:g} GHz", ("aic.clock_ghz",)),),
+    "aiv": (("{:g} GHz", ("aiv.clock_ghz",)),),
     "pe_mmu": (("{:g} ns a translation", ("pe_mmu.tlb_ns",)),),
     "pe_tcm": (("read {:g} GB/s", ("pe_tcm.read_gbs",)), ("write {:g} GB/s", ("pe_tcm.write_gbs",))),
 }
-_BYTES = {"pe_tcm": "pe_tcm.bytes", "sram": "sram.bytes", "hbm_ctrl": "hbm.slice_bytes"}
+_BYTES = {
+    "pe_tcm": "pe_tcm.bytes",
+    "sram": "sram.bytes",
+    "hbm_ctrl": "hbm.slice_bytes",
+    "l2": "l2.bytes",
+    "gm_hbm": "gm_hbm.bytes",
+}
 
 
 def find_caption(machine: Machine, kind: str) -> tuple[str, ...]:

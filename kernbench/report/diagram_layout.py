@@ -16,7 +16,13 @@ from kernbench.report.symbols import Symbol, find_symbol
 if TYPE_CHECKING:
     from kernbench.machine.view import Box, View
 
-PX_PER_MM = {"system": 7.0, "sip": 16.0, "cube": 72.0, "pe": 900.0}  # so that boxes of neighbours do not touch
+PX_PER_MM = {
+    "system": 7.0,
+    "sip": 16.0,
+    "cube": 72.0,
+    "pe": 900.0,
+    "cluster": 90.0,
+}  # so that boxes of neighbours do not touch
 NETWORK_PX_PER_MM = 112.0  # of a bare network
 LEAST_PX = 860.0  # of the longer side of a diagram
 LEAST_SIP_PX = 300.0  # of a package, for its label

@@ -65,6 +65,13 @@ SYMBOLS: dict[str, Symbol] = {
     "pe_math": Symbol("compute", *_COMPUTE, 138, 76, size=12),
     "pe_tcm": Symbol("memory", *_MEMORY, 138, 76, size=12),
     "endpoint": Symbol("endpoint with its router", "#FFFFFF", _MOVEMENT[1], 64, 24, size=10),
+    "noc": Symbol("network", "#FFFFFF", _MOVEMENT[1], 64, 24),
+    "l2": Symbol("L2", *_MEMORY, 64, 24),
+    "gm_hbm": Symbol("HBM", *_MEMORY, 64, 24),
+    "npu_host": Symbol("host", *_HOST, 64, 24),
+    "aicpu": Symbol("AICPU", *_CONTROL, 52, 20),
+    "aic": Symbol("AIC", *_COMPUTE, 36, 20),
+    "aiv": Symbol("AIV", *_COMPUTE, 36, 20),
 }
 OTHER = Symbol("other part", "#EEEEEE", "#555555", 48, 18)
 
@@ -92,6 +99,7 @@ AREAS: dict[str, tuple[str, str, str]] = {  # fill, edge, dash
     "sip": ("#F7F7F5", "#999999", ""),
     "io_chiplet": ("#FBF3E4", "#C9A866", ""),
     "cube": ("#EDF3FA", "#8FB0D3", ""),
+    "cluster": ("#FDF4E8", "#E0B27A", ""),
     "hbm_zone": ("#DCEFCF", "#4C8A2B", "6 4"),
     "pe": ("#FDF4E8", "#E0B27A", ""),
 }

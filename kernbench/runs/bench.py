@@ -282,10 +282,20 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
     if re.fullmatch(r"-?\d{1,9}", text):
         _warn(skipped)
         return _at([found[name] for name in sorted(found)], int(text))
+    if text not in found and (tanto := _find_tanto(text)):
+        return tanto
     if text not in found:
         raise InputError(f"unknown bench {shorten(text)!r}{suggest(text, found)}{_tell_skipped(skipped)}")
     _warn(skipped)
     return found[text]
+
+
+def _find_tanto(name: str) -> Bench | None:
+    """A bench of Tanto programs, which have a folder of their own and names that begin with "tanto-"."""
+    if not name.startswith("tanto-"):
+        return None
+    folders = dict.fromkeys(folder.resolve() / "tanto" for folder in library.folders("benches"))
+    return next((found[name] for folder in folders if name in (found := _in_folder(folder)[0])), None)
 
 
 def _tell_skipped(skipped: Sequence[_Skipped]) -> str:

@@ -48,11 +48,13 @@ def test_a_network_has_one_view(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["-t", "mesh_8x8", "--view", "cube"],
          "machine mesh_8x8 is of family 'mesh', which has no view 'cube'; it has system"),
-        (["-t", "tiny", "--view", "cub"], "unknown view 'cub'; did you mean 'cube'? Known: all, cube, pe, sip, system"),
+        (["-t", "tiny", "--view", "cub"],
+         "unknown view 'cub'; did you mean 'cube'? Known: all, cluster, cube, pe, sip, system"),
         (
             ["-t", "tin"],
             "unknown topology 'tin'; did you mean 'tiny'? "
-            "Known: mesh_8x8, mesh_8x8_credit, sip_2x4x4, tiny, torus_8x8, torus_8x8_credit",
+            "Known: ascend_910b2, ascend_tiny, blackhole_p150, mesh_8x8, mesh_8x8_credit, sip_2x4x4, sip_2x4x4_credit, "
+            "tensix_tiny, tiny, torus_8x8, torus_8x8_credit, wormhole_n150",
         ),
     ],
 )  # fmt: skip

@@ -42,6 +42,8 @@ def test_the_table_has_index_name_purpose_and_defaults(capsys: pytest.CaptureFix
         "topology: mine",
         "",
         "sweeps: ",
+        "",
+        "benches/pto: ",
     ]
 
 
@@ -59,6 +61,7 @@ def test_json_is_one_object(own: Path, capsys: pytest.CaptureFixture[str]) -> No
         ],
         "topologies": ["mine"],
         "sweeps": [],
+        "pto": [],
     }
 
 
@@ -94,4 +97,6 @@ def test_what_stands_in_for_something_shipped_says_so(
         "topology: mine (topology/mine.yaml, in place of the shipped one), theirs",
         "",
         "sweeps: ",
+        "",
+        "benches/pto: ",
     ]

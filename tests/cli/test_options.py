@@ -20,6 +20,8 @@ SHARED = {
 def test_every_command_spells_them_alike(name: str) -> None:
     command = kernbench.get_command(click.Context(kernbench), name)
     assert command is not None
-    spelled = {option.name: option.opts for option in command.params if option.name in SHARED}
-    assert spelled == {option: SHARED[option] for option in spelled}
-    assert "as_json" in spelled
+    for each in command.commands.values() if isinstance(command, click.Group) else [command]:
+        spelled = {option.name: option.opts for option in each.params if option.name in SHARED}
+        assert spelled == {option: SHARED[option] for option in spelled}
+        assert "as_json" in spelled
+        assert any("--debug" in option.opts for option in each.params)

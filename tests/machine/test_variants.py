@@ -31,7 +31,9 @@ def ask_routes(machine):
             ids += [route(ep, node, Intent.M_CPU_DMA, kind), route(last.dma, node, Intent.PE_DMA, kind)]
     tables = machine.routing.tables()
     steps = [slice(tables.start[i], tables.start[i + 1]) for i in ids]
-    return [[c[s].tolist() for c in tables[1:5]] for s in steps], [[int(c[i]) for c in tables[5:]] for i in ids]
+    of_steps = tables.station, tables.stripes, tables.overhead_fs, tables.store_and_forward, tables.channels
+    of_routes = tables.lead_fs, tables.tail_fs, tables.propagation_fs, tables.direction
+    return [[c[s].tolist() for c in of_steps] for s in steps], [[int(c[i]) for c in of_routes] for i in ids]
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)

@@ -17,8 +17,8 @@ from kernbench.program.ops import EQ, NONE, Op
 from kernels_jit.layout.codes import DELIVER, DONE, FLIT, READ, SEQ_BITS, SERVED, WAKE
 from tests.naive.credit_network import CreditNetwork
 
-DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE, ARRIVE = map(
-    int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE, Op.ARRIVE)
+DELAY, EXEC, MOVE, UNTIL, ADD, WAIT, PIPE, ARRIVE, ASK = map(
+    int, (Op.DELAY, Op.EXEC, Op.MOVE, Op.UNTIL, Op.ADD, Op.WAIT, Op.PIPE, Op.ARRIVE, Op.ASK)
 )
 
 
@@ -125,7 +125,7 @@ class Flight:
 
 
 class NaiveEngine:
-    """Runs a flushed program once; `ask` rows are passed over."""
+    """Runs a flushed program once; `ask` rows call `on_ask(thread, now)`, which may add rows, or are passed over."""
 
     def __init__(self, program):
         self.program, self.machine = program, program.machine
@@ -155,7 +155,8 @@ class NaiveEngine:
         """`then(time, *what)` is called when it is time."""
         heappush(self.heap, (time, kind, owner, index, next(self.pushed), then, what))
 
-    def run(self):
+    def run(self, on_ask=None):
+        self.on_ask = on_ask
         for thread in self.cursor:
             self.at(0, WAKE, thread, 0, self.run_thread, thread)
         heap = self.heap
@@ -222,7 +223,31 @@ class NaiveEngine:
                     break
             elif kind == ADD:
                 self.add(now, op[1], op[2])
+            elif kind == ASK and self.on_ask:
+                self.cursor[thread] = row, end
+                self.on_ask(thread, now)
+                self.take_additions(now, thread)
+                row, end = self.cursor[thread]
         self.cursor[thread] = row, end
+
+    def take_additions(self, now, asking):
+        """Take what was added to the program: a thread at its end goes on with its new rows, now."""
+        program = self.program
+        chunks = program.flush()
+        self.op += program.op[len(self.op) :].tolist()
+        self.duration, self.tables = program.duration_fs().tolist(), self.machine.routing.tables()
+        more = len(self.op) - len(self.issue)
+        for times in (self.issue, self.start, self.end):
+            times += [-1] * more
+        more = len(program.counter_labels) - len(self.counter)
+        self.counter += [0] * more
+        self.waiting += [set() for _ in range(more)]
+        for thread, first, end in chunks:
+            assert self.cursor.get(thread, (0, 0))[0] >= self.cursor.get(thread, (0, 0))[1]
+            self.seq.setdefault(thread, count())
+            self.cursor[thread] = first, end
+            if thread != asking:
+                self.at(now, WAKE, thread, 0, self.run_thread, thread)
 
     def owner(self, thread):
         return (thread << SEQ_BITS) | next(self.seq[thread])

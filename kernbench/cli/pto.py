@@ -1,0 +1,254 @@
+"""`kernbench pto`: task graphs on machines of family `ascend`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernbench.cli import options
+from kernbench.errors import RunError
+
+if TYPE_CHECKING:
+    from kernbench.pto.launch import Outcome
+    from kernbench.pto.summary import Summary
+    from kernbench.pto.what_if import Rerun
+
+TOPOLOGY = click.option(
+    "--topology", "-t", help="The machine: a name or a YAML file.  [default: ascend_910b2, or what the graph names]"
+)
+WHAT_IF = click.option(
+    "--what-if", is_flag=True, help="Simulate the run with each thing that may bound it twice as fast or large."
+)
+FIELDS = "A field of the topology (topology.pto_runtime.task_window=16)"
+
+
+@click.group("pto")
+def command() -> None:
+    """Run graphs of tasks on a machine of family ascend, with its runtime modelled to the task."""
+
+
+@command.command("replay")
+@click.argument("graph", type=click.Path(path_type=Path))
+@TOPOLOGY
+@options.mode()
+@options.assignments(FIELDS)
+@WHAT_IF
+@options.AS_JSON
+@options.out("Keep the swimlane and the figures in this directory.")
+def replay_command(
+    graph: Path,
+    topology: str | None,
+    mode: str,
+    assignments: tuple[str, ...],
+    what_if: bool,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
+
+    overrides = _fields(assignments)
+    if out is not None:
+        check_directory(out)
+    with progress() as display:
+        display.say("replaying the graph")
+        from kernbench.cli.compiling import announce_compiling
+        from kernbench.pto.graph import load_graph
+        from kernbench.pto.replay import replay
+        from kernbench.pto.summary import summarise
+
+        found = load_graph(graph)
+        announce_compiling()
+        outcome = replay(found, topology, overrides, mode)
+        summary = summarise(outcome)
+        told: dict[str, Any] = {"graph": str(graph), "topology": outcome.device.machine.name, **summary.to_dict()}
+        if what_if:
+            display.say("running what-ifs")
+            told["what_if"] = _what_ifs(
+                outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed)
+            )
+        told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out)
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    click.secho(f"{graph} on {told['topology']}, {summary.tasks:,} tasks", bold=True)
+    _show(summary, told)
+
+
+@command.command("run")
+@click.argument("bench")
+@click.option("--case", help="One of the bench's cases.  [default: its first]")
+@click.option(
+    "--runtime", help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]"
+)
+@TOPOLOGY
+@options.mode()
+@options.assignments(f"A parameter of the case (batch=64), or a{FIELDS[1:]}")
+@click.option("--no-data", is_flag=True, help="Compute no numbers, and compare none: times alone.")
+@WHAT_IF
+@options.AS_JSON
+@options.out("Keep the swimlane and the figures in this directory.")
+def run_command(
+    bench: str,
+    case: str | None,
+    runtime: str | None,
+    topology: str | None,
+    mode: str,
+    assignments: tuple[str, ...],
+    no_data: bool,
+    what_if: bool,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Run BENCH, an orchestration function with its kernels; say how long it takes and whether its numbers are right.
+
+    BENCH is a file of benches/pto, by name or path, or a folder with kernel_config.py and golden.py.
+    """
+    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
+
+    parameters, overrides = split_assignments(assignments)
+    if out is not None:
+        check_directory(out)
+    with redirect_stdout(sys.stderr), progress() as display:
+        display.say("running the graph")
+        from kernbench.cli.compiling import announce_compiling
+        from kernbench.pto.bench import find_bench, run_bench
+        from kernbench.pto.settings import read_environment
+        from kernbench.pto.summary import summarise
+
+        found = find_bench(bench)
+        fields = read_environment(os.environ) | overrides
+        announce_compiling()
+        again = partial(
+            run_bench,
+            found,
+            topology or "ascend_910b2",
+            case=case or _case(found.cases),
+            parameters=parameters,
+            backend=runtime,
+            mode=mode,
+        )
+        run = again(overrides=fields, verify=not no_data)
+        summary = summarise(run.outcome)
+        told: dict[str, Any] = {
+            "bench": found.name,
+            "topology": run.topology,
+            "runtime": run.outcome.backend.value,
+            "parameters": dict(run.parameters),
+            "verified": run.verified,
+            "mismatches": list(run.mismatches),
+            **summary.to_dict(),
+        }
+        if what_if:
+            display.say("running what-ifs")
+            told["what_if"] = _what_ifs(
+                run.outcome,
+                lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
+            )
+        told["files"] = _keep(run.outcome, told, f"{found.name} on {run.topology}", out)
+    if as_json:
+        click.echo(json.dumps(told, default=str))
+    else:
+        given = "".join(f"  {name}={value}" for name, value in run.parameters.items())
+        click.secho(f"{found.name} on {run.topology}, {told['runtime']}{given}", bold=True)
+        _show(summary, told)
+        if run.verified:
+            click.echo("numbers: as the golden ones")
+    if run.verified is False:
+        raise RunError("; ".join(run.mismatches))
+
+
+@command.command("sweep")
+@click.argument("grid")
+@options.AS_JSON
+@options.out("Keep the table in this directory.  [default: results/pto-<name of the grid>]")
+def sweep_command(grid: str, as_json: bool, out: Path | None) -> None:
+    """Run a bench at every point of GRID, a file of sweeps/pto by name or path; keep a table.
+
+    A parameter is one of the bench's, case, runtime, or a field of the topology; numbers are not compared.
+    """
+    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.progress import progress
+
+    with redirect_stdout(sys.stderr), progress() as display:
+        from kernbench.cli.compiling import announce_compiling
+        from kernbench.sweep.task_graphs import load_task_graph_grid, run_task_graphs
+
+        found = load_task_graph_grid(grid)
+        out = out or Path("results", f"pto-{found.name}")
+        check_directory(out)
+        announce_compiling()
+        table = run_task_graphs(found, lambda done, of: display.say(f"{done} of {of} points"))
+    from kernbench.atomic_output import write_directory, write_parquet
+
+    write_directory(out, lambda partial: write_parquet(table, partial / "table.parquet"))
+    if as_json:
+        click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), "table": str(out / "table.parquet")}))
+        return
+    from kernbench.cli.pto_tables import sweep_table
+    from kernbench.cli.screen import show
+
+    click.secho(f"{found.description or found.name}, {len(table)} points", bold=True)
+    show(sweep_table(table.to_dicts()))
+    click.echo(f"wrote {out / 'table.parquet'}")
+
+
+def _case(cases: Mapping[str, object]) -> str | None:
+    """The case that the variable of the runtime names, if the bench has it."""
+    named = os.environ.get("PA_CASE")
+    return named if named in cases else None
+
+
+def _fields(assignments: tuple[str, ...]) -> dict[str, str]:
+    """Fields of the topology, with or without `topology.` before them."""
+    from kernbench.cli.assignment import split_assignments
+
+    parameters, overrides = split_assignments(assignments)
+    return {**parameters, **overrides}
+
+
+def _keep(outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | None) -> dict[str, str]:
+    """Write the files of a run; returns their paths."""
+    if out is None:
+        return {}
+    from kernbench.atomic_output import write_directory, write_json, write_parquet
+    from kernbench.pto.summary import occupancy_table
+    from kernbench.report.swimlane import draw_swimlane
+
+    def write(partial: Path) -> None:
+        (partial / "swimlane.svg").write_text(draw_swimlane(outcome, title), encoding="utf-8")
+        write_json(told, partial / "summary.json")
+        write_parquet(occupancy_table(outcome), partial / "occupancy.parquet")
+
+    write_directory(out, write)
+    names = {"swimlane": "swimlane.svg", "summary": "summary.json", "occupancy": "occupancy.parquet"}
+    return {name: str(out / file) for name, file in names.items()}
+
+
+def _what_ifs(outcome: Outcome, rerun: Rerun) -> list[dict[str, Any]]:
+    from kernbench.pto.what_if import find_what_ifs
+
+    return [each.to_dict() for each in find_what_ifs(outcome, rerun)]
+
+
+def _show(summary: Summary, told: Mapping[str, Any]) -> None:
+    from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
+    from kernbench.cli.screen import show
+
+    for table in (summary_table(summary), stage_table(summary), thread_table(summary)):
+        show(table)
+    if "what_if" in told:
+        show(what_if_table(told["what_if"]))
+    for path in told["files"].values():
+        click.echo(f"wrote {path}")

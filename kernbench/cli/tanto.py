@@ -1,0 +1,225 @@
+"""`kernbench tanto`: run Tanto programs, check kernel files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernbench.cli import options
+from kernbench.errors import InputError, KernBenchError, shorten
+
+if TYPE_CHECKING:
+    from kernbench.tanto.device import Device
+    from kernbench.tanto.program_file import ProgramSpec
+    from kernbench.tanto.run import TantoResult
+
+_DEFINE = click.option(
+    "-D", "--define", "defines", multiple=True, metavar="NAME=TEXT", help="A macro, such as T=float32; may be repeated."
+)
+
+
+@click.group("tanto")
+def command() -> None:
+    """Run Tanto programs on a chip of Tensix cores; check their kernels."""
+
+
+@command.command("run")
+@click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--kernels", required=True, type=click.Path(path_type=Path), help="The folder of the kernel files.")
+@click.option(
+    "--kernel-map", type=click.Path(path_type=Path), help='A JSON file: path to {"src": path, "params": [...]}.'
+)
+@click.option("--in", "inputs", multiple=True, metavar="ID=FILE", help="A global buffer from a .npy or .bin file.")
+@click.option("--topology", "-t", default="wormhole_n150", show_default=True, help="The chip: a name or a YAML file.")
+@options.mode()
+@click.option(
+    "--rounding",
+    type=click.Choice(["truncate", "nearest"]),
+    default="truncate",
+    show_default=True,
+    help="How floats become bfloat16.",
+)
+@click.option("--no-numbers", is_flag=True, help="Only times: move and compute no data, where no kernel reads any.")
+@_DEFINE
+@options.assignments("A topology field (tensix_core.fidelity=lofi)")
+@click.option("--explain", is_flag=True, help="Say where the time went.")
+@options.TIME_LIMIT
+@options.AS_JSON
+@options.out("Write the global buffers after each program here: g<ID>.npy, and the op log if --explain is given.")
+def run(
+    programs: tuple[Path, ...],
+    kernels: Path,
+    kernel_map: Path | None,
+    inputs: tuple[str, ...],
+    topology: str,
+    mode: str,
+    rounding: str,
+    no_numbers: bool,
+    defines: tuple[str, ...],
+    assignments: tuple[str, ...],
+    explain: bool,
+    time_limit: str | None,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Run PROGRAMS, JSON files, in turn on one chip, which keeps its buffers.
+
+    With several programs the buffers after each are in a folder of its name, and those after the last beside these.
+    """
+    from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.outputs import check_directory
+    from kernbench.limits.run_limits import read_limits
+    from kernbench.limits.time_limit import limit_time
+    from kernbench.machine import load_machine
+    from kernbench.modes import check_mode
+    from kernbench.tanto.device import Device
+    from kernbench.tanto.loading import KernelFiles
+    from kernbench.tanto.program_file import load_kernel_map, load_program
+    from kernbench.tanto.run import run_program
+
+    check_mode(mode)
+    if out is not None:
+        check_directory(out)
+    if not kernels.is_dir():
+        raise InputError(f"--kernels takes a folder, and {shorten(kernels)} is none")
+    fields, dotted = split_assignments(assignments)
+    files = KernelFiles(kernels, load_kernel_map(kernel_map) if kernel_map else {})
+    macros = _read_defines(defines)
+    device = Device(load_machine(topology, {**fields, **dotted}), nearest=rounding == "nearest", defines=macros)
+    limits, worst = read_limits(time_limit, None), 0
+    if len(programs) == 1:
+        specs: list[ProgramSpec | None] = [load_program(programs[0])]
+        device.initial = _read_inputs(inputs, [spec for spec in specs if spec])
+    else:
+        specs = [None] * len(programs)
+        device.initial = _read_inputs(inputs, None)
+    for path, known in zip(programs, specs, strict=True):
+        try:
+            spec = known or load_program(path)
+            with limit_time(limits.time_s, lambda path=path: f"program {shorten(path)}"):
+                result = run_program(device, spec, files, name=str(path), numbers=not no_numbers, mode=mode)
+        except KernBenchError as error:
+            if len(programs) == 1:
+                raise
+            worst = max(worst, error.exit_code)
+            _say_failure(path, error, as_json)
+            continue
+        shown = _explain(result) if explain and result.session is not None else None
+        if out is not None and not result.error:
+            _write(device, spec, out, path.stem if len(programs) > 1 else None, result if explain else None)
+        _show(result, shown, as_json)
+        if result.error:
+            worst = 2
+            click.echo(f"error: {result.error}", err=True)
+    if worst:
+        raise click.exceptions.Exit(worst)
+
+
+def _say_failure(path: Path, error: KernBenchError, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
+    click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
+
+
+def _read_defines(defines: tuple[str, ...]) -> dict[str, str]:
+    found = dict[str, str]()
+    for text in defines:
+        name, equals, value = text.partition("=")
+        if not name.isidentifier():
+            raise InputError(f"-D {shorten(text)}: expected NAME=TEXT")
+        found[name] = value if equals else "1"
+    return found
+
+
+def _read_inputs(inputs: tuple[str, ...], specs: list[ProgramSpec] | None) -> dict[int, Any]:
+    """The contents of buffers by id. Errors: InputError for a bad id or file, or a buffer that no program has."""
+    from kernbench.tanto.device import read_buffer_file
+
+    found = dict[int, Any]()
+    for text in inputs:
+        name, _, file = text.partition("=")
+        try:
+            number = int(name)
+        except ValueError:
+            raise InputError(f"--in {shorten(text)}: expected ID=FILE with the number of a global buffer") from None
+        if specs is not None and number not in (known := {one.id for spec in specs for one in spec.globals}):
+            raise InputError(
+                f"--in {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
+            )
+        found[number] = read_buffer_file(Path(file))
+    return found
+
+
+def _write(device: Device, spec: ProgramSpec, out: Path, folder: str | None, result: TantoResult | None) -> None:
+    """Write the buffers of a program, all or none, and the op log of a result."""
+    import numpy as np
+
+    from kernbench.atomic_output import write_directory, write_parquet
+
+    def write(partial: Path) -> None:
+        for one in spec.globals:
+            np.save(partial / f"g{one.id}.npy", device.read(one.id))
+        if result is not None and result.session is not None:
+            write_parquet(result.op_log(), partial / "oplog.parquet")
+
+    if folder is not None:
+        write_directory(out / folder, write)
+    write_directory(out, write)
+
+
+def _explain(result: TantoResult) -> dict[str, Any]:
+    from kernbench.runs.explanation import explain_run
+
+    assert result.session is not None
+    return explain_run(result.session, ()).to_dict()
+
+
+def _show(result: TantoResult, explanation: dict[str, Any] | None, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(result.to_dict() | ({"explain": explanation} if explanation else {})))
+        return
+    time = "" if result.latency_ns is None else f"{result.latency_ns:,.1f} ns, {result.cycles:,.0f} cycles, "
+    click.secho(f"{result.program}: {result.status}", bold=True)
+    click.echo(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
+    for sentence in [str(race) for race in result.races] + [f"warning: {line}" for line in result.out_of_range]:
+        click.echo(sentence)
+    if explanation:
+        from kernbench.cli.explained import show_explanation
+
+        show_explanation(explanation, long=False)
+
+
+@command.command("check")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_DEFINE
+@options.AS_JSON
+def check(paths: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> None:
+    """Check kernel files, or all in folders; say what each uses, what it may race on, and what it needs of L1."""
+    from kernbench.tanto.kernel_report import check_file, kernel_files
+
+    macros, wrong, reports = _read_defines(defines), list[str](), list[dict[str, Any]]()
+    for path in kernel_files(paths):
+        try:
+            reports.append(check_file(path, macros).to_dict())
+        except InputError as error:
+            wrong.append(str(error))
+    if as_json:
+        click.echo(json.dumps({"kernels": reports, "errors": wrong}))
+    else:
+        for report in reports:
+            _show_report(report)
+        click.echo(f"{len(reports)} kernel files are good, {len(wrong)} are not")
+    if wrong:
+        raise InputError("\n".join(wrong))
+
+
+def _show_report(report: dict[str, Any]) -> None:
+    click.secho(f"{report['file']}: {report['kind']} kernel", bold=True)
+    for title, key in (("takes", "parameters"), ("compile time", "compile_time"), ("uses", "uses"), ("L1", "l1")):
+        if report[key]:
+            click.echo(f"  {title}: {', '.join(report[key])}")
+    for sentence in report["may_race"]:
+        click.echo(f"  may race: {sentence}")

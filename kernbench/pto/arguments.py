@@ -1,0 +1,44 @@
+"""The check of what a task is submitted with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kernbench.pto.fatal import InvalidArgsError
+from kernbench.pto.task import Shape, Worker
+from kernbench.pto.tensors import Param, ParamKind
+
+if TYPE_CHECKING:
+    from kernbench.pto.device import Device
+
+_TYPES = {Worker.CUBE: ("aic", Shape.AIC), Worker.VECTOR: ("aiv", Shape.AIV)}
+
+
+def check_task(device: Device, name: str, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
+    """The shape of a task. Errors: InvalidArgsError for a kernel, a worker type or parameters that the runtime refuses."""
+    settings = device.settings
+    if kernel_id not in device.kernels:
+        known = ", ".join(str(each) for each in sorted(device.kernels))
+        raise InvalidArgsError(f"{name}: no kernel has func_id {kernel_id}; the bench has {known}")
+    if worker not in _TYPES:
+        raise InvalidArgsError(f"{name}: got worker type {worker}, expected PTO2_WORKER_CUBE or PTO2_WORKER_VECTOR")
+    kernel, (core_type, shape) = device.kernels[kernel_id], _TYPES[Worker(worker)]
+    if kernel.core_type == "mix":
+        shape = Shape.MIX
+    elif kernel.core_type != core_type:
+        raise InvalidArgsError(
+            f"{name}: kernel {kernel.name} is for {kernel.core_type} cores, but submitted to {core_type}"
+        )
+    kinds = [param.kind for param in params]
+    for what, most in (
+        (ParamKind.INPUT, settings.most_inputs),
+        (ParamKind.OUTPUT, settings.most_outputs),
+        (ParamKind.INOUT, settings.most_inouts),
+    ):
+        if kinds.count(what) > most:
+            raise InvalidArgsError(f"{name}: got {kinds.count(what)} {what.name} parameters, expected {most} at most")
+    for param in params:
+        if param.tensor is not None and param.kind != ParamKind.OUTPUT and not param.tensor.buffer.address:
+            raise InvalidArgsError(f"{name}: an {param.kind.name} tensor has no memory; a task must write it first")
+    return shape

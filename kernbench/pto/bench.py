@@ -1,0 +1,252 @@
+"""Benches of task graphs: a module in the shape of the runtime's `kernel_config.py` and `golden.py`, loaded by path.
+
+It has KERNELS (func_id, name, core_type, and here a function of arrays and a cost), ORCHESTRATION (function_name),
+RUNTIME_CONFIG (runtime, aicpu_thread_num, block_dim), ALL_CASES (parameters by name), `generate_inputs(params)`, which returns
+(name, array or number) pairs, and `compute_golden(tensors, params)`, which writes what must come out. DEFAULT_CASE,
+`__outputs__`, RTOL and ATOL are optional. A folder with `kernel_config.py` and `golden.py` is read as one module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeGuard, TypeVar
+
+import numpy as np
+
+from kernbench import library
+from kernbench.dtypes import widen
+from kernbench.errors import InputError, KernBenchError, RunError, shorten, suggest
+from kernbench.machine import load_machine
+from kernbench.modes import Mode
+from kernbench.pto.api import PTO2Runtime
+from kernbench.pto.kernels import Kernel, read_kernels
+from kernbench.pto.launch import Launch, Outcome
+from kernbench.pto.orchestrator import Backend, Orchestrator
+from kernbench.pto.settings import Settings
+from kernbench.schema.guards import is_list, is_mapping
+from kernbench.user_modules import error_text, execute, line_of
+
+FOLDER = "benches/pto"
+T = TypeVar("T")
+_NEEDED = ("KERNELS", "ORCHESTRATION", "RUNTIME_CONFIG", "ALL_CASES", "generate_inputs", "compute_golden")
+_PARTS = ("kernel_config.py", "golden.py")
+
+
+@dataclass(frozen=True, slots=True)
+class PtoBench:
+    """A bench with its declarations, checked."""
+
+    name: str
+    file: Path
+    description: str
+    kernels: Mapping[int, Kernel]
+    entry: Callable[..., object]
+    runtime: Mapping[str, Any]
+    cases: Mapping[str, Mapping[str, Any]]
+    default_case: str
+    generate_inputs: Callable[..., Any]
+    compute_golden: Callable[..., object]
+    outputs: tuple[str, ...]
+    rtol: float
+    atol: float
+
+    def parameters(self, case: str | None, changed: Mapping[str, str]) -> dict[str, Any]:
+        """The parameters of a case, with changes as typed. Errors: InputError for an unknown case or parameter."""
+        case = case or self.default_case
+        if case not in self.cases:
+            raise InputError(f"bench {self.name!r} has no case {shorten(case)!r}{suggest(case, self.cases)}")
+        found = dict(self.cases[case])
+        for name, text in changed.items():
+            if name not in found:
+                raise InputError(f"bench {self.name!r} has no parameter {shorten(name)!r}{suggest(name, found)}")
+            try:
+                found[name] = type(found[name])(text)
+            except ValueError:
+                raise InputError(
+                    f"{name}={shorten(text)}: got {shorten(text)!r}, expected a value of type {type(found[name]).__name__}"
+                ) from None
+        return found
+
+
+def find_bench(name: str | Path) -> PtoBench:
+    """A bench by name, file or folder. Errors: InputError if there is none, or if it is not in the shape of one."""
+    path = Path(name)
+    if path.is_dir():
+        return _load(path, [path / part for part in _PARTS])
+    file = library.find(FOLDER, name)
+    return _load(file, [file])
+
+
+def list_benches() -> list[PtoBench]:
+    """All benches that can be named, by name. Errors: InputError for one that does not load."""
+    return [find_bench(name) for name in library.list_names(FOLDER)]
+
+
+def _load(path: Path, files: Sequence[Path]) -> PtoBench:
+    modules = [execute(file, "benches_pto", "bench") for file in files]
+    held: dict[str, Any] = {}
+    for module in modules:
+        held |= vars(module)
+    where = library.show_path(path)
+    missing = [name for name in _NEEDED if name not in held]
+    if missing:
+        raise InputError(f"{where}: a bench of task graphs lacks {', '.join(missing)}; docs/pto.md shows one")
+    _check_declarations(held, where)
+    entry = held.get(str(held["ORCHESTRATION"].get("function_name")))
+    if not callable(entry):
+        raise InputError(f"{where}: ORCHESTRATION names no function of the module; give function_name")
+    cases: object = held["ALL_CASES"]
+    if not is_mapping(cases) or not cases:
+        raise InputError(f"{where}: ALL_CASES is no mapping of cases to parameters; give one case at least")
+    return PtoBench(
+        name=path.stem.replace("_", "-"),
+        file=path,
+        description=_first_line(modules),
+        kernels=read_kernels(held["KERNELS"], where),
+        entry=entry,
+        runtime=held["RUNTIME_CONFIG"],
+        cases=cases,
+        default_case=held.get("DEFAULT_CASE", next(iter(cases))),
+        generate_inputs=held["generate_inputs"],
+        compute_golden=held["compute_golden"],
+        outputs=tuple(held.get("__outputs__", ())),
+        rtol=float(held.get("RTOL", 1e-5)),
+        atol=float(held.get("ATOL", 1e-5)),
+    )
+
+
+def _check_declarations(held: Mapping[str, Any], where: str) -> None:
+    """Check the shapes of what a bench declares. Errors: InputError."""
+    for name in ("ORCHESTRATION", "RUNTIME_CONFIG"):
+        if not is_mapping(held[name]):
+            raise InputError(f"{where}: {name} is no mapping; docs/pto.md shows one")
+    kernels: object = held["KERNELS"]
+    if not is_list(kernels) or not all(is_mapping(kernel) for kernel in kernels):
+        raise InputError(f"{where}: KERNELS is no list of mappings; docs/pto.md shows one")
+    for name in ("aicpu_thread_num", "block_dim"):
+        value: object = held["RUNTIME_CONFIG"].get(name, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(
+                f"{where}: RUNTIME_CONFIG: {name}: got {shorten(repr(value))}, expected a whole number of 1 or more"
+            )
+
+
+def _first_line(modules: Sequence[ModuleType]) -> str:
+    return next((text.strip().splitlines()[0].rstrip(".") for m in modules if (text := m.__doc__)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRun:
+    """A finished run of a bench. `verified` is None if no numbers were computed; `mismatches` has a sentence an output."""
+
+    bench: PtoBench
+    topology: str
+    parameters: Mapping[str, Any]
+    outcome: Outcome
+    verified: bool | None
+    mismatches: tuple[str, ...]
+
+
+def run_bench(
+    bench: PtoBench | str | Path,
+    topology: str = "ascend_910b2",
+    *,
+    case: str | None = None,
+    parameters: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    backend: str | None = None,
+    mode: str = Mode.HYBRID,
+    verify: bool = True,
+    speed: float = 1.0,
+) -> BenchRun:
+    """Run a bench and compare its outputs with the golden ones.
+
+    `backend` is one of the runtimes (default: the bench's own); kernels whose times are given are faster by `speed`. Errors:
+    InputError for names and values; FatalError for what stops the runtime; RunError for an orchestration function or a
+    kernel that raises.
+    """
+    bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
+    chosen = _backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
+    given = bench.parameters(case, parameters or {})
+    fields = dict(overrides or {})
+    fields.setdefault("pto_runtime.aicpu_threads", bench.runtime.get("aicpu_thread_num", None))
+    machine = load_machine(topology, {name: value for name, value in fields.items() if value is not None})
+    clusters = getattr(machine.shape, "clusters", 0)
+    block_dim = min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
+    launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
+    inputs = _guarded(bench, lambda: _inputs(bench, given))
+    device = launch.device()
+    addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]
+
+    def body(orchestrator: Orchestrator) -> None:
+        bench.entry(PTO2Runtime(orchestrator), addresses, len(addresses))
+
+    with np.errstate(all="ignore"):
+        outcome = _guarded(bench, lambda: launch.run(body, device))
+    if not verify:
+        return BenchRun(bench, machine.name, given, outcome, None, ())
+    mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
+    return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches)
+
+
+def is_array(value: object) -> TypeGuard[np.ndarray]:
+    """Whether it is an array, and not a number."""
+    return isinstance(value, np.ndarray)
+
+
+def _backend(name: str) -> Backend:
+    names = [backend.value for backend in Backend]
+    if name not in names:
+        raise InputError(f"unknown runtime {shorten(name)!r}{suggest(name, names)}")
+    return Backend(name)
+
+
+def _inputs(bench: PtoBench, params: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The inputs of a run. Errors: InputError for what are no pairs of a name and an array or a number."""
+    found: list[Any] = list(bench.generate_inputs(params))
+    for at, pair in enumerate(found):
+        if not _is_input(pair):
+            raise InputError(
+                f"bench {bench.name!r}: generate_inputs gave {shorten(repr(pair))} in place {at}, expected a name with an "
+                "array or a number"
+            )
+    return found
+
+
+def _is_input(pair: Any) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], np.ndarray | np.number | int | float)  # pyright: ignore
+
+
+def _guarded(bench: PtoBench, run: Callable[[], T]) -> T:
+    """What a function of a bench returns. Errors: RunError with the line that raised; a KernBenchError stays as it is."""
+    try:
+        return run()
+    except KernBenchError:
+        raise
+    except (Exception, SystemExit) as error:  # a user's bench may raise anything
+        raise RunError(f"bench {bench.name!r} raised {error_text(error)}, at {line_of(error, bench.file)}") from error
+
+
+def _compare(
+    bench: PtoBench, params: Mapping[str, Any], inputs: list[tuple[str, Any]], addresses: list[Any], outcome: Outcome
+) -> tuple[str, ...]:
+    """A sentence for each output that differs from its golden one."""
+    tensors = {name: value.copy() for name, value in inputs if is_array(value)}
+    bench.compute_golden(tensors, params)
+    found: list[str] = []
+    for (name, value), address in zip(inputs, addresses, strict=True):
+        if not is_array(value) or (bench.outputs and name not in bench.outputs):
+            continue
+        got = outcome.device.memory.bytes_at(address, value.nbytes).view(value.dtype).reshape(value.shape)
+        golden = tensors[name]
+        close = np.isclose(widen(got), widen(golden), bench.rtol, bench.atol, equal_nan=True)
+        if not close.all():
+            at = tuple(int(i) for i in np.argwhere(~close)[0])
+            found.append(
+                f"{name}: {int((~close).sum()):,} of {close.size:,} elements differ from the golden ones, the first at {at}: "
+                f"got {got[at]!s}, expected {golden[at]!s}"
+            )
+    return tuple(found)

@@ -1,0 +1,199 @@
+"""Programs of both core types of a cluster: a function for the cube core, one for each vector core, coupled by pipes.
+
+A function gets a `CoreContext`, whose methods have the names of the tile instructions. It is a greenlet that advances as far as
+its rows have run, so the numbers that it loads are those that others have stored by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.pto.kernels import MatMul, Vector, find_route
+from kernbench.pto.tpipe import ClusterPipes, GlobalTensor, TileSplitAxis, TPipe
+
+if TYPE_CHECKING:
+    from kernbench.pto.core import Core
+    from kernbench.pto.task import Task
+
+NO_SPLIT = TileSplitAxis.TILE_NO_SPLIT
+
+
+class ClusterProgram:
+    """A task on all cores of a cluster: its pipes, its flags, and how many cores have ended."""
+
+    def __init__(self, core: Core, lanes: int) -> None:
+        self.device = core.device
+        self.name = f"cluster{core.place.cluster}"
+        self.pipes = ClusterPipes(lanes - 1)
+        self._lanes = lanes
+        self._flags: dict[tuple[int, int], int] = {}  # counters by (flag, vector core)
+
+    def flag(self, number: int, vector: int) -> int:
+        """The counter of a flag between the cube core and a vector core."""
+        if (number, vector) not in self._flags:
+            label = f"{self.name} flag {number} of vector core {vector}"
+            self._flags[number, vector] = self.device.program.counter(label)
+        return self._flags[number, vector]
+
+    def end_core(self) -> bool:
+        """A core has ended; returns whether it was the last. Errors: TPipeError as `ClusterPipes.check_end`."""
+        self._lanes -= 1
+        if not self._lanes:
+            self.pipes.check_end()
+        return not self._lanes
+
+
+class CoreContext:
+    """What a function of a core may call. Tiles are arrays; all of it takes the time that the machine's parts take."""
+
+    def __init__(
+        self, core: Core, program: ClusterProgram, function: Callable[..., object], task: Task, block: int
+    ) -> None:
+        from greenlet import getcurrent, greenlet
+
+        self._core, self._program, self._device = core, program, core.device
+        self._place, self._thread = core.place, core.thread
+        self._flag_duration = core.device.program.duration(("pto_runtime.flag", 1))
+        self._tag = core.device.program.tag(task.kernel.name, "kernel")
+        self.block_id = block
+        arguments = [p.value if p.tensor is None else p.tensor.address for p in task.params]
+        self._current = getcurrent
+        self._greenlet = greenlet(lambda: function(self, *arguments))
+
+    @property
+    def is_cube(self) -> bool:
+        """Whether this is the cube core."""
+        return self._place.lane == 0
+
+    def get_subblockid(self) -> int:
+        """The number of a vector core in its cluster; 0 for the cube core."""
+        return max(self._place.lane - 1, 0)
+
+    def resume(self) -> bool:
+        """Go on until more rows have to run; returns whether the function has ended."""
+        self._greenlet.parent = self._current()
+        with np.errstate(all="ignore"):
+            self._greenlet.switch()
+        return self._greenlet.dead
+
+    def _sync(self) -> None:
+        """Let the rows so far run."""
+        self._thread.ask()
+        parent = self._greenlet.parent
+        assert parent is not None
+        parent.switch()
+
+    # data
+
+    def TLOAD(self, source: GlobalTensor) -> np.ndarray:
+        """A tile from global memory."""
+        self._transfer(source, write=False)
+        return source.array(self._device.memory.bytes_at(source.address, source.span_bytes)).copy()
+
+    def TSTORE(self, target: GlobalTensor, tile: np.ndarray) -> None:
+        """A tile to global memory."""
+        self._transfer(target, write=True)
+        target.array(self._device.memory.bytes_at(target.address, target.span_bytes))[...] = tile.reshape(target.shape)
+
+    def _transfer(self, tensor: GlobalTensor, *, write: bool) -> None:
+        route, stripe = find_route(self._device.machine, self._place, tensor.address, write=write)
+        engine = self._place.engines["out" if write else "in"]
+        self._thread.move(route, tensor.nbytes, stripe=stripe, done=self._core.done, hold=engine, tag=self._tag)
+        self._thread.wait(self._core.done, 1, take=1)
+        self._sync()
+
+    def TMATMUL(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The product of two tiles, in f32."""
+        self._compute(MatMul(a.shape[0], a.shape[1], b.shape[1], a.dtype.itemsize))
+        return a.astype(np.float32) @ b.astype(np.float32)
+
+    def TVEC(self, function: Callable[..., Any], *tiles: Any, passes: int = 1) -> Any:
+        """A function of tiles on the vector engine, which goes `passes` times over the largest of them."""
+        largest = max(tile.nbytes for tile in tiles if isinstance(tile, np.ndarray))
+        self._compute(Vector(largest, passes))
+        return function(*tiles)
+
+    def TADDS(self, tile: np.ndarray, scalar: float) -> np.ndarray:
+        """A tile plus a number."""
+        return self.TVEC(np.add, tile, tile.dtype.type(scalar))
+
+    def _compute(self, operation: MatMul | Vector) -> None:
+        self._device.rows.compute(self._thread, self._place, self._core.done, operation, self._tag)
+
+    # pipes
+
+    def TALLOC(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT) -> None:
+        """Begin to push: wait for a free slot and give the tensor its address."""
+        end = self._program.pipes.end(pipe, self.is_cube, self._place.lane, self._place.name)
+        end.open(pipe, tensor)
+        index = end.count - 1
+        if index >= pipe.slot_num and index % pipe.period == 0:
+            self._await(pipe, 1, self.is_cube)
+            end.flags += 1
+        self._program.pipes.take(pipe, self.is_cube, index, self._place.name)
+        own = 0 if self.is_cube else tensor.split_bytes(split, self.get_subblockid())
+        tensor.address = pipe.address(index) + own
+
+    def TPUSH(self, pipe: TPipe, what: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT) -> None:
+        """Commit a slot; or, with a tile, allocate one, store the tile and commit it."""
+        if isinstance(what, np.ndarray):
+            slot = self._tile_tensor(what.shape, what.dtype)
+            self.TALLOC(pipe, slot, split)
+            self.TSTORE(slot, what)
+        self._program.pipes.end(pipe, self.is_cube, self._place.lane, self._place.name).close(pipe)
+        self._signal(pipe, 0, self.is_cube)
+
+    def TPOP(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT) -> None:
+        """Begin to read: wait for a full slot and give the tensor its address."""
+        end = self._program.pipes.end(pipe, not self.is_cube, self._place.lane, self._place.name)
+        end.open(pipe, tensor)
+        self._await(pipe, 0, not self.is_cube)
+        own = 0 if self.is_cube else tensor.split_bytes(split, self.get_subblockid())
+        tensor.address = pipe.address(end.count - 1) + own
+
+    def TPOP_TILE(
+        self, pipe: TPipe, shape: tuple[int, ...], dtype: str = "f32", split: TileSplitAxis = NO_SPLIT
+    ) -> np.ndarray:
+        """The tile form of TPOP: wait for a full slot, load the tile, give the slot back."""
+        slot = self._tile_tensor(shape, dtype)
+        self.TPOP(pipe, slot, split)
+        tile = self.TLOAD(slot)
+        self.TFREE(pipe, slot, split)
+        return tile
+
+    def TFREE(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT) -> None:  # noqa: ARG002
+        """End to read: the slot may be used again, and every `period` slots the producer is told."""
+        end = self._program.pipes.end(pipe, not self.is_cube, self._place.lane, self._place.name)
+        end.close(pipe)
+        self._program.pipes.free(pipe, not self.is_cube, end.closed - 1)
+        if end.closed % pipe.period == 0:
+            self._signal(pipe, 1, not self.is_cube)
+            end.flags += 1
+
+    def _tile_tensor(self, shape: tuple[int, ...], dtype: Any) -> GlobalTensor:
+        from kernbench.dtypes import name_of
+        from kernbench.pto.tpipe import global_tensor
+
+        return global_tensor(0, shape, None, dtype if isinstance(dtype, str) else name_of(dtype))
+
+    def _flag_counters(self, pipe: TPipe, kind: int, from_cube: bool) -> list[int]:
+        """The counters of a flag: for a cube core of all vector cores, for a vector core its own."""
+        number = pipe.flag_id + 2 * pipe.ring(from_cube) + kind
+        vectors = range(self._program.pipes.vectors) if self.is_cube else [self.get_subblockid()]
+        return [self._program.flag(number, vector) for vector in vectors]
+
+    def _signal(self, pipe: TPipe, kind: int, from_cube: bool) -> None:
+        """Set a flag: ready (kind 0) or free (1)."""
+        self._thread.delay(self._flag_duration)
+        for counter in self._flag_counters(pipe, kind, from_cube):
+            self._thread.add(counter)
+        self._sync()
+
+    def _await(self, pipe: TPipe, kind: int, from_cube: bool) -> None:
+        """Wait for a flag, and take it."""
+        for counter in self._flag_counters(pipe, kind, from_cube):
+            self._thread.wait(counter, 1, take=1)
+        self._sync()

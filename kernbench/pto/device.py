@@ -1,0 +1,242 @@
+"""The device of a run: what orchestrator, schedulers and cores share, on one program of the engine."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.engine.agents import Agents
+from kernbench.engine.session import Session
+from kernbench.errors import InputError
+from kernbench.host.device.gc_pause import pause_gc
+from kernbench.machine.ascend_places import AscendPlaces
+from kernbench.modes import Mode
+from kernbench.program.program import Program
+from kernbench.pto.cluster_program import ClusterProgram, CoreContext
+from kernbench.pto.clusters import ClusterPool
+from kernbench.pto.core import Assigned, Core
+from kernbench.pto.fatal import FatalCode, FatalError
+from kernbench.pto.kernels import Kernel, KernelRows
+from kernbench.pto.memory import GlobalMemory
+from kernbench.pto.ready_queues import ReadyQueues
+from kernbench.pto.record import Occupancy, Record, TaskRow
+from kernbench.pto.rings import DepPool, HeapRing, TaskRing
+from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler
+from kernbench.pto.task import Shape, State, Task
+from kernbench.pto.tensor_map import TensorMap
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.program.thread import Thread
+    from kernbench.pto.settings import Settings
+
+
+def _unheard(_now_fs: int) -> None:
+    pass
+
+
+class Device:
+    """The shared state of a run. `compute_numbers`: kernels run on the bytes of the memory when they end."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        settings: Settings,
+        kernels: Mapping[int, Kernel],
+        *,
+        block_dim: int | None = None,
+        schedulers: int | None = None,
+        compute_numbers: bool = True,
+    ) -> None:
+        places = machine.places
+        assert isinstance(places, AscendPlaces)
+        clusters = block_dim or places.ascend.clusters
+        if clusters > places.ascend.clusters:
+            raise InputError(
+                f"block_dim is {clusters}, but machine {machine.name} has {places.ascend.clusters} clusters"
+            )
+        self.machine, self.settings, self.kernels = machine, settings, kernels
+        self.compute_numbers = compute_numbers
+        self.program = Program(machine)
+        self.agents = Agents(self.program)
+        self.rows = KernelRows(self.program)
+        self.memory = GlobalMemory(settings.heap_bytes)
+        self.record = Record()
+        self.ring = TaskRing(settings.task_window)
+        self.heap = HeapRing(settings.heap_bytes, settings.align_bytes)
+        self.deps = DepPool(settings.dep_pool)
+        self.map = TensorMap(settings)
+        self.queues = ReadyQueues(settings.ready_shards, settings.time.lock)
+        self.early: deque[Task] = deque()  # what the orchestrator has found ready
+        self.slots: dict[int, Task] = {}
+        self.published = 0  # tasks that schedulers may see
+        self._next_scan = 0
+        self._held: deque[Task] = deque()  # retired tasks whose buffers are still in use
+        self.completed = 0
+        self.expected: int | None = None  # tasks in all, once the orchestrator is done
+        self._coupled: dict[tuple[int, int], ClusterProgram] = {}  # by task and block
+        self.finished_fs: int | None = None  # when all was complete
+        self.clusters = ClusterPool(clusters)
+        self.on_progress: Callable[[int], None] = _unheard  # by the orchestrator
+        switch = [self.program.duration((f"pto_runtime.{name}", 1)) for name in ("switch", "first")]
+        self._switch = list(zip(switch, self.program.duration_fs()[switch].tolist(), strict=True))
+        self.cores = self._make_cores(places, clusters)
+        self.schedulers = self._make_schedulers(clusters, schedulers or settings.aicpu_threads - 1)
+
+    def _make_cores(self, places: AscendPlaces, clusters: int) -> list[Core]:
+        """The cores in the order of their numbers: all AICs, then the first AIVs of all clusters, then the second."""
+        lanes = range(1 + places.ascend.aiv_per_cluster)
+        found = [places.core(cluster, lane) for lane in lanes for cluster in range(clusters)]
+        return [Core(self, index, place) for index, place in enumerate(found)]
+
+    def _make_schedulers(self, clusters: int, count: int) -> list[Scheduler]:
+        """Scheduler threads, to which clusters are dealt out in stretches as even as possible."""
+        by_cluster = [[core for core in self.cores if core.place.cluster == number] for number in range(clusters)]
+        bounds = [clusters * number // count for number in range(count + 1)]
+        return [Scheduler(self, number, by_cluster[bounds[number] : bounds[number + 1]]) for number in range(count)]
+
+    # what schedulers and orchestrator share
+
+    def scan_fs(self) -> int | None:
+        """From when on a published task can be claimed; None if there is none."""
+        if self._next_scan >= self.published:
+            return None
+        return self.slots[self.ring.slot(self._next_scan)].published_fs
+
+    def claim(self) -> Iterator[Task]:
+        """The published tasks that no scheduler has claimed."""
+        while self._next_scan < self.published:
+            self._next_scan += 1
+            yield self.slots[self.ring.slot(self._next_scan - 1)]
+
+    def consume(self, task: Task) -> None:
+        """A task that is complete, with its consumers told, is consumed unless its scope holds it."""
+        if task.state == State.COMPLETED and not task.in_scope:
+            task.state = State.CONSUMED
+
+    def retire(self, now_fs: int) -> int:
+        """Advance the watermark over consumed tasks, and the tail of the heap behind it; returns over how many.
+
+        The tail stays before buffers that are still in use: the document frees them with the slot of their task, and then a
+        task that is late would read what another one wrote.
+        """
+        ring, first, tail = self.ring, self.ring.last_alive, self.heap.tail
+        while ring.last_alive < self.published:
+            task = self.slots[ring.slot(ring.last_alive)]
+            if task.state != State.CONSUMED:
+                break
+            if task.heap_end is not None:
+                self._held.append(task)
+            ring.last_alive += 1
+        while self._held and not self._held[0].users:
+            end = self._held.popleft().heap_end
+            assert end is not None
+            self.heap.free_to(end)
+        if ring.last_alive > first or self.heap.tail != tail:
+            self.note_occupancy(now_fs)
+            self.on_progress(now_fs)
+        return ring.last_alive - first
+
+    def complete(self, task: Task, now_fs: int) -> None:
+        """A task is complete; the last one ends the run if the orchestrator is done."""
+        self.record.tasks.append(TaskRow(task.id, task.kernel.name, task.submitted_fs, task.ready_fs))
+        self.completed += 1
+        self.check_finished(now_fs)
+
+    def check_finished(self, now_fs: int) -> None:
+        """Note the end of the run, if it has come."""
+        if self.expected is not None and self.completed >= self.expected and self.finished_fs is None:
+            self.finished_fs = now_fs
+
+    def end_group(self, task: Task, now_fs: int) -> None:
+        """A task of a cluster's group is complete."""
+        if task.group >= 0:
+            self.clusters.end_task(task.group)
+            self.on_progress(now_fs)
+
+    def announce(self, check: Check, seen_fs: int) -> None:
+        """A check of any scheduler finds something from a time on."""
+        for scheduler in self.schedulers:
+            scheduler.consider(check, seen_fs)
+
+    def announce_end(self) -> None:
+        """If all is done, schedulers find that out."""
+        if self.finished_fs is not None:
+            self.announce(EXIT, self.finished_fs)
+
+    def has_idle(self, shape: Shape) -> bool:
+        """Whether any thread has idle cores for a shape."""
+        return any(scheduler.has_idle(shape) for scheduler in self.schedulers)
+
+    def note_occupancy(self, now_fs: int) -> None:
+        """Record how full everything is."""
+        self.record.occupancy.append(
+            Occupancy(now_fs, self.ring.active, self.heap.used, self.deps.used, self.map.used, self.queues.count)
+        )
+
+    # cores
+
+    def begin_core(self, thread: Thread, *, first: bool) -> int:
+        """Append the start of a core; returns how long it takes."""
+        duration, fs = self._switch[first]
+        thread.delay(duration)
+        return fs
+
+    def begin_coupled(self, core: Core, block: Assigned) -> CoreContext:
+        """The context of a core's function; the cores of one block share a program."""
+        task, key = block.task, (block.task.id, block.block)
+        if key not in self._coupled:
+            self._coupled[key] = ClusterProgram(core, len(LANES[task.shape]))
+        function = task.kernel.cube if core.place.lane == 0 else task.kernel.vector
+        assert function is not None
+        return CoreContext(core, self._coupled[key], function, task, block.block)
+
+    def end_coupled(self, block: Assigned) -> None:
+        """A core's function has ended."""
+        key = (block.task.id, block.block)
+        if self._coupled[key].end_core():
+            del self._coupled[key]
+
+    def compute(self, block: Assigned) -> None:
+        """Run the function of a kernel on its parameters, at the end of its last block."""
+        task = block.task
+        if not self.compute_numbers or task.kernel.function is None:
+            return
+        arguments = [
+            p.value
+            if p.tensor is None
+            else p.tensor.array(self.memory.bytes_at(p.tensor.buffer.address, p.tensor.buffer.nbytes))
+            for p in task.params
+        ]
+        with np.errstate(all="ignore"):
+            task.kernel.function(*arguments)
+
+    # the run
+
+    def run(self, mode: str = Mode.HYBRID) -> Session:
+        """Run until nothing can happen any more. Errors: FatalError if tasks are left then."""
+        session = Session(self.program, mode)
+
+        def on_ask(thread: int) -> None:
+            now_fs = session.ask_fs
+            assert now_fs is not None
+            self.agents.on_ask(thread, now_fs)
+
+        with pause_gc():
+            session.run(on_ask)
+        if any(core.context is not None for core in self.cores):  # functions wait for flags that nobody sets
+            session.check_finished()
+        if self.expected is None or self.completed < self.expected:
+            self._fail()
+        return session
+
+    def _fail(self) -> None:
+        left = (self.expected or self.published) - self.completed
+        raise FatalError(
+            FatalCode.SCHEDULER_TIMEOUT,
+            f"FATAL: Scheduler timeout: {left} of {self.expected or self.published} tasks never became ready; they wait for "
+            "each other, or for a task that was not published",
+        )

@@ -1,0 +1,387 @@
+"""The orchestrator: it runs the user's function on a thread of its own and submits tasks, step by step.
+
+The function is a greenlet. Its time runs ahead of the run's by what it has spent, and it catches up (`_meet`) before it reads
+or writes what schedulers write or read: once before the dependencies of a task, once when the task is published. Free slots and
+free bytes only grow while it runs ahead, so what fits early fits at its time too; what does not is tried again then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from kernbench.pto.arguments import check_task
+from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
+from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.scheduler import DRAIN, SCAN
+from kernbench.pto.settings import align
+from kernbench.pto.spinning import Spin, SpinTexts
+from kernbench.pto.task import UNPINNED, Shape, State, Task
+from kernbench.pto.tensors import Overlap, Param, ParamKind, Tensor
+
+if TYPE_CHECKING:
+    from kernbench.pto.device import Device
+
+
+class Backend(Enum):
+    """Where the graph is built, with the names of the runtimes."""
+
+    HOST = "host_build_graph"
+    AICPU = "aicpu_build_graph"
+    RINGS = "tensormap_and_ringbuffer"
+
+
+class Orchestrator:
+    """The orchestrator thread of a device. `body(self)` is the user's function with its arguments."""
+
+    def __init__(self, device: Device, backend: Backend, body: Callable[[Orchestrator], object]) -> None:
+        from greenlet import getcurrent, greenlet
+
+        self.device, self.backend = device, backend
+        self.time = device.settings.time
+        self.now_fs = 0
+        self._body = body
+        self._current = getcurrent
+        self._greenlet = greenlet(self._run)
+        self._agent = device.agents.agent("orchestrator", self._step)
+        self._scopes: list[list[Task]] = []
+        self._spin: Spin | None = None
+        self.submitted = 0
+        self.end_fs = 0
+        self._scope_clusters: list[list[int]] = []
+        device.on_progress = self._on_progress
+
+    # time
+
+    def start(self, at_fs: int) -> None:
+        """Begin at a time."""
+        self._agent.call_at(at_fs)
+
+    def build(self) -> None:
+        """Run the whole function now, before the device does anything: the host builds the graph."""
+        self._step(0)
+
+    def _step(self, now_fs: int) -> None:
+        self.now_fs = now_fs
+        self._greenlet.parent = self._current()
+        self._greenlet.switch()
+
+    def _run(self) -> None:
+        self._body(self)
+
+    def _spend(self, phase: Phase, fs: int) -> None:
+        """Work for some time, without looking at what others do."""
+        if self.backend != Backend.HOST:
+            self.device.record.add_phase(ORCHESTRATOR, phase, self.now_fs, self.now_fs + fs)
+            self.now_fs += fs
+
+    def _meet(self) -> None:
+        """Let all others come to the own time."""
+        if self.backend != Backend.HOST:
+            self._agent.call_at(self.now_fs)
+            self._pause()
+
+    def _pause(self) -> None:
+        parent = self._greenlet.parent
+        assert parent is not None
+        parent.switch()
+
+    def _wait(self, is_met: Callable[[], bool], texts: SpinTexts) -> None:
+        """Spin until a condition is met. Errors: FatalError after as many spins without progress as the runtime allows."""
+        self._meet()
+        if is_met():
+            return
+        if self.backend == Backend.HOST:  # nobody else does anything meanwhile
+            raise FatalError(*texts.fail(self.device, self.device.settings.deadlock_spins))
+        device, begun_fs = self.device, self.now_fs
+        device.record.blocked += 1
+        self._spin = spin = Spin(device, begun_fs, texts)
+        while not is_met():
+            self._agent.call_at(spin.deadline_fs)
+            self._pause()
+            spin.advance(self.now_fs, met=is_met())
+        self._spin = None
+        device.record.add_phase(ORCHESTRATOR, Phase.BLOCKED, begun_fs, self.now_fs)
+
+    def _on_progress(self, now_fs: int) -> None:
+        """Something has changed that the orchestrator may wait for: look at the next spin."""
+        if self._spin is not None:
+            self._agent.call_at(self._spin.next_look(now_fs))
+
+    # scopes
+
+    def begin_scope(self) -> None:
+        """Open a scope. Errors: InvalidArgsError for too deep a nesting."""
+        most = self.device.settings.most_scope_depth
+        if len(self._scopes) >= most:
+            raise InvalidArgsError(f"scopes are nested more than {most} deep; close one first")
+        self._scopes.append([])
+        self._scope_clusters.append([])
+
+    def end_scope(self) -> None:
+        """Close the innermost scope: release its tasks, and its clusters as soon as their tasks are complete."""
+        tasks, clusters = self._scopes.pop(), self._scope_clusters.pop()
+        self.device.clusters.release(clusters, at_once=self.backend == Backend.HOST)
+        if self.backend != Backend.RINGS or not tasks:
+            return
+        self._spend(Phase.SCOPE, len(tasks) * self.time.scope)
+        self._meet()
+        for task in tasks:
+            task.in_scope = False
+            self.device.consume(task)
+        self._spend(Phase.SCOPE, self.device.retire(self.now_fs) * self.time.retire)
+
+    # clusters
+
+    def allocate_cluster(self) -> int:
+        """A free cluster. Errors: FatalError if none becomes free in time."""
+        clusters = self.device.clusters
+        self._spend(Phase.SUBMIT, self.time.cluster)
+        if not clusters.has_free:
+            self._wait(lambda: clusters.has_free, SpinTexts.clusters())
+        cluster = clusters.allocate()
+        if self._scope_clusters:
+            self._scope_clusters[-1].append(cluster)
+        return cluster
+
+    def free_cluster(self, cluster: int) -> None:
+        """Give a cluster back. Errors: InvalidArgsError if it is not allocated, or its tasks run."""
+        clusters = self.device.clusters
+        clusters.group_of(cluster)
+        self._spend(Phase.SUBMIT, self.time.cluster)
+        self._meet()
+        if self.backend != Backend.HOST and clusters.left(cluster):
+            raise InvalidArgsError(
+                f"cluster {cluster} is freed while {clusters.left(cluster)} of its tasks are not complete; wait with "
+                "pto2_rt_wait_cluster, or let the end of the scope free it"
+            )
+        clusters.free(cluster)
+
+    def wait_cluster(self, cluster: int) -> None:
+        """Wait until all tasks of a cluster are complete. Errors: as `free_cluster`, FatalError."""
+        clusters = self.device.clusters
+        clusters.group_of(cluster)
+        if self.backend != Backend.HOST:
+            self._wait(lambda: not clusters.left(cluster), SpinTexts.group(cluster))
+
+    # submission
+
+    def submit(
+        self,
+        kernel_id: int,
+        worker: int,
+        params: Sequence[Param],
+        *,
+        cluster: int = UNPINNED,
+        shape: Shape | None = None,
+        block_ns: Sequence[float] = (),
+        after: Sequence[Task] = (),
+    ) -> Task:
+        """Submit a task, in the document's steps 0 to 8; `after` are producers besides those that the map finds; each of
+        these costs as much as a parameter that the task reads.
+
+        Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock.
+        """
+        kind = self._check(kernel_id, worker, params)
+        group = self.device.clusters.group_of(cluster) if cluster >= 0 else UNPINNED
+        begun_fs = self.now_fs
+        self._sync_map()
+        task = Task(
+            self._allocate_slot(),
+            self.device.kernels[kernel_id],
+            kind if shape is None else shape,
+            params,
+            cluster=cluster,
+            group=group,
+            blocks=max(len(block_ns), 1),
+            block_ns=block_ns,
+        )
+        task.submitted_fs = begun_fs
+        self._enter(task)
+        if self.backend == Backend.RINGS:
+            self._spend(Phase.SUBMIT, (len(params) or len(after) + 1) * self.time.copy)
+        else:
+            self._spend(Phase.SUBMIT, self.time.build_task)
+        self._link(task, after)
+        self._allocate_outputs(task)
+        self._insert(task)
+        self._publish(task)
+        return task
+
+    def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
+        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+
+    def _sync_map(self) -> None:
+        """Step 0: forget what retired tasks wrote."""
+        if self.backend == Backend.RINGS:
+            freed = self.device.map.sync(self.device.ring.last_alive)
+            self._spend(Phase.SUBMIT, self.time.sync + freed * self.time.chain)
+
+    def _allocate_slot(self) -> int:
+        """Step 1: a slot of the ring, or a place in the array of the back ends that have none."""
+        device, ring = self.device, self.device.ring
+        if self.backend != Backend.RINGS:
+            most = device.settings.most_static_tasks
+            if self.submitted >= most:
+                raise InvalidArgsError(
+                    f"the graph has more than {most:,} tasks, which {self.backend.value} has room for"
+                )
+        else:
+            if not ring.has_room:
+                self._wait(lambda: ring.has_room, SpinTexts.task_ring(self._scopes))
+            self._spend(Phase.SUBMIT, self.time.alloc)
+            device.record.recycled += ring.current >= ring.window
+        ring.current += 1
+        self.submitted += 1
+        return ring.current - 1
+
+    def _enter(self, task: Task) -> None:
+        """Steps 1b and 2: the task takes its slot, and belongs to the innermost scope."""
+        self.device.slots[self.device.ring.slot(task.id)] = task
+        if self._scopes and self.backend == Backend.RINGS:
+            self._scopes[-1].append(task)
+            task.in_scope = True
+        if task.group >= 0:
+            self.device.clusters.begin_task(task.group)
+        for param in task.params:
+            if param.tensor is not None and (owner := param.tensor.buffer.owner) is not None:
+                owner.users += 1
+                task.owners.append(owner)
+
+    def _link(self, task: Task, after: Sequence[Task]) -> None:
+        """Steps 3 and 4: find the producers of what the task reads, and become a consumer of each."""
+        device, found = self.device, dict.fromkeys(after)
+        visited = device.map.visited
+        reads = [p for p in task.params if p.kind in (ParamKind.INPUT, ParamKind.INOUT)]
+        if (reads or after) and self.backend == Backend.RINGS:
+            self._spend(Phase.LOOKUP, (len(reads) + len(after)) * self.time.lookup)
+            self._meet()
+            device.map.last_alive = device.ring.last_alive
+        for param in reads:
+            assert param.tensor is not None
+            for entry, overlap in list(device.map.lookup(param.tensor)):
+                found[device.slots[device.ring.slot(entry.producer)]] = None
+                if param.kind == ParamKind.INOUT and overlap == Overlap.COVERED:
+                    device.map.remove(entry)
+        if self.backend == Backend.RINGS:
+            self._spend(Phase.LOOKUP, (device.map.visited - visited) * self.time.chain)
+        elif found:
+            self._meet()
+        for producer in found:
+            if producer is not task:
+                self._add_consumer(producer, task)
+
+    def _add_consumer(self, producer: Task, task: Task) -> None:
+        """Step 4 for one producer. If it is complete, count it at once; else be told when it is."""
+        device, time = self.device, self.time
+        task.fanin_count += 1
+        rings = self.backend == Backend.RINGS
+        released_fs = producer.take_lock(self.now_fs, time.lock) if self.backend != Backend.HOST else self.now_fs
+        self._spend(Phase.LOOKUP, released_fs - self.now_fs + (time.edge if rings else time.build_edge))
+        if producer.state >= State.COMPLETED:
+            task.fanin_refs += 1
+            return
+        if rings:
+            if not device.deps.has_room(device.ring.last_alive):
+                self._wait(lambda: device.deps.has_room(device.ring.last_alive), SpinTexts.dep_pool())
+            device.deps.allocate(producer.id)
+        producer.consumers.append(task)
+
+    def _allocate_outputs(self, task: Task) -> None:
+        """Step 5: memory for outputs that have none, packed one behind the other."""
+        device, settings = self.device, self.device.settings
+        buffers = [p.tensor.buffer for p in task.params if p.kind == ParamKind.OUTPUT and p.tensor is not None]
+        buffers = list({id(buffer): buffer for buffer in buffers if not buffer.address}.values())
+        if not buffers:
+            return
+        if self.backend != Backend.RINGS:
+            for buffer in buffers:
+                buffer.address = device.memory.allocate(buffer.nbytes)
+            return
+        sizes = [align(buffer.nbytes, settings.packed_align_bytes) for buffer in buffers]
+        at = device.heap.allocate(sum(sizes))
+        if at is None:
+            texts = SpinTexts.heap_ring(sum(sizes))
+            self._wait(lambda: device.heap.find(sum(sizes)) is not None, texts)
+            at = device.heap.allocate(sum(sizes))
+        assert at is not None
+        self._spend(Phase.SUBMIT, self.time.heap)
+        for buffer, size in zip(buffers, sizes, strict=True):
+            buffer.address, buffer.owner = device.heap.address(at), task
+            at += size
+        task.heap_end = device.heap.top
+
+    def _insert(self, task: Task) -> None:
+        """Step 6: the task is the latest that writes its outputs."""
+        device, written = self.device, list[Tensor]()
+        for param in task.params:
+            if param.tensor is not None and param.kind in (ParamKind.OUTPUT, ParamKind.INOUT):
+                written.append(param.tensor)
+        for tensor in written:
+            if device.map.is_full and self.backend == Backend.RINGS:
+                self._wait(self._map_has_room, SpinTexts.tensor_map())
+            device.map.insert(tensor, task.id)
+        if self.backend == Backend.RINGS:
+            self._spend(Phase.SUBMIT, len(written) * self.time.insert)
+
+    def _map_has_room(self) -> bool:
+        self.device.map.sync(self.device.ring.last_alive, force=True)
+        return not self.device.map.is_full
+
+    # tasks and edges said one by one
+
+    def add(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Task:
+        """A task without producers, which is not published. Errors: as `submit`."""
+        shape = self._check(kernel_id, worker, params)
+        task = Task(self._allocate_slot(), self.device.kernels[kernel_id], shape, params)
+        task.submitted_fs = self.now_fs
+        self._enter(task)
+        self._spend(Phase.SUBMIT, self.time.build_task)
+        self._allocate_outputs(task)
+        return task
+
+    def add_edge(self, producer: Task, consumer: Task) -> None:
+        """Let a task wait for another. Errors: InvalidArgsError for a task that is published."""
+        if consumer.fanin_final:
+            raise InvalidArgsError(f"task {consumer.id} gets a producer after it was published; say its edges before")
+        self._meet()
+        self._add_consumer(producer, consumer)
+
+    def publish(self, task: Task) -> None:
+        """Let schedulers see a task. Errors: InvalidArgsError for a task out of turn."""
+        if task.id != self.device.published:
+            raise InvalidArgsError(
+                f"task {task.id} is published before task {self.device.published}; publish in their order"
+            )
+        self._publish(task)
+
+    def _publish(self, task: Task) -> None:
+        """Steps 7 and 8: say how many producers there are, and let schedulers see the task."""
+        if self.backend == Backend.RINGS:
+            self._spend(Phase.SUBMIT, self.time.publish)
+        self._meet()
+        device = self.device
+        task.fanin_final = True
+        task.published_fs = self.now_fs
+        device.published += 1
+        if task.fanin_count and task.is_ready and task.state == State.INITIAL:
+            task.ready_fs = self.now_fs
+            device.early.append(task)
+            device.announce(DRAIN, self.now_fs)
+        device.note_occupancy(self.now_fs)
+        device.announce(SCAN, self.now_fs)
+
+    # the end
+
+    def finish(self) -> None:
+        """Say that no task will follow."""
+        device = self.device
+        device.expected = self.submitted
+        self.end_fs = self.now_fs
+        device.check_finished(self.now_fs)
+        device.announce_end()
+
+    def fail(self, text: str) -> None:
+        """Errors: FatalError, always, with the code of an explicit failure."""
+        raise FatalError(FatalCode.EXPLICIT, f"FATAL: {text}")

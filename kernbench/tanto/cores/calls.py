@@ -1,0 +1,87 @@
+"""A running kernel with the global functions of the language, which its translated module calls on `K`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.tanto.cores.copies import PipeEnd
+from kernbench.tanto.cores.kernel import Kernel
+from kernbench.tanto.cores.math_unit import MathObject
+from kernbench.tanto.formats import find_format
+from kernbench.tanto.tiles import SIDE, TILE, tilize, untilize
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.grid_run import GridRun
+    from kernbench.tanto.cores.storage import Core
+    from kernbench.tanto.language.scope import Unit
+
+
+class RunningKernel(Kernel):
+    """A kernel with its run."""
+
+    def __init__(self, run: GridRun, kind: int, core: Core, unit: Unit) -> None:
+        super().__init__(kind, core, unit, run.scheduler)
+        self.run = run
+        self.rows = run.lowering.rows(core, kind)
+
+    def begin_math(self, element: str) -> MathObject:
+        """A new math object. Errors: TantoError while another is alive."""
+        if self.alive_math is not None:
+            raise self.error("a second math object while one is alive; end the scope of the first")
+        slots = max(1, self.run.destination_bytes // (TILE * find_format(element).bytes))
+        self.rows.begin(self.c)
+        self.alive_math = MathObject(self.run, self, slots)
+        return self.alive_math
+
+    def end_math(self, math: MathObject) -> None:
+        """The end of the scope of a math object."""
+        self.rows.end(self.c)
+        math.slots = []
+        self.alive_math = None
+
+    def read_barrier(self) -> None:
+        """Wait for all reads of this kernel."""
+        self.pending.clear()
+        self.rows.read_barrier(self.c)
+
+    def write_barrier(self) -> None:
+        """Wait for all writes of this kernel; for acknowledgements that nobody sends it waits for ever."""
+        self.rows.write_barrier(self.c)
+        while self.missing:
+            self.pause(f"{self.missing:,} acknowledgements of a multicast that names more destinations than there are")
+
+    def tilize_block(self, src: PipeEnd, block: int, dst: PipeEnd) -> None:
+        """Rows to tiles."""
+        self._relayout(src, block, dst, to_tiles=True)
+
+    def untilize_block(self, src: PipeEnd, block: int, dst: PipeEnd) -> None:
+        """Tiles to rows."""
+        self._relayout(src, block, dst, to_tiles=False)
+
+    def _relayout(self, src: PipeEnd, block: int, dst: PipeEnd, *, to_tiles: bool) -> None:
+        if self.alive_math is not None:
+            raise self.error("a block is tilized or untilized while a math object is alive; end its scope before")
+        if block > min(src.part.tiles, dst.part.tiles - dst.packed):
+            raise self.error(
+                f"a block of {block} tiles from {src.part} of {src.part.tiles} to {dst.part} of {dst.part.tiles} tiles"
+            )
+        src._uses(writes=False)
+        dst._uses(writes=True)
+        while (
+            block
+            and src.read_tiles + block > src.waited
+            and src.part.pushed < src.read_tiles + block
+            and not self.released
+        ):
+            self.block(src.part.waiters, f"{block} tiles of {src.part}, which it reads without waiting", lenient=True)
+        self.released = False
+        self.rows.relayout(self.c, block, src.part.fmt.bytes, dst.part.fmt.bytes)
+        at = dst.packed * TILE
+        dst.packed += block
+        if not self.run.numbers or not block:
+            return
+        stored = src.take(src.part, src.read_base(), 0, block * TILE)
+        made = tilize(stored.reshape(SIDE, -1), block) if to_tiles else untilize(stored.reshape(block, TILE), block)
+        if src.part.fmt != dst.part.fmt:
+            made = dst.part.fmt.from_float(src.part.fmt.to_float(made), nearest=self.run.nearest)
+        dst.put(dst.part, dst.write_base(), at, made.reshape(-1))

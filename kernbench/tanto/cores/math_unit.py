@@ -1,0 +1,230 @@
+"""The math object: destination slots, and the operations on tiles of pipes and slots, on whole tiles at a time.
+
+Slots hold float32; they are converted to the format of a pipe when they are packed into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.tanto.cores.copies import PipeEnd
+from kernbench.tanto.language.methods import BINARIES, REDUCTIONS, SCALED, UNARIES
+from kernbench.tanto.tiles import SIDE, TILE, from_matrices, to_matrices
+from kernbench.tanto.vector_functions import SCALED as SCALED_FUNCTIONS
+from kernbench.tanto.vector_functions import UNARY, bits_to_float, power
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.grid_run import GridRun
+    from kernbench.tanto.cores.kernel import Kernel
+
+_LEAST = np.float32(-3.4028234663852886e38)  # -FLT_MAX
+_OPERATIONS: dict[str, Callable[..., Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+
+
+class MathObject:
+    """The destination slots of a core from their declaration to the end of their scope."""
+
+    def __init__(self, run: GridRun, kernel: Kernel, slots: int) -> None:
+        self.run, self.kernel, self.rows = run, kernel, kernel.rows
+        self.numbers = run.numbers
+        self.count = slots
+        self.slots: list[np.ndarray | None] = [None] * slots  # None: zeros, not written yet
+
+    def slot(self, index: int) -> np.ndarray:
+        """The float32[32, 32] of a slot, to be changed. Errors: TantoError for a slot that is not there."""
+        self.check(index)
+        found = self.slots[index]
+        if found is None:
+            found = self.slots[index] = np.zeros((SIDE, SIDE), np.float32)
+        return found
+
+    def check(self, index: int) -> None:
+        """Check the index of a slot."""
+        if index >= self.count:
+            raise self.kernel.error(f"slot {index}; the math object has {self.count} destination slots")
+
+    def tile(self, pipe: PipeEnd, index: int) -> np.ndarray | None:
+        """The float32[32, 32] of a tile of a pipe's read frame; None without numbers."""
+        part, kernel = pipe.part, self.kernel
+        if index >= part.tiles:
+            pipe._uses(writes=False)
+            self.run.note_outside(kernel, part, index * TILE, TILE, part.tiles * TILE)
+            return np.zeros((SIDE, SIDE), np.float32)
+        if pipe.read_tiles + index >= pipe.waited:
+            self._hold_back(pipe, index)
+        if not self.numbers:
+            return None
+        first = pipe.read_tiles % part.tiles
+        return part.matrix((first + index) % part.tiles, first, pipe.frame)
+
+    def _hold_back(self, pipe: PipeEnd, index: int) -> None:
+        """A read that nothing was waited for: let the tile come if it will, and note the race."""
+        pipe._uses(writes=False)
+        part, kernel, tile = pipe.part, self.kernel, pipe.read_tiles + index
+        while part.pushed <= tile and not kernel.released:
+            kernel.block(part.waiters, f"tile {index} of {part}, which it reads without waiting", lenient=True)
+        kernel.released = False
+        self.run.races.note_tile(kernel, part, index, tile, self.rows.next_unpack())
+
+    # Pack
+
+    def _pack(self, index: int, pipe: PipeEnd, place: Any) -> None:
+        self.check(index)
+        part = pipe.part
+        if pipe.packed == 0:
+            pipe._uses(writes=True)
+        if pipe.packed >= part.tiles:
+            raise self.kernel.error(f"packs tile {pipe.packed + 1} of a frame of {part}, which has {part.tiles} tiles")
+        at = (pipe.written_tiles + pipe.packed) % part.tiles
+        pipe.packed += 1
+        self.rows.pack(self.kernel.c, part.fmt.bytes)
+        if not self.numbers:
+            return
+        slot = self.slots[index]
+        values = np.zeros((SIDE, SIDE), np.float32) if slot is None else slot
+        stored = part.fmt.from_float(from_matrices(values), nearest=self.run.nearest).reshape(-1)
+        here = part.data[at * TILE : (at + 1) * TILE]
+        if place is None:
+            here[:] = stored
+        else:
+            known = to_matrices(here.reshape(1, TILE)).reshape(SIDE, SIDE).copy()
+            known[place] = to_matrices(stored.reshape(1, TILE))[0][place]
+            here[:] = from_matrices(known)[0]
+        part.forget(at * TILE, TILE)
+
+    def pack(self, index: int, pipe: PipeEnd) -> None:
+        """Pack a whole tile."""
+        self._pack(index, pipe, None)
+
+    def pack_row(self, index: int, pipe: PipeEnd) -> None:
+        """Pack the result of a row reduction: the first column."""
+        self._pack(index, pipe, (slice(None), 0))
+
+    def pack_col(self, index: int, pipe: PipeEnd) -> None:
+        """Pack the result of a column reduction: the first row."""
+        self._pack(index, pipe, (0, slice(None)))
+
+    def pack_scalar(self, index: int, pipe: PipeEnd) -> None:
+        """Pack the first element."""
+        self._pack(index, pipe, (0, 0))
+
+    # Matrix unit
+
+    def copy(self, pipe: PipeEnd, source: int, slot: int) -> None:
+        """A tile to a slot."""
+        self.check(slot)
+        found = self.tile(pipe, source)
+        self.rows.matrix(self.kernel.c, "copy", pipe.part.fmt.bytes)
+        if self.numbers and found is not None:
+            self.slots[slot] = found.copy()
+
+    def transpose(self, pipe: PipeEnd, source: int, slot: int) -> None:
+        """A transposed tile to a slot."""
+        self.check(slot)
+        found = self.tile(pipe, source)
+        self.rows.matrix(self.kernel.c, "transpose", pipe.part.fmt.bytes)
+        if self.numbers and found is not None:
+            self.slots[slot] = found.T.copy()
+
+    def matmul(self, a: PipeEnd, b: PipeEnd, ia: int, ib: int, slot: int, transpose: bool) -> None:
+        """Add a product of tiles to a slot."""
+        self.check(slot)
+        left, right = self.tile(a, ia), self.tile(b, ib)
+        self.rows.matrix(self.kernel.c, "matmul", max(a.part.fmt.bytes, b.part.fmt.bytes))
+        if left is None or right is None or not self.numbers:
+            return
+        product = left @ (right.T if transpose else right)
+        known = self.slots[slot]
+        if known is None:
+            self.slots[slot] = product
+        else:
+            known += product
+
+    def binary(self, operation: str, form: str, a: PipeEnd, b: PipeEnd, ia: int, ib: int, slot: int) -> None:
+        """A sum, difference or product of two tiles, the second one broadcast."""
+        self.check(slot)
+        left, right = self.tile(a, ia), self.tile(b, ib)
+        self.rows.matrix(self.kernel.c, operation, max(a.part.fmt.bytes, b.part.fmt.bytes))
+        if left is None or right is None or not self.numbers:
+            return
+        if form == "rows":
+            right = right[:1]
+        elif form == "cols":
+            right = right[:, :1]
+        elif form == "scalar":
+            right = right[0, 0]
+        self.slots[slot] = _OPERATIONS[operation](left, right)
+
+    def reduce(self, operation: str, way: str, a: PipeEnd, b: PipeEnd, ia: int, ib: int, slot: int) -> None:
+        """A scaled sum or maximum over rows, columns or all, accumulated in a slot."""
+        self.check(slot)
+        source, scale = self.tile(a, ia), self.tile(b, ib)
+        self.rows.matrix(self.kernel.c, "reduce", max(a.part.fmt.bytes, b.part.fmt.bytes))
+        if source is None or scale is None or not self.numbers:
+            return
+        axis = {"rows": 1, "cols": 0, "scalar": None}[way]
+        place: Any = {"rows": (slice(None), 0), "cols": (0, slice(None)), "scalar": (0, 0)}[way]
+        fresh = self.slots[slot] is None
+        known = self.slot(slot)
+        if operation == "sum":
+            known[place] += source.sum(axis=axis, dtype=np.float32) * scale[0, 0]
+        else:
+            found = source.max(axis=axis) * scale[0, 0]
+            known[place] = np.maximum(_LEAST if fresh else known[place], found)
+
+    # Vector unit
+
+    def unary(self, name: str, slot: int) -> None:
+        """A function of a slot, in place."""
+        self.check(slot)
+        if name == "max":
+            self.check(slot + 1)
+        self.rows.vector(self.kernel.c, name)
+        if not self.numbers:
+            return
+        values = self.slot(slot)
+        self.slots[slot] = np.maximum(values, self.slot(slot + 1)) if name == "max" else as_float(UNARY[name](values))
+
+    def scaled(self, name: str, slot: int, operand: int) -> None:
+        """A function of a slot and a scalar, in place."""
+        self.check(slot)
+        self.rows.vector(self.kernel.c, name)
+        if not self.numbers:
+            return
+        values = self.slot(slot)
+        if name == "power":
+            self.slots[slot] = as_float(power(values, operand))
+        else:
+            self.slots[slot] = as_float(SCALED_FUNCTIONS[name](values, bits_to_float(operand)))
+
+
+def as_float(values: Any) -> np.ndarray:
+    """The values as float32."""
+    return np.asarray(values, np.float32)
+
+
+def _add_methods() -> None:
+    """The methods that differ in name alone."""
+
+    def bind(call: str, *first: str) -> Callable[..., None]:
+        def method(self: MathObject, *arguments: Any) -> None:
+            getattr(self, call)(*first, *arguments)
+
+        return method
+
+    for name in BINARIES:
+        operation, _, form = name.partition("_bcast_")
+        setattr(MathObject, name, bind("binary", operation, form))
+    for name in REDUCTIONS:
+        _, operation, way = name.split("_")
+        setattr(MathObject, name, bind("reduce", operation, way))
+    for name in UNARIES:
+        setattr(MathObject, f"u_{name}", bind("unary", name))
+    for name in SCALED:
+        setattr(MathObject, f"u_{name}", bind("scaled", name))
+
+
+_add_methods()

@@ -1,0 +1,124 @@
+"""Races: data that is read although nothing made sure that it was written, by the times of the write and of the read.
+
+What may be a race is noted while kernels run: a tile that is read without waiting for it, and a frame that is pushed, or an
+element that is read, before the barrier of the transfers that bring it. The times of the device program decide.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.program.ops import Op
+from kernbench.tanto.tiles import TILE
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+    from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.cores.storage import Core, PipePart
+
+_MOST = 100_000
+_FS_PER_NS = 1e6
+Row = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """A read before its write: where, of what, and when (ns); `write_ns` is None if nothing was ever written."""
+
+    core: Core
+    object: str
+    tile: int
+    write_ns: float | None
+    read_ns: float
+    place: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "core": list(self.core), "object": self.object, "tile": self.tile, "write_ns": self.write_ns,
+            "read_ns": self.read_ns, "at": self.place,
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        written = "never" if self.write_ns is None else f"at {self.write_ns:g} ns"
+        return (
+            f"{self.place}: race on core {self.core[0]},{self.core[1]}: {self.object}, tile {self.tile}, "
+            f"is read at {self.read_ns:g} ns and written {written}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    core: Core
+    object: str
+    tile: int
+    read: Row
+    place: str
+    write: Row | None  # a transfer, or None: the push of the tile
+    pipe: PipePart | None = None
+    position: int = 0  # of the tile among all that are pushed
+
+
+class RaceNotes:
+    """What may be a race in one run."""
+
+    def __init__(self) -> None:
+        self.candidates: list[_Candidate] = []
+
+    def note_read(self, kernel: Kernel, part: object, first: int, count: int, row: Row) -> None:
+        """A transfer to a part has begun."""
+        kernel.pending.append((part, first, count, row))
+
+    def note_push(self, kernel: Kernel, part: PipePart, position: int, tiles: int, row: Row) -> None:
+        """Tiles were pushed; transfers to them may be under way."""
+        if not kernel.pending or len(self.candidates) >= _MOST:
+            return
+        begin = position % part.tiles * TILE
+        for other, first, count, move in kernel.pending:
+            if other is part and first < begin + tiles * TILE and begin < first + count:
+                tile = max(first - begin, 0) // TILE
+                self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
+
+    def note_get(self, kernel: Kernel, part: object, index: int) -> None:
+        """An element was read; a transfer to it may be under way."""
+        for other, first, count, move in kernel.pending:
+            if other is part and first <= index < first + count and len(self.candidates) < _MOST:
+                row = (kernel.rows.id, kernel.rows.buffer.count - 1)
+                self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, row, kernel.place(), move))
+
+    def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:
+        """A tile was read that nothing was waited for."""
+        if len(self.candidates) < _MOST:
+            self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))
+
+    def find(self, program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> list[Race]:
+        """The races by the times of the rows, one for each core, object and place."""
+        found: dict[tuple[Any, ...], Race] = {}
+        for one in self.candidates:
+            key = (one.core, one.object, one.place)
+            if key in found:
+                continue
+            at_read = _find(program, one.read)
+            while one.pipe is not None and program.op[at_read][0] != Op.EXEC:
+                at_read += 1  # the processor and its waits come before the operands are unpacked
+            write, read = _write_row(one), int(start_fs[at_read])
+            written = None if write is None else int(end_fs[_find(program, write)])
+            if written is None or written > read:
+                at = None if written is None else written / _FS_PER_NS
+                found[key] = Race(one.core, one.object, one.tile, at, read / _FS_PER_NS, one.place)
+        return list(found.values())
+
+
+def _write_row(one: _Candidate) -> Row | None:
+    if one.pipe is None:
+        return one.write
+    at = bisect_right(one.pipe.pushes, one.position, key=lambda push: push[0])
+    return one.pipe.pushes[at][1:] if at < len(one.pipe.pushes) else None
+
+
+def _find(program: Program, row: Row) -> int:
+    return program.threads[row[0]].find_row(row[1])

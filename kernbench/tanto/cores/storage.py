@@ -1,0 +1,119 @@
+"""Memory of a program's objects: global buffers, and the part of a local buffer, pipe or semaphore that one core holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.tanto.tiles import SIDE, TILE, to_matrices
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.formats import Format
+
+Core = tuple[int, int]  # logical x, y
+
+
+class GlobalBuffer:
+    """A buffer in DRAM, in pages that are dealt round robin over the banks."""
+
+    __slots__ = ("data", "fmt", "id", "page", "size")
+
+    def __init__(self, id: int, fmt: Format, size: int, page: int) -> None:
+        self.id, self.fmt, self.size, self.page = id, fmt, size, page
+        self.data = np.zeros(size, fmt.storage)
+
+    def __str__(self) -> str:
+        return f"global {self.id}"
+
+
+class LocalPart:
+    """A local buffer on one core; one that outlives its program is kept by the device."""
+
+    __slots__ = ("core", "data", "fmt", "id", "moves", "size")
+
+    def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
+        self.id, self.core, self.fmt, self.size = id, core, fmt, size
+        self.data = np.zeros(size, fmt.storage)
+
+    def __str__(self) -> str:
+        return f"local {self.id}"
+
+
+class PipePart:
+    """A pipe on one core: a ring of tiles, how many were pushed and popped, and who waits for that to change."""
+
+    __slots__ = (
+        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "waiters",
+    )  # fmt: skip
+
+    def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:
+        self.id, self.core, self.kind, self.fmt, self.tiles, self.frame = id, core, kind, fmt, tiles, frame
+        self.data = data
+        self.pushed = self.popped = 0  # tiles
+        self.pushes: list[tuple[int, int, int]] = []  # (tiles pushed with it, thread, row) of each push
+        self.waiters: list[Kernel] = []
+        self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known
+        self.counters: tuple[int, int] = (-1, -1)  # of the device program: tiles pushed, tiles popped
+
+    def __str__(self) -> str:
+        return f"pipe {self.id}"
+
+    def forget(self, first: int, count: int) -> None:
+        """Forget the matrices of tiles that elements from `first` on were written to."""
+        begin, end = first // TILE, (first + count + TILE - 1) // TILE
+        self.matrices[begin:end] = [None] * (min(end, self.tiles) - begin)
+
+    def matrix(self, tile: int, first: int, frame: int) -> np.ndarray:
+        """float32[32, 32] of a tile of the ring; those of the frame from `first` on are made with it."""
+        found = self.matrices[tile]
+        if found is None:
+            end = min(first + max(frame, 1), self.tiles)
+            if not first <= tile < end:
+                first, end = tile, tile + 1
+            made = self.fmt.to_float(to_matrices(self.data[first * TILE : end * TILE].reshape(-1, TILE)))
+            self.matrices[first:end] = list(made.reshape(-1, SIDE, SIDE))
+            found = made[tile - first]
+        return found
+
+
+class SemaphorePart:
+    """A semaphore on one core.
+
+    `events` counts the changes of its value; `since` is the event after which it has had its value.
+    """
+
+    __slots__ = ("core", "counter", "events", "id", "since", "value", "waiters")
+
+    def __init__(self, id: int, core: Core, value: int) -> None:
+        self.id, self.core, self.value = id, core, value
+        self.events = self.since = 0
+        self.waiters: list[tuple[Kernel, int]] = []  # who waits for which value
+        self.counter = -1  # of the device program: events
+
+    def __str__(self) -> str:
+        return f"semaphore {self.id}"
+
+    def change(self, value: int) -> None:
+        """Give it a value; kernels that wait for this value go on, even if it changes before they do."""
+        self.events += 1
+        value &= 0xFFFFFFFF
+        if value != self.value:
+            self.value, self.since = value, self.events
+        left = list[tuple["Kernel", int]]()
+        for kernel, wanted in self.waiters:
+            if wanted == value:
+                kernel.met_at = self.since
+                kernel.wake()
+            else:
+                left.append((kernel, wanted))
+        self.waiters = left
+
+
+def ring_pieces(at: int, count: int, size: int) -> list[tuple[int, int]]:
+    """(first, count) of the one or two stretches that `count` elements of a ring of `size` are in."""
+    at %= size
+    if at + count <= size:
+        return [(at, count)]
+    return [(at, size - at), (0, count - (size - at))]

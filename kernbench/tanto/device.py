@@ -1,0 +1,110 @@
+"""A device: what outlives programs on a chip, and the translated kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.errors import InputError
+from kernbench.library import show_path
+from kernbench.tanto.cores.kernel import MODULE
+from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart
+from kernbench.tanto.formats import find_format, from_host, to_host
+from kernbench.tanto.language.scope import Unit
+from kernbench.tanto.language.translate import translate
+from kernbench.tanto.timing.lowering import check_chip
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+MOST_DRAM = 1 << 34
+
+
+class Device:
+    """A chip with its global buffers, device locals and kernels.
+
+    `nearest` rounds to nearest even where formats are converted, instead of cutting off.
+    """
+
+    def __init__(self, machine: Machine, *, nearest: bool = False, defines: Mapping[str, str] | None = None) -> None:
+        self.machine, self.nearest = machine, nearest
+        self.places = check_chip(machine)
+        self.defines = dict(defines or {})
+        self.globals: dict[int, GlobalBuffer] = {}
+        self.locals: dict[int, dict[Core, LocalPart]] = {}
+        self.initial: dict[int, np.ndarray | bytes] = {}  # given for buffers that are not made yet
+        self._ids = 0
+        self._units: dict[tuple[Any, ...], tuple[Unit, CodeType]] = {}
+
+    def next_id(self) -> int:
+        """An id for an object that the host makes."""
+        self._ids += 1
+        return self._ids - 1
+
+    def make_global(self, id: int, fmt: str, size: int, page: int) -> GlobalBuffer:
+        """The buffer of an id, the same as before if it is alike. Errors: InputError for what does not fit."""
+        if page & (page - 1):
+            raise InputError(f"global {id}: page is {page}, expected a power of two")
+        found, known = find_format(fmt), self.globals.get(id)
+        if known is not None and (known.fmt, known.size, known.page) == (found, size, page):
+            return known
+        if size * found.bytes > MOST_DRAM:
+            raise InputError(f"global {id}: {size:,} elements of {found.name} do not fit into the chip's DRAM")
+        made = self.globals[id] = GlobalBuffer(id, found, size, page)
+        if id in self.initial:
+            self.write(id, self.initial[id])
+        return made
+
+    def write(self, id: int, values: np.ndarray | bytes) -> None:
+        """Write a global buffer from the host; bytes are those of its storage. Errors: InputError for another size."""
+        buffer = self.globals[id]
+        if isinstance(values, bytes):
+            if len(values) != buffer.data.nbytes:
+                raise InputError(f"global {id} has {buffer.data.nbytes:,} bytes; got {len(values):,}")
+            stored = np.frombuffer(values, buffer.fmt.storage)
+        else:
+            stored = from_host(values, buffer.fmt, nearest=self.nearest)
+        if len(stored) != buffer.size:
+            raise InputError(f"global {id} has {buffer.size:,} elements; got {len(stored):,}")
+        buffer.data[:] = stored
+
+    def read(self, id: int) -> np.ndarray:
+        """A global buffer as the host gets it: float32 for bfloat16, else its own type."""
+        buffer = self.globals[id]
+        return to_host(buffer.data, buffer.fmt)
+
+    def make_local(self, id: int, fmt: str, size: int, cores: Iterable[Core]) -> dict[Core, LocalPart]:
+        """The parts of a local that outlives programs, the same as before if it is alike."""
+        found, wanted = find_format(fmt), tuple(cores)
+        known = self.locals.get(id)
+        if known is None or set(known) != set(wanted) or any((p.fmt, p.size) != (found, size) for p in known.values()):
+            known = self.locals[id] = {core: LocalPart(id, core, found, size) for core in wanted}
+        return known
+
+    def kernel(self, path: Path, params: tuple[Any, ...], element: str) -> tuple[Unit, CodeType]:
+        """A kernel file's translation, for an element type that T stands for. Errors: KernelSourceError."""
+        key = (str(path), params, element)
+        found = self._units.get(key)
+        if found is None:
+            unit = translate(path, {"T": element, **self.defines}, params)
+            found = self._units[key] = (unit, compile(unit.python, f"{MODULE}{unit.file}>", "exec"))
+        return found
+
+
+def read_buffer_file(path: Path) -> np.ndarray | bytes:
+    """The contents of a buffer from a file: an array of numbers (.npy), or bytes (.bin). Errors: InputError."""
+    try:
+        if path.suffix == ".bin":
+            return path.read_bytes()
+        found: Any = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"{show_path(path)}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{show_path(path)}: is no .npy file of numbers: {error}") from None
+    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufV":
+        raise InputError(f"{show_path(path)}: is no .npy file of numbers")
+    return found

@@ -1,0 +1,92 @@
+"""Element formats: how numbers are stored, and conversion to and from float32 on whole arrays.
+
+bfloat16 is stored as its 16 bits, which are the upper half of a float32. Conversion cuts the lower half off, or rounds to the
+nearest, ties to even.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernbench.errors import InputError, suggest
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An element format: its storage, and whether the storage is bits of a bfloat16."""
+
+    name: str
+    storage: np.dtype
+    is_bfloat: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Of an element."""
+        return self.storage.itemsize
+
+    def to_float(self, stored: np.ndarray) -> np.ndarray:
+        """float32 of stored elements."""
+        if self.is_bfloat:
+            return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return stored.astype(np.float32)
+
+    def from_float(self, values: np.ndarray, *, nearest: bool = False) -> np.ndarray:
+        """Stored elements of float32 values; integers are cut towards zero and kept in range."""
+        if self.is_bfloat:
+            bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+            return round_bits(bits) if nearest else (bits >> np.uint32(16)).astype(np.uint16)
+        if self.storage.kind == "f":
+            with np.errstate(over="ignore"):
+                return values.astype(self.storage)
+        limits = np.iinfo(self.storage)
+        return np.clip(np.nan_to_num(np.trunc(values.astype(np.float64))), limits.min, limits.max).astype(self.storage)
+
+
+def round_bits(bits: np.ndarray) -> np.ndarray:
+    """uint16 bits of the bfloat16 nearest to each float32, given as uint32 bits; a NaN stays one."""
+    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    is_nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+    return np.where(is_nan, (bits >> np.uint32(16)) | np.uint32(0x40), rounded).astype(np.uint16)
+
+
+def _format(name: str, storage: str, is_bfloat: bool = False) -> Format:
+    return Format(name, np.dtype(storage), is_bfloat)
+
+
+FORMATS: dict[str, Format] = {
+    "bfloat16": _format("bfloat16", "uint16", True),
+    "float16": _format("float16", "float16"),
+    "float32": _format("float32", "float32"),
+    **{
+        name: _format(name, name) for name in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+    },
+}
+_OTHER_NAMES = {"float": "float32", "fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "int": "int32"}
+
+
+def find_format(name: str) -> Format:
+    """The format of a name, in any capitals. Errors: InputError for an unknown one."""
+    key = name.lower().removesuffix("_t")
+    found = FORMATS.get(_OTHER_NAMES.get(key, key))
+    if found is None:
+        raise InputError(f"unknown format {name!r}{suggest(name, FORMATS)}")
+    return found
+
+
+def from_host(values: np.ndarray, fmt: Format, *, nearest: bool = False) -> np.ndarray:
+    """Stored elements of an array of the host, flat: bits of the storage as they are, numbers converted."""
+    flat = np.ascontiguousarray(values).reshape(-1)
+    if fmt.is_bfloat and (flat.dtype == np.uint16 or flat.dtype.name == "bfloat16" or flat.dtype.kind == "V"):
+        return flat.view(np.uint16).copy()
+    if flat.dtype == fmt.storage:
+        return flat.copy()
+    if fmt.storage.kind in "iu" and not fmt.is_bfloat and flat.dtype.kind in "iub":
+        return flat.astype(fmt.storage)
+    return fmt.from_float(flat.astype(np.float32), nearest=nearest)
+
+
+def to_host(stored: np.ndarray, fmt: Format) -> np.ndarray:
+    """The array that the host gets: float32 for bfloat16, else the storage itself."""
+    return fmt.to_float(stored) if fmt.is_bfloat else stored.copy()

@@ -1,0 +1,118 @@
+"""Types of the kernel language: scalars with their conversions as Python code, and built-in objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+M32 = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number: `kind` is "int", "float" or "bool"."""
+
+    name: str
+    kind: str
+    bits: int = 32
+    signed: bool = False
+
+    @property
+    def mask(self) -> int:
+        """All bits set."""
+        return (1 << self.bits) - 1
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A built-in object: `kind` is "global", "local", "pipe", "semaphore" or "math"; a semaphore has no element type."""
+
+    kind: str
+    element: Scalar | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}<{self.element}>" if self.element else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A fixed number of scalars."""
+
+    element: Scalar
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.element}[{self.length}]"
+
+
+Type = Scalar | Object | Array
+
+BOOL = Scalar("bool", "bool", 8)
+INT = Scalar("int32", "int", 32, True)
+UINT32 = Scalar("uint32", "int", 32)
+INT64 = Scalar("int64", "int", 64, True)
+UINT64 = Scalar("uint64", "int", 64)
+FLOAT = Scalar("float", "float", 32)
+VOID = Scalar("void", "void", 0)
+
+_INTS = {
+    f"{'' if signed else 'u'}int{bits}{suffix}": Scalar(f"{'' if signed else 'u'}int{bits}", "int", bits, signed)
+    for bits in (8, 16, 32, 64)
+    for signed in (False, True)
+    for suffix in ("", "_t")
+}
+SCALARS: dict[str, Scalar] = {
+    **_INTS,
+    "bool": BOOL,
+    "char": Scalar("int8", "int", 8, True),
+    "short": Scalar("int16", "int", 16, True),
+    "int": INT,
+    "signed": INT,
+    "long": INT,  # of a 32-bit processor
+    "unsigned": UINT32,
+    "unsigned int": UINT32,
+    "unsigned long": UINT32,
+    "unsigned short": Scalar("uint16", "int", 16),
+    "unsigned char": Scalar("uint8", "int", 8),
+    "long long": INT64,
+    "unsigned long long": UINT64,
+    "size_t": UINT32,
+    "float": FLOAT,
+    "float32": FLOAT,
+    "double": Scalar("double", "float", 64),
+    "float16": Scalar("float16", "float", 16),
+    "bfloat16": Scalar("bfloat16", "float", 16),
+    "void": VOID,
+}
+OBJECTS = ("global", "local", "pipe", "semaphore", "math")
+
+
+def common(a: Scalar, b: Scalar) -> Scalar:
+    """The type of an arithmetic operation, by the usual conversions of C++ where int has 32 bits."""
+    if a.kind == "float" or b.kind == "float":
+        return FLOAT
+    a, b = promote(a), promote(b)
+    if a.bits != b.bits:
+        return a if a.bits > b.bits else b
+    return a if not a.signed else b
+
+
+def promote(a: Scalar) -> Scalar:
+    """The type of an operand that is smaller than int."""
+    return INT if a.kind == "bool" or a.bits < 32 else a
+
+
+def wrap(code: str, to: Scalar) -> str:
+    """Code of an integer brought into the range of a type."""
+    if to.signed:
+        half = 1 << (to.bits - 1)
+        return f"((({code}) + {half} & {to.mask}) - {half})"
+    return f"({code} & {to.mask})"
+
+
+def wrap_value(value: int, to: Scalar) -> int:
+    """An integer brought into the range of a type."""
+    value &= to.mask
+    return value - (1 << to.bits) if to.signed and value >> (to.bits - 1) else value

@@ -1,0 +1,276 @@
+"""From a program file to kernels that can run: objects are made on their cores, and arguments are bound and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.errors import InputError, suggest
+from kernbench.tanto.cores.calls import RunningKernel
+from kernbench.tanto.cores.copies import GlobalEnd, LocalEnd, PipeEnd, SemaphoreEnd
+from kernbench.tanto.cores.grid_run import GridRun
+from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
+from kernbench.tanto.formats import find_format
+from kernbench.tanto.language.arithmetic import divide, put, remainder
+from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, READS_DATA
+from kernbench.tanto.language.scope import Object, Parameter, Scalar, Unit
+from kernbench.tanto.language.translate import DEFAULT_ELEMENT
+from kernbench.tanto.language.types import wrap_value
+from kernbench.tanto.program_file import KERNEL_KINDS, KernelSource, KernelSpec, ProgramSpec
+from kernbench.tanto.tiles import TILE
+
+if TYPE_CHECKING:
+    from kernbench.tanto.device import Device
+
+_KINDS = {"g": "global", "l": "local", "p": "pipe", "s": "semaphore"}
+_MOVES = ("read", "write", "write_mcast", "write_mcast_with_self", "move", "move_init")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFiles:
+    """Where kernel paths lead: a folder, and a map that replaces some of them."""
+
+    folder: Path
+    map: Mapping[str, KernelSource] = field(default_factory=dict[str, KernelSource])
+
+    def find(self, spec: KernelSpec) -> tuple[Path, tuple[Any, ...]]:
+        """The file of a kernel and the values of its parameters. Errors: InputError for a file that is not there."""
+        entry = self.map.get(spec.path)
+        path = self.folder / (entry.src if entry else spec.path)
+        params = spec.compile_args or (entry.params if entry else [])
+        if not path.is_file():
+            raise InputError(
+                f"no kernel file {spec.path!r} in {self.folder}{suggest(spec.path, self.map) if self.map else ''}"
+            )
+        return path, tuple(params)
+
+
+def cores_of(ranges: list[tuple[int, int, int, int]], what: str, run: GridRun) -> list[Core]:
+    """The cores of ranges, each once. Errors: InputError for cores that the chip lacks."""
+    found = dict[Core, None]()
+    for x0, y0, x1, y1 in ranges:
+        if not (0 <= x0 <= x1 < run.places.w and 0 <= y0 <= y1 < run.places.h):
+            raise InputError(
+                f"{what}: range [{x0}, {y0}, {x1}, {y1}] is not on the chip, "
+                f"whose cores are 0,0 to {run.places.w - 1},{run.places.h - 1}"
+            )
+        found |= {(x, y): None for y in range(y0, y1 + 1) for x in range(x0, x1 + 1)}
+    return list(found)
+
+
+class ProgramLoader:
+    """Makes the run of one program on a device."""
+
+    def __init__(self, device: Device, spec: ProgramSpec, files: KernelFiles, *, numbers: bool = True) -> None:
+        self.device, self.spec, self.files = device, spec, files
+        self.run = GridRun(device.machine, numbers=numbers, nearest=device.nearest)
+
+    def load(self) -> GridRun:
+        """Make all objects and kernels. Errors: InputError, KernelSourceError."""
+        self._check_ids()
+        for one in self.spec.globals:
+            self.device.make_global(one.id, one.fmt, one.size, one.page)
+        self._make_locals()
+        self._make_pipes()
+        for one in self.spec.semaphores:
+            cores = cores_of(one.ranges, f"semaphore {one.id}", self.run)
+            parts = self.run.semaphores[one.id] = {core: SemaphorePart(one.id, core, one.init) for core in cores}
+            for part in parts.values():
+                self.run.lowering.count_semaphore(part)
+        self.check_l1()
+        self._start_kernels()
+        return self.run
+
+    def _check_ids(self) -> None:
+        kinds = ("globals", "device_locals", "locals", "pipes", "semaphores")
+        for kind in kinds:
+            ids = [one.id for one in getattr(self.spec, kind)]
+            if twice := next((id for id in ids if ids.count(id) > 1), None):
+                raise InputError(f"{kind}: id {twice} is given twice")
+
+    def _make_locals(self) -> None:
+        for one in self.spec.device_locals:
+            cores = cores_of(one.ranges, f"device local {one.id}", self.run)
+            self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
+        for one in self.spec.locals:
+            self._check_size(find_format(one.fmt).bytes * one.size, f"local {one.id}")
+            cores, fmt = cores_of(one.ranges, f"local {one.id}", self.run), find_format(one.fmt)
+            self.run.locals[one.id] = {core: LocalPart(one.id, core, fmt, one.size) for core in cores}
+
+    def _make_pipes(self) -> None:
+        for one in self.spec.pipes:
+            fmt, what = find_format(one.fmt), f"pipe {one.id}"
+            if one.frame > one.tiles:
+                raise InputError(f"{what}: a frame of {one.frame} tiles is larger than the pipe, which has {one.tiles}")
+            self._check_size(fmt.bytes * one.tiles * TILE, what)
+            parts = self.run.pipes[one.id] = {}
+            for core in cores_of(one.ranges, what, self.run):
+                under = self._local_under(one.local, core, what, fmt.bytes * one.tiles * TILE)
+                count = one.tiles * TILE
+                data = np.zeros(count, fmt.storage) if under is None else under.data.view(fmt.storage)[:count]
+                part = parts[core] = PipePart(one.id, core, one.kind, fmt, one.tiles, one.frame, data)
+                if under is not None:
+                    self.run.over.setdefault(id(under), []).append(part)
+                self.run.lowering.count_pipe(part)
+
+    def _local_under(self, id: int, core: Core, what: str, nbytes: int) -> LocalPart | None:
+        if id < 0:
+            return None
+        if id not in self.run.locals:
+            raise InputError(f"{what} lies over local {id}, which the program does not have")
+        under = self.run.locals[id].get(core)
+        if under is None or under.data.nbytes < nbytes:
+            there = "is not on the core" if under is None else f"has {under.data.nbytes:,} bytes, the pipe {nbytes:,}"
+            raise InputError(f"{what} on core {core[0]},{core[1]} lies over local {id}, which {there}")
+        return under
+
+    def _check_size(self, nbytes: int, what: str) -> None:
+        most = int(self.run.lowering.core_figures["l1_bytes"])
+        if nbytes > most:
+            raise InputError(f"{what} takes {nbytes:,} bytes of L1, {nbytes - most:,} more than a core has ({most:,})")
+
+    def check_l1(self) -> int:
+        """The largest use of L1 of a core. Errors: InputError where it exceeds the capacity."""
+        most, peak = int(self.run.lowering.core_figures["l1_bytes"]), 0
+        for (x, y), uses in self.run.l1_bytes().items():
+            total = sum(size for size, _ in uses)
+            if total > most:
+                largest = ", ".join(f"{name} {size:,}" for size, name in sorted(uses, reverse=True)[:4])
+                raise InputError(
+                    f"core {x},{y} needs {total:,} bytes of L1, {total - most:,} more than it has ({most:,}); "
+                    f"the most take {largest}"
+                )
+            peak = max(peak, total)
+        return peak
+
+    # Kernels
+
+    def _start_kernels(self) -> None:
+        kinds: dict[Core, list[int]] = {}
+        for spec in self.spec.kernels:
+            cores = cores_of(spec.ranges, f"kernel {spec.path}", self.run)
+            for core in cores:
+                kinds.setdefault(core, []).append(spec.kind)
+        for (x, y), found in kinds.items():
+            if len(found) > 3:
+                raise InputError(
+                    f"core {x},{y} has {len(found)} kernels; it runs three at most: a reader, a writer, a math kernel"
+                )
+            if twice := next((kind for kind in found if found.count(kind) > 1), None) is not None:
+                names = [KERNEL_KINDS[kind] for kind in found]
+                raise InputError(f"core {x},{y} has two kernels of one kind ({', '.join(names)}); it runs one of each")
+            del twice
+        for spec in self.spec.kernels:
+            self._start(spec)
+
+    def _start(self, spec: KernelSpec) -> None:
+        path, params = self.files.find(spec)
+        unit, code = self._translated(spec, path, params)
+        cores = cores_of(spec.ranges, f"kernel {spec.path}", self.run)
+        outside = [key for key in spec.args if key not in {f"{x},{y}" for x, y in cores}]
+        if outside:
+            raise InputError(f"kernel {spec.path} has arguments for core {outside[0]!r}, which is not in its ranges")
+        for core in cores:
+            kernel = RunningKernel(self.run, spec.kind, core, unit)
+            arguments = list(self._bind(spec, unit, kernel))
+            names: dict[str, Any] = {"K": kernel, "divide": divide, "remainder": remainder, "put": put}
+            exec(code, names)
+            self.run.scheduler.start(kernel, partial(_run, kernel, names["f_kernel"], arguments))
+
+    def _translated(self, spec: KernelSpec, path: Path, params: tuple[Any, ...]) -> tuple[Unit, Any]:
+        """The kernel's translation, with the element type that its arguments have."""
+        unit, code = self.device.kernel(path, params, DEFAULT_ELEMENT)
+        formats = set[str]()
+        arguments = next(iter(spec.args.values()), [])
+        for parameter, given in zip(unit.parameters, arguments, strict=False):
+            if parameter.spelling.endswith("<T>") and isinstance(given, dict) and len(given) == 1:
+                formats.add(self._format_of(given) or DEFAULT_ELEMENT)
+        if len(formats) == 1 and "T" not in self.device.defines and (element := formats.pop()) != DEFAULT_ELEMENT:
+            unit, code = self.device.kernel(path, params, element)
+        check_kind(unit, spec.kind)
+        if any(use.name in READS_DATA for use in unit.uses):
+            self.run.numbers = True  # its control flow may follow from data
+        return unit, code
+
+    def _format_of(self, given: Mapping[str, Any]) -> str | None:
+        (kind, id), run = next(iter(given.items())), self.run
+        if kind == "g" and id in self.device.globals:
+            return self.device.globals[id].fmt.name
+        parts = {"l": run.locals, "p": run.pipes}.get(kind, {}).get(id)
+        return next((part.fmt.name for part in parts.values()), None) if parts else None
+
+    def _bind(self, spec: KernelSpec, unit: Unit, kernel: RunningKernel) -> Iterator[Any]:
+        x, y = kernel.core
+        given = spec.args.get(f"{x},{y}", [])
+        if len(given) != len(unit.parameters):
+            names = ", ".join(parameter.name for parameter in unit.parameters) or "none"
+            raise InputError(
+                f"{unit.file}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}"
+            )
+        for value, parameter in zip(given, unit.parameters, strict=True):
+            yield self._argument(unit, kernel, parameter, value)
+
+    def _argument(self, unit: Unit, kernel: RunningKernel, parameter: Parameter, value: Any) -> Any:
+        place = f"{unit.file}:{parameter.line}:{parameter.column}: {kernel}: argument {parameter.name}"
+        kind = parameter.type
+        if isinstance(kind, Scalar):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise InputError(f"{place}: got {_shown(value)}, expected a number of type {kind}")
+            return float(value) if kind.kind == "float" else wrap_value(int(value), kind)
+        assert isinstance(kind, Object)
+        if not isinstance(value, dict) or len(value) != 1 or _KINDS.get(next(iter(value))) != kind.kind:
+            raise InputError(f"{place}: got {_shown(value)}, expected a {kind}")
+        id = next(iter(value.values()))
+        return self._object(place, kernel, kind, id)
+
+    def _object(self, place: str, kernel: RunningKernel, kind: Object, id: Any) -> Any:
+        run, core = self.run, kernel.core
+        if kind.kind == "global":
+            declared = {one.id for one in self.spec.globals}
+            if id not in declared:
+                raise InputError(f"{place}: the program has no global {id}")
+            return GlobalEnd(run, kernel, self.device.globals[id])
+        known: dict[Any, dict[Core, Any]] = {"local": run.locals, "pipe": run.pipes, "semaphore": run.semaphores}[
+            kind.kind
+        ]  # type: ignore[assignment]
+        if id not in known:
+            raise InputError(f"{place}: the program has no {kind.kind} {id}")
+        part = known[id].get(core)
+        if part is None:
+            raise InputError(
+                f"{place}: {kind.kind} {id} is not on core {core[0]},{core[1]}, which is outside of its grid"
+            )
+        if kind.kind == "semaphore":
+            return SemaphoreEnd(run, kernel, part)
+        return (LocalEnd if kind.kind == "local" else PipeEnd)(run, kernel, part, kind.element)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict) and len(value) == 1 and (kind := _KINDS.get(str(next(iter(value))))):
+        return f"{kind} {next(iter(value.values()))}"
+    return repr(value)[:60]
+
+
+def _run(kernel: RunningKernel, function: Any, arguments: list[Any]) -> None:
+    with np.errstate(all="ignore"):  # a greenlet does not inherit that of the host
+        function(*arguments)
+    kernel.rows.finish(kernel.c)
+
+
+def check_kind(unit: Unit, kind: int) -> None:
+    """Check that a kernel of a kind may do what its file does. Errors: InputError with the place."""
+    for use in unit.uses:
+        moves = use.kind in ("local", "pipe") and use.name in _MOVES
+        dataflow = use.kind == "semaphore" or (use.name in DATAFLOW_FUNCTIONS and use.kind == "dataflow") or moves
+        if (kind == 2 and dataflow) or (kind != 2 and use.kind == "math"):
+            what = f"{use.object}.{use.name}" if use.object and use.object != use.name else use.name
+            other = "reader or writer" if kind == 2 else "math"
+            raise InputError(
+                f"{unit.file}:{use.line}:{use.column}: {what} in a {KERNEL_KINDS[kind]} kernel; "
+                f"only a {other} kernel can use it"
+            )

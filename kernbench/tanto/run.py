@@ -1,0 +1,99 @@
+"""Running a program on a device: its kernels, the numbers they leave, and the times of its device program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernbench.engine import Session
+from kernbench.tanto.cores.kernel import TantoDeadlock
+from kernbench.tanto.cores.races import Race
+from kernbench.tanto.loading import KernelFiles, ProgramLoader
+from kernbench.tanto.program_file import ProgramSpec, load_program
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.engine.progress import OnProgress
+    from kernbench.program.program import Program
+    from kernbench.tanto.device import Device
+
+OK, DEADLOCK = "ok", "deadlock"
+
+
+@dataclass(slots=True)
+class TantoResult:
+    """What came of a program. `latency_ns` and `cycles` are None where it did not come to its end."""
+
+    program: str
+    status: str
+    latency_ns: float | None
+    cycles: float | None
+    cores: int
+    races: list[Race]
+    out_of_range: list[str]
+    l1_peak_bytes: int
+    error: str = ""
+    session: Session | None = field(default=None, repr=False)
+    device_program: Program | None = field(default=None, repr=False)
+
+    def op_log(self) -> polars.DataFrame:
+        """The op log; its columns are described in `kernbench.oplog.log`."""
+        from kernbench.oplog.log import build_log
+
+        assert self.session is not None
+        session = self.session
+        return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, in the order of the documentation."""
+        found: dict[str, Any] = {
+            "program": self.program,
+            "latency_ns": self.latency_ns,
+            "cycles": self.cycles,
+            "cores": self.cores,
+            "status": self.status,
+            "races": [race.to_dict() for race in self.races],
+            "out_of_range": self.out_of_range,
+            "l1_peak_bytes": self.l1_peak_bytes,
+        }
+        return found | ({"error": self.error} if self.error else {})
+
+
+def run_program(
+    device: Device,
+    program: ProgramSpec | Path,
+    files: KernelFiles,
+    *,
+    name: str = "",
+    numbers: bool = True,
+    mode: str = "hybrid",
+    on_progress: OnProgress | None = None,
+) -> TantoResult:
+    """Run a program; its buffers stay on the device.
+
+    A deadlock is a status. Errors: InputError for a program that cannot be loaded, TantoError for a kernel that does what
+    it must not, both before anything is written to results.
+    """
+    if isinstance(program, Path):
+        name, program = name or str(program), load_program(program)
+    loader = ProgramLoader(device, program, files, numbers=numbers)
+    run = loader.load()
+    kernels = run.scheduler.kernels
+    found = TantoResult(name, OK, None, None, len({k.core for k in kernels}), [], [], loader.check_l1())
+    try:
+        run.scheduler.run()
+    except TantoDeadlock as deadlock:
+        found.status, found.error = DEADLOCK, str(deadlock)
+        found.out_of_range = list(run.outside.values())
+        return found
+    found.out_of_range = list(run.outside.values())
+    session = Session(run.lowering.program, mode)
+    now_fs = session.run(on_progress=on_progress)
+    session.check_finished()
+    found.latency_ns = now_fs / 1e6
+    found.cycles = round(now_fs / device.machine.figures["tensix_core.cycle"], 3)
+    found.races = run.races.find(run.lowering.program, session.op_start_fs, session.op_end_fs)
+    found.session, found.device_program = session, run.lowering.program
+    return found

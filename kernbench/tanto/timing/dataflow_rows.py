@@ -1,0 +1,192 @@
+"""Rows of a kernel that moves data: its transactions on one network, and what it waits for.
+
+A read is a transfer from the memory to the interface of the core, a write one from the interface to the memory; both count
+when they are complete, and barriers wait for the count. The interface has a limited number of transactions under way. Readers
+use the second network, writers the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
+from kernbench.tanto.timing.row_buffer import RowBuffer
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.storage import Core, GlobalBuffer, PipePart, SemaphorePart
+    from kernbench.tanto.timing.lowering import Lowering
+
+Row = tuple[int, int]  # thread, index of the row in it
+_ALL = int(Intent.ALL)
+READER_NETWORK, WRITER_NETWORK = 1, 0
+
+
+class DataflowRows:
+    """The rows of a reader or writer kernel on a core."""
+
+    def __init__(self, lowering: Lowering, core: Core, name: str, kind: int) -> None:
+        program, places = lowering.program, lowering.places
+        self.lowering, self.core, self.places = lowering, core, places
+        self.network = READER_NETWORK if kind == 0 else WRITER_NETWORK
+        self.buffer = RowBuffer(program.thread(f"{name} {core[0]},{core[1]}"), lowering.costs)
+        self.id = self.buffer.thread.id
+        self.interface = places.interface(core, self.network)
+        self.read_server = places.server(core, f"niu{self.network}.read")
+        self.write_server = places.server(core, f"niu{self.network}.write")
+        label = f"of the {name} kernel on core {core[0]},{core[1]}"
+        self.read_counter = program.counter(f"reads {label}")
+        self.write_counter = program.counter(f"writes {label}")
+        self.reads = self.writes = 0
+        self._routes: dict[tuple[int, int], int] = {}
+
+    def route(self, node: int, kind: RouteKind) -> int:
+        """The route between this interface and a memory."""
+        key = (node, int(kind))
+        found = self._routes.get(key)
+        if found is None:
+            found = self._routes[key] = self.lowering.routing.route(self.interface, node, Intent.ALL, kind)
+        return found
+
+    # Transactions
+
+    def load(self, c: int) -> None:
+        """Read or write a word of L1 by the processor."""
+        self.buffer.spend(c, self.lowering.load_cycles)
+
+    def _issue(self, c: int, node: int, nbytes: int, *, write: bool) -> Row:
+        """Start a transaction in packets of the network."""
+        buffer, packet, lowering = self.buffer, self.lowering.packet_bytes, self.lowering
+        route = self.route(node, RouteKind.WRITE if write else RouteKind.READ)
+        tag = lowering.write_tag if write else lowering.read_tag
+        counter, server = (self.write_counter, self.write_server) if write else (self.read_counter, self.read_server)
+        buffer.spend(c, lowering.issue_cycles)
+        while nbytes > 0:
+            buffer.move(tag, route, min(nbytes, packet), done=counter, hold=server)
+            nbytes -= packet
+            if write:
+                self.writes += 1
+            else:
+                self.reads += 1
+        return self.id, buffer.count - 1
+
+    def _pages(self, c: int, part: GlobalBuffer, first: int, count: int, *, write: bool) -> Row:
+        """A transaction for each page of a chunk; what is outside of the buffer goes to no bank and costs its issue."""
+        row, page, size = (self.id, self.buffer.count), part.page, part.fmt.bytes
+        end, at = min(first + count, part.size), max(first, 0)
+        while at < end:
+            number = at // page
+            stop = min((number + 1) * page, end)
+            row = self._issue(c, self.lowering.bank_of(number), (stop - at) * size, write=write)
+            at = stop
+        if row[1] == self.buffer.count:
+            self.buffer.spend(c, self.lowering.issue_cycles)
+        return row
+
+    def read_dram(self, c: int, part: GlobalBuffer, first: int, count: int) -> Row:
+        """Read elements of a global buffer."""
+        return self._pages(c, part, first, count, write=False)
+
+    def write_dram(self, c: int, part: GlobalBuffer, first: int, count: int) -> Row:
+        """Write elements of a global buffer."""
+        return self._pages(c, part, first, count, write=True)
+
+    def read_core(self, c: int, core: Core, nbytes: int) -> Row:
+        """Read from the L1 of a core."""
+        return self._issue(c, self.places.l1(core), nbytes, write=False)
+
+    def write_core(self, c: int, core: Core, nbytes: int) -> Row:
+        """Write to the L1 of a core."""
+        return self._issue(c, self.places.l1(core), nbytes, write=True)
+
+    def begin_moves(self, c: int) -> None:
+        """Set up the registers for moves inside L1."""
+        self.buffer.spend(c, self.lowering.issue_cycles)
+
+    def move(self, c: int, nbytes: int) -> Row:
+        """Move inside L1 with registers that are set up."""
+        buffer, route = self.buffer, self.route(self.places.l1(self.core), RouteKind.READ)
+        buffer.spend(c, self.lowering.move_cycles)
+        buffer.move(self.lowering.read_tag, route, nbytes, done=self.read_counter, hold=self.read_server)
+        self.reads += 1
+        return self.id, buffer.count - 1
+
+    def multicast(self, c: int, cores: list[Core], nbytes: int) -> None:
+        """Write to the L1 of many cores in one traversal."""
+        multicast_data(self, c, cores, nbytes)
+
+    def read_barrier(self, c: int) -> None:
+        """Wait for all reads."""
+        self.buffer.spend(c)
+        if self.reads:
+            self.buffer.wait(self.read_counter, self.reads)
+
+    def write_barrier(self, c: int) -> None:
+        """Wait for all writes."""
+        self.buffer.spend(c)
+        if self.writes:
+            self.buffer.wait(self.write_counter, self.writes)
+
+    # Pipes
+
+    def wait_room(self, c: int, part: PipePart, popped: int) -> None:
+        """Wait until so many tiles in all were popped."""
+        self.buffer.spend(c)
+        if popped > 0:
+            self.buffer.wait(part.counters[1], popped)
+
+    def push(self, c: int, part: PipePart, tiles: int) -> Row:
+        """Count pushed tiles."""
+        self.buffer.spend(c)
+        self.buffer.increase(part.counters[0], tiles)
+        return self.id, self.buffer.count - 1
+
+    def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
+        """Wait until so many tiles in all were pushed."""
+        self.buffer.spend(c)
+        self.buffer.wait(part.counters[0], pushed)
+
+    def pop(self, c: int, part: PipePart, tiles: int) -> None:
+        """Count popped tiles."""
+        self.buffer.spend(c)
+        self.buffer.increase(part.counters[1], tiles)
+
+    # Semaphores
+
+    def set_semaphore(self, c: int, part: SemaphorePart) -> None:
+        """Change a value on this core."""
+        self.buffer.spend(c, self.lowering.load_cycles)
+        self.buffer.increase(part.counter, 1)
+
+    def signal(self, c: int, core: Core, part: SemaphorePart) -> None:
+        """Change a value on a core."""
+        self.buffer.spend(c, self.lowering.issue_cycles)
+        self.send_signal(core, part)
+
+    def send_signal(self, core: Core, part: SemaphorePart) -> None:
+        """The transfer of a change of a value."""
+        route = self.route(self.places.l1(core), RouteKind.WRITE)
+        self.buffer.move(
+            self.lowering.signal_tag,
+            route,
+            self.lowering.signal_bytes,
+            done=self.write_counter,
+            arrive=part.counter,
+            hold=self.write_server,
+        )
+        self.writes += 1
+
+    def multicast_signal(self, c: int, cores: list[Core], parts: list[SemaphorePart]) -> None:
+        """Change values on many cores in one traversal."""
+        multicast_signals(self, c, cores, parts)
+
+    def wait_semaphore(self, c: int, part: SemaphorePart, event: int) -> None:
+        """Wait for the change of a value that the kernel waited for."""
+        self.buffer.spend(c, self.lowering.load_cycles)
+        if event:
+            self.buffer.wait(part.counter, event)
+
+    def finish(self, c: int) -> None:
+        """End the kernel."""
+        self.buffer.spend(c)
+        self.buffer.finish()

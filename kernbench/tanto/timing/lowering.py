@@ -1,0 +1,71 @@
+"""The device program of one run: its threads, counters and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.errors import InputError
+from kernbench.machine.tensix_places import TensixPlaces
+from kernbench.program.program import Program
+from kernbench.tanto.timing.dataflow_rows import DataflowRows
+from kernbench.tanto.timing.math_rows import MathRows
+from kernbench.tanto.timing.row_buffer import Costs
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+    from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
+
+_PART = "tensix_core."
+
+
+def check_chip(machine: Machine) -> TensixPlaces:
+    """The places of a chip. Errors: InputError for a machine of another family."""
+    if not isinstance(machine.places, TensixPlaces):
+        raise InputError(
+            f"machine {machine.name} is of family {machine.family!r}; Tanto programs run on family 'tensix', "
+            "such as wormhole_n150"
+        )
+    return machine.places
+
+
+class Lowering:
+    """A device program under construction, with the figures that rows need."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.places = machine, check_chip(machine)
+        self.program = program = Program(machine)
+        self.routing = machine.routing
+        self.costs = Costs(program)
+        figures = machine.figures
+        self.core_figures = {
+            name.removeprefix(_PART): value for name, value in figures.items() if name.startswith(_PART)
+        }
+        self.issue_cycles, self.move_cycles = self.core_figures["issue_cycles"], self.core_figures["move_cycles"]
+        self.load_cycles = self.core_figures["load_cycles"]
+        self.source_banks = int(self.core_figures["source_banks"])
+        self.packet_bytes = int(figures["tensix_noc.packet_bytes"])
+        self.signal_bytes = int(figures["tensix_noc.signal_bytes"])
+        self.banks = self.places.grid.banks
+        self._bank_nodes = [self.places.bank(bank) for bank in range(self.banks)]
+        self.read_tag, self.write_tag = program.tag("read", "memory"), program.tag("write", "memory")
+        self.multicast_tag, self.signal_tag = program.tag("multicast", "memory"), program.tag("signal", "control")
+
+    def bank_of(self, page: int) -> int:
+        """The node of the bank of a page."""
+        return self._bank_nodes[page % self.banks]
+
+    def count_pipe(self, part: PipePart) -> None:
+        """Make the counters of a pipe on a core."""
+        x, y = part.core
+        part.counters = (
+            self.program.counter(f"tiles pushed to {part} on core {x},{y}"),
+            self.program.counter(f"tiles popped from {part} on core {x},{y}"),
+        )
+
+    def count_semaphore(self, part: SemaphorePart) -> None:
+        """Make the counter of a semaphore on a core."""
+        part.counter = self.program.counter(f"changes of {part} on core {part.core[0]},{part.core[1]}")
+
+    def rows(self, core: Core, kind: int) -> DataflowRows | MathRows:
+        """The rows of a kernel of a kind: 0 reader, 1 writer, 2 math."""
+        return MathRows(self, core) if kind == 2 else DataflowRows(self, core, ("reader", "writer")[kind], kind)

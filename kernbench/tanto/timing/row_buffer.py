@@ -1,0 +1,84 @@
+"""The rows of one thread while a kernel runs, packed, and the time its processor has spent on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.program.ops import GE, NONE, Op
+from kernbench.program.rows import pack_row
+
+if TYPE_CHECKING:
+    from kernbench.program.program import Program
+    from kernbench.program.thread import Thread
+
+_DELAY, _EXEC, _MOVE, _ADD, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.ADD), int(Op.WAIT)
+_COMPARE = int(GE)
+
+
+class Costs:
+    """Durations and tags of a program by what they are for, made once."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        figures = program.machine.figures
+        self.operation_cycles = figures["tensix_core.operation_cycles"]
+        self._delays: dict[float, bytes] = {}
+
+    def cycles(self, count: float) -> int:
+        """The duration of some cycles."""
+        return self.program.duration(("tensix_core.cycle", count))
+
+    def delay(self, cycles: float) -> bytes:
+        """The row of a processor that is busy for some cycles."""
+        found = self._delays.get(cycles)
+        if found is None:
+            tag = self.program.tag("code", "control")
+            found = self._delays[cycles] = pack_row(tag, _DELAY, self.cycles(cycles), 0, 0, 0, 0, 0, 0)
+        return found
+
+
+class RowBuffer:
+    """Rows of a thread. Every verb returns nothing; `count` is the index that the next row will have."""
+
+    __slots__ = ("_costs", "_spent", "count", "rows", "thread")
+
+    def __init__(self, thread: Thread, costs: Costs) -> None:
+        self.thread, self._costs = thread, costs
+        self.rows: list[bytes] = []
+        self.count = 0
+        self._spent = 0  # operations of the processor that have rows
+
+    def spend(self, operations: int, cycles: float = 0) -> None:
+        """Be busy with all operations so far that have no rows yet, and for some cycles more."""
+        cycles += (operations - self._spent) * self._costs.operation_cycles
+        self._spent = operations
+        if cycles:
+            self.add(self._costs.delay(cycles))
+
+    def add(self, row: bytes) -> None:
+        """Append a packed row."""
+        self.rows.append(row)
+        self.count += 1
+
+    def wait(self, counter: int, value: int) -> None:
+        """Wait for a counter to reach a value."""
+        self.add(pack_row(0, _WAIT, counter, _COMPARE, value, 0, 0, 0, 0))
+
+    def increase(self, counter: int, amount: int) -> None:
+        """Add to a counter."""
+        self.add(pack_row(0, _ADD, counter, amount, 0, 0, 0, 0, 0))
+
+    def move(self, tag: int, route: int, nbytes: int, *, done: int, arrive: int = NONE, hold: int = NONE) -> None:
+        """Start a transfer."""
+        self.add(pack_row(tag, _MOVE, route, nbytes, 0, done, hold, arrive, 0))
+
+    def finish(self) -> None:
+        """Give the rows to the thread."""
+        if self.rows:
+            self.thread.extend(b"".join(self.rows))
+            self.rows.clear()
+
+
+def exec_row(tag: int, server: int, duration: int, counter: int) -> bytes:
+    """The packed row of a job."""
+    return pack_row(tag, _EXEC, server, duration, counter, 0, 0, 0, 0)

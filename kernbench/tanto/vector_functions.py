@@ -1,0 +1,113 @@
+"""The elementwise functions of the vector unit, on float32 arrays. An operand is bits of a float32, or a natural exponent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+F = np.float32
+Unary = Callable[[Any], Any]
+
+
+def bits_to_float(bits: int) -> Any:
+    """The float32 of a bit pattern."""
+    return np.array(bits & 0xFFFFFFFF, np.uint32).view(np.float32)[()]
+
+
+def _truth(of: Unary) -> Unary:
+    return lambda x: of(x).astype(F)
+
+
+def _special(name: str) -> Unary:
+    def call(x: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, name)(x)
+
+    return call
+
+
+def _gelu(x: Any) -> Any:
+    return F(0.5) * x * (F(1) + np.tanh(F(np.sqrt(2 / np.pi)) * (x + F(0.044715) * x * x * x)))
+
+
+def _sigmoid(x: Any) -> Any:
+    return F(1) / (F(1) + np.exp(-x))
+
+
+UNARY: dict[str, Unary] = {
+    "abs": np.abs,
+    "acos": np.arccos,
+    "asin": np.arcsin,
+    "atan": np.arctan,
+    "cos": np.cos,
+    "eqz": _truth(lambda x: x == 0),
+    "erf": _special("erf"),
+    "erfc": _special("erfc"),
+    "erfinv": _special("erfinv"),
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "gelu": _gelu,
+    "gez": _truth(lambda x: x >= 0),
+    "gtz": _truth(lambda x: x > 0),
+    "i0": _special("i0"),
+    "isfinite": _truth(np.isfinite),
+    "isinf": _truth(np.isinf),
+    "isnan": _truth(np.isnan),
+    "isneginf": _truth(np.isneginf),
+    "isposinf": _truth(np.isposinf),
+    "lez": _truth(lambda x: x <= 0),
+    "log": np.log,
+    "logical_not": _truth(lambda x: x == 0),
+    "ltz": _truth(lambda x: x < 0),
+    "nez": _truth(lambda x: x != 0),
+    "recip": lambda x: F(1) / x,
+    "relu": lambda x: np.where(x < 0, F(0), x),
+    "rsqrt": lambda x: F(1) / np.sqrt(x),
+    "sigmoid": _sigmoid,
+    "sign": np.sign,
+    "signbit": _truth(np.signbit),
+    "sin": np.sin,
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "tan": np.tan,
+    "tanh": np.tanh,
+}
+SCALED: dict[str, Callable[[Any, Any], Any]] = {
+    "add_scalar": lambda x, s: x + s,
+    "div_scalar": lambda x, s: x / s,
+    "elu": lambda x, s: np.where(x <= 0, s * (np.exp(np.minimum(x, 0)) - F(1)), x),
+    "heaviside": lambda x, s: np.where(x < 0, F(0), np.where(x > 0, F(1), s)),
+    "leaky_relu": lambda x, s: np.where(x <= 0, s * x, x),
+    "log_with_base": lambda x, s: np.log(x) / np.log(s),
+    "mul_scalar": lambda x, s: x * s,
+    "relu_max": lambda x, s: np.where(x > s, s, np.where(x < 0, F(0), x)),
+    "relu_min": lambda x, s: np.where(x < s, F(0), x),
+    "rsub_scalar": lambda x, s: s - x,
+    "sub_scalar": lambda x, s: x - s,
+}
+
+
+def power(x: np.ndarray, exponent: int) -> np.ndarray:
+    """x to a natural power."""
+    return np.power(x, F(exponent))
+
+
+# Passes over 32 lanes that a function takes, relative to the classes of the sheet of the core.
+CLASS: dict[str, str] = {
+    **dict.fromkeys(
+        ("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "i0", "log", "log_with_base", "sin", "tan", "tanh"),
+        "series",
+    ),
+    **dict.fromkeys(
+        ("elu", "exp", "exp2", "expm1", "gelu", "recip", "rsqrt", "sigmoid", "sqrt", "div_scalar"), "iterated"
+    ),
+}
+
+
+def function_class(name: str) -> str:
+    """The class of cost of a function: "series", "iterated" or "simple"."""
+    return CLASS.get(name, "simple")

@@ -1,0 +1,89 @@
+"""`kernbench pto`: output, files, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kernbench.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def pto(*arguments: object) -> int:
+    return main(["pto", *map(str, arguments)])
+
+
+def write_graph(**more: object) -> str:
+    tasks = [
+        {"id": 0, "name": "a", "core": "aic", "blocks": 3, "duration_us": 5},
+        {"id": 1, "name": "b", "core": "mix", "duration_us": {"mean": 4, "min": 3, "max": 6}, "deps": [0]},
+    ]
+    Path("g.json").write_text(json.dumps({"machine": "ascend_tiny", "tasks": tasks, **more}))
+    return "g.json"
+
+
+def test_replay_prints_span_utilisation_and_stages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pto("replay", write_graph()) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("g.json on ascend_tiny, 2 tasks\nspan")
+    assert [line.split()[:4] for line in out.splitlines() if line.startswith(("a ", "b "))] == [
+        ["a", "aic", "1", "3"],
+        ["b", "aic+aiv", "1", "1"],
+    ]
+
+
+def test_replay_as_json_and_in_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pto("replay", write_graph(), "--json", "--out", "kept", "--set", "topology.pto_runtime.switch_ns=900") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["topology"] == "ascend_tiny"
+    assert {"span_us", "utilisation", "stages", "threads", "blocked"} <= told.keys()
+    assert [stage["name"] for stage in told["stages"]] == ["a", "b"]
+    assert sorted(path.name for path in Path("kept").iterdir()) == ["occupancy.parquet", "summary.json", "swimlane.svg"]
+    assert Path("kept", "swimlane.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pto("run", "vector_example", "--case", "Small", "-t", "ascend_tiny") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("vector-example on ascend_tiny, tensormap_and_ringbuffer  rows=16  cols=16\n")
+    assert out.endswith("numbers: as the golden ones\n")
+
+
+def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTO2_RING_TASK_WINDOW", "8")
+    monkeypatch.setenv("PA_CASE", "CaseBatch256")
+    assert pto("run", "paged_attention", "--no-data") == 1
+    assert "FATAL: Flow Control Deadlock Detected!" in capsys.readouterr().err
+    assert pto("run", "paged_attention", "--no-data", "--set", "topology.pto_runtime.task_window=32", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["tasks"] == 208
+    assert told["verified"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["replay", "no.json"], 2, "cannot read graph no.json: No such file or directory"),
+        (
+            ["run", "vector_example", "-t", "ascend_tiny", "--set", "topology.pto_runtime.task_window=12"],
+            2,
+            "FATAL: invalid arguments: task_window is 12, expected a power of two; give 8 or 16 (fatal code 5)",
+        ),
+        (["run", "vector_example", "-t", "ascend_tiny", "--mode", "fast"], 2, "unknown mode 'fast'"),
+        (["run", "vector_example", "--case", "Large"], 2, "has no case 'Large'"),
+    ],
+)
+def test_bad_input_is_a_sentence(
+    arguments: list[str], code: int, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pto(*arguments) == code
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert sentence in said
+    assert list(Path().iterdir()) == []

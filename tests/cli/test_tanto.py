@@ -1,0 +1,145 @@
+"""`kernbench tanto`: JSON lines, buffers, sentences and exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernbench.cli.main import main
+from tests.tanto.support import COPY_IN, COPY_OUT, buffer, kernel, pipe
+
+KEYS = ["program", "latency_ns", "cycles", "cores", "status", "races", "out_of_range", "l1_peak_bytes"]
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "in.cpp").write_text(COPY_IN)
+    (tmp_path / "kernels" / "out.cpp").write_text(COPY_OUT)
+    program = copy_program(0, 1)
+    (tmp_path / "p.json").write_text(json.dumps(program))
+    (tmp_path / "q.json").write_text(json.dumps(copy_program(1, 5)))
+    np.save(tmp_path / "x.npy", np.arange(2048, dtype=np.float32) / 64)
+
+
+def copy_program(source: int, target: int) -> dict[str, Any]:
+    return {
+        "globals": [buffer(source, 2048), buffer(target, 2048)],
+        "pipes": [pipe(2, 0)],
+        "kernels": [
+            kernel(0, "in.cpp", [{"g": source}, {"p": 2}, 2]),
+            kernel(1, "out.cpp", [{"g": target}, {"p": 2}, 2]),
+        ],
+    }
+
+
+def tanto(*arguments: str) -> int:
+    return main(["tanto", "run", "--kernels", "kernels", "-t", "tensix_tiny", *arguments])
+
+
+def test_programs_run_in_turn_on_one_device(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert tanto("p.json", "q.json", "--in", "0=x.npy", "--out", "o", "--json") == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [list(line) for line in lines] == [KEYS, KEYS]
+    assert [line["program"] for line in lines] == ["p.json", "q.json"]
+    assert lines[0]["status"] == "ok"
+    assert lines[0]["cores"] == 1
+    assert lines[0]["l1_peak_bytes"] == 2 * 2048
+    assert lines[0]["latency_ns"] == pytest.approx(lines[0]["cycles"])
+    expected = np.load("x.npy").view(np.uint32) & 0xFFFF0000
+    for name in ("p/g1.npy", "q/g5.npy", "g0.npy", "g1.npy", "g5.npy"):
+        assert np.array_equal(np.load(tmp_path / "o" / name).view(np.uint32), expected)
+
+
+def test_bytes_and_kernel_maps(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.bin").write_bytes(np.arange(2048, dtype=np.uint16).tobytes())
+    Path("other.cpp").write_text("param<uint32> scale;\n" + COPY_IN.replace("i * 1024,", "i * scale,"))
+    Path("kernels/other.cpp").write_text(Path("other.cpp").read_text())
+    Path("map.json").write_text('{"in.cpp": {"src": "other.cpp", "params": [1024]}}')
+    assert tanto("p.json", "--kernel-map", "map.json", "--in", "0=x.bin", "--out", "o") == 0
+    assert "ok" in capsys.readouterr().out
+    assert np.load("o/g1.npy").view(np.uint32)[5] == 5 << 16
+
+
+def test_explain_and_the_op_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tanto("p.json", "--explain", "--out", "o") == 0
+    assert "critical path" in capsys.readouterr().out
+    assert Path("o/oplog.parquet").is_file()
+
+
+def test_a_deadlock_is_told_and_the_next_program_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    stuck = copy_program(0, 1)
+    stuck["kernels"][1]["args"]["0,0"][2] = 3
+    Path("stuck.json").write_text(json.dumps(stuck))
+    assert tanto("stuck.json", "p.json", "--json", "--out", "o") == 2
+    out, err = capsys.readouterr()
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["status"] for line in lines] == ["deadlock", "ok"]
+    assert lines[0]["latency_ns"] is None
+    assert "out.cpp:4:9: writer kernel on core 0,0 waits for 1 tiles of pipe 2 (0 are there)" in err
+    assert not Path("o/stuck").exists()
+
+
+def edited(**changes: Any) -> dict[str, Any]:
+    return copy_program(0, 1) | changes
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "message"),
+    [
+        (edited(pipez=[]), [], "bad.json: pipez: unknown field; did you mean 'pipes'?"),
+        ({"globals": []}, [], "bad.json: kernels: missing; add it"),
+        (edited(pipes=[{"id": 2, "kind": 0, "fmt": "bfloat16", "ranges": []}]), [], "pipes.0.tiles: missing; add it"),
+        (edited(pipes=[{**pipe(2, 0), "kind": 7}]), [], "pipes.0.kind: got 7"),
+        ([1], [], "a program file is an object with kernels, pipes and so on"),
+        (edited(), ["--in", "7=x.npy"], "--in 7=x.npy: the program has no global 7; it has [0, 1]"),
+        (edited(), ["--in", "x.npy"], "--in x.npy: expected ID=FILE with the number of a global buffer"),
+        (edited(), ["--in", "0=none.npy"], "none.npy: cannot be read"),
+        (edited(), ["--in", "0=p.json"], "p.json: is no .npy file of numbers"),
+        (edited(), ["--in", "0=short.npy"], "global 0 has 2,048 elements; got 3"),
+        (edited(), ["-t", "mesh_8x8"], "machine mesh_8x8 is of family 'mesh'; Tanto programs run on family 'tensix'"),
+        (edited(), ["-D", "3=4"], "-D 3=4: expected NAME=TEXT"),
+        (edited(), ["--kernel-map", "none.json"], "none.json: a kernel map cannot be read"),
+        (edited(), ["--set", "tensix_core.speed=2"], "unknown topology field 'tensix_core.speed'"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], program: Any, arguments: list[str], message: str
+) -> None:
+    np.save("short.npy", np.zeros(3))
+    Path("bad.json").write_text(json.dumps(program))
+    assert tanto("bad.json", "--out", "o", *arguments) == 2
+    out, err = capsys.readouterr()
+    assert message in err
+    assert err.startswith("error: ")
+    assert out == ""
+    assert not Path("o").exists()
+
+
+def test_files_that_are_no_json(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.json").write_text("{")
+    assert tanto("bad.json") == 2
+    assert "bad.json: a program file is no JSON" in capsys.readouterr().err
+
+
+def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("kernels/early.cpp").write_text(COPY_IN.replace("read_barrier();", ""))
+    assert main(["tanto", "check", "kernels", "--json"]) == 0
+    found = {Path(one["file"]).name: one for one in json.loads(capsys.readouterr().out)["kernels"]}
+    assert found["in.cpp"]["uses"] == ["pipe.push_back", "pipe.read", "pipe.reserve_back", "read_barrier"]
+    assert found["in.cpp"]["l1"] == ["into: pipe<bfloat16>"]
+    assert found["in.cpp"]["may_race"] == []
+    assert found["early.cpp"]["may_race"] == [
+        "kernels/early.cpp:7:14: into is pushed, and the file has no read_barrier"
+    ]
+    Path("kernels/bad.cpp").write_text("void kernel() { x; }")
+    assert main(["tanto", "check", "kernels"]) == 2
+    out, err = capsys.readouterr()
+    assert "3 kernel files are good, 1 are not" in out
+    assert "kernels/bad.cpp:1:17: unknown name 'x'" in err
+    assert main(["tanto", "check", "nowhere"]) == 2

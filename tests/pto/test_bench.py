@@ -1,0 +1,179 @@
+"""The shipped benches give the numbers of numpy in every back end; mistakes in a bench are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench.errors import InputError, RunError
+from kernbench.pto.bench import find_bench, list_benches, run_bench
+from kernbench.pto.fatal import FatalCode, FatalError
+from kernbench.pto.orchestrator import Backend
+
+SMALL = {"paged-attention": "Case1", "flash-attention": "Small"}
+
+
+@pytest.mark.parametrize("backend", Backend)
+@pytest.mark.parametrize("bench", list_benches(), ids=lambda bench: bench.name)
+def test_numbers_are_those_of_numpy_in_every_back_end(bench, backend):
+    case = SMALL.get(bench.name, "Small")
+    run = run_bench(bench, "ascend_tiny", case=case, backend=backend.value, overrides={"pto_runtime.aicpu_threads": 2})
+    assert run.mismatches == ()
+    assert run.verified
+
+
+def test_the_five_tasks_give_47():
+    run = run_bench("vector_example", "ascend_tiny", case="Small")
+    device = run.outcome.device
+    assert run.verified
+    assert len(run.outcome.record.tasks) == 5
+    assert device.memory.bytes_at(device.memory._starts[2], 4).view("f4")[0] == 47
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window", [16, 64, 65536])
+def test_paged_attention_of_208_tasks_completes_at_windows_of_16_and_more(window):
+    run = run_bench("paged_attention", case="CaseBatch256", overrides={"pto_runtime.task_window": window})
+    record = run.outcome.record
+    assert run.verified
+    assert len(record.tasks) == 208
+    assert record.recycled == max(208 - window, 0)
+    assert (record.blocked > 0) == (window < 208)
+
+
+def test_paged_attention_deadlocks_at_a_window_of_8():
+    with pytest.raises(FatalError) as error:
+        run_bench("paged_attention", case="CaseBatch256", overrides={"pto_runtime.task_window": 8}, verify=False)
+    assert error.value.fatal_code == FatalCode.SCOPE_DEADLOCK
+
+
+@pytest.mark.slow
+def test_numbers_are_right_in_a_heap_that_is_used_again_and_again():
+    fields = {"pto_runtime.heap_bytes": 1 << 17}
+    run = run_bench("paged_attention", case="CaseBatch256", overrides=fields)
+    assert run.verified
+    assert run.outcome.record.blocked > 0
+
+
+BENCH = """
+import numpy as np
+from kernbench.pto.api import *
+def kernel(out):
+    {kernel}
+KERNELS = [{{"func_id": 0, "name": "K", "core_type": "aiv", "function": kernel, "cost": {cost}}}]
+ORCHESTRATION = {{"function_name": "entry"}}
+RUNTIME_CONFIG = {{"runtime": "tensormap_and_ringbuffer", "aicpu_thread_num": 2, "block_dim": 2}}
+ALL_CASES = {{"A": {{"n": 4}}}}
+def entry(rt, args, arg_count):
+    out = make_tensor_external(args[0], (args[1],), 1)
+    pto2_rt_submit_task(rt, 0, PTO2_WORKER_VECTOR, [make_output_param(out)], 1)
+def generate_inputs(params):
+    return [("out", np.zeros(params["n"], np.float32)), ("n", params["n"])]
+def compute_golden(tensors, params):
+    tensors["out"][:] = 1
+"""
+
+
+def write(tmp_path, kernel="out[...] = 1", cost="100.0"):
+    file = tmp_path / "mine.py"
+    file.write_text(BENCH.format(kernel=kernel, cost=cost))
+    return file
+
+
+def test_a_bench_by_path_and_a_parameter(tmp_path):
+    run = run_bench(write(tmp_path), "ascend_tiny", parameters={"n": "9"})
+    assert run.verified
+    assert run.parameters == {"n": 9}
+
+
+def test_numbers_that_differ_are_told_with_the_first_place(tmp_path):
+    run = run_bench(write(tmp_path, "out[2] = 1"), "ascend_tiny")
+    assert run.verified is False
+    assert run.mismatches == (
+        "out: 3 of 4 elements differ from the golden ones, the first at (0,): got 0.0, expected 1.0",
+    )
+
+
+def test_a_kernel_that_raises_is_told_with_its_line(tmp_path):
+    with pytest.raises(RunError, match=r"bench 'mine' raised ZeroDivisionError: division by zero, at .*mine\.py:5"):
+        run_bench(write(tmp_path, "1 / 0"), "ascend_tiny")
+
+
+def test_a_distribution_has_times_of_its_own_for_each_task_and_the_same_every_time(tmp_path):
+    file = write(tmp_path, cost="__import__('kernbench.pto.kernels').pto.kernels.Normal(1000.0, 100.0, 3)")
+    ends = [run_bench(file, "ascend_tiny").outcome.record.blocks for _ in range(2)]
+    assert ends[0] == ends[1]
+    assert 500 < (ends[0][0].end_fs - ends[0][0].start_fs) / 1e6 < 1500
+
+
+def test_kernel_config_and_golden_in_a_folder(tmp_path):
+    text = BENCH.format(kernel="out[...] = 1", cost="100.0")
+    at = text.index("ALL_CASES")
+    entry = text.index("def entry")
+    golden = text.index("def generate_inputs")
+    (tmp_path / "kernel_config.py").write_text(text[:at] + text[entry:golden])
+    (tmp_path / "golden.py").write_text("import numpy as np\n" + text[at:entry] + text[golden:])
+    assert run_bench(tmp_path, "ascend_tiny").verified
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"case": "B"}, "bench 'mine' has no case 'B'; known: A"),
+        ({"parameters": {"m": "1"}}, "bench 'mine' has no parameter 'm'; known: n"),
+        ({"parameters": {"n": "x"}}, "n=x: got 'x', expected a value of type int"),
+        (
+            {"backend": "rings"},
+            "unknown runtime 'rings'; known: aicpu_build_graph, host_build_graph, tensormap_and_ringbuffer",
+        ),
+    ],
+)
+def test_names_and_values_that_a_bench_lacks(tmp_path, arguments, sentence):
+    with pytest.raises(InputError) as error:
+        run_bench(write(tmp_path), "ascend_tiny", **arguments)
+    assert str(error.value) == sentence
+
+
+def test_a_module_that_is_no_bench_is_told_what_it_lacks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("KERNELS = []\nALL_CASES = {}\n")
+    with pytest.raises(InputError) as error:
+        find_bench("./mine.py")
+    assert str(error.value) == (
+        "mine.py: a bench of task graphs lacks ORCHESTRATION, RUNTIME_CONFIG, generate_inputs, compute_golden; "
+        "docs/pto.md shows one"
+    )
+    with pytest.raises(InputError, match="unknown bench of task graphs 'vectr-example'; did you mean 'vector_example'"):
+        find_bench("vectr-example")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            '"block_dim": 2',
+            '"block_dim": "two"',
+            "RUNTIME_CONFIG: block_dim: got 'two', expected a whole number of 1 or more",
+        ),
+        ('{"function_name": "entry"}', '"entry"', "ORCHESTRATION is no mapping; docs/pto.md shows one"),
+        ("KERNELS = [", "KERNELS = 1 and [1, ", "KERNELS is no list of mappings; docs/pto.md shows one"),
+        ('"core_type": "aiv"', '"core_type": "gpu"', "kernel 'K': got core_type 'gpu', expected aic, aiv or mix"),
+        (
+            '("n", params["n"])]',
+            '"n"]',
+            "generate_inputs gave 'n' in place 1, expected a name with an array or a number",
+        ),
+    ],
+)
+def test_declarations_that_do_not_fit_are_told(tmp_path, old, new, sentence):
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(InputError) as error:
+        run_bench(file, "ascend_tiny")
+    assert str(error.value).endswith(sentence)
+
+
+def test_golden_code_that_raises_is_told_with_its_line(tmp_path):
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace('tensors["out"][:] = 1', 'tensors["in"][:] = 1'))
+    with pytest.raises(RunError, match=r"bench 'mine' raised KeyError: 'in', at .*mine\.py:\d+"):
+        run_bench(file, "ascend_tiny")

@@ -1,0 +1,367 @@
+"""The runtime: dependencies, back-pressure, deadlocks, clusters, back ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernbench.engine import Session
+from kernbench.pto.api import (
+    PTO2_SCOPE,
+    PTO2_WORKER_CUBE,
+    PTO2_WORKER_VECTOR,
+    PTO2Runtime,
+    add_successor_conditional,
+    add_task,
+    block_incore,
+    device_malloc,
+    make_inout_param,
+    make_input_param,
+    make_output_param,
+    make_scalar_param,
+    make_tensor,
+    make_tensor_external,
+    pto2_rt_allocate_cluster,
+    pto2_rt_free_cluster,
+    pto2_rt_orchestration_done,
+    pto2_rt_report_fatal,
+    pto2_rt_submit_task,
+    pto2_rt_submit_task_clustered,
+    pto2_rt_wait_cluster,
+    publish_task,
+)
+from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
+from kernbench.pto.kernels import Kernel
+from kernbench.pto.orchestrator import Backend
+from kernbench.pto.record import ORCHESTRATOR, Phase
+from tests.engine.difference import describe_difference
+from tests.naive.engine import NaiveEngine
+from tests.pto.graphs import launch, run
+
+NS = 10**6
+SLOW = {1: Kernel(1, "SLOW", "aiv", cost=50_000.0)}
+
+
+def submit(rt, *params, kernel=1):
+    return pto2_rt_submit_task(rt, kernel, PTO2_WORKER_VECTOR if kernel else PTO2_WORKER_CUBE, params, len(params))
+
+
+def chain(rt, tasks, nbytes=64):
+    """Tasks of which each reads what the one before has written."""
+    tensor = None
+    for _ in range(tasks):
+        out = make_tensor((nbytes // 4,), 1)
+        reads = [] if tensor is None else [make_input_param(tensor)]
+        submit(rt, *reads, make_output_param(out))
+        tensor = out
+
+
+def times(outcome):
+    return {row.task: (row.start_fs, row.end_fs) for row in outcome.record.blocks}
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_a_task_begins_after_the_producers_of_what_it_reads(backend):
+    found = times(run(lambda rt: chain(rt, 5), backend))
+    assert all(found[at + 1][0] > found[at][1] for at in range(4))
+
+
+@pytest.mark.parametrize("backend", Backend)
+def test_readers_of_one_tensor_run_side_by_side_and_a_writer_waits_for_its_producer(backend):
+    def orchestrate(rt):
+        tensor = make_tensor((16,), 1)
+        submit(rt, make_output_param(tensor))
+        for _ in range(3):
+            submit(rt, make_input_param(tensor), make_output_param(make_tensor((4,), 1)))
+        submit(rt, make_inout_param(tensor))
+        submit(rt, make_input_param(tensor))
+
+    found = times(run(orchestrate, backend, SLOW))
+    assert found[2][0] < found[1][1]
+    assert found[4][0] > found[0][1]
+    assert found[5][0] > found[4][1]
+
+
+def test_regions_that_do_not_overlap_are_independent():
+    def orchestrate(rt):
+        tensor = make_tensor_external(rt.orchestrator.device.memory.allocate(256), (64,), 1)
+        submit(rt, make_output_param(tensor.view((32,), (0,))))
+        submit(rt, make_input_param(tensor.view((32,), (32,))))
+        submit(rt, make_input_param(tensor.view((2,), (31,))))
+
+    found = times(run(orchestrate, kernels=SLOW))
+    assert found[1][0] < found[0][1] < found[2][0]
+
+
+def test_from_an_end_to_the_start_behind_it_are_the_steps_of_the_runtime():
+    """By hand, of one scheduler with six cores: COND, polls, completion, dispatch, doorbell, the core's own start."""
+    outcome = run(lambda rt: chain(rt, 2))
+    time = outcome.device.settings.time
+    (_, end), (start, _) = times(outcome).values()
+    phases = [row for row in outcome.record.phases if row.thread == 0]
+    complete = next(row for row in phases if row.phase == Phase.COMPLETE)
+    dispatch = [row for row in phases if row.phase == Phase.DISPATCH][-1]
+    assert 0 <= complete.start_fs - (end + time.cond) < 6 * time.load + 4 * time.probe
+    worked = time.lock + time.complete + 2 * time.notify  # a consumer, and the owner of the buffer is the task itself
+    first = next(row for row in phases if row.phase == Phase.COMPLETE and row.start_fs == complete.start_fs)
+    assert first.end_fs - first.start_fs in (worked, worked - time.notify)
+    assert dispatch.end_fs - dispatch.start_fs == time.lock + time.pop + time.payload + time.store
+    switch = 810 * NS
+    assert start in (dispatch.end_fs + time.doorbell + switch, dispatch.end_fs + time.doorbell + 1390 * NS)
+
+
+def test_the_loop_and_the_interpreter_agree_on_a_run():
+    def prepared():
+        made = launch(task_window=8, heap_bytes=8192)
+        device = made.device()
+
+        def orchestrate(orchestrator):
+            rt = PTO2Runtime(orchestrator)
+            for _ in range(3):
+                with PTO2_SCOPE(rt):
+                    chain(rt, 5, 512)
+
+        made.prepare(orchestrate, device)
+        return device
+
+    first, second = prepared(), prepared()
+    session = Session(first.program)
+    session.run(lambda thread: first.agents.on_ask(thread, session.ask_fs))
+    second.program.flush()
+    naive = NaiveEngine(second.program).run(second.agents.on_ask)
+    assert first.completed == second.completed == 15
+    assert first.record.blocks == second.record.blocks
+    assert first.record.phases == second.record.phases
+    assert describe_difference(session, naive) is None
+
+
+# back-pressure and deadlocks
+
+
+def scopes(rt, count, tasks, nbytes=64):
+    for _ in range(count):
+        with PTO2_SCOPE(rt):
+            chain(rt, tasks, nbytes)
+
+
+def test_a_window_holds_a_scope_of_one_task_fewer_and_no_more():
+    assert run(lambda rt: scopes(rt, 2, 7), task_window=8).record.blocked > 0
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: scopes(rt, 2, 8), task_window=8)
+    assert error.value.fatal_code == FatalCode.SCOPE_DEADLOCK
+    assert str(error.value) == (
+        "FATAL: Flow Control Deadlock Detected!\n"
+        "Task Ring is FULL and no progress after 100000 spins.\n"
+        "- Active tasks: 7\n"
+        "- Window size: 8\n"
+        "Root Cause:\n"
+        "Tasks cannot transition to CONSUMED state because fanout_count\n"
+        "includes 1 for the owning scope, and scope_end() requires the\n"
+        "orchestrator to continue — creating a circular dependency.\n"
+        "Solution:\n"
+        "Recommended: 16 (at least 2x current active tasks) (fatal code 1)"
+    )
+
+
+def test_tasks_of_outer_scopes_can_fill_the_window_too():
+    def orchestrate(rt):
+        chain(rt, 5)
+        with PTO2_SCOPE(rt):
+            chain(rt, 5)
+
+    with pytest.raises(FatalError) as error:
+        run(orchestrate, task_window=8)
+    assert error.value.fatal_code == FatalCode.FLOW_CONTROL
+
+
+def test_warnings_come_every_10000_spins_with_the_state_of_the_ring():
+    made = launch(task_window=4, kernels={1: Kernel(1, "SLOW", "aiv", cost=1_200_000.0)})
+    outcome = made.run(lambda o: scopes(PTO2Runtime(o), 3, 2))
+    time = outcome.device.settings.time
+    assert [text for _, text in outcome.record.warnings][:2] == [
+        "[TaskRing] BLOCKED (Flow Control): current=3, last_alive=0, active=3/4 (75.0%), spins=10000",
+        "[TaskRing] BLOCKED (Flow Control): current=3, last_alive=0, active=3/4 (75.0%), spins=20000",
+    ]
+    at = [fs for fs, _ in outcome.record.warnings]
+    assert at[1] - at[0] == 10_000 * time.spin
+    assert outcome.record.recycled == 2
+
+
+def test_spinning_ends_at_the_first_spin_after_progress():
+    outcome = run(lambda rt: scopes(rt, 2, 3), task_window=4)
+    spin, rows = outcome.device.settings.time.spin, [r for r in outcome.record.phases if r.thread == ORCHESTRATOR]
+    blocked = [row for row in rows if row.phase == Phase.BLOCKED]
+    assert len(blocked) == outcome.record.blocked > 0
+    assert all((row.end_fs - row.start_fs) % spin == 0 for row in blocked)
+
+
+def test_a_small_heap_holds_back_and_one_that_is_too_small_stops():
+    assert run(lambda rt: scopes(rt, 4, 2, 1024), heap_bytes=4096).record.blocked > 0
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: scopes(rt, 1, 3, 2048), heap_bytes=4096)
+    assert error.value.fatal_code == FatalCode.HEAP_RING
+    assert str(error.value).startswith(
+        "FATAL: Heap Ring Deadlock Detected!\n"
+        "Heap Ring has no room for 2048 bytes and no progress after 100000 spins (available=0, top=4096, tail=0)."
+    )
+
+
+def test_an_exhausted_dependency_pool_stops():
+    def fan_out(rt):
+        tensor = make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor))
+        for _ in range(40):
+            submit(rt, make_input_param(tensor))
+
+    slow = {1: Kernel(1, "SLOW", "aiv", cost=20_000_000.0)}
+    with pytest.raises(FatalError) as error:
+        run(fan_out, kernels=slow, dep_pool=16)
+    assert error.value.fatal_code == FatalCode.DEP_POOL
+
+
+def test_a_full_pool_of_the_map_waits_and_then_stops():
+    assert run(lambda rt: scopes(rt, 6, 3), tensormap_pool=4).record.blocked > 0
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: scopes(rt, 1, 6), tensormap_pool=4)
+    assert "TensorMap Pool Deadlock" in str(error.value)
+
+
+def test_tasks_that_wait_for_each_other_end_with_a_time_out():
+    def orchestrate(rt):
+        a, b = add_task(rt, 1, PTO2_WORKER_VECTOR, []), add_task(rt, 1, PTO2_WORKER_VECTOR, [])
+        add_successor_conditional(rt, a, b)
+        add_successor_conditional(rt, b, a)
+        publish_task(rt, a)
+        publish_task(rt, b)
+
+    with pytest.raises(FatalError) as error:
+        run(orchestrate, Backend.AICPU)
+    assert error.value.fatal_code == FatalCode.SCHEDULER_TIMEOUT
+
+
+def test_an_explicit_failure_has_its_code():
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: pto2_rt_report_fatal(rt, "no block table"))
+    assert str(error.value) == "FATAL: no block table (fatal code 9)"
+
+
+# the other API
+
+
+@pytest.mark.parametrize("backend", [Backend.HOST, Backend.AICPU])
+def test_a_graph_is_built_task_by_task(backend):
+    def orchestrate(rt):
+        device_malloc(rt, 64)
+        tasks = [add_task(rt, 1, PTO2_WORKER_VECTOR, []) for _ in range(3)]
+        add_successor_conditional(rt, tasks[0], tasks[2])
+        add_successor_conditional(rt, tasks[1], tasks[2])
+        for task in tasks:
+            publish_task(rt, task)
+
+    found = times(run(orchestrate, backend))
+    assert found[2][0] > max(found[0][1], found[1][1])
+
+
+def test_spmd_calls_become_tasks_with_their_block_ids():
+    seen = []
+    kernels = {1: Kernel(1, "B", "aiv", lambda dim, block: seen.append((dim, block)), 100.0)}
+    run(lambda rt: block_incore(rt, 1, PTO2_WORKER_VECTOR, [], 3), kernels=kernels)
+    assert sorted(seen) == [(3, 0), (3, 1), (3, 2)]
+
+
+# clusters
+
+
+def test_tasks_of_a_cluster_stay_on_its_cores_and_wait_for_each_other():
+    def orchestrate(rt):
+        for _ in range(3):
+            with PTO2_SCOPE(rt):
+                cluster = pto2_rt_allocate_cluster(rt)
+                for kernel in (0, 1, 1, 1):
+                    worker = PTO2_WORKER_VECTOR if kernel else PTO2_WORKER_CUBE
+                    pto2_rt_submit_task_clustered(rt, kernel, worker, [], 0, cluster)
+
+    outcome = run(orchestrate)
+    cores = {row.task: outcome.device.cores[row.core].place.cluster for row in outcome.record.blocks}
+    assert [len({cores[at] for at in range(first, first + 4)}) for first in (0, 4, 8)] == [1, 1, 1]
+    assert {cores[0], cores[4]} == {0, 1}
+    assert outcome.record.blocked == 1
+
+
+def test_no_cluster_left_is_a_deadlock():
+    with pytest.raises(FatalError) as error:
+        run(lambda rt: [pto2_rt_allocate_cluster(rt) for _ in range(3)])
+    assert str(error.value) == "FATAL: Cluster allocation deadlock — all clusters occupied (fatal code 3)"
+
+
+def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
+    def orchestrate(rt, wait):
+        cluster = pto2_rt_allocate_cluster(rt)
+        pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, [], 0, cluster)
+        if wait:
+            pto2_rt_wait_cluster(rt, cluster)
+        pto2_rt_free_cluster(rt, cluster)
+
+    run(lambda rt: orchestrate(rt, True))
+    with pytest.raises(InvalidArgsError) as error:
+        run(lambda rt: orchestrate(rt, False))
+    assert "cluster 0 is freed while 1 of its tasks are not complete" in str(error.value)
+    with pytest.raises(InvalidArgsError, match="cluster 1 is not allocated"):
+        run(lambda rt: pto2_rt_free_cluster(rt, 1))
+
+
+# arguments
+
+
+@pytest.mark.parametrize(
+    ("orchestrate", "sentence"),
+    [
+        (lambda rt: submit(rt, kernel=7), "task 0: no kernel has func_id 7; the bench has 0, 1"),
+        (
+            lambda rt: pto2_rt_submit_task(rt, 1, PTO2_WORKER_CUBE, []),
+            "task 0: kernel VEC is for aiv cores, but submitted to aic",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task(rt, 1, 2, []),
+            "task 0: got worker type 2, expected PTO2_WORKER_CUBE or PTO2_WORKER_VECTOR",
+        ),
+        (
+            lambda rt: submit(rt, *[make_output_param(make_tensor((4,), 1)) for _ in range(17)]),
+            "task 0: got 17 OUTPUT parameters, expected 16 at most",
+        ),
+        (
+            lambda rt: submit(rt, make_input_param(make_tensor((4,), 1))),
+            "task 0: an INPUT tensor has no memory; a task must write it first",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(1)], 2),
+            "got 1 parameters and n = 2; give as many as n says, or leave n out",
+        ),
+        (
+            lambda rt: submit(rt, 5),
+            "parameter 0 is of type int; make it with make_input_param or the like",
+        ),
+        (
+            lambda rt: (pto2_rt_orchestration_done(rt), submit(rt)),
+            "a task is submitted after pto2_rt_orchestration_done; submit it before",
+        ),
+        (
+            lambda rt: nest(rt, 65),
+            "scopes are nested more than 64 deep; close one first",
+        ),
+        (
+            lambda rt: add_task(rt, 1, PTO2_WORKER_VECTOR, []),
+            "tensormap_and_ringbuffer has no tasks without parameters' dependencies; use pto2_rt_submit_task, or "
+            "another runtime",
+        ),
+    ],
+)
+def test_arguments_that_the_runtime_refuses(orchestrate, sentence):
+    with pytest.raises(InvalidArgsError) as error:
+        run(orchestrate)
+    assert str(error.value) == f"FATAL: invalid arguments: {sentence} (fatal code 5)"
+
+
+def nest(rt, depth):
+    if depth:
+        with PTO2_SCOPE(rt):
+            nest(rt, depth - 1)

@@ -1,0 +1,465 @@
+"""The rules of pipes, semaphores, multicast, races and memory, each on a small program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.tanto.cores.kernel import TantoError
+from tests.tanto.support import COPY_IN, COPY_OUT, ONE, buffer, device, kernel, pipe, run, through
+
+ALL = [[0, 0, 1, 1]]
+PLACES = {(0, 0): (1, 1), (1, 0): (2, 1), (0, 1): (1, 2), (1, 1): (2, 2)}
+COPY = """
+void kernel(pipe<T> x, pipe<T> y, uint32 tiles) {
+    for (uint32 i = 0; i < tiles; i++) {
+        x.wait_front();
+        y.reserve_back();
+        math<T> acc;
+        acc.copy(x, 0, 0);
+        acc.pack(0, y);
+        y.push_back();
+        x.pop_front();
+    }
+}
+"""
+
+
+def local(id: int, size: int, fmt: str = "uint32", ranges: Any = ALL) -> dict[str, Any]:
+    return {"id": id, "fmt": fmt, "size": size, "ranges": ranges}
+
+
+def on_all(make: Any) -> dict[str, list[Any]]:
+    """Arguments on all four cores."""
+    return {f"{x},{y}": make((x, y)) for x, y in PLACES}
+
+
+def test_numbers_are_cut_to_bfloat16_or_rounded_to_nearest(tmp_path: Path) -> None:
+    x = np.full(1024, 1.00390625 + 2**-9, np.float32)
+    assert through(tmp_path, COPY, x)[0] == 1.0
+    assert through(tmp_path, COPY, x, chip=device(nearest=True))[0] == 1.0078125
+
+
+@pytest.mark.parametrize("fmt", ["float16", "float32", "uint16", "int32"])
+def test_other_formats_pass_through(tmp_path: Path, fmt: str) -> None:
+    x = np.arange(2048).astype(fmt)
+    assert np.array_equal(through(tmp_path, COPY, x, fmt=fmt), x)
+
+
+def test_frames_may_change_and_wrap_around_the_ring(tmp_path: Path) -> None:
+    reader = """
+    void kernel(global<T> from, pipe<T> into) {
+        uint32 at = 0;
+        for (uint32 i = 0; i < 6; i++) {
+            uint32 tiles = i % 2 + 1;
+            into.set_frame(tiles);
+            into.reserve_back();
+            into.read(0, from, at, tiles * 1024);
+            read_barrier();
+            into.push_back();
+            at += tiles * 1024;
+        }
+    }
+    """
+    writer = "void kernel(global<T> to, pipe<T> from) { for (uint32 i = 0; i < 9; i++) { from.set_frame(1); from.wait_front();"
+    writer += " from.write(0, to, i * 1024, 1024); write_barrier(); from.pop_front(); } }"
+    chip, x = device(), np.arange(9 * 1024) // 64.0
+    chip.initial[0] = x
+    run(
+        tmp_path,
+        {"r.cpp": reader, "w.cpp": writer},
+        chip,
+        globals=[buffer(0, x.size), buffer(1, x.size)],
+        pipes=[pipe(2, 0, 5, 1)],
+        kernels=[kernel(0, "r.cpp", [{"g": 0}, {"p": 2}]), kernel(1, "w.cpp", [{"g": 1}, {"p": 2}])],
+    )
+    assert np.array_equal(chip.read(1), chip.read(0))
+
+
+@pytest.mark.parametrize("network", [0, 1])
+def test_multicast_with_a_handshake(tmp_path: Path, network: int) -> None:
+    source = """
+    void kernel(global<uint32> g, local<uint32> data, semaphore ready, semaphore valid, uint32 sends, uint32 x0, uint32 y0,
+                uint32 x1, uint32 y1, uint32 me) {
+        for (uint32 round = 0; round < 3; round++) {
+            if (sends) {
+                for (uint32 i = 0; i < 8; i++) { data.set(i, round * 100 + i); }
+                ready.wait(3);
+                ready.set(0);
+                valid.set(1);
+                data.write_mcast(2, data, 2, 6, x0, y0, x1, y1, 3);
+                valid.set_mcast(valid, x0, y0, x1, y1, 3);
+            } else {
+                valid.set(0);
+                ready.inc(1, 1, 1);
+                valid.wait(1);
+            }
+            data.write(0, g, (round * 4 + me) * 8, 8);
+            write_barrier();
+        }
+    }
+    """
+    corners = (1, 1, 2, 2) if network == 0 else (2, 2, 1, 1)
+    chip = device()
+    found = run(
+        tmp_path,
+        {"k.cpp": source},
+        chip,
+        globals=[buffer(0, 96, "uint32")],
+        locals=[local(1, 8)],
+        semaphores=[{"id": 2, "init": 0, "ranges": ALL}, {"id": 3, "init": 0, "ranges": ALL}],
+        kernels=[
+            kernel(
+                1 - network,
+                "k.cpp",
+                on_all(lambda c: [{"g": 0}, {"l": 1}, {"s": 2}, {"s": 3}, int(c == (0, 0)), *corners, c[0] + 2 * c[1]]),
+                ranges=ALL,
+            )
+        ],
+    )
+    want = np.array([[[r * 100 + i if c == 0 or i >= 2 else 0 for i in range(8)] for c in range(4)] for r in range(3)])
+    assert np.array_equal(chip.read(0).reshape(3, 4, 8), want)
+    assert found.latency_ns
+
+
+def test_transfers_between_cores_and_moves(tmp_path: Path) -> None:
+    source = """
+    void kernel(global<uint32> g, local<uint32> a, local<uint32> b, semaphore s, semaphore t, uint32 x, uint32 y, uint32 me) {
+        for (uint32 i = 0; i < 4; i++) { a.set(i, me * 10 + i); }
+        s.inc(x, y, 2);
+        s.wait(2);
+        b.read(0, a, 1, 2, x, y);
+        b.write(0, b, 4, 1);
+        read_barrier();
+        b.move_init(2);
+        b.move(2, a, 2);
+        read_barrier();
+        t.set_remote(s, x, y);
+        t.wait(2);
+        a.write(0, b, 6, 2, x, y);
+        write_barrier();
+        s.set_remote(t, x, y);
+        b.write_mcast_with_self(0, b, 5, 1, 1, 1, 1, 1, 1);
+        b.write(0, g, me * 8, 8);
+        write_barrier();
+    }
+    """
+    chip = device()
+    two = [[0, 0, 1, 0]]
+    run(
+        tmp_path,
+        {"k.cpp": source},
+        chip,
+        globals=[buffer(0, 16, "uint32")],
+        locals=[local(1, 4), local(2, 8)],
+        semaphores=[{"id": 3, "init": 0, "ranges": two}, {"id": 4, "init": 0, "ranges": two}],
+        kernels=[
+            kernel(
+                0,
+                "k.cpp",
+                {
+                    "0,0": [{"g": 0}, {"l": 1}, {"l": 2}, {"s": 3}, {"s": 4}, 2, 1, 0],
+                    "1,0": [{"g": 0}, {"l": 1}, {"l": 2}, {"s": 3}, {"s": 4}, 1, 1, 1],
+                },
+                ranges=two,
+            )
+        ],
+    )
+    found = chip.read(0).reshape(2, 8)
+    assert found[:, :5].tolist() == [[11, 12, 2, 3, 0], [1, 2, 12, 13, 0]] or found[:, :4].tolist() == [
+        [11, 12, 2, 3],
+        [1, 2, 12, 13],
+    ]
+
+
+def test_reads_outside_of_a_buffer_are_zero_and_told_once(tmp_path: Path) -> None:
+    source = """
+    void kernel(global<uint32> g, global<uint32> h, local<uint32> l) {
+        uint32 pad = 2;
+        for (uint32 i = 0; i < 3; i++) {
+            l.read(i * 4, g, i * 4 - pad, 4);
+        }
+        read_barrier();
+        l.write(0, h, 0, 12);
+        write_barrier();
+    }
+    """
+    chip = device()
+    chip.initial[0] = np.arange(1, 9, dtype=np.uint32)
+    found = run(
+        tmp_path,
+        {"k.cpp": source},
+        chip,
+        globals=[buffer(0, 8, "uint32"), buffer(1, 12, "uint32")],
+        locals=[local(2, 12)],
+        kernels=[kernel(0, "k.cpp", [{"g": 0}, {"g": 1}, {"l": 2}])],
+    )
+    assert chip.read(1).tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0]
+    assert len(found.out_of_range) == 1
+    assert (
+        "k.cpp:5:13: reader kernel on core 0,0 reads elements -2 to 1 of global 0, which has 8" in found.out_of_range[0]
+    )
+
+
+def _copies(chip: Any, folder: Path, math: str, tiles: int = 2, **more: Any) -> Any:
+    x = np.arange(tiles * 1024) // 32.0
+    chip.initial[0] = x
+    return run(
+        folder,
+        {"in.cpp": COPY_IN, "math.cpp": math, "out.cpp": COPY_OUT},
+        chip,
+        globals=[buffer(0, x.size), buffer(1, x.size)],
+        pipes=[pipe(2, 0), pipe(3, 1)],
+        kernels=[
+            kernel(0, "in.cpp", [{"g": 0}, {"p": 2}, tiles]),
+            kernel(1, "out.cpp", [{"g": 1}, {"p": 3}, tiles]),
+            kernel(2, "math.cpp", [{"p": 2}, {"p": 3}, tiles]),
+        ],
+        **more,
+    )
+
+
+def test_a_tile_that_is_read_without_waiting_is_a_race(tmp_path: Path) -> None:
+    chip = device()
+    found = _copies(chip, tmp_path, COPY.replace("x.wait_front();", ""))
+    assert np.array_equal(chip.read(1), chip.read(0))  # it gets the tile that comes
+    (race,) = found.races
+    assert (race.core, race.object, race.tile) == ((0, 0), "pipe 2", 0)
+    assert race.write_ns is not None
+    assert race.write_ns > race.read_ns >= 0
+    assert "math.cpp:7:9" in str(race)
+    assert "race on core 0,0: pipe 2, tile 0, is read at" in str(race)
+
+
+def test_a_frame_that_is_pushed_before_the_barrier_is_a_race(tmp_path: Path) -> None:
+    chip = device()
+    chip.initial[0] = np.zeros(1024)
+    found = run(
+        tmp_path,
+        {"in.cpp": COPY_IN.replace("read_barrier();", ""), "out.cpp": COPY_OUT},
+        chip,
+        globals=[buffer(0, 1024), buffer(1, 1024)],
+        pipes=[pipe(2, 0)],
+        kernels=[kernel(0, "in.cpp", [{"g": 0}, {"p": 2}, 1]), kernel(1, "out.cpp", [{"g": 1}, {"p": 2}, 1])],
+    )
+    assert [race.object for race in found.races] == ["pipe 2"]
+
+
+@pytest.mark.parametrize(
+    ("math", "message"),
+    [
+        (COPY.replace("x.pop_front", "x.push_back"), "pipe 2 is an input pipe, which a math kernel does not write"),
+        (COPY.replace("y.reserve_back", "y.wait_front"), "pipe 3 is an output pipe, which a math kernel does not read"),
+        (COPY.replace("acc.pack(0, y)", "acc.pack(8, y)"), "slot 8; the math object has 8 destination slots"),
+        (COPY.replace("x.wait_front();", "x.set_frame(3);"), "a frame of 3 tiles for pipe 2, which has 2"),
+        (COPY.replace("math<T> acc;", "math<T> acc; math<T> other;"), "a second math object while one is alive"),
+        (
+            COPY.replace("acc.copy(x, 0, 0);", "tilize_block(x, 1, y);"),
+            "a block is tilized or untilized while a math object is alive",
+        ),
+        (COPY.replace("acc.copy(x, 0, 0);", "uint32 n = 3 / (tiles - 2);"), "division by zero"),
+        (COPY.replace("acc.copy(x, 0, 0);", "uint32 n[2]; n[tiles] = 1;"), "an index outside of an array"),
+        (
+            COPY.replace("acc.copy(x, 0, 0);", "for (uint32 i = 0; i < 3; i++) { acc.pack(0, y); }"),
+            "packs tile 3 of a frame of pipe 3",
+        ),
+    ],
+)
+def test_what_a_math_kernel_must_not(tmp_path: Path, math: str, message: str) -> None:
+    with pytest.raises(TantoError) as raised:
+        _copies(device(), tmp_path, math)
+    assert message in str(raised.value)
+    assert "math.cpp:" in str(raised.value)
+    assert "math kernel on core 0,0" in str(raised.value)
+
+
+def test_a_deadlock_names_every_kernel_its_core_and_object(tmp_path: Path) -> None:
+    found = _copies(device(), tmp_path, COPY.replace("i < tiles", "i < tiles + 1"))
+    assert found.status == "deadlock"
+    assert found.latency_ns is None
+    assert "math.cpp:4:9: math kernel on core 0,0 waits for 1 tiles of pipe 2 (0 are there)" in found.error
+    assert "reader" not in found.error
+
+
+def test_a_multicast_with_too_many_destinations_is_a_deadlock(tmp_path: Path) -> None:
+    source = "void kernel(local<uint32> l) { l.write_mcast(0, l, 0, 4, 1, 1, 2, 2, 0xFFFFFFFF); write_barrier(); }"
+    found = run(tmp_path, {"k.cpp": source}, device(), locals=[local(1, 4)], kernels=[kernel(1, "k.cpp", [{"l": 1}])])
+    assert found.status == "deadlock"
+    assert "writer kernel on core 0,0 waits for 4,294,967,292 acknowledgements" in found.error
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("l.write(0, g, 5, 4);", "writes elements 5 to 8 of global 0, which has 8 elements"),
+        ("l.write(0, g, 0xfffffffe, 4);", "writes elements -2 to 1 of global 0"),
+        ("l.read(1, g, 0, 4);", "writes elements 1 to 4 of local 1, which has 4 elements"),
+        ("l.set(4, 0);", "writes elements 4 to 4 of local 1"),
+        (
+            "l.write(0, l, 0, 1, 9, 9);",
+            "no core is at the physical place (9, 9); cores have x in [1, 2] and y in [1, 2]",
+        ),
+        ("s.inc(2, 2, 1);", "semaphore 2 is not on core 1,1, which is outside of its grid"),
+        ("l.move(0, l, 1);", "move of local 1 without move_init before"),
+    ],
+)
+def test_what_a_dataflow_kernel_must_not(tmp_path: Path, code: str, message: str) -> None:
+    source = f"void kernel(global<uint32> g, local<uint32> l, semaphore s) {{\n    {code}\n}}"
+    with pytest.raises(TantoError) as raised:
+        run(
+            tmp_path,
+            {"k.cpp": source},
+            device(),
+            globals=[buffer(0, 8, "uint32")],
+            locals=[local(1, 4)],
+            semaphores=[{"id": 2, "init": 0, "ranges": ONE}],
+            kernels=[kernel(0, "k.cpp", [{"g": 0}, {"l": 1}, {"s": 2}])],
+        )
+    assert message in str(raised.value)
+    assert "k.cpp:2:5: reader kernel on core 0,0: " in str(raised.value)
+
+
+def test_locals_of_the_device_and_pipes_over_locals(tmp_path: Path) -> None:
+    first = "void kernel(global<T> g, local<T> l) { l.read(0, g, 0, 1024); read_barrier(); }"
+    second = "void kernel(pipe<T> p) { p.reserve_back(); p.push_back(); }"
+    chip = device()
+    chip.initial[0] = np.arange(1024) // 8.0
+    kept = {"device_locals": [local(1, 1024, "bfloat16", ONE)], "globals": [buffer(0, 1024), buffer(3, 1024)]}
+    run(tmp_path, {"a.cpp": first}, chip, kernels=[kernel(0, "a.cpp", [{"g": 0}, {"l": 1}])], **kept)
+    run(
+        tmp_path,
+        {"b.cpp": second, "out.cpp": COPY_OUT},
+        chip,
+        pipes=[pipe(2, 0, 1, 1, local=1)],
+        kernels=[kernel(0, "b.cpp", [{"p": 2}]), kernel(1, "out.cpp", [{"g": 3}, {"p": 2}, 1])],
+        **kept,
+    )
+    assert np.array_equal(chip.read(3), chip.read(0))
+
+
+def test_the_element_type_follows_from_the_arguments(tmp_path: Path) -> None:
+    body = "l.set(0, 1.5f); l.set(1, l.get(0) * 2); l.write(0, g, 0, 2); write_barrier();"
+    source = f"void kernel(global<T> g, local<T> l) {{ {body} }}"
+    for fmt in ("float32", "bfloat16", "float16"):
+        chip = device()
+        run(
+            tmp_path,
+            {"k.cpp": source},
+            chip,
+            globals=[buffer(0, 2, fmt)],
+            locals=[local(1, 2, fmt)],
+            kernels=[kernel(0, "k.cpp", [{"g": 0}, {"l": 1}])],
+        )
+        assert chip.read(0).tolist() == [1.5, 3.0]
+
+
+BAD_PROGRAMS: list[tuple[dict[str, Any], str]] = [
+    ({"pipes": [pipe(2, 0, 2, 3)]}, "pipe 2: a frame of 3 tiles is larger than the pipe, which has 2"),
+    ({"pipes": [pipe(2, 0, fmt="half")]}, "unknown format 'half'"),
+    ({"pipes": [pipe(2, 0, 300), pipe(4, 0, 500)]}, "core 0,0 needs 1,638,400 bytes of L1, 139,264 more than it has"),
+    ({"pipes": [pipe(2, 0, 900)]}, "pipe 2 takes 1,843,200 bytes of L1, 344,064 more than a core has"),
+    ({"pipes": [pipe(2, 0), pipe(2, 1)]}, "pipes: id 2 is given twice"),
+    ({"pipes": [{**pipe(2, 0), "ranges": [[0, 0, 2, 0]]}]}, "pipe 2: range [0, 0, 2, 0] is not on the chip"),
+    ({"pipes": [pipe(2, 0, local=7)]}, "pipe 2 lies over local 7, which the program does not have"),
+    ({"globals": [buffer(0, 1024, page=1000)]}, "global 0: page is 1000, expected a power of two"),
+    ({"kernels": [kernel(0, "none.cpp", [])]}, "no kernel file 'none.cpp'"),
+    ({"kernels": [kernel(0, "k.cpp", [{"g": 0}])]}, "got 1 arguments, expected 2: from, n"),
+    ({"kernels": [kernel(0, "k.cpp", [{"p": 2}, 1])]}, "argument from: got pipe 2, expected a global<bfloat16>"),
+    ({"kernels": [kernel(0, "k.cpp", [{"g": 9}, 1])]}, "argument from: the program has no global 9"),
+    ({"kernels": [kernel(0, "k.cpp", [{"g": 0}, "x"])]}, "argument n: got 'x', expected a number of type uint32"),
+    (
+        {"kernels": [kernel(0, "k.cpp", [{"g": 0}, 1]), kernel(0, "k.cpp", [{"g": 0}, 1])]},
+        "core 0,0 has two kernels of one kind",
+    ),
+    (
+        {"kernels": [kernel(k, "k.cpp", [{"g": 0}, 1]) for k in (0, 1, 2, 2)]},
+        "core 0,0 has 4 kernels; it runs three at most",
+    ),
+    (
+        {"kernels": [kernel(0, "k.cpp", {"1,1": [{"g": 0}, 1]})]},
+        "has arguments for core '1,1', which is not in its ranges",
+    ),
+    (
+        {"kernels": [kernel(2, "flow.cpp", [])]},
+        "flow.cpp:1:17: read_barrier in a math kernel; only a reader or writer kernel can use it",
+    ),
+    (
+        {"kernels": [kernel(0, "math.cpp", [])]},
+        "math.cpp:1:17: acc.math in a reader kernel; only a math kernel can use it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "message"), BAD_PROGRAMS)
+def test_programs_that_cannot_be_loaded(tmp_path: Path, program: dict[str, Any], message: str) -> None:
+    sources = {
+        "k.cpp": "void kernel(global<T> from, uint32 n) {}",
+        "flow.cpp": "void kernel() { read_barrier(); }",
+        "math.cpp": "void kernel() { math<T> acc; }",
+    }
+    whole = {"globals": [buffer(0, 1024)], "kernels": [kernel(0, "k.cpp", [{"g": 0}, 1])]} | program
+    with pytest.raises(InputError) as raised:
+        run(tmp_path, sources, device(), **whole)
+    assert message in str(raised.value)
+
+
+def test_pipes_of_one_and_of_two_cores(tmp_path: Path) -> None:
+    """Each core fills its pipe `a`, and every way between pipes and locals ends in the buffer."""
+    source = """
+    void kernel(global<uint32> g, local<uint32> l, pipe<uint32> a, pipe<uint32> b, semaphore s, uint32 x, uint32 y, uint32 me) {
+        a.reserve_back();
+        for (uint32 i = 0; i < 4; i++) { l.set(i, 10 * me + i); }
+        a.read(0, l, 0, 4);
+        read_barrier();
+        a.push_back();
+        a.wait_front();
+        s.inc(x, y, 1);
+        s.wait(1);
+        b.reserve_back();
+        b.read(0, a, 0, 2);
+        b.read(2, a, 2, 2, x, y);
+        l.write(0, b, 4, 1);
+        a.write(1, b, 5, 1);
+        read_barrier();
+        write_barrier();
+        b.write_mcast_with_self(0, b, 6, 1, me + 1, 1, me + 1, 1, 1);
+        write_barrier();
+        b.push_back();
+        b.wait_front();
+        b.write(0, l, 0, 8);
+        write_barrier();
+        l.read(8, b, 0, 4);
+        l.read(12, a, 0, 1, x, y);
+        read_barrier();
+        s.inc(x, y, 1);
+        s.wait(2);
+        l.write(0, g, me * 16, 13);
+        write_barrier();
+    }
+    """
+    chip, two = device(), [[0, 0, 1, 0]]
+    run(
+        tmp_path,
+        {"k.cpp": source},
+        chip,
+        globals=[buffer(0, 32, "uint32")],
+        locals=[local(1, 16)],
+        pipes=[{**pipe(2, 0, fmt="uint32"), "ranges": two}, {**pipe(3, 0, fmt="uint32"), "ranges": two}],
+        semaphores=[{"id": 4, "init": 0, "ranges": two}],
+        kernels=[
+            kernel(
+                1,
+                "k.cpp",
+                {f"{me},0": [{"g": 0}, {"l": 1}, {"p": 2}, {"p": 3}, {"s": 4}, 2 - me, 1, me] for me in (0, 1)},
+                ranges=two,
+            )
+        ],
+    )
+    for me, row in enumerate(chip.read(0).reshape(2, 16)):
+        own, other = 10 * me, 10 * (1 - me)
+        frame = [own, own + 1, other + 2, other + 3, own, own + 1, own, 0]
+        assert row[:13].tolist() == [*frame, *frame[:4], other]

@@ -1,0 +1,75 @@
+"""Every Tanto bench has the numbers of numpy, and the same times with and without numbers, in both modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kernbench.errors import InputError
+from kernbench.runs.run import run_bench
+from kernbench.tanto.language.methods import SCALED, UNARIES
+
+BENCHES: list[tuple[str, dict[str, Any]]] = [
+    *(
+        ("tanto-binary", {"operation": operation, "broadcast": broadcast, "tiles": 4, "frame": 2, "cores": 1})
+        for operation in ("add", "sub", "mul")
+        for broadcast in ("none", "rows", "cols", "scalar")
+    ),
+    *(
+        ("tanto-reduce", {"operation": operation, "way": way, "cores": 2, "count": 2, "length": 3})
+        for operation in ("sum", "max")
+        for way in ("rows", "cols", "scalar")
+    ),
+    ("tanto-transpose", {"cores": 2, "tiles": 2}),
+    ("tanto-tilize", {"cores": 2, "blocks": 2, "block": 3}),
+    ("tanto-tilize", {"cores": 2, "blocks": 2, "block": 3, "untilizes": True}),
+    ("tanto-matmul", {"M": 64, "K": 96, "N": 64, "grid_x": 1, "grid_y": 1}),
+    ("tanto-matmul", {"M": 128, "K": 96, "N": 128, "grid_x": 2, "grid_y": 2}),
+    ("tanto-softmax", {"M": 64, "N": 96}),
+    ("tanto-attention", {"queries": 64, "keys": 64, "head": 32}),
+    ("tanto-conv", {"height": 8, "width": 16}),
+    ("tanto-conv", {"height": 8, "width": 16, "channels": 64, "filters": 64, "band": True, "relu": False}),
+    ("tanto-depthwise", {"height": 8, "width": 16}),
+    ("tanto-pool", {"height": 16, "width": 16}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), BENCHES)
+def test_numbers_and_times(name: str, parameters: dict[str, Any]) -> None:
+    found = run_bench(name, "tensix_tiny", parameters=parameters, verify=True)
+    assert found.mismatches == ()
+    assert found.verified
+    for mode in ("hybrid", "flit"):
+        assert run_bench(name, "tensix_tiny", parameters=parameters, mode=mode).latency_ns == found.latency_ns
+
+
+@pytest.mark.parametrize("function", sorted({*UNARIES, *SCALED} - {"max"}))
+def test_functions_of_the_vector_unit(function: str) -> None:
+    operand = 3 if function == "power" else 0x3F000000
+    parameters = {"function": function, "operand": operand, "cores": 1, "tiles": 1, "frame": 1}
+    found = run_bench("tanto-unary", "tensix_tiny", parameters=parameters, verify=True)
+    assert found.mismatches == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("tanto-matmul", {"M": 100}, "M is 100; give a multiple of 64"),
+        ("tanto-matmul", {"grid_x": 3}, "a grid of 3 x 2 cores does not fit on 2 x 2"),
+        ("tanto-unary", {"function": "gel"}, "function is 'gel'; known: abs, "),
+        ("tanto-unary", {"frame": 9}, "frame is 9 and tiles 16; frames have 1 to 8 tiles"),
+        ("tanto-conv", {"filters": 300}, "filters is 300; give a multiple of 32 up to 256"),
+    ],
+)
+def test_wrong_parameters(name: str, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        run_bench(
+            name, "tensix_tiny", parameters={"grid_x": 2, "grid_y": 2, **parameters} if "matmul" in name else parameters
+        )
+    assert message in str(raised.value)
+
+
+def test_a_bench_of_tanto_needs_a_chip_and_events() -> None:
+    with pytest.raises(InputError, match="which have no analytic mode"):
+        run_bench("tanto-transpose", "tensix_tiny", mode="analytic")

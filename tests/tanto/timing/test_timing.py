@@ -1,0 +1,94 @@
+"""Times follow the mechanism: closed forms of single transfers, and what a faster part changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernbench.machine import Intent, load_machine
+from kernbench.runs.run import run_bench
+from kernbench.tanto.device import Device
+from tests.tanto.support import buffer, kernel, run
+
+
+def _alone(tmp_path: Path, code: str, kind: int, core: str = "0,0") -> float:
+    """The time (ns) of a kernel on one core of a Wormhole chip."""
+    x, y = map(int, core.split(","))
+    source = f"void kernel(global<uint32> g, local<uint32> l) {{ {code} }}"
+    found = run(
+        tmp_path,
+        {"k.cpp": source},
+        Device(load_machine("wormhole_n150")),
+        globals=[buffer(0, 16, "uint32")],
+        locals=[{"id": 1, "fmt": "uint32", "size": 4096, "ranges": [[0, 0, 7, 7]]}],
+        kernels=[kernel(kind, "k.cpp", {core: [{"g": 0}, {"l": 1}]}, ranges=[[x, y, x, y]])],
+    )
+    assert found.latency_ns is not None
+    return found.latency_ns
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@pytest.mark.parametrize(
+    ("place", "hops"),
+    [("1, 1", 0), ("1, 5", 12), ("6, 1", 10), ("7, 8", 22)],
+)
+def test_a_read_goes_round_the_rings_that_it_enters(tmp_path: Path, kind: int, place: str, hops: int) -> None:
+    empty = _alone(tmp_path, "", kind)
+    read = _alone(tmp_path, f"l.read(0, l, 0, 8, {place}); read_barrier();", kind) - empty
+    through = 4 * 5 if hops else 0
+    wire = 2 * 26 + through + 9 * hops
+    served = 32 / 64 + 32 / 64 + (2 * 32 / 28.1 + hops_served(place, kind) * 32 / 30.3 if hops else 0)
+    code = 23 + 4  # the transaction's issue, and the operations of two calls
+    assert read == pytest.approx(wire + code + served, abs=6)
+
+
+def hops_served(place: str, kind: int) -> int:
+    """The links between routers that the data passes from a place to (1, 1)."""
+    x, y = (int(part) for part in place.split(","))
+    dx, dy = (1 - x) % 10, (1 - y) % 12
+    return dx + dy if kind == 1 else (-dx) % 10 + (-dy) % 12
+
+
+def test_the_networks_go_in_opposite_directions() -> None:
+    machine = load_machine("wormhole_n150")
+    places = machine.places
+
+    def way(network: int) -> list[str]:
+        path = machine.routing.path(places.interface((0, 0), network), places.l1((1, 1)), Intent.ALL)
+        return [machine.node_name[node] for node in path[1:-2]]
+
+    assert way(0) == ["noc0[1][1]", "noc0[1][2]", "noc0[2][2]"]
+    assert way(1)[:3] == ["noc1[1][1]", "noc1[0][1]", "noc1[11][1]"]
+    assert len(way(1)) == 1 + 11 + 9
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "field", "value"),
+    [
+        ("tanto-matmul", {"grid_x": 1, "grid_y": 1}, "tensix_core.fidelity", "lofi"),
+        ("tanto-binary", {}, "tensix_noc.gbs", 60.6),
+        ("tanto-unary", {"function": "tanh"}, "tensix_core.lanes", 64),
+        ("tanto-transpose", {}, "tensix_noc.hop_ns", 4.5),
+        ("tanto-pool", {"cores": 2}, "tensix_core.issue_cycles", 5),
+    ],
+)
+def test_a_faster_part_makes_a_program_faster(name: str, parameters: dict[str, Any], field: str, value: Any) -> None:
+    before = run_bench(name, "wormhole_n150", parameters=parameters).latency_ns
+    after = run_bench(name, "wormhole_n150", parameters=parameters, overrides={field: value}).latency_ns
+    assert after < 0.97 * before
+
+
+def test_a_band_that_is_kept_is_faster_than_windows_from_dram() -> None:
+    sizes = {"height": 16, "width": 32, "channels": 64, "filters": 32}
+    kept, read = (
+        run_bench("tanto-conv", "wormhole_n150", parameters={**sizes, "band": band}) for band in (True, False)
+    )
+    assert kept.latency_ns < read.latency_ns
+
+
+def test_a_kernel_that_looks_data_up_runs_with_numbers(tmp_path: Path) -> None:
+    code = "l.set(0, 3); for (uint32 i = 0; i < l.get(0); i++) { l.read(8, g, 0, 8); read_barrier(); }"
+    more = code.replace("0, 3", "0, 9")
+    assert _alone(tmp_path, more, 0) > 2 * _alone(tmp_path, code, 0)
