@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.screen import show_first
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
@@ -71,6 +72,8 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
     show_first(found["utilisation"], USAGE, MOST_SHOWN)
     _title("queueing against service, summed over operations")
     show_first(found["queueing"], QUEUEING, MOST_SHOWN)
+    if found["network"] is not None:
+        show_network_waits(found["network"], MOST_SHOWN)
     _title("roofline")
     click.echo(_roofline(found["roofline"]))
     if found["advice"]:

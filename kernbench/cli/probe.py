@@ -47,6 +47,7 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     metavar="FIELD=VALUE,VALUE",
     help="Of a pattern: a curve for each value of a topology field, in one plot, such as flow_control=unbounded,credit.",
 )
+@click.option("--explain", is_flag=True, help="Of flows on a machine with credits: say what flits waited for, by link.")
 @options.TOPOLOGY
 @options.mode()
 @options.assignments("A topology field (link_gbs=128, with or without topology. before it)")
@@ -63,6 +64,7 @@ def command(
     seed: int,
     window: int,
     vary: str | None,
+    explain: bool,
     topology: str,
     mode: str,
     assignments: tuple[str, ...],
@@ -85,6 +87,8 @@ def command(
         )
     parameters, overrides = split_assignments(assignments)
     overrides = {**parameters, **overrides}
+    if explain and not texts and file is None:
+        raise InputError("--explain says what the flits of given flows waited for; give --flow or --flows with it")
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
         from kernbench.traffic.injection_process import InjectionProcess
@@ -101,7 +105,7 @@ def command(
     if texts or file is not None:
         from kernbench.cli.probe_flows import probe_flows
 
-        return probe_flows(texts, file, topology, mode, overrides, out, as_json)
+        return probe_flows(texts, file, topology, mode, overrides, out, as_json, explain)
     from kernbench.cli.probe_survey import probe_survey
 
     return probe_survey(topology, mode, overrides, out, as_json)

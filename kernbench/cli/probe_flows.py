@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.probe_effort import show_effort
 from kernbench.cli.screen import figures_table, show
 
@@ -49,6 +50,7 @@ def probe_flows(
     overrides: Mapping[str, str],
     out: Path | None,
     as_json: bool,
+    explain: bool,
 ) -> None:
     """Run flows given as texts or in a file; show and save the results."""
     from kernbench.cli.compiling import announce_compiling
@@ -63,7 +65,7 @@ def probe_flows(
     machine = load_machine(topology, overrides)
     announce_compiling()
     with progress() as display:
-        result = run_flows(machine, flows, mode, display.on_progress)
+        result = run_flows(machine, flows, mode, display.on_progress, count_waits=explain)
     _keep(result, overrides, out, as_json)
 
 
@@ -100,4 +102,6 @@ def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as
         of = "" if len(slowest) == len(arrivals) else f"; the {MOST_SHOWN} slowest"
         click.secho(f"{len(arrivals):,} arrivals of multicasts{of}", bold=True)
         show(figures_table(arrivals if not of else slowest, ARRIVAL_COLUMNS))
+    if result.network is not None:
+        show_network_waits(result.network.to_dict(), MOST_SHOWN)
     show_effort(summary)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--explain",
     is_flag=True,
     help="Say where the time went: critical path, what-if table (of runs below 260,000 events), utilisation, queueing, "
-    "roofline.",
+    "roofline; with credits, waiting in the network by link.",
 )
 @click.option(
     "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
@@ -94,6 +94,7 @@ def command(
             device=device,
             time_limit=time_limit,
             op_limit=op_limit,
+            count_waits=explain,
             on_stage=display.say,
             on_progress=display.on_progress,
         )

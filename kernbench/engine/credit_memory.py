@@ -24,7 +24,7 @@ _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 class CreditTables:
     """Writes the tables, and the links and virtual channels of steps."""
 
-    def __init__(self, memory: Memory, machine: Machine, control: FlowControl) -> None:
+    def __init__(self, memory: Memory, machine: Machine, control: FlowControl, *, count_waits: bool = False) -> None:
         self._memory, self._machine, self._control, self._cycle_fs = memory, machine, control, machine.cycle_fs
         memory["credit"] = memory.take(words_of(r.CREDIT))
         self._routers, self._memories = np.flatnonzero(machine.is_router), np.array(sorted(machine.terminals), np.int64)
@@ -43,6 +43,12 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come there
         self._write_windows()
+        self["waits"] = self["fronts"] = codes.NONE
+        if count_waits:
+            self["waits"] = memory.take(machine.edge_count * words_of(r.WAITS))
+            routers = memory.rows(self["routers"], r.ROUTER, len(self._routers))
+            most = (routers["inputs_n"] * routers["ports"]).max(initial=0)  # a packet has a copy for each port at most
+            self["fronts"] = memory.take(int(most) * words_of(r.FRONT))
 
     def __getitem__(self, field: str) -> int:
         return self._memory.words.item(self._memory["credit"] + word_of(r.CREDIT, field))
@@ -66,6 +72,12 @@ class CreditTables:
             bits = sum(1 << index for index in self._control.channels_of(of, channels))
             found[link & (kind == of) & (count == channels)] = bits
         return found.view(np.int64)
+
+    @property
+    def waits(self) -> np.ndarray | None:
+        """WAITS[link] view of what flits waited for; None if it is not counted."""
+        place = self["waits"]
+        return None if place == codes.NONE else self._memory.rows(place, r.WAITS, self._machine.edge_count)
 
     @property
     def channels(self) -> np.ndarray:

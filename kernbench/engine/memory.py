@@ -37,7 +37,7 @@ class Memory:
     `memory["now_fs"]` reads and writes a field of the state record by name, the place of a table among them.
     """
 
-    def __init__(self, machine: Machine, *, hybrid: bool) -> None:
+    def __init__(self, machine: Machine, *, hybrid: bool, count_waits: bool = False) -> None:
         self.words = aligned_zeros(1 << 16)
         self._used = _STATE_WORDS
         self._room: dict[str, int] = {}  # words of the region of each table
@@ -62,7 +62,8 @@ class Memory:
         self._write_stations(machine)
         self._write_servers(machine)
         self["credit"] = codes.NONE
-        self.credit = CreditTables(self, machine, machine.flow_control) if machine.flow_control else None
+        control = machine.flow_control
+        self.credit = CreditTables(self, machine, control, count_waits=count_waits) if control else None
         self.grow_heap()
         self.grow_jobs()
 

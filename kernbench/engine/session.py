@@ -24,6 +24,7 @@ from kernbench.engine.deadlock import describe_waits
 from kernbench.engine.jit_status import needs_compile
 from kernbench.engine.memory import Memory, empty_pool, enlarged_pool
 from kernbench.engine.network import NetworkBuilder
+from kernbench.engine.network_waits import CAUSES, NetworkWaits
 from kernbench.engine.progress import OnProgress, ProgressReporter
 from kernbench.engine.speculation import Speculation
 from kernbench.errors import DeadlockError, RunError
@@ -59,13 +60,15 @@ class Session:
     """A run of a program that may still grow. Times are int64 femtoseconds from the start of the run.
 
     `mode` "flit" serves every flit at every station; "hybrid" does uncontended transfers in closed form. All times
-    are the same. Errors: InputError for another mode.
+    are the same. With `count_waits`, what flits wait for is counted on a machine with credits. Errors: InputError for
+    another mode.
     """
 
     _compiled = False  # whether this process has entered the loop
 
-    def __init__(self, program: Program, mode: str = "hybrid") -> None:
+    def __init__(self, program: Program, mode: str = "hybrid", *, count_waits: bool = False) -> None:
         check_mode(mode)
+        self._count_waits = count_waits
         self.program = program
         self.machine = program.machine
         self.mode = mode
@@ -80,7 +83,7 @@ class Session:
     @cached_property
     def _memory(self) -> Memory:
         """The loop's memory, made on first use: a program that is recorded for others, or only bounded, needs none."""
-        return Memory(self.machine, hybrid=self.mode == Mode.HYBRID)
+        return Memory(self.machine, hybrid=self.mode == Mode.HYBRID, count_waits=self._count_waits)
 
     def run(self, on_ask: Callable[[int], None] | None = None, on_progress: OnProgress | None = None) -> int:
         """Run until no event is left; returns the time (fs). Errors: RunError if it exceeds the clock,
@@ -273,6 +276,17 @@ class Session:
     def station_flits(self) -> np.ndarray:
         """int64[station] flits served."""
         return self._memory.stations["flits"]
+
+    @property
+    def network_waits(self) -> NetworkWaits | None:
+        """What flits waited for by link; None if it was not counted, or the machine has no credits."""
+        credit = self._memory.credit
+        waits = None if credit is None else credit.waits
+        if waits is None:
+            return None
+        return NetworkWaits(
+            tuple(self.machine.station_name[: len(waits)]), {cause: waits[cause].copy() for cause in CAUSES}
+        )
 
     @property
     def server_busy_fs(self) -> np.ndarray:

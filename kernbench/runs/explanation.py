@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars
 
     from kernbench.engine import Session
+    from kernbench.engine.network_waits import NetworkWaits
     from kernbench.engine.progress import OnStage
     from kernbench.host.device.launch import Launch
 
@@ -61,6 +62,7 @@ class Explanation:
     parts: Parts
     busy_fs: np.ndarray  # int64[part]
     window_fs: int  # of `busy_fs`
+    network: NetworkWaits | None  # None: not counted, or the machine has no credits
 
     @property
     def path_ns(self) -> float:
@@ -135,6 +137,7 @@ class Explanation:
             "queueing": [_in_ns(one._asdict()) for one in self.queueing],
             "roofline": None if self.roofline is None else self.roofline.to_dict(),
             "advice": self.advice,
+            "network": None if self.network is None else self.network.to_dict(),
         }
 
     def _utilisation(self) -> np.ndarray:
@@ -170,6 +173,7 @@ def explain_run(
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,
+        network=session.network_waits,
     )
 
 

@@ -86,8 +86,9 @@ class RunResult:
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
     def explain(self, *, what_if: bool = False, on_stage: OnStage = lambda _: None) -> Explanation:
-        """Why the run took as long as it did: critical path, what-if table, utilisation, queueing, roofline.
+        """Why the run took as long as it did: critical path, what-if table, utilisation, queueing, roofline, waiting by link.
 
+        Waiting by link is there on a machine with credits, if the run was given `count_waits`.
         The what-if table of a long run is left out unless `what_if` asks for it. `on_stage(text)` is called with what is done
         next. Errors: InputError in mode analytic.
         """

@@ -49,6 +49,7 @@ def run_bench(
     device: str = "all",
     time_limit: float | str | None = None,
     op_limit: int | None = None,
+    count_waits: bool = False,
     on_stage: OnStage = lambda _: None,
     on_progress: OnProgress | None = None,
 ) -> RunResult:
@@ -58,8 +59,9 @@ def run_bench(
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
     as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
     "analytic", which runs nothing and gives bounds. `time_limit` is in seconds, or a text such as "10 min"; `op_limit` is of
-    the operations of all kernels, by default as many as free memory holds. `on_stage(text)` is called with what is done
-    next, `on_progress` during long runs as by `Session.run`.
+    the operations of all kernels, by default as many as free memory holds. `count_waits` counts what flits wait for on a
+    machine with credits, for `RunResult.explain`. `on_stage(text)` is called with what is done next, `on_progress` during
+    long runs as by `Session.run`.
 
     Errors: InputError for what cannot be run; RunError and its kinds for a run that fails, LimitError among them. Wrong
     numbers are no error here: they make `verified` False.
@@ -67,7 +69,9 @@ def run_bench(
     limits = read_limits(time_limit, op_limit)
     stage = Stage(on_stage)
     with limit_time(limits.time_s, lambda: f"bench {_shown(bench)}, {stage.text}"):
-        return _run(bench, topology, mode, parameters, overrides, verify, live, device, limits, stage, on_progress)
+        return _run(
+            bench, topology, mode, parameters, overrides, verify, live, device, limits, count_waits, stage, on_progress
+        )
 
 
 def _run(
@@ -80,6 +84,7 @@ def _run(
     live: bool,
     device: str,
     limits: RunLimits,
+    count_waits: bool,
     stage: Stage,
     on_progress: OnProgress | None,
 ) -> RunResult:
@@ -98,7 +103,7 @@ def _run(
     if mode == Mode.ANALYTIC:
         driven = RecordingDevice(machine, live=live, limits=limits)
     else:
-        driven = Device(machine, mode, live, limits)
+        driven = Device(machine, mode, live, limits, count_waits=count_waits)
     driven.stage, driven.on_progress = stage, on_progress
     torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
     stage("recording the bench")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench.engine import Session
+from kernbench.errors import InputError
 from kernbench.program.program import Program
 from kernbench.traffic.lower import Arrival, Traffic
 from kernbench.units import FS_PER_NS
@@ -15,6 +16,7 @@ from kernbench.units import FS_PER_NS
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.engine.network_waits import NetworkWaits
     from kernbench.engine.progress import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.traffic.flows import Flows
@@ -34,6 +36,7 @@ class FlowResult:
     makespan_ns: float
     flit_hops: int  # crossings of a link by a flit, those at endpoints too
     wall_s: float  # in the loop alone
+    network: NetworkWaits | None = None  # None: not counted
 
     @property
     def latency_fs(self) -> np.ndarray:
@@ -78,19 +81,31 @@ class FlowResult:
             "flit_hops": self.flit_hops,
             "wall_s": self.wall_s,
             **({"arrivals": arrivals} if arrivals else {}),
+            **({} if self.network is None else {"network": self.network.to_dict()}),
         }
 
 
 def run_flows(
-    machine: Machine, flows: Flows, mode: str = "hybrid", on_progress: OnProgress | None = None
+    machine: Machine,
+    flows: Flows,
+    mode: str = "hybrid",
+    on_progress: OnProgress | None = None,
+    *,
+    count_waits: bool = False,
 ) -> FlowResult:
     """Run flows together on an idle machine; `on_progress` is called during long runs, as by `Session.run`.
 
-    Errors: InputError as `Traffic`, or for an unknown mode.
+    With `count_waits` the result has what flits waited for. Errors: InputError as `Traffic`, for an unknown mode, or for
+    `count_waits` on a machine without credits.
     """
+    if count_waits and not machine.flow_control:
+        raise InputError(
+            f"the links of machine {machine.name} have no credits, so what flits wait for is not counted; "
+            "give a machine with flow_control: credit, or leave --explain out"
+        )
     traffic = Traffic(machine, flows)
     load_loop(machine, mode)
-    return _run(traffic, mode, on_progress)
+    return _run(traffic, mode, on_progress, count_waits)
 
 
 def run_alone(machine: Machine, flows: Flows, mode: str = "hybrid") -> FlowResult:
@@ -103,8 +118,8 @@ def load_loop(machine: Machine, mode: str) -> None:
     Session(Program(machine), mode).run()
 
 
-def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None) -> FlowResult:
-    session = Session(traffic.program, mode)
+def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None, count_waits: bool = False) -> FlowResult:
+    session = Session(traffic.program, mode, count_waits=count_waits)
     session.run(on_progress=on_progress)
     session.check_finished()
     end_fs = session.op_end_fs[traffic.rows()].copy()
@@ -119,4 +134,5 @@ def _run(traffic: Traffic, mode: str, on_progress: OnProgress | None) -> FlowRes
         makespan_ns=session.now_fs / FS_PER_NS,
         flit_hops=session.flit_hops,
         wall_s=session.wall_s,
+        network=session.network_waits,
     )

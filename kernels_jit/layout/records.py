@@ -351,7 +351,33 @@ CREDIT = record(
     "bids",
     "matches",
     "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`
+    "waits",  # place of the waits of each link, or NONE: they are not counted
+    "fronts",  # scratch of a router whose waits are counted
     words=32,
+)
+# By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
+WAITS = record(
+    "moves",  # the cycle in which a flit passes the switch
+    "pipeline",  # routing, allocation of a virtual channel
+    "no_channel",  # all that the packet may take are held
+    "lost_channel",  # some are free, others got them
+    "no_credit",
+    "link_busy",  # with the flit before, also behind a fast switch
+    "lost_switch",  # others passed
+    "queueing",  # behind the front of a buffer
+    "memory",  # in the buffer of a memory that the link leads to
+    "source",  # transfers before the link, longer than their flits take
+    words=16,
+)
+# Of a virtual channel, or of each copy of the packet at its front, before its router is served in a cycle.
+FRONT = record(
+    "channel",
+    "at",  # place of the copy, or of the virtual channel
+    "onward",
+    "left",  # flits in the buffer that have not passed
+    "behind",  # of these, those that can be seen and are not the front
+    "cause",  # why the front stays, if it does
+    words=8,
 )
 ROUTER = record(
     "inputs",  # place of the places of its links by port

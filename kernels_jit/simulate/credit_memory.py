@@ -32,6 +32,7 @@ from kernels_jit.simulate.credit_link import (
 )
 from kernels_jit.simulate.credit_queue import first_cycle, later
 from kernels_jit.simulate.credit_source import send, serve_source, take_channel
+from kernels_jit.simulate.credit_waits import charge_memory, charge_source
 from kernels_jit.simulate.station import service_of
 from kernels_jit.simulate.transfers import deliver
 
@@ -85,6 +86,7 @@ def serve_port(m, op, times, credit, memory, port, cycle):
     if has_credit(m, channel, cycle):
         send(m, op, times, credit, link, channel, reply.transfer, number, cycle)
         if link.taken == _NONE:
+            charge_source(m, credit, link, reply.flits, reply.cycle)
             first = m[ring + _FIRST] + 1
             m[ring + _FIRST] = 0 if first == credit.reply_packets else first
             m[ring + _COUNT] -= 1
@@ -173,6 +175,7 @@ def write(m, op, times, credit, memory, cycle):
                 next_cycle = min(next_cycle, later(credit, -end_fs, cycle))
                 continue
             went, next_cycle = True, cycle + 1
+            charge_memory(m, credit, link, front.cycle, cycle)
             flit = take_front(m, link, channel)
             return_credit(m, channel, cycle + link.returning)
             if flit & 1 and credit.outstanding > 0:

@@ -28,6 +28,7 @@ from kernels_jit.simulate.credit_memory import serve_memory
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import serve_router
 from kernels_jit.simulate.credit_source import serve_source
+from kernels_jit.simulate.credit_waits import charge_fronts, look_at_fronts
 
 _NONE = codes.NONE
 
@@ -77,7 +78,11 @@ def serve_window(m, op, times, credit, end):
             if actor < credit.router_n:
                 router = router_at(m, credit.routers + actor * ROUTER_WORDS)
                 while cycle < end:
-                    cycle = serve_router(m, op, times, credit, router, cycle)
+                    seen = 0 if credit.waits == _NONE else look_at_fronts(m, credit, router, cycle)
+                    served, cycle = cycle, serve_router(m, op, times, credit, router, cycle)
+                    if seen > 0:
+                        charge_fronts(m, credit, seen, served)
+                        cycle = served + 1
             elif actor < sources:
                 memory = memory_at(m, credit.memories + (actor - credit.router_n) * MEMORY_WORDS)
                 while cycle < end:

@@ -11,6 +11,7 @@ from kernels_jit.layout.access import step_at, transfer_at
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT
 from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
+from kernels_jit.simulate.credit_waits import charge_source
 
 _NONE = codes.NONE
 
@@ -38,6 +39,7 @@ def serve_source(m, op, times, credit, link, cycle):
     link.flits_sent += 1
     send(m, op, times, credit, link, channel, place, transfer.from_step, cycle)
     if link.taken == _NONE and link.flits_sent == transfer.flits:
+        charge_source(m, credit, link, transfer.flits, start)
         leave_queue(m, link)
     return NEVER if link.first == _NONE else cycle + 1
 

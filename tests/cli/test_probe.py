@@ -10,7 +10,7 @@ import polars
 import pytest
 
 from kernbench.cli.main import main
-from kernbench.sealing import FIELD
+from kernbench.sealing import FIELD, load_sealed_json
 from kernbench.traffic.checks import Check
 
 FLOW_KEYS = ["id", "src", "dst", "bytes", "start_ns", "end_ns", "latency_ns", "effective_gbs", "hops"]
@@ -284,3 +284,38 @@ def test_what_cannot_vary(given: list[str], says: str, capsys: pytest.CaptureFix
 def test_only_patterns_have_a_varied_field(capsys: pytest.CaptureFixture[str]) -> None:
     assert probe("--flow", "0:1:1", "--vary", "k=4,5") == 2
     assert "--vary says how a pattern is sent; give --pattern with it" in capsys.readouterr().err
+
+
+def test_what_flits_waited_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    flows = ["--flow", "0:3:5KiB", "--flow", "1:3:5KiB", "--explain", "--topology", "mesh_8x8_credit"]
+    assert probe(*flows, "--out", tmp_path / "waits") == 0
+    said = capsys.readouterr().out.splitlines()
+    at = said.index("waiting in the network by link, summed over flits")
+    assert said[at + 1].split() == ["link", "waiting", "ns", "queueing", "no", "credit", "no", "channel", "lost", "channel",
+                                    "lost", "switch", "link", "busy", "memory", "source"]  # fmt: skip
+    assert said[at + 2].startswith("all links ")
+    assert load_sealed_json(tmp_path / "waits/result.json")["network"]["total_ns"]["lost_switch"] > 0
+    assert probe(*flows, "--json") == 0
+    network = json.loads(capsys.readouterr().out)["network"]
+    assert network["links"][0]["waiting_ns"] >= network["links"][1]["waiting_ns"] > 0
+    assert sum(link["lost_switch_ns"] for link in network["links"]) == network["total_ns"]["lost_switch"]
+
+
+def test_a_flow_alone_waits_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe("--flow", "0:3:256", "--explain", "--topology", "mesh_8x8_credit") == 0
+    assert "no flit waited" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--flow", "0:3:5KiB", "--topology", "mesh_8x8"], "the links of machine mesh_8x8 have no credits"),
+        (["--pattern", "uniform", "--topology", "mesh_8x8_credit"], "give --flow or --flows with it"),
+        (["--topology", "mesh_8x8_credit"], "give --flow or --flows with it"),
+    ],
+)
+def test_what_cannot_be_explained(given: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert probe(*given, "--explain") == 2
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert not captured.out

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kernbench.program.ops import NONE
 from kernels_jit.layout.codes import FLIT
+from tests.naive.network_waits import WaitCounts
 
 
 class Flit(NamedTuple):
@@ -99,6 +100,7 @@ class Source:
     flits: int = 0  # of it, not yet sent
     channel: Channel | None = None
     last: int = -1  # channel of the packet before
+    reply: tuple[int, int] = (0, 0)  # under way: since when it could be sent, its flits
     left: int = 0  # packets that may begin, if there is a limit
     returns: list[int] = field(default_factory=list)  # when packets under way no longer count
 
@@ -173,6 +175,7 @@ class CreditNetwork:
         self.unsettled = {}  # channels with credits that are not back
         self.next_tick = None
         self.ticks = count()
+        self.waits = WaitCounts(self)
 
     def step(self, number):
         """The link of a step and the channels that may be taken on it."""
@@ -296,8 +299,11 @@ class CreditNetwork:
             source.packet = source.channel = None
             if is_reply:
                 source.memory.reserved -= 1
+                since, flits = source.reply
+                self.waits.charge_source(source.link, flits, since)
             elif source.sent == flight.flits:
-                source.waiting.pop(0)
+                start, *_ = source.waiting.pop(0)
+                self.waits.charge_source(source.link, flight.flits, self.up(start))
                 source.sent = 0
 
     def begin_packet(self, now, source):
@@ -322,7 +328,7 @@ class CreditNetwork:
         source.packet, source.flits = (flight, first, is_reply), flits
         source.left -= limited
         if is_reply:
-            source.replies.popleft()
+            source.reply = source.replies.popleft()[0], flits
 
     def cross(self, now, link, channel, flit, begun, departed):
         """A flit goes over a link: to the buffer behind it, or to its destination."""
@@ -420,6 +426,7 @@ class CreditNetwork:
                 if not end:
                     continue
                 went = True
+                self.waits.charge_memory(link, now - channel.buffer[0][0])
                 channel.buffer.popleft()
                 self.flits -= 1
                 channel.returns.append(self.later(now, now + link.credit_fs))
@@ -452,6 +459,7 @@ class CreditNetwork:
     def allocate(self, now, router):
         """One cycle of a router: virtual channels for heads, then the switch for flits."""
         figures, pipeline = self.figures, router.figures
+        fronts = self.waits.look(now, router)
         asking, established, speculative = {}, {}, {}  # by the number of an input channel; see `list_copies`
         for number, channel, copy in self.list_copies(now, router):
             flit = channel.buffer[copy.passed]
@@ -483,6 +491,7 @@ class CreditNetwork:
             copy.onward, other.held, other.tail_sent = (onward, other), True, False
             copy.ready_fs = now + max(pipeline.vc_allocation_fs, self.cycle)
         self.pass_switch(now, router, bids, *winners)
+        self.waits.charge(now, fronts)
 
     def list_copies(self, now, router):
         """What can be seen of packets at the fronts of buffers. Copy n of a packet has its channel's number + n x channels."""

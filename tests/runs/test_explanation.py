@@ -8,11 +8,13 @@ import numpy as np
 import polars
 import pytest
 
+from kernbench.engine.network_waits import CAUSES
 from kernbench.errors import InputError
 from kernbench.oplog.critical import UNKNOWN
 from kernbench.oplog.utilisation import OCCUPIED
 from kernbench.runs.result import RunResult
 from kernbench.runs.run import run_bench
+from kernbench.units import FS_PER_NS
 
 SMALL = [("vector-add", {"n": 4096}, False), ("gemm-single-pe", {"M": 32, "K": 64}, False),
          ("matmul-composite", {"M": 64, "K": 128, "N": 64}, False), ("matmul-composite", {"M": 64, "K": 128, "N": 64}, True),
@@ -95,7 +97,7 @@ def test_a_faster_bottleneck_shortens_its_part_of_the_path(gemm: RunResult) -> N
 def test_plain_values(gemm: RunResult) -> None:
     plain = gemm.explain().to_dict()
     assert list(plain) == ["makespan_ns", "critical_path_ns", "critical_path", "operations", "lines", "launches", "what_if",
-                           "window_ns", "utilisation", "queueing", "roofline", "advice"]  # fmt: skip
+                           "window_ns", "utilisation", "queueing", "roofline", "advice", "network"]  # fmt: skip
     assert (plain["makespan_ns"], plain["window_ns"]) == (gemm.makespan_ns, gemm.pe_exec_ns)
     assert list(plain["queueing"][0]) == [
         "name",
@@ -113,3 +115,24 @@ def test_bounds_have_no_events() -> None:
     with pytest.raises(InputError) as caught:
         result.explain()
     assert str(caught.value) == "analytic mode has no events to explain; use mode hybrid, or see what binds"
+
+
+def test_what_flits_waited_for_on_a_machine_with_credits() -> None:
+    fields = {"flow_control": "credit", "hbm.channel_gbs": 8}
+    counted = run_bench("gemm-single-pe", "tiny", overrides=fields, count_waits=True)
+    network = counted.explain().network
+    assert network is not None
+    assert network.total_ns["memory"] > 0
+    assert sum(network.total_ns[cause] for cause in CAUSES) == pytest.approx(
+        sum(int(fs.sum()) for fs in network.fs.values()) / FS_PER_NS
+    )
+    assert {link["link"] for link in network.list_links() if link["memory_ns"]} == {
+        "sip0.cube0.r0c0 -> sip0.cube0.hbm_ctrl.pe0"
+    }
+    plain = run_bench("gemm-single-pe", "tiny", overrides=fields)
+    assert plain.explain().network is None
+    assert plain.latency_ns == counted.latency_ns
+
+
+def test_a_machine_without_credits_counts_no_waits() -> None:
+    assert run_bench("gemm-single-pe", "tiny", parameters={"M": 32}, count_waits=True).explain().network is None

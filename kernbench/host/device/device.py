@@ -42,14 +42,20 @@ class Device:
     """All SIPs of a machine under one program; `live` kernels run while the machine does."""
 
     def __init__(
-        self, machine: Machine, mode: str = "hybrid", live: bool = False, limits: RunLimits = NO_LIMITS
+        self,
+        machine: Machine,
+        mode: str = "hybrid",
+        live: bool = False,
+        limits: RunLimits = NO_LIMITS,
+        *,
+        count_waits: bool = False,
     ) -> None:
         self.machine = machine
         self.stage = Stage(lambda _: None)
         self.on_progress: OnProgress | None = None  # called during long runs, as by `Session.run`
         self.program = Program(machine)
         self.program.most_ops, self.program.most_ops_are = find_op_limit(limits)
-        self.session = Session(self.program, mode)
+        self.session = Session(self.program, mode, count_waits=count_waits)
         self.memory = DeviceMemory(self.session, live)
         self._installed = 0
         self._watchers: set[int] = set()  # threads of queues, which need not end

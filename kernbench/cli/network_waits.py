@@ -1,0 +1,35 @@
+"""The table of what flits waited for by link, of `--explain` on a machine with credits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from kernbench.cli.screen import show_first
+
+COLUMNS = {
+    "link": ("link", ""),
+    "waiting_ns": ("waiting ns", ",.1f"),
+    "queueing_ns": ("queueing", ",.1f"),
+    "no_credit_ns": ("no credit", ",.1f"),
+    "no_channel_ns": ("no channel", ",.1f"),
+    "lost_channel_ns": ("lost channel", ",.1f"),
+    "lost_switch_ns": ("lost switch", ",.1f"),
+    "link_busy_ns": ("link busy", ",.1f"),
+    "memory_ns": ("memory", ",.1f"),
+    "source_ns": ("source", ",.1f"),
+}
+ALL = "all links"
+
+
+def show_network_waits(found: Mapping[str, Any], most: int) -> None:
+    """Print the first links of `NetworkWaits.to_dict()` and the sum of all."""
+    click.secho("\nwaiting in the network by link, summed over flits", bold=True)
+    links = found["links"]
+    if not links:
+        click.echo("no flit waited")
+        return
+    total = {name: sum(link[name] for link in links) for name in COLUMNS if name != "link"}
+    show_first([{"link": ALL, **total}, *links], COLUMNS, most + 1)

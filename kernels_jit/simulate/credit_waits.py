@@ -1,0 +1,143 @@
+"""What flits of a network with credits wait for, by the link that they want: counted only where `credit.waits` is a place.
+
+A router is looked at before it is served in a cycle, and again after: so the rules of routers stand in `credit_router` alone.
+For each virtual channel with a flit that can be seen, a cycle is charged to one cause; flits behind the first are queueing.
+Where a packet forks, each copy has a front of its own, with the flits of the packet behind it; later packets are behind one.
+"""
+
+from __future__ import annotations
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout import records as r
+from kernels_jit.layout.access import (
+    BUFFERED_WORDS,
+    CHANNEL_WORDS,
+    FRONT_WORDS,
+    STATION_WORDS,
+    WAITS_WORDS,
+    buffered_at,
+    channel_at,
+    copy_at,
+    link_at,
+    seen_front_at,
+    state_at,
+)
+from kernels_jit.layout.records import word_of
+from kernels_jit.simulate.credit_link import front_of, has_credit, held_channels, is_free
+from kernels_jit.simulate.credit_router import look_up
+
+_NONE = codes.NONE
+_MOVES, _PIPELINE = word_of(r.WAITS, "moves"), word_of(r.WAITS, "pipeline")
+_NO_CHANNEL, _LOST_CHANNEL = word_of(r.WAITS, "no_channel"), word_of(r.WAITS, "lost_channel")
+_NO_CREDIT, _LINK_BUSY = word_of(r.WAITS, "no_credit"), word_of(r.WAITS, "link_busy")
+_LOST_SWITCH, _QUEUEING = word_of(r.WAITS, "lost_switch"), word_of(r.WAITS, "queueing")
+_MEMORY, _SOURCE = word_of(r.WAITS, "memory"), word_of(r.WAITS, "source")
+
+
+@inlined
+def charge(m, credit, link, cause, fs):
+    """A time is spent for a cause, by what wants a link or waits in the buffer behind it."""
+    number = (link.station - state_at(m, 0).stations) // STATION_WORDS
+    m[credit.waits + number * WAITS_WORDS + cause] += fs
+
+
+@inner
+def look_at_fronts(m, credit, router, cycle):
+    """Keep in scratch what the flits at the fronts of a router's buffers wait for if they stay. Returns how many there are."""
+    seen = 0
+    for port in range(router.ports):
+        link = link_at(m, m[router.inputs + port])
+        todo = link.busy
+        while todo != 0:
+            place = link.channels + lowest_bit(todo) * CHANNEL_WORDS
+            todo &= todo - 1
+            channel = channel_at(m, place)
+            front = front_of(m, channel)
+            if front.cycle > cycle:
+                continue
+            if channel.onward == _NONE:
+                look_up(m, credit, router, link, channel, front)
+            if channel.onward != r.COPIES:
+                keep_front(m, credit, place, place, channel.n, True, seen, cycle)
+                seen += 1
+                continue
+            is_first = True
+            for number in range(channel.allowed):
+                at = channel.given + number * CHANNEL_WORDS
+                copy = copy_at(m, at)
+                if copy.is_over == 0 and copy.passed < channel.n and front_of(m, copy).cycle <= cycle:
+                    keep_front(m, credit, place, at, channel.n - copy.passed, is_first, seen, cycle)
+                    seen, is_first = seen + 1, False
+    return seen
+
+
+@inner
+def keep_front(m, credit, place, at, left, is_first, seen, cycle):
+    """Keep what the front of a virtual channel, or of a copy there, waits for; `left` flits have not passed."""
+    kept, front = seen_front_at(m, credit.fronts + seen * FRONT_WORDS), channel_at(m, at)
+    kept.channel, kept.at, kept.onward, kept.left = place, at, front.onward, left
+    kept.behind, kept.cause = count_behind(m, front, left, is_first, cycle), find_cause(m, credit, front, cycle)
+
+
+@inner
+def count_behind(m, front, left, is_first, cycle):
+    """How many flits behind a front can be seen in a cycle; of its packet alone, unless `is_first`."""
+    for number in range(left):
+        at = front.first + number
+        buffered = buffered_at(m, front.buffer + (at - front.depth if at >= front.depth else at) * BUFFERED_WORDS)
+        if buffered.cycle > cycle:
+            return number - 1
+        if buffered.flit & 1 and not is_first:
+            return number
+    return left - 1
+
+
+@inlined
+def count_left(m, place, at):
+    """How many flits in the buffer of a virtual channel have not passed, or of these have no copy there that has."""
+    left = channel_at(m, place).n
+    return left if at == place else left - copy_at(m, at).passed
+
+
+@inner
+def find_cause(m, credit, channel, cycle):
+    """Why the flit at the front of a buffer stays there in a cycle, if it does."""
+    if channel.ready > cycle:
+        return _PIPELINE
+    onward = link_at(m, channel.onward)
+    if channel.given == _NONE:
+        return _NO_CHANNEL if channel.allowed & ~held_channels(m, onward, cycle) == 0 else _LOST_CHANNEL
+    if not has_credit(m, channel_at(m, channel.given), cycle):
+        return _NO_CREDIT
+    return _LOST_SWITCH if is_free(credit, onward, cycle) else _LINK_BUSY
+
+
+@inner
+def charge_fronts(m, credit, seen, cycle):
+    """The router has been served: charge the cycle to what its fronts waited for, unless they have moved."""
+    for number in range(seen):
+        kept = seen_front_at(m, credit.fronts + number * FRONT_WORDS)
+        onward, cause = link_at(m, kept.onward), kept.cause
+        if count_left(m, kept.channel, kept.at) < kept.left:
+            charge(m, credit, onward, _LINK_BUSY, onward.free_fs - onward.full_fs - cycle * credit.cycle_fs)
+            cause = _MOVES
+        elif cause == _LOST_CHANNEL and channel_at(m, kept.at).given != _NONE:
+            cause = _PIPELINE
+        charge(m, credit, onward, cause, credit.cycle_fs)
+        charge(m, credit, onward, _QUEUEING, kept.behind * credit.cycle_fs)
+
+
+@inlined
+def charge_source(m, credit, link, flits, since):
+    """The last of some flits that stood before a link since a cycle crosses it: charge how much later that is than alone."""
+    if credit.waits != _NONE:
+        charge(m, credit, link, _SOURCE, link.free_fs - flits * link.full_fs - since * credit.cycle_fs)
+
+
+@inlined
+def charge_memory(m, credit, link, since, cycle):
+    """A flit that could be seen in the buffer of a memory since a cycle leaves it."""
+    if credit.waits != _NONE:
+        charge(m, credit, link, _MEMORY, (cycle - since) * credit.cycle_fs)
