@@ -1,15 +1,15 @@
-"""Lowering of multicasts: the one place that knows how a write to many cores becomes transfers.
+"""Lowering of multicasts: writes to many cores in one traversal of a tree of links.
 
-The payload travels once, to the core that is last on the network's way; the links on the way and the interface of the sender
-carry it once, as in hardware. The other cores are on this way or on branches of it, which the model leaves free. Signals that
-follow are one small transfer to each core. They leave the sender behind the payload and take the same way, so none is early.
+Signals that follow a payload leave the sender behind it and take the same tree, so none is early.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernbench.machine.intents import RouteKind
+from kernbench.machine.intents import Intent, RouteKind
+from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, SemaphorePart
@@ -17,22 +17,31 @@ if TYPE_CHECKING:
 
 
 def multicast_data(rows: DataflowRows, c: int, cores: list[Core], nbytes: int) -> None:
-    """Write a payload to the L1 of many cores."""
-    lowering, buffer = rows.lowering, rows.buffer
-    buffer.spend(c, lowering.issue_cycles)
-    if not cores:
-        return
-    last = max(cores, key=lambda core: (rows.places.hops(rows.network, rows.core, core), core))
-    route = rows.route(rows.places.l1(last), RouteKind.WRITE)
-    while nbytes > 0:
+    """Write a payload to the L1 of many cores, in packets of the network."""
+    lowering = rows.lowering
+    rows.buffer.spend(c, lowering.issue_cycles)
+    while cores and nbytes > 0:
         size = min(nbytes, lowering.packet_bytes)
-        buffer.move(lowering.multicast_tag, route, size, done=rows.write_counter, hold=rows.write_server)
-        rows.writes += 1
+        _send(rows, cores, size, lowering.multicast_tag, [NONE] * len(cores))
         nbytes -= size
 
 
 def multicast_signals(rows: DataflowRows, c: int, cores: list[Core], parts: list[SemaphorePart]) -> None:
-    """Change a semaphore on many cores."""
-    rows.buffer.spend(c, rows.lowering.issue_cycles)
-    for core, part in zip(cores, parts, strict=True):
-        rows.send_signal(core, part)
+    """Change a semaphore on many cores; each changes when its own signal arrives."""
+    lowering = rows.lowering
+    rows.buffer.spend(c, lowering.issue_cycles)
+    if cores:
+        _send(rows, cores, lowering.signal_bytes, lowering.signal_tag, [part.counter for part in parts])
+
+
+def _send(rows: DataflowRows, cores: Sequence[Core], nbytes: int, tag: int, arrive: Sequence[int]) -> None:
+    """Write some bytes to many cores; 1 is added to the counter of each, if it has one, when they are there."""
+    counters = {rows.places.l1(core): counter for core, counter in zip(cores, arrive, strict=True)}
+    more = {"done": rows.write_counter, "hold": rows.write_server}
+    if len(cores) == 1:
+        rows.buffer.move(tag, rows.route(rows.places.l1(cores[0]), RouteKind.WRITE), nbytes, arrive=arrive[0], **more)
+    else:
+        route = rows.lowering.routing.multicast(rows.interface, [*counters], Intent.ALL, RouteKind.WRITE)
+        ends = rows.lowering.routing.destinations(route)
+        rows.buffer.multicast(tag, route, nbytes, arrive=[counters[node] for node in ends], **more)
+    rows.writes += 1

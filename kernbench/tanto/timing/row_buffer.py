@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.program.ops import GE, NONE, Op
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from kernbench.program.thread import Thread
 
 _DELAY, _EXEC, _MOVE, _ADD, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.ADD), int(Op.WAIT)
-_COMPARE = int(GE)
+_ARRIVE, _COMPARE = int(Op.ARRIVE), int(GE)
 
 
 class Costs:
@@ -71,6 +72,12 @@ class RowBuffer:
     def move(self, tag: int, route: int, nbytes: int, *, done: int, arrive: int = NONE, hold: int = NONE) -> None:
         """Start a transfer."""
         self.add(pack_row(tag, _MOVE, route, nbytes, 0, done, hold, arrive, 0))
+
+    def multicast(self, tag: int, route: int, nbytes: int, *, arrive: Sequence[int], done: int, hold: int) -> None:
+        """Start a transfer to many; `arrive` has for each destination of the route its counter, or NONE."""
+        self.add(pack_row(tag, _MOVE, route, nbytes, 0, done, hold, NONE, 0))
+        for counter in arrive:
+            self.add(pack_row(0, _ARRIVE, counter, 0, 0, 0, 0, 0, 0))
 
     def finish(self) -> None:
         """Give the rows to the thread."""

@@ -51,6 +51,15 @@ def hops_served(place: str, kind: int) -> int:
     return dx + dy if kind == 1 else (-dx) % 10 + (-dy) % 12
 
 
+def test_a_multicast_takes_as_long_as_a_write_to_its_farthest_core(tmp_path: Path) -> None:
+    """Three cores in a row: each link of the tree is crossed once, so the others cost nothing."""
+    many = _alone(tmp_path, "l.write_mcast(0, l, 0, 2048, 2, 1, 4, 1, 3); write_barrier();", 1)
+    one = _alone(tmp_path, "l.write(0, l, 0, 2048, 4, 1); write_barrier();", 1)
+    each = _alone(tmp_path, "".join(f"l.write(0, l, 0, 2048, {x}, 1); " for x in (2, 3, 4)) + "write_barrier();", 1)
+    assert many == pytest.approx(one, abs=10)
+    assert each > 2 * one
+
+
 def test_the_networks_go_in_opposite_directions() -> None:
     machine = load_machine("wormhole_n150")
     places = machine.places
