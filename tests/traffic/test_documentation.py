@@ -12,7 +12,7 @@ from tests.readme import ROOT, make_checkout, read_steps, run_step, without_wall
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "kinds"),
-    [("networks.md", ["command", "command", "command", "python"]), ("probe.md", ["command", "python"])],
+    [("networks.md", ["command"] * 4 + ["python"]), ("probe.md", ["command", "python"])],
 )
 def test_every_step_of_a_page(page: str, kinds: list[str], tmp_path: Path) -> None:
     steps = read_steps((ROOT / "docs" / page).read_text(encoding="utf-8"))
