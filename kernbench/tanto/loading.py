@@ -16,11 +16,11 @@ from kernbench.tanto.cores.copies import GlobalEnd, LocalEnd, PipeEnd, Semaphore
 from kernbench.tanto.cores.grid_run import GridRun
 from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 from kernbench.tanto.formats import find_format
-from kernbench.tanto.language.arithmetic import divide, put, remainder
+from kernbench.tanto.language.arithmetic import HELPERS
 from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, READS_DATA
-from kernbench.tanto.language.scope import Object, Parameter, Scalar, Unit
+from kernbench.tanto.language.scope import Parameter, Unit
 from kernbench.tanto.language.translate import DEFAULT_ELEMENT
-from kernbench.tanto.language.types import wrap_value
+from kernbench.tanto.language.types import Object, Scalar, wrap_value
 from kernbench.tanto.program_file import KERNEL_KINDS, KernelSource, KernelSpec, ProgramSpec
 from kernbench.tanto.tiles import TILE
 
@@ -178,7 +178,7 @@ class ProgramLoader:
         for core in cores:
             kernel = RunningKernel(self.run, spec.kind, core, unit)
             arguments = list(self._bind(spec, unit, kernel))
-            names: dict[str, Any] = {"K": kernel, "divide": divide, "remainder": remainder, "put": put}
+            names: dict[str, Any] = {"K": kernel, **HELPERS}
             exec(code, names)
             self.run.scheduler.start(kernel, partial(_run, kernel, names["f_kernel"], arguments))
 

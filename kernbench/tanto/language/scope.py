@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernbench.tanto.language.types import Array, Object, Scalar, Type
+from tree_sitter import Node
+
+from kernbench.tanto.language.types import Scalar, Type
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Parameter:
     line: int = 0
     column: int = 0
     spelling: str = ""  # of its type
+    default: Node | None = None
+    shares: bool = False  # a reference to what is no number: the callee sees the caller's own
 
 
 @dataclass(slots=True)
@@ -43,8 +47,8 @@ class Function:
     code: str
     returns: Scalar
     parameters: list[Parameter]
-    body: object = None  # the syntax node, if it is defined
-    node: object = None
+    node: Node
+    body: Node | None = None  # if it is defined
 
 
 @dataclass(slots=True)
@@ -86,6 +90,3 @@ class Unit:
         """file:line:column of a line of the module."""
         found = self.places.get(line, (1, 1))
         return f"{self.file}:{found[0]}:{found[1]}"
-
-
-__all__ = ["Array", "Function", "Object", "Parameter", "Scope", "Unit", "Use", "Variable"]
