@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -130,7 +130,7 @@ class Kernel:
 
     def _argument(self, value: Any) -> Any:
         if not isinstance(value, _Numbered):
-            return value.item() if isinstance(value, np.generic) else value
+            return cast("int | float", value.item()) if isinstance(value, np.generic) else value
         if isinstance(value, Global):
             self.program.use_global(value)
         if isinstance(value, Local):

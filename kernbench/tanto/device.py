@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -100,11 +100,15 @@ def read_buffer_file(path: Path) -> np.ndarray | bytes:
     try:
         if path.suffix == ".bin":
             return path.read_bytes()
-        found: Any = np.load(path, allow_pickle=False)
+        found: object = np.load(path, allow_pickle=False)
     except OSError as error:
         raise InputError(f"{show_path(path)}: cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError) as error:
         raise InputError(f"{show_path(path)}: is no .npy file of numbers: {error}") from None
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufV":
+    if not _is_array(found) or found.dtype.kind not in "biufV":
         raise InputError(f"{show_path(path)}: is no .npy file of numbers")
     return found
+
+
+def _is_array(value: object) -> TypeGuard[np.ndarray]:
+    return isinstance(value, np.ndarray)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from inspect import currentframe
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
@@ -40,8 +40,6 @@ class Kernel:
         self.waits_for = ""
         self.lenient = False  # it waits for data that it never asked to be there
         self.greenlet: Any = None
-        self.alive_math: Any = None
-        self.rows: Any = None
         self.pending: list[tuple[object, int, int, tuple[int, int]]] = []  # reads since the last barrier
         self.missing = 0  # acknowledgements that never come
 
@@ -71,7 +69,7 @@ class Kernel:
 
     def place(self, frame: FrameType | None = None) -> str:
         """file:line:column of the statement under way."""
-        at: Any = frame or sys._getframe(1)
+        at: Any = frame or currentframe()
         while at is not None:
             if at.f_code.co_filename.startswith(MODULE):
                 return self.unit.place(at.f_lineno)
@@ -84,4 +82,4 @@ class Kernel:
 
     def error(self, message: str) -> TantoError:
         """The error at the statement under way."""
-        return TantoError(f"{self.place(sys._getframe(1))}: {self}: {message}")
+        return TantoError(f"{self.place()}: {self}: {message}")

@@ -17,6 +17,7 @@ from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
+    from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.kernel import Kernel
     from kernbench.tanto.cores.storage import Core, PipePart
 
@@ -83,11 +84,11 @@ class RaceNotes:
                 tile = max(first - begin, 0) // TILE
                 self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
 
-    def note_get(self, kernel: Kernel, part: object, index: int) -> None:
+    def note_get(self, kernel: RunningKernel, part: object, index: int) -> None:
         """An element was read; a transfer to it may be under way."""
         for other, first, count, move in kernel.pending:
             if other is part and first <= index < first + count and len(self.candidates) < _MOST:
-                row = (kernel.rows.id, kernel.rows.buffer.count - 1)
+                row = kernel.rows.last_row()
                 self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, row, kernel.place(), move))
 
     def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:

@@ -31,7 +31,7 @@ class GlobalBuffer:
 class LocalPart:
     """A local buffer on one core; one that outlives its program is kept by the device."""
 
-    __slots__ = ("core", "data", "fmt", "id", "moves", "size")
+    __slots__ = ("core", "data", "fmt", "id", "size")
 
     def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
         self.id, self.core, self.fmt, self.size = id, core, fmt, size
@@ -45,7 +45,8 @@ class PipePart:
     """A pipe on one core: a ring of tiles, how many were pushed and popped, and who waits for that to change."""
 
     __slots__ = (
-        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "waiters",
+        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "twins",
+        "waiters",
     )  # fmt: skip
 
     def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:
@@ -56,14 +57,24 @@ class PipePart:
         self.waiters: list[Kernel] = []
         self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known
         self.counters: tuple[int, int] = (-1, -1)  # of the device program: tiles pushed, tiles popped
+        self.twins: list[PipePart] = []  # the pipes over the same local, this one included
 
     def __str__(self) -> str:
         return f"pipe {self.id}"
 
     def forget(self, first: int, count: int) -> None:
-        """Forget the matrices of tiles that elements from `first` on were written to."""
+        """Forget the matrices of tiles that elements from `first` on were written to, also those of pipes in the same place."""
         begin, end = first // TILE, (first + count + TILE - 1) // TILE
         self.matrices[begin:end] = [None] * (min(end, self.tiles) - begin)
+        for twin in self.twins:
+            if twin is not self:
+                twin.forget_bytes(first * self.fmt.bytes, count * self.fmt.bytes)
+
+    def forget_bytes(self, first: int, count: int) -> None:
+        """Forget the matrices of tiles that bytes from `first` on were written to."""
+        size = TILE * self.fmt.bytes
+        begin, end = first // size, min((first + count + size - 1) // size, self.tiles)
+        self.matrices[begin:end] = [None] * max(0, end - begin)
 
     def matrix(self, tile: int, first: int, frame: int) -> np.ndarray:
         """float32[32, 32] of a tile of the ring; those of the frame from `first` on are made with it."""

@@ -1,4 +1,4 @@
-"""Directives and macros of a kernel file. Lines stay lines: what is left out is blank, what a macro stands for is where it is used."""
+"""Directives and macros of a kernel file. Lines stay lines: what is left out is blank, macros are expanded in place."""
 
 from __future__ import annotations
 

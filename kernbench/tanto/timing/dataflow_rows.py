@@ -99,6 +99,10 @@ class DataflowRows:
         """Write to the L1 of a core."""
         return self._issue(c, self.places.l1(core), nbytes, write=True)
 
+    def last_row(self) -> Row:
+        """The row that was added last."""
+        return self.id, self.buffer.count - 1
+
     def begin_moves(self, c: int) -> None:
         """Set up the registers for moves inside L1."""
         self.buffer.spend(c, self.lowering.issue_cycles)

@@ -182,6 +182,10 @@ class MathRows:
             self.unpack.wait(self.unpacked, self.unpacks)
         self.unpack.increase(part.counters[1], tiles)
 
+    def last_row(self) -> Row:
+        """The row of the unpacker that was added last."""
+        return self.unpack.thread.id, self.unpack.count - 1
+
     def load(self, c: int) -> None:
         """Read a word of L1 by the processor."""
         self.unpack.spend(c, self.lowering.load_cycles)

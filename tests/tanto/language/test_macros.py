@@ -22,7 +22,7 @@ from tests.tanto.support import scalars
         ("#define JOIN(a, b) a##b\n#define ONE 1", "uint32 x1 = 6; out.set(0, JOIN(x, 1) + ONE);", 7),
         ("#define WORD uint32\n#define LAST 2", "WORD x[LAST] = {1, 2}; out.set(0, x[LAST - 1]);", 2),
         ("#define A B + 1\n#define B A + 2", "uint32 A = 1; out.set(0, A);", None),
-        ("#define CALL(f, ...) f(__VA_ARGS__)\nuint32 sub(uint32 a, uint32 b) { return a - b; }", "out.set(0, CALL(sub, 7, 2));", 5),
+        ("#define CALL(f, ...) f(__VA_ARGS__)\nuint32 sub(int a, int b) { return a - b; }", "out.set(0, CALL(sub, 7, 2));", 5),
         ("#define SUM(a, b) (a + b)", "out.set(0, SUM(1,\n  SUM(2, 3)));", 6),
         ("#if !2 == 0 && 7 / 2 == 3 && (1 ? 0 : 1) == 0\n#define X 1\n#else\n#define X 2\n#endif", "out.set(0, X);", 1),
     ],
