@@ -10,7 +10,7 @@ from kernbench.tanto.cores.local_end import LocalEnd
 from kernbench.tanto.cores.pipe_end import PipeEnd
 from kernbench.tanto.cores.semaphore_end import SemaphoreEnd
 from kernbench.tanto.cores.transfers import GlobalEnd
-from kernbench.tanto.language.types import Object, Scalar, wrap_value
+from kernbench.tanto.language.types import Object, Scalar, Type, wrap_value
 from kernbench.tanto.program_file import KernelSpec, ProgramSpec, find_reference
 
 if TYPE_CHECKING:
@@ -57,11 +57,17 @@ class ArgumentBinder:
                 f"{unit.file}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}"
             )
         for value, parameter in zip(given, unit.parameters, strict=True):
-            yield self._argument(unit, kernel, parameter, value)
+            yield self.argument(unit, kernel, parameter, parameter.type, value)
 
-    def _argument(self, unit: Unit, kernel: RunningKernel, parameter: Parameter, value: object) -> int | float | End:
-        place = f"{unit.file}:{parameter.line}:{parameter.column}: {kernel}: argument {parameter.name}"
-        kind = parameter.type
+    def place(self, unit: Unit, kernel: RunningKernel, parameter: Parameter) -> str:
+        """How messages on an argument begin."""
+        return f"{unit.file}:{parameter.line}:{parameter.column}: {kernel}: argument {parameter.name}"
+
+    def argument(
+        self, unit: Unit, kernel: RunningKernel, parameter: Parameter, kind: Type, value: object
+    ) -> int | float | End:
+        """An argument of a type. Errors: InputError with the place of the parameter."""
+        place = self.place(unit, kernel, parameter)
         if isinstance(kind, Scalar):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise InputError(f"{place}: got {_shown(value)}, expected a number of type {kind}")

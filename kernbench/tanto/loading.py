@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +17,15 @@ from kernbench.tanto.cores.calls import RunningKernel
 from kernbench.tanto.cores.grid_run import GridRun
 from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 from kernbench.tanto.formats import find_format
-from kernbench.tanto.language.arithmetic import HELPERS
 from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, READS_DATA
 from kernbench.tanto.language.scope import Unit
-from kernbench.tanto.language.translate import DEFAULT_ELEMENT
+from kernbench.tanto.language.translate import DEFAULT_ELEMENT, MAIN
 from kernbench.tanto.program_file import KERNEL_KINDS, KernelSource, KernelSpec, ProgramSpec
+from kernbench.tanto.python_kernel import function_of
 from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
-    from kernbench.tanto.device import Device
+    from kernbench.tanto.device import Device, KernelCode
 
 _MOVES = ("read", "write", "write_mcast", "write_mcast_with_self", "move", "move_init")
 
@@ -35,17 +36,21 @@ class KernelFiles:
 
     folder: Path
     map: Mapping[str, KernelSource] = field(default_factory=dict[str, KernelSource])
+    functions: Mapping[str, FunctionType] = field(default_factory=dict[str, FunctionType])  # that stand for paths
 
-    def find(self, spec: KernelSpec) -> tuple[Path, tuple[Any, ...]]:
-        """The file of a kernel and the values of its parameters. Errors: InputError for a file that is not there."""
+    def find(self, spec: KernelSpec) -> tuple[Path | FunctionType, tuple[Any, ...]]:
+        """The file or function of a kernel, and the values of its parameters. Errors: InputError for one that is not there."""
         entry = self.map.get(spec.path)
-        path = self.folder / (entry.src if entry else spec.path)
-        params = spec.compile_args or (entry.params if entry else [])
+        named, params = entry.src if entry else spec.path, spec.compile_args or (entry.params if entry else [])
+        if named in self.functions:
+            return self.functions[named], tuple(params)
+        name, _, function = named.partition(":") if ".py" in named else (named, "", "")
+        path = self.folder / name
         if not path.is_file():
             raise InputError(
                 f"no kernel file {spec.path!r} in {self.folder}{suggest(spec.path, self.map) if self.map else ''}"
             )
-        return path, tuple(params)
+        return function_of(path, function or MAIN) if path.suffix == ".py" else path, tuple(params)
 
 
 def cores_of(ranges: list[tuple[int, int, int, int]], what: str, run: GridRun) -> list[Core]:
@@ -169,35 +174,33 @@ class ProgramLoader:
             self._start(spec)
 
     def _start(self, spec: KernelSpec) -> None:
-        path, params = self.files.find(spec)
-        unit, code = self._translated(spec, path, params)
+        source, params = self.files.find(spec)
+        made = self._compiled(spec, source, params)
         cores = cores_of(spec.ranges, f"kernel {spec.path}", self.run)
         outside = [key for key in spec.args if key not in {f"{x},{y}" for x, y in cores}]
         if outside:
             raise InputError(f"kernel {spec.path} has arguments for core {outside[0]!r}, which is not in its ranges")
         for core in cores:
-            kernel = RunningKernel(self.run, spec.kind, core, unit)
-            arguments = list(self.binder.bind(spec, unit, kernel))
-            names: dict[str, Any] = {"K": kernel, **HELPERS}
-            exec(code, names)
-            self.run.scheduler.start(kernel, partial(_run, kernel, names["f_kernel"], arguments))
+            kernel = RunningKernel(self.run, spec.kind, core, made.unit)
+            call = made.bind(self.binder, spec, kernel, params)
+            self.run.scheduler.start(kernel, partial(_run, kernel, call))
 
-    def _translated(self, spec: KernelSpec, path: Path, params: tuple[Any, ...]) -> tuple[Unit, Any]:
-        """The kernel's translation, with the element type that its arguments have."""
-        unit, code = self.device.kernel(path, params, DEFAULT_ELEMENT)
+    def _compiled(self, spec: KernelSpec, source: Path | FunctionType, params: tuple[Any, ...]) -> KernelCode:
+        """The kernel's code, with the element type that its arguments have."""
+        made = self.device.kernel(source, params, DEFAULT_ELEMENT)
         given = next(iter(spec.args.values()), list[Any]())
-        formats = self.binder.element_formats(unit, given)
+        formats = self.binder.element_formats(made.unit, given)
         if len(formats) == 1 and "T" not in self.device.defines and (element := formats.pop()) != DEFAULT_ELEMENT:
-            unit, code = self.device.kernel(path, params, element)
-        check_kind(unit, spec.kind)
-        if any(use.name in READS_DATA for use in unit.uses):
+            made = self.device.kernel(source, params, element)
+        check_kind(made.unit, spec.kind)
+        if any(use.name in READS_DATA for use in made.unit.uses):
             self.run.numbers = True  # its control flow may follow from data
-        return unit, code
+        return made
 
 
-def _run(kernel: RunningKernel, function: Any, arguments: list[Any]) -> None:
+def _run(kernel: RunningKernel, call: Callable[[], object]) -> None:
     with np.errstate(all="ignore"):  # a greenlet does not inherit that of the host
-        function(*arguments)
+        call()
     kernel.rows.finish(kernel.c)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tanto.cores.kernel import MODULE, Kernel, TantoDeadlock, TantoError
+from kernbench.user_modules import error_text
 
 _MOST_NAMED = 200
 
@@ -33,6 +34,7 @@ class Scheduler:
     def start(self, kernel: Kernel, call: Callable[[], object]) -> None:
         """Add a kernel that begins with a call."""
         kernel.greenlet = self._greenlet(call)
+        kernel.greenlet.tanto_kernel = kernel  # for `kernel_functions.running`
         self.kernels.append(kernel)
         self.add(kernel)
 
@@ -96,6 +98,8 @@ class Scheduler:
                 "an index outside of an array" if isinstance(error, IndexError) else f"{type(error).__name__}: {error}"
             )
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {words}") from error
+        except Exception as error:  # a Python kernel may raise anything
+            raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {error_text(error)}") from error
 
 
 def _raised_at(kernel: Kernel, error: BaseException) -> str:
