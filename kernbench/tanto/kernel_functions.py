@@ -27,9 +27,11 @@ def running() -> RunningKernel:
     return found
 
 
-def spend(operations: int) -> None:
-    """Count operations of the kernel's processor."""
-    running().c += operations
+def spend(operations: int, line: int) -> None:
+    """Count operations of the kernel's processor, for a line."""
+    kernel = running()
+    kernel.c += operations
+    kernel.line = line
 
 
 class Handle:

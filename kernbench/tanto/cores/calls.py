@@ -25,6 +25,8 @@ class RunningKernel(Kernel):
         super().__init__(kind, core, unit, run.scheduler)
         self.run = run
         self.rows = run.lowering.rows(core, kind)
+        for buffer in self.rows.buffers():
+            buffer.follow(self)
         self.alive_math: MathObject | None = None
 
     @property

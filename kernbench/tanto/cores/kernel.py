@@ -35,6 +35,7 @@ class Kernel:
         self.kind, self.core, self.unit, self.scheduler = kind, core, unit, scheduler
         self.is_math = kind == 2
         self.c = 0
+        self.line = 0  # of its source, under way
         self.met_at = -1  # the event of a semaphore that it waited for
         self.released = False
         self.waits_for = ""

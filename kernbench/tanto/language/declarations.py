@@ -40,11 +40,14 @@ class Declarations(Calls):
         self.serial += 1
         return f"v{self.serial}_{name}"
 
-    def flush_cost(self) -> None:
-        """Count the operations of the code so far."""
-        if self.cost:
-            self.emit(f"K.c += {self.cost}")
-            self.cost = 0
+    def flush_cost(self, acting: Node | None = None) -> None:
+        """Count the operations of the code so far; before a statement that acts also say which line it is."""
+        found = [f"K.c += {self.cost}"] if self.cost else []
+        if acting is not None:
+            found.append(f"K.line = {self.source.place(acting)[0]}")
+        if found:
+            self.emit("; ".join(found))
+        self.cost = 0
 
     def declare(
         self,
@@ -115,7 +118,7 @@ class Declarations(Calls):
     def _declare_math(self, node: Node, declarator: Node, kind: Object, value: Node | None) -> None:
         if value is not None:
             raise self.error(value, "a math object is declared without a value")
-        self.flush_cost()
+        self.flush_cost(node)
         found = self.declare(declarator, text(declarator), kind)
         self.emit(f"{found.code} = K.begin_math({str(kind.element)!r})", node)
         self.scopes[-1].maths.append(found.code)
@@ -141,7 +144,7 @@ class Declarations(Calls):
         made = self.convert(value, kind, declarator) if value else Value(_zero(kind), kind)
         self.cost += 1
         if self.acts:
-            self.flush_cost()
+            self.flush_cost(node)
         cell = (name in self.cells or len(self.scopes) == 1) and not constant
         known = made.const if constant else None
         found = self.declare(declarator, name, kind, constant=constant, cell=cell, value=known)
@@ -177,7 +180,7 @@ class Declarations(Calls):
     ) -> None:
         code = self._filled(owner, kind, values)
         if self.acts:
-            self.flush_cost()
+            self.flush_cost(node)
         found = self.declare(owner, text(owner), kind, constant=constant)
         self.emit(f"{found.code} = {code}", node)
 

@@ -108,7 +108,7 @@ def _name(node: ast.AST) -> str:
 
 
 def _spend(operations: int, at: ast.stmt) -> ast.stmt:
-    call = ast.Call(ast.Name(SPEND, ast.Load()), [ast.Constant(operations)], [])
+    call = ast.Call(ast.Name(SPEND, ast.Load()), [ast.Constant(operations), ast.Constant(at.lineno)], [])
     return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), at))
 
 

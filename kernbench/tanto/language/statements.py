@@ -88,7 +88,7 @@ class Statements(Declarations):
         else:
             code = self.expression(node).code
         if self.acts:
-            self.flush_cost()
+            self.flush_cost(node)
         self.emit(code, node)
 
     # Control flow

@@ -99,6 +99,10 @@ class DataflowRows:
         """Write to the L1 of a core."""
         return self._issue(c, self.places.l1(core), nbytes, write=True)
 
+    def buffers(self) -> tuple[RowBuffer, ...]:
+        """Those of its threads."""
+        return (self.buffer,)
+
     def last_row(self) -> Row:
         """The row that was added last."""
         return self.id, self.buffer.count - 1

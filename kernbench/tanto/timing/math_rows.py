@@ -182,6 +182,10 @@ class MathRows:
             self.unpack.wait(self.unpacked, self.unpacks)
         self.unpack.increase(part.counters[1], tiles)
 
+    def buffers(self) -> tuple[RowBuffer, ...]:
+        """Those of its threads."""
+        return self.unpack, self.math, self.packer
+
     def last_row(self) -> Row:
         """The row of the unpacker that was added last."""
         return self.unpack.thread.id, self.unpack.count - 1
@@ -192,6 +196,6 @@ class MathRows:
 
     def finish(self, c: int) -> None:
         """End the kernel."""
-        for buffer in (self.unpack, self.math, self.packer):
+        for buffer in self.buffers():
             buffer.spend(c)
             buffer.finish()
