@@ -17,7 +17,7 @@ from kernbench.tanto.cores.calls import RunningKernel
 from kernbench.tanto.cores.grid_run import GridRun
 from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 from kernbench.tanto.formats import find_format
-from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, READS_DATA
+from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS
 from kernbench.tanto.language.scope import Unit
 from kernbench.tanto.language.translate import DEFAULT_ELEMENT, MAIN
 from kernbench.tanto.program_file import KERNEL_KINDS, KernelSource, KernelSpec, ProgramSpec
@@ -100,7 +100,9 @@ class ProgramLoader:
     def _make_locals(self) -> None:
         for one in self.spec.device_locals:
             cores = cores_of(one.ranges, f"device local {one.id}", self.run)
-            self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
+            parts = self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
+            for part in parts.values():
+                part.begin()
         for one in self.spec.locals:
             self._check_size(find_format(one.fmt).bytes * one.size, f"local {one.id}")
             cores, fmt = cores_of(one.ranges, f"local {one.id}", self.run), find_format(one.fmt)
@@ -193,8 +195,7 @@ class ProgramLoader:
         if len(formats) == 1 and "T" not in self.device.defines and (element := formats.pop()) != DEFAULT_ELEMENT:
             made = self.device.kernel(source, params, element)
         check_kind(made.unit, spec.kind)
-        if any(use.name in READS_DATA for use in made.unit.uses):
-            self.run.numbers = True  # its control flow may follow from data
+        self.run.numbers |= made.unit.reads_data
         return made
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kernbench.tanto.cores.kernel import Kernel
 from kernbench.tanto.cores.math_unit import MathObject
 from kernbench.tanto.cores.pipe_end import PipeEnd
+from kernbench.tanto.cores.polling import Poll
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, tilize, untilize
 from kernbench.tanto.timing.dataflow_rows import DataflowRows
@@ -28,6 +29,7 @@ class RunningKernel(Kernel):
         for buffer in self.rows.buffers():
             buffer.follow(self)
         self.alive_math: MathObject | None = None
+        self.poll: Poll | None = None  # what it reads again and again
 
     @property
     def flow(self) -> DataflowRows:

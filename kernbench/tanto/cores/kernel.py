@@ -60,9 +60,9 @@ class Kernel:
         self.scheduler.pause()
         self.waits_for = ""
 
-    def pause(self, what: str) -> None:
+    def pause(self, what: str, *, lenient: bool = False) -> None:
         """Wait until somebody calls `wake`."""
-        self.waits_for, self.lenient = what, False
+        self.waits_for, self.lenient = what, lenient
         self.scheduler.pause()
         self.waits_for = ""
 

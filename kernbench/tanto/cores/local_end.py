@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.tanto.cores.polling import polled
 from kernbench.tanto.cores.storage import Core, LocalPart
 from kernbench.tanto.cores.transfers import CopyEnd, as_signed, fitting
 
@@ -28,6 +29,20 @@ class LocalEnd(CopyEnd[LocalPart]):
     def part(self) -> LocalPart:
         """The part on this core. Errors: TantoError where the core is outside of the grid."""
         return self._own or self.part_on(self.kernel.core)
+
+    def get(self, index: int) -> int | float:
+        """The element at an index; a kernel that reads nothing else polls, and waits for the element to change."""
+        return polled(self, index, super().get(index))
+
+    def set(self, index: int, value: int | float) -> None:
+        """Set the element at an index."""
+        if self.part.counter >= 0:
+            self.kernel.flow.add_arrival(self.kernel.c, self.part.count_arrival())
+        super().set(index, value)
+
+    def arrival(self, part: LocalPart) -> int:
+        """The counter of writes that have arrived at a part, NONE while nobody polls it."""
+        return part.count_arrival()
 
     def read_base(self) -> int:
         """0: locals have no frames."""
@@ -53,5 +68,7 @@ class LocalEnd(CopyEnd[LocalPart]):
         """Write elements."""
         self.check_count(part.size, offset, len(values))
         part.data[offset : offset + len(values)] = fitting(values, part.data.dtype)
+        if part.pollers:
+            part.changed()
         for pipe in self.run.pipes_over(part):
             pipe.forget_bytes(offset * part.fmt.bytes, len(values) * part.fmt.bytes)

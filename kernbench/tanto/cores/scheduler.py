@@ -36,7 +36,10 @@ class Scheduler:
         kernel.greenlet = self._greenlet(call)
         kernel.greenlet.tanto_kernel = kernel  # for `kernel_functions.running`
         self.kernels.append(kernel)
-        self.add(kernel)
+        if kernel.unit.reads_data:
+            self._data.appendleft(kernel)  # a poll waits for a write that comes later
+        else:
+            self.add(kernel)
 
     def add(self, kernel: Kernel) -> None:
         """Let a kernel go on when its turn comes."""
@@ -56,8 +59,12 @@ class Scheduler:
         finally:
             if watch:
                 watch.end_kernel()
-        if waiting := [kernel for kernel in self.kernels if not kernel.greenlet.dead]:
-            raise TantoDeadlock(_describe(waiting))
+        if any(not kernel.greenlet.dead for kernel in self.kernels):
+            raise self.deadlock()
+
+    def deadlock(self) -> TantoDeadlock:
+        """The error that names all kernels which have not ended."""
+        return TantoDeadlock(_describe([kernel for kernel in self.kernels if not kernel.greenlet.dead]))
 
     def _run_in_turn(self) -> None:
         while True:

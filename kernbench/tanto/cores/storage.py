@@ -31,11 +31,31 @@ class GlobalBuffer:
 class LocalPart:
     """A local buffer on one core; one that outlives its program is kept by the device."""
 
-    __slots__ = ("core", "data", "fmt", "id", "size")
+    __slots__ = ("arrivals", "core", "counter", "data", "fmt", "id", "pollers", "size")
 
     def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
         self.id, self.core, self.fmt, self.size = id, core, fmt, size
         self.data = np.zeros(size, fmt.storage)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a program, of which no kernel polls it."""
+        self.pollers: list[Kernel] = []
+        self.counter = -1  # of the device program, once a kernel polls: writes that have arrived
+        self.arrivals = 0  # how many are counted
+
+    def count_arrival(self) -> int:
+        """Count a write that is about to arrive; returns the counter that it adds to, or NONE while nobody polls."""
+        if self.counter >= 0:
+            self.arrivals += 1
+        return self.counter
+
+    def changed(self) -> None:
+        """Let the kernels look that poll it."""
+        waiting, self.pollers = self.pollers, []
+        for kernel in waiting:
+            kernel.met_at = self.arrivals
+            kernel.wake()
 
     def __str__(self) -> str:
         return f"local {self.id}"
@@ -92,24 +112,38 @@ class PipePart:
 class SemaphorePart:
     """A semaphore on one core.
 
-    `events` counts the changes of its value; `since` is the event after which it has had its value.
+    `history` has its value after each change, which is an event, and before the first; `since` is the event after which it has
+    had its value.
     """
 
-    __slots__ = ("core", "counter", "events", "id", "since", "value", "waiters")
+    __slots__ = ("core", "counter", "history", "id", "rows", "since", "value", "waiters")
 
     def __init__(self, id: int, core: Core, value: int) -> None:
         self.id, self.core, self.value = id, core, value
-        self.events = self.since = 0
+        self.since = 0
+        self.history = [value]
+        self.rows: list[tuple[int, int]] = []  # (thread, row) of each event
         self.waiters: list[tuple[Kernel, int]] = []  # who waits for which value
         self.counter = -1  # of the device program: events
 
     def __str__(self) -> str:
         return f"semaphore {self.id}"
 
-    def change(self, value: int) -> None:
+    @property
+    def events(self) -> int:
+        """How often its value was set or changed."""
+        return len(self.rows)
+
+    def passed(self, value: int, after: int) -> int:
+        """The first event after another which gave it a value that it no longer has, or -1."""
+        found = (event for event in range(after + 1, self.events) if self.history[event] == value)
+        return next(found, -1)
+
+    def change(self, value: int, row: tuple[int, int]) -> None:
         """Give it a value; kernels that wait for this value go on, even if it changes before they do."""
-        self.events += 1
         value &= 0xFFFFFFFF
+        self.history.append(value)
+        self.rows.append(row)
         if value != self.value:
             self.value, self.since = value, self.events
         left = list[tuple["Kernel", int]]()

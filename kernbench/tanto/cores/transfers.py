@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
+from kernbench.program.ops import NONE
 from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart, PipePart
 from kernbench.tanto.language.types import UINT32, Scalar, wrap_value
 
@@ -107,12 +108,20 @@ class CopyEnd(ABC, Generic[Part]):
                 f"writes elements {first} to {first + count - 1} of {self.part}, which has {size:,} elements"
             )
 
+    def arrival(self, part: Part) -> int:  # noqa: ARG002
+        """The counter of writes that have arrived at a part, or NONE."""
+        return NONE
+
     def get(self, index: int) -> int | float:
-        """The element at an index, once it is there."""
-        part, base = self.part, self.read_base()
+        """The element at an index."""
         self.kernel.rows.load(self.kernel.c)
-        self.run.races.note_get(self.kernel, part, base + index)
-        stored = self.take(part, base, index, 1)
+        self.run.races.note_get(self.kernel, self.part, self.read_base() + index)
+        return self.element_at(index)
+
+    def element_at(self, index: int) -> int | float:
+        """The element at an index, without the time that it takes."""
+        part = self.part
+        stored = self.take(part, self.read_base(), index, 1)
         if self.element is not None and self.element.kind == "float":
             return float(part.fmt.to_float(stored)[0])
         value = stored[0]
@@ -187,7 +196,7 @@ class CopyEnd(ABC, Generic[Part]):
         core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
         part = dst.part if core == self.kernel.core else dst.part_on(core)
         dst.check_target(part, dst_offset, count)
-        self.kernel.flow.write_core(self.kernel.c, core, count * self.part.fmt.bytes)
+        self.kernel.flow.write_core(self.kernel.c, core, count * self.part.fmt.bytes, dst.arrival(part))
         if self.run.numbers:
             dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
 
@@ -211,7 +220,8 @@ class CopyEnd(ABC, Generic[Part]):
             return
         for part in parts:
             dst.check_target(part, dst_offset, count)
-        self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes)
+        arrive = [dst.arrival(part) for part in parts]
+        self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
         if self.run.numbers and parts:
             values = self.take(self.part, self.multicast_base(), src, count).copy()
             for part in parts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from kernbench.tanto.language.methods import READS_DATA
 from kernbench.tanto.language.types import Scalar, Type
 
 
@@ -85,6 +86,11 @@ class Unit:
     uses: list[Use]
     functions: list[str]
     element: str  # the element type that T stands for
+
+    @property
+    def reads_data(self) -> bool:
+        """Whether its control flow may follow from data."""
+        return any(use.name in READS_DATA for use in self.uses)
 
     def place(self, line: int) -> str:
         """file:line:column of a line of the module."""

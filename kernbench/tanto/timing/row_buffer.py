@@ -67,6 +67,17 @@ class RowBuffer:
         if cycles:
             self.add(self._costs.delay(cycles))
 
+    def mark(self) -> tuple[int, int, int]:
+        """The state to which `rewind` goes back."""
+        return self.count, self._spent, len(self.lines)
+
+    def rewind(self, mark: tuple[int, int, int]) -> None:
+        """Take back the rows since a mark."""
+        self.count, self._spent, lines = mark
+        del self.rows[self.count :]
+        del self.lines[lines:]
+        self._line = self.lines[-1][1] if self.lines else 0
+
     def add(self, row: bytes) -> None:
         """Append a packed row."""
         self.rows.append(row)
