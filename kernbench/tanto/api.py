@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import numpy as np
 
@@ -107,13 +108,21 @@ class Semaphore(_Numbered):
 
 
 class Kernel:
-    """A kernel of a program: its kind (READER, WRITER or MATH), its file, and the values of its `param<>` declarations."""
+    """A kernel of a program: its kind (READER, WRITER or MATH), its file or Python function, and the values of its
+    `param<>` declarations or keyword-only parameters.
+    """
 
     def __init__(
-        self, program: Program, grid: Grid, kind: int, path: str | Path, params: Sequence[int | float] = ()
+        self,
+        program: Program,
+        grid: Grid,
+        kind: int,
+        source: str | Path | FunctionType,
+        params: Sequence[int | float] = (),
     ) -> None:
         self.program, self.grid = program, grid
-        self.kind, self.path, self.params = kind, Path(path), list(params)
+        self.kind, self.params = kind, list(params)
+        self.path = program.use_function(source) if isinstance(source, FunctionType) else str(source)
         self.args: dict[str, list[Any]] = {}
         program.kernels.append(self)
 
@@ -130,7 +139,7 @@ class Kernel:
 
     def _argument(self, value: Any) -> Any:
         if not isinstance(value, _Numbered):
-            return value.item() if isinstance(value, np.generic) else value
+            return cast("int | float", value.item()) if isinstance(value, np.generic) else value
         if isinstance(value, Global):
             self.program.use_global(value)
         if isinstance(value, Local):
@@ -149,6 +158,14 @@ class Program:
         self.pipes: list[PipeSpec] = []
         self.semaphores: list[SemaphoreSpec] = []
         self.kernels: list[Kernel] = []
+        self.functions: dict[str, FunctionType] = {}  # kernels that are functions, by their path in `spec`
+
+    def use_function(self, function: FunctionType) -> str:
+        """The path that stands for a Python function: its file and name."""
+        path = f"{function.__code__.co_filename}:{function.__name__}"
+        while self.functions.setdefault(path, function) is not function:
+            path += "'"
+        return path
 
     def use_global(self, buffer: Global) -> None:
         """Count a buffer among those of the program."""
@@ -162,7 +179,7 @@ class Program:
     def spec(self) -> ProgramSpec:
         """The program as data, which a program file holds as JSON (`model_dump_json`)."""
         kernels = [
-            KernelSpec(kind=k.kind, path=str(k.path), compile_args=k.params, ranges=k.grid.ranges, args=k.args)
+            KernelSpec(kind=k.kind, path=k.path, compile_args=k.params, ranges=k.grid.ranges, args=k.args)
             for k in self.kernels
         ]
         return ProgramSpec(
@@ -208,7 +225,7 @@ class Queue:
                 rest[1].reshape(-1)[:] = found
             else:
                 program: Program = rest[0]
-                files = KernelFiles(Path("."))
+                files = KernelFiles(Path("."), functions=program.functions)
                 results.append(
                     run_program(
                         self.device, program.spec(), files, name=program.name, numbers=self.numbers, mode=self.mode

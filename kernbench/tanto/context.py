@@ -66,7 +66,7 @@ class TantoContext:
         found = run_program(
             self.device,
             program.spec(),
-            KernelFiles(self.kernels),
+            KernelFiles(self.kernels, functions=program.functions),
             name=program.name,
             numbers=numbers,
             mode=mode,

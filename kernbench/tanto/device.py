@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import CodeType
-from typing import TYPE_CHECKING, Any
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -14,14 +16,39 @@ from kernbench.library import show_path
 from kernbench.tanto.cores.kernel import MODULE
 from kernbench.tanto.cores.storage import Core, GlobalBuffer, LocalPart
 from kernbench.tanto.formats import find_format, from_host, to_host
+from kernbench.tanto.language.arithmetic import HELPERS
 from kernbench.tanto.language.scope import Unit
 from kernbench.tanto.language.translate import translate
+from kernbench.tanto.python_kernel import PythonKernel, compile_function
 from kernbench.tanto.timing.lowering import check_chip
 
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
+    from kernbench.tanto.arguments import ArgumentBinder
+    from kernbench.tanto.cores.calls import RunningKernel
+    from kernbench.tanto.program_file import KernelSpec
 
 MOST_DRAM = 1 << 34
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedKernel:
+    """A kernel file that was translated."""
+
+    unit: Unit
+    code: CodeType
+
+    def bind(
+        self, binder: ArgumentBinder, spec: KernelSpec, kernel: RunningKernel, params: Sequence[int | float]
+    ) -> partial[None]:
+        """The call with its arguments on a core. Errors: InputError for arguments that do not fit."""
+        del params  # they are constants of the translation
+        names: dict[str, Any] = {"K": kernel, **HELPERS}
+        exec(self.code, names)
+        return partial(names["f_kernel"], *binder.bind(spec, self.unit, kernel))
+
+
+KernelCode = TranslatedKernel | PythonKernel
 
 
 class Device:
@@ -38,7 +65,7 @@ class Device:
         self.locals: dict[int, dict[Core, LocalPart]] = {}
         self.initial: dict[int, np.ndarray | bytes] = {}  # given for buffers that are not made yet
         self._ids = 0
-        self._units: dict[tuple[Any, ...], tuple[Unit, CodeType]] = {}
+        self._units: dict[tuple[Any, ...], TranslatedKernel] = {}
 
     def next_id(self) -> int:
         """An id for an object that the host makes."""
@@ -85,13 +112,15 @@ class Device:
             known = self.locals[id] = {core: LocalPart(id, core, found, size) for core in wanted}
         return known
 
-    def kernel(self, path: Path, params: tuple[Any, ...], element: str) -> tuple[Unit, CodeType]:
-        """A kernel file's translation, for an element type that T stands for. Errors: KernelSourceError."""
-        key = (str(path), params, element)
+    def kernel(self, source: Path | FunctionType, params: tuple[Any, ...], element: str) -> KernelCode:
+        """The code of a kernel, for an element type that T stands for. Errors: KernelSourceError, InputError."""
+        if isinstance(source, FunctionType):
+            return compile_function(source, str(self.defines.get("T", element)))
+        key = (str(source), params, element)
         found = self._units.get(key)
         if found is None:
-            unit = translate(path, {"T": element, **self.defines}, params)
-            found = self._units[key] = (unit, compile(unit.python, f"{MODULE}{unit.file}>", "exec"))
+            unit = translate(source, {"T": element, **self.defines}, params)
+            found = self._units[key] = TranslatedKernel(unit, compile(unit.python, f"{MODULE}{unit.file}>", "exec"))
         return found
 
 
@@ -100,11 +129,15 @@ def read_buffer_file(path: Path) -> np.ndarray | bytes:
     try:
         if path.suffix == ".bin":
             return path.read_bytes()
-        found: Any = np.load(path, allow_pickle=False)
+        found: object = np.load(path, allow_pickle=False)
     except OSError as error:
         raise InputError(f"{show_path(path)}: cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError) as error:
         raise InputError(f"{show_path(path)}: is no .npy file of numbers: {error}") from None
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "biufV":
+    if not _is_array(found) or found.dtype.kind not in "biufV":
         raise InputError(f"{show_path(path)}: is no .npy file of numbers")
     return found
+
+
+def _is_array(value: object) -> TypeGuard[np.ndarray]:
+    return isinstance(value, np.ndarray)

@@ -26,11 +26,16 @@ class Format:
         """Of an element."""
         return self.storage.itemsize
 
+    @property
+    def precision(self) -> type[np.floating]:
+        """The type that computations on elements have: float32, or float64 for integers of 32 bits and more."""
+        return np.float64 if self.storage.kind in "iu" and self.bytes >= 4 and not self.is_bfloat else np.float32
+
     def to_float(self, stored: np.ndarray) -> np.ndarray:
-        """float32 of stored elements."""
+        """Stored elements in the precision of computations."""
         if self.is_bfloat:
             return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        return stored.astype(np.float32)
+        return stored.astype(self.precision)
 
     def from_float(self, values: np.ndarray, *, nearest: bool = False) -> np.ndarray:
         """Stored elements of float32 values; integers are cut towards zero and kept in range."""

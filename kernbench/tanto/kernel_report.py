@@ -10,8 +10,9 @@ from typing import Any
 from kernbench.errors import InputError
 from kernbench.library import show_path
 from kernbench.tanto.language.methods import PACKS
-from kernbench.tanto.language.scope import Object, Unit, Use
+from kernbench.tanto.language.scope import Unit, Use
 from kernbench.tanto.language.translate import translate
+from kernbench.tanto.language.types import Object
 
 SUFFIXES = (".cpp", ".cc", ".cxx", ".tanto")
 _IN_L1 = ("local", "pipe", "semaphore")

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench.errors import InputError, suggest
+from kernbench.tanto.arguments import ArgumentBinder
 from kernbench.tanto.cores.calls import RunningKernel
-from kernbench.tanto.cores.copies import GlobalEnd, LocalEnd, PipeEnd, SemaphoreEnd
 from kernbench.tanto.cores.grid_run import GridRun
 from kernbench.tanto.cores.storage import Core, LocalPart, PipePart, SemaphorePart
 from kernbench.tanto.formats import find_format
-from kernbench.tanto.language.arithmetic import divide, put, remainder
-from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS, READS_DATA
-from kernbench.tanto.language.scope import Object, Parameter, Scalar, Unit
-from kernbench.tanto.language.translate import DEFAULT_ELEMENT
-from kernbench.tanto.language.types import wrap_value
+from kernbench.tanto.language.methods import DATAFLOW_FUNCTIONS
+from kernbench.tanto.language.scope import Unit
+from kernbench.tanto.language.translate import DEFAULT_ELEMENT, MAIN
 from kernbench.tanto.program_file import KERNEL_KINDS, KernelSource, KernelSpec, ProgramSpec
+from kernbench.tanto.python_kernel import function_of
 from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
-    from kernbench.tanto.device import Device
+    from kernbench.tanto.device import Device, KernelCode
 
-_KINDS = {"g": "global", "l": "local", "p": "pipe", "s": "semaphore"}
 _MOVES = ("read", "write", "write_mcast", "write_mcast_with_self", "move", "move_init")
 
 
@@ -37,17 +36,21 @@ class KernelFiles:
 
     folder: Path
     map: Mapping[str, KernelSource] = field(default_factory=dict[str, KernelSource])
+    functions: Mapping[str, FunctionType] = field(default_factory=dict[str, FunctionType])  # that stand for paths
 
-    def find(self, spec: KernelSpec) -> tuple[Path, tuple[Any, ...]]:
-        """The file of a kernel and the values of its parameters. Errors: InputError for a file that is not there."""
+    def find(self, spec: KernelSpec) -> tuple[Path | FunctionType, tuple[Any, ...]]:
+        """The file or function of a kernel, and the values of its parameters. Errors: InputError for one that is not there."""
         entry = self.map.get(spec.path)
-        path = self.folder / (entry.src if entry else spec.path)
-        params = spec.compile_args or (entry.params if entry else [])
+        named, params = entry.src if entry else spec.path, spec.compile_args or (entry.params if entry else [])
+        if named in self.functions:
+            return self.functions[named], tuple(params)
+        name, _, function = named.partition(":") if ".py" in named else (named, "", "")
+        path = self.folder / name
         if not path.is_file():
             raise InputError(
                 f"no kernel file {spec.path!r} in {self.folder}{suggest(spec.path, self.map) if self.map else ''}"
             )
-        return path, tuple(params)
+        return function_of(path, function or MAIN) if path.suffix == ".py" else path, tuple(params)
 
 
 def cores_of(ranges: list[tuple[int, int, int, int]], what: str, run: GridRun) -> list[Core]:
@@ -69,6 +72,7 @@ class ProgramLoader:
     def __init__(self, device: Device, spec: ProgramSpec, files: KernelFiles, *, numbers: bool = True) -> None:
         self.device, self.spec, self.files = device, spec, files
         self.run = GridRun(device.machine, numbers=numbers, nearest=device.nearest)
+        self.binder = ArgumentBinder(device, spec, self.run)
 
     def load(self) -> GridRun:
         """Make all objects and kernels. Errors: InputError, KernelSourceError."""
@@ -96,7 +100,9 @@ class ProgramLoader:
     def _make_locals(self) -> None:
         for one in self.spec.device_locals:
             cores = cores_of(one.ranges, f"device local {one.id}", self.run)
-            self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
+            parts = self.run.locals[one.id] = self.device.make_local(one.id, one.fmt, one.size, cores)
+            for part in parts.values():
+                part.begin()
         for one in self.spec.locals:
             self._check_size(find_format(one.fmt).bytes * one.size, f"local {one.id}")
             cores, fmt = cores_of(one.ranges, f"local {one.id}", self.run), find_format(one.fmt)
@@ -115,7 +121,8 @@ class ProgramLoader:
                 data = np.zeros(count, fmt.storage) if under is None else under.data.view(fmt.storage)[:count]
                 part = parts[core] = PipePart(one.id, core, one.kind, fmt, one.tiles, one.frame, data)
                 if under is not None:
-                    self.run.over.setdefault(id(under), []).append(part)
+                    part.twins = self.run.over.setdefault(id(under), [])
+                    part.twins.append(part)
                 self.run.lowering.count_pipe(part)
 
     def _local_under(self, id: int, core: Core, what: str, nbytes: int) -> LocalPart | None:
@@ -169,96 +176,32 @@ class ProgramLoader:
             self._start(spec)
 
     def _start(self, spec: KernelSpec) -> None:
-        path, params = self.files.find(spec)
-        unit, code = self._translated(spec, path, params)
+        source, params = self.files.find(spec)
+        made = self._compiled(spec, source, params)
         cores = cores_of(spec.ranges, f"kernel {spec.path}", self.run)
         outside = [key for key in spec.args if key not in {f"{x},{y}" for x, y in cores}]
         if outside:
             raise InputError(f"kernel {spec.path} has arguments for core {outside[0]!r}, which is not in its ranges")
         for core in cores:
-            kernel = RunningKernel(self.run, spec.kind, core, unit)
-            arguments = list(self._bind(spec, unit, kernel))
-            names: dict[str, Any] = {"K": kernel, "divide": divide, "remainder": remainder, "put": put}
-            exec(code, names)
-            self.run.scheduler.start(kernel, partial(_run, kernel, names["f_kernel"], arguments))
+            kernel = RunningKernel(self.run, spec.kind, core, made.unit)
+            call = made.bind(self.binder, spec, kernel, params)
+            self.run.scheduler.start(kernel, partial(_run, kernel, call))
 
-    def _translated(self, spec: KernelSpec, path: Path, params: tuple[Any, ...]) -> tuple[Unit, Any]:
-        """The kernel's translation, with the element type that its arguments have."""
-        unit, code = self.device.kernel(path, params, DEFAULT_ELEMENT)
-        formats = set[str]()
-        arguments = next(iter(spec.args.values()), [])
-        for parameter, given in zip(unit.parameters, arguments, strict=False):
-            if parameter.spelling.endswith("<T>") and isinstance(given, dict) and len(given) == 1:
-                formats.add(self._format_of(given) or DEFAULT_ELEMENT)
+    def _compiled(self, spec: KernelSpec, source: Path | FunctionType, params: tuple[Any, ...]) -> KernelCode:
+        """The kernel's code, with the element type that its arguments have."""
+        made = self.device.kernel(source, params, DEFAULT_ELEMENT)
+        given = next(iter(spec.args.values()), list[Any]())
+        formats = self.binder.element_formats(made.unit, given)
         if len(formats) == 1 and "T" not in self.device.defines and (element := formats.pop()) != DEFAULT_ELEMENT:
-            unit, code = self.device.kernel(path, params, element)
-        check_kind(unit, spec.kind)
-        if any(use.name in READS_DATA for use in unit.uses):
-            self.run.numbers = True  # its control flow may follow from data
-        return unit, code
-
-    def _format_of(self, given: Mapping[str, Any]) -> str | None:
-        (kind, id), run = next(iter(given.items())), self.run
-        if kind == "g" and id in self.device.globals:
-            return self.device.globals[id].fmt.name
-        parts = {"l": run.locals, "p": run.pipes}.get(kind, {}).get(id)
-        return next((part.fmt.name for part in parts.values()), None) if parts else None
-
-    def _bind(self, spec: KernelSpec, unit: Unit, kernel: RunningKernel) -> Iterator[Any]:
-        x, y = kernel.core
-        given = spec.args.get(f"{x},{y}", [])
-        if len(given) != len(unit.parameters):
-            names = ", ".join(parameter.name for parameter in unit.parameters) or "none"
-            raise InputError(
-                f"{unit.file}: {kernel}: got {len(given)} arguments, expected {len(unit.parameters)}: {names}"
-            )
-        for value, parameter in zip(given, unit.parameters, strict=True):
-            yield self._argument(unit, kernel, parameter, value)
-
-    def _argument(self, unit: Unit, kernel: RunningKernel, parameter: Parameter, value: Any) -> Any:
-        place = f"{unit.file}:{parameter.line}:{parameter.column}: {kernel}: argument {parameter.name}"
-        kind = parameter.type
-        if isinstance(kind, Scalar):
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise InputError(f"{place}: got {_shown(value)}, expected a number of type {kind}")
-            return float(value) if kind.kind == "float" else wrap_value(int(value), kind)
-        assert isinstance(kind, Object)
-        if not isinstance(value, dict) or len(value) != 1 or _KINDS.get(next(iter(value))) != kind.kind:
-            raise InputError(f"{place}: got {_shown(value)}, expected a {kind}")
-        id = next(iter(value.values()))
-        return self._object(place, kernel, kind, id)
-
-    def _object(self, place: str, kernel: RunningKernel, kind: Object, id: Any) -> Any:
-        run, core = self.run, kernel.core
-        if kind.kind == "global":
-            declared = {one.id for one in self.spec.globals}
-            if id not in declared:
-                raise InputError(f"{place}: the program has no global {id}")
-            return GlobalEnd(run, kernel, self.device.globals[id])
-        known: dict[Any, dict[Core, Any]] = {"local": run.locals, "pipe": run.pipes, "semaphore": run.semaphores}[
-            kind.kind
-        ]  # type: ignore[assignment]
-        if id not in known:
-            raise InputError(f"{place}: the program has no {kind.kind} {id}")
-        part = known[id].get(core)
-        if part is None:
-            raise InputError(
-                f"{place}: {kind.kind} {id} is not on core {core[0]},{core[1]}, which is outside of its grid"
-            )
-        if kind.kind == "semaphore":
-            return SemaphoreEnd(run, kernel, part)
-        return (LocalEnd if kind.kind == "local" else PipeEnd)(run, kernel, part, kind.element)
+            made = self.device.kernel(source, params, element)
+        check_kind(made.unit, spec.kind)
+        self.run.numbers |= made.unit.reads_data
+        return made
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict) and len(value) == 1 and (kind := _KINDS.get(str(next(iter(value))))):
-        return f"{kind} {next(iter(value.values()))}"
-    return repr(value)[:60]
-
-
-def _run(kernel: RunningKernel, function: Any, arguments: list[Any]) -> None:
+def _run(kernel: RunningKernel, call: Callable[[], object]) -> None:
     with np.errstate(all="ignore"):  # a greenlet does not inherit that of the host
-        function(*arguments)
+        call()
     kernel.rows.finish(kernel.c)
 
 

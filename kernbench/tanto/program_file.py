@@ -10,6 +10,7 @@ from pydantic import Field
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.schema.guards import is_mapping
 from kernbench.schema.model import Model, check
 from kernbench.schema.yaml import Mark, mark_tree
 
@@ -87,6 +88,14 @@ class KernelSource(Model):
     params: list[int | float] = Field(default_factory=list[int | float])
 
 
+def find_reference(value: object) -> tuple[str, int] | None:
+    """The letter and id of an argument that refers to an object, such as {"p": 2}; None for any other value."""
+    if not is_mapping(value) or len(value) != 1:
+        return None
+    ((letter, id),) = value.items()
+    return (letter, id) if letter in ("g", "l", "p", "s") and isinstance(id, int) else None
+
+
 def read_json(path: Path, what: str) -> Any:
     """The contents of a JSON file. Errors: InputError for one that cannot be read or parsed."""
     try:
@@ -102,7 +111,7 @@ def read_json(path: Path, what: str) -> Any:
 def load_program(path: Path) -> ProgramSpec:
     """A checked program file. Errors: InputError with a line for each mistake."""
     found = read_json(path, "a program file")
-    if not isinstance(found, dict):
+    if not is_mapping(found):
         raise InputError(f"{show_path(path)}: a program file is an object with kernels, pipes and so on")
     return check(ProgramSpec, mark_tree(found, Mark(show_path(path))))
 
@@ -110,10 +119,10 @@ def load_program(path: Path) -> ProgramSpec:
 def load_kernel_map(path: Path) -> dict[str, KernelSource]:
     """A checked kernel map. Errors: InputError."""
     found = read_json(path, "a kernel map")
-    if not isinstance(found, dict):
+    if not is_mapping(found):
         raise InputError(f"{show_path(path)}: a kernel map is an object: path to {{src, params}}")
     entries: dict[str, KernelSource] = {}
     for key, value in found.items():
-        entry = {"src": value} if isinstance(value, str) else value
+        entry: Any = {"src": value} if isinstance(value, str) else value
         entries[str(key)] = check(KernelSource, mark_tree(entry, Mark(f"{show_path(path)} {key}")))
     return entries

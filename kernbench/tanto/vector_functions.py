@@ -22,7 +22,7 @@ def _truth(of: Unary) -> Unary:
 
 def _special(name: str) -> Unary:
     def call(x: Any) -> Any:
-        import scipy.special
+        import scipy.special  # pyright: ignore[reportMissingTypeStubs]
 
         return getattr(scipy.special, name)(x)
 
@@ -76,16 +76,43 @@ UNARY: dict[str, Unary] = {
     "tan": np.tan,
     "tanh": np.tanh,
 }
-SCALED: dict[str, Callable[[Any, Any], Any]] = {
+Scaled = Callable[[Any, Any], Any]
+
+
+def _elu(x: np.ndarray, slope: Any) -> np.ndarray:
+    return np.where(x <= 0, slope * (np.exp(np.minimum(x, F(0))) - F(1)), x)
+
+
+def _heaviside(x: np.ndarray, at_zero: Any) -> np.ndarray:
+    return np.where(x < 0, F(0), np.where(x > 0, F(1), at_zero))
+
+
+def _leaky_relu(x: np.ndarray, slope: Any) -> np.ndarray:
+    return np.where(x <= 0, slope * x, x)
+
+
+def _relu_max(x: np.ndarray, most: Any) -> np.ndarray:
+    return np.where(x > most, most, np.where(x < 0, F(0), x))
+
+
+def _relu_min(x: np.ndarray, least: Any) -> np.ndarray:
+    return np.where(x < least, F(0), x)
+
+
+def _log_with_base(x: Any, base: Any) -> Any:
+    return np.log(x) / np.log(base)
+
+
+SCALED: dict[str, Scaled] = {
     "add_scalar": lambda x, s: x + s,
     "div_scalar": lambda x, s: x / s,
-    "elu": lambda x, s: np.where(x <= 0, s * (np.exp(np.minimum(x, 0)) - F(1)), x),
-    "heaviside": lambda x, s: np.where(x < 0, F(0), np.where(x > 0, F(1), s)),
-    "leaky_relu": lambda x, s: np.where(x <= 0, s * x, x),
-    "log_with_base": lambda x, s: np.log(x) / np.log(s),
+    "elu": _elu,
+    "heaviside": _heaviside,
+    "leaky_relu": _leaky_relu,
+    "log_with_base": _log_with_base,
     "mul_scalar": lambda x, s: x * s,
-    "relu_max": lambda x, s: np.where(x > s, s, np.where(x < 0, F(0), x)),
-    "relu_min": lambda x, s: np.where(x < s, F(0), x),
+    "relu_max": _relu_max,
+    "relu_min": _relu_min,
     "rsub_scalar": lambda x, s: s - x,
     "sub_scalar": lambda x, s: x - s,
 }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernbench.tanto.cores.copies import PipeEnd
 from kernbench.tanto.cores.kernel import Kernel
 from kernbench.tanto.cores.math_unit import MathObject
+from kernbench.tanto.cores.pipe_end import PipeEnd
+from kernbench.tanto.cores.polling import Poll
 from kernbench.tanto.formats import find_format
 from kernbench.tanto.tiles import SIDE, TILE, tilize, untilize
+from kernbench.tanto.timing.dataflow_rows import DataflowRows
+from kernbench.tanto.timing.math_rows import MathRows
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.grid_run import GridRun
@@ -23,30 +26,48 @@ class RunningKernel(Kernel):
         super().__init__(kind, core, unit, run.scheduler)
         self.run = run
         self.rows = run.lowering.rows(core, kind)
+        for buffer in self.rows.buffers():
+            buffer.follow(self)
+        self.alive_math: MathObject | None = None
+        self.poll: Poll | None = None  # what it reads again and again
+
+    @property
+    def flow(self) -> DataflowRows:
+        """The rows of a kernel that moves data. Errors: TantoError in a math kernel."""
+        if isinstance(self.rows, DataflowRows):
+            return self.rows
+        raise self.error("a math kernel moves no data; only a reader or writer kernel can")
+
+    @property
+    def compute(self) -> MathRows:
+        """The rows of a kernel that computes. Errors: TantoError in another."""
+        if isinstance(self.rows, MathRows):
+            return self.rows
+        raise self.error("a dataflow kernel computes nothing; only a math kernel can")
 
     def begin_math(self, element: str) -> MathObject:
         """A new math object. Errors: TantoError while another is alive."""
         if self.alive_math is not None:
             raise self.error("a second math object while one is alive; end the scope of the first")
         slots = max(1, self.run.destination_bytes // (TILE * find_format(element).bytes))
-        self.rows.begin(self.c)
-        self.alive_math = MathObject(self.run, self, slots)
-        return self.alive_math
+        self.compute.begin(self.c)
+        made = self.alive_math = MathObject(self.run, self, slots, find_format(element))
+        return made
 
     def end_math(self, math: MathObject) -> None:
         """The end of the scope of a math object."""
-        self.rows.end(self.c)
+        self.compute.end(self.c)
         math.slots = []
         self.alive_math = None
 
     def read_barrier(self) -> None:
         """Wait for all reads of this kernel."""
         self.pending.clear()
-        self.rows.read_barrier(self.c)
+        self.flow.read_barrier(self.c)
 
     def write_barrier(self) -> None:
         """Wait for all writes of this kernel; for acknowledgements that nobody sends it waits for ever."""
-        self.rows.write_barrier(self.c)
+        self.flow.write_barrier(self.c)
         while self.missing:
             self.pause(f"{self.missing:,} acknowledgements of a multicast that names more destinations than there are")
 
@@ -65,8 +86,8 @@ class RunningKernel(Kernel):
             raise self.error(
                 f"a block of {block} tiles from {src.part} of {src.part.tiles} to {dst.part} of {dst.part.tiles} tiles"
             )
-        src._uses(writes=False)
-        dst._uses(writes=True)
+        src.check_use(writes=False)
+        dst.check_use(writes=True)
         while (
             block
             and src.read_tiles + block > src.waited
@@ -75,7 +96,7 @@ class RunningKernel(Kernel):
         ):
             self.block(src.part.waiters, f"{block} tiles of {src.part}, which it reads without waiting", lenient=True)
         self.released = False
-        self.rows.relayout(self.c, block, src.part.fmt.bytes, dst.part.fmt.bytes)
+        self.compute.relayout(self.c, block, src.part.fmt.bytes, dst.part.fmt.bytes)
         at = dst.packed * TILE
         dst.packed += block
         if not self.run.numbers or not block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from inspect import currentframe
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError
@@ -35,13 +35,12 @@ class Kernel:
         self.kind, self.core, self.unit, self.scheduler = kind, core, unit, scheduler
         self.is_math = kind == 2
         self.c = 0
+        self.line = 0  # of its source, under way
         self.met_at = -1  # the event of a semaphore that it waited for
         self.released = False
         self.waits_for = ""
         self.lenient = False  # it waits for data that it never asked to be there
         self.greenlet: Any = None
-        self.alive_math: Any = None
-        self.rows: Any = None
         self.pending: list[tuple[object, int, int, tuple[int, int]]] = []  # reads since the last barrier
         self.missing = 0  # acknowledgements that never come
 
@@ -61,9 +60,9 @@ class Kernel:
         self.scheduler.pause()
         self.waits_for = ""
 
-    def pause(self, what: str) -> None:
+    def pause(self, what: str, *, lenient: bool = False) -> None:
         """Wait until somebody calls `wake`."""
-        self.waits_for, self.lenient = what, False
+        self.waits_for, self.lenient = what, lenient
         self.scheduler.pause()
         self.waits_for = ""
 
@@ -71,7 +70,7 @@ class Kernel:
 
     def place(self, frame: FrameType | None = None) -> str:
         """file:line:column of the statement under way."""
-        at: Any = frame or sys._getframe(1)
+        at: Any = frame or currentframe()
         while at is not None:
             if at.f_code.co_filename.startswith(MODULE):
                 return self.unit.place(at.f_lineno)
@@ -84,4 +83,4 @@ class Kernel:
 
     def error(self, message: str) -> TantoError:
         """The error at the statement under way."""
-        return TantoError(f"{self.place(sys._getframe(1))}: {self}: {message}")
+        return TantoError(f"{self.place()}: {self}: {message}")

@@ -1,6 +1,7 @@
 """The math object: destination slots, and the operations on tiles of pipes and slots, on whole tiles at a time.
 
-Slots hold float32; they are converted to the format of a pipe when they are packed into it.
+Slots hold float32, or float64 where the object or an operand is of integers that float32 cannot hold. They are converted to the
+format of a pipe when they are packed into it.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.tanto.cores.copies import PipeEnd
+from kernbench.tanto.cores.pipe_end import PipeEnd
 from kernbench.tanto.language.methods import BINARIES, REDUCTIONS, SCALED, UNARIES
 from kernbench.tanto.tiles import SIDE, TILE, from_matrices, to_matrices
 from kernbench.tanto.vector_functions import SCALED as SCALED_FUNCTIONS
 from kernbench.tanto.vector_functions import UNARY, bits_to_float, power
 
 if TYPE_CHECKING:
+    from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.grid_run import GridRun
-    from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.formats import Format
 
 _LEAST = np.float32(-3.4028234663852886e38)  # -FLT_MAX
 _OPERATIONS: dict[str, Callable[..., Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
@@ -27,8 +29,9 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {"add": np.add, "sub": np.subtract,
 class MathObject:
     """The destination slots of a core from their declaration to the end of their scope."""
 
-    def __init__(self, run: GridRun, kernel: Kernel, slots: int) -> None:
-        self.run, self.kernel, self.rows = run, kernel, kernel.rows
+    def __init__(self, run: GridRun, kernel: RunningKernel, slots: int, element: Format) -> None:
+        self.run, self.kernel, self.rows = run, kernel, kernel.compute
+        self.precision = element.precision
         self.numbers = run.numbers
         self.count = slots
         self.slots: list[np.ndarray | None] = [None] * slots  # None: zeros, not written yet
@@ -38,7 +41,7 @@ class MathObject:
         self.check(index)
         found = self.slots[index]
         if found is None:
-            found = self.slots[index] = np.zeros((SIDE, SIDE), np.float32)
+            found = self.slots[index] = np.zeros((SIDE, SIDE), self.precision)
         return found
 
     def check(self, index: int) -> None:
@@ -50,9 +53,9 @@ class MathObject:
         """The float32[32, 32] of a tile of a pipe's read frame; None without numbers."""
         part, kernel = pipe.part, self.kernel
         if index >= part.tiles:
-            pipe._uses(writes=False)
+            pipe.check_use(writes=False)
             self.run.note_outside(kernel, part, index * TILE, TILE, part.tiles * TILE)
-            return np.zeros((SIDE, SIDE), np.float32)
+            return np.zeros((SIDE, SIDE), self.precision)
         if pipe.read_tiles + index >= pipe.waited:
             self._hold_back(pipe, index)
         if not self.numbers:
@@ -62,7 +65,7 @@ class MathObject:
 
     def _hold_back(self, pipe: PipeEnd, index: int) -> None:
         """A read that nothing was waited for: let the tile come if it will, and note the race."""
-        pipe._uses(writes=False)
+        pipe.check_use(writes=False)
         part, kernel, tile = pipe.part, self.kernel, pipe.read_tiles + index
         while part.pushed <= tile and not kernel.released:
             kernel.block(part.waiters, f"tile {index} of {part}, which it reads without waiting", lenient=True)
@@ -75,7 +78,7 @@ class MathObject:
         self.check(index)
         part = pipe.part
         if pipe.packed == 0:
-            pipe._uses(writes=True)
+            pipe.check_use(writes=True)
         if pipe.packed >= part.tiles:
             raise self.kernel.error(f"packs tile {pipe.packed + 1} of a frame of {part}, which has {part.tiles} tiles")
         at = (pipe.written_tiles + pipe.packed) % part.tiles
@@ -84,7 +87,7 @@ class MathObject:
         if not self.numbers:
             return
         slot = self.slots[index]
-        values = np.zeros((SIDE, SIDE), np.float32) if slot is None else slot
+        values = np.zeros((SIDE, SIDE), self.precision) if slot is None else slot
         stored = part.fmt.from_float(from_matrices(values), nearest=self.run.nearest).reshape(-1)
         here = part.data[at * TILE : (at + 1) * TILE]
         if place is None:
@@ -170,7 +173,7 @@ class MathObject:
         fresh = self.slots[slot] is None
         known = self.slot(slot)
         if operation == "sum":
-            known[place] += source.sum(axis=axis, dtype=np.float32) * scale[0, 0]
+            known[place] += source.sum(axis=axis) * scale[0, 0]
         else:
             found = source.max(axis=axis) * scale[0, 0]
             known[place] = np.maximum(_LEAST if fresh else known[place], found)
@@ -202,8 +205,9 @@ class MathObject:
 
 
 def as_float(values: Any) -> np.ndarray:
-    """The values as float32."""
-    return np.asarray(values, np.float32)
+    """The values as float32, or as float64 if they are."""
+    found = np.asarray(values)
+    return found if found.dtype == np.float64 else found.astype(np.float32, copy=False)
 
 
 def _add_methods() -> None:

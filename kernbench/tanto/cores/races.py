@@ -17,8 +17,9 @@ from kernbench.tanto.tiles import TILE
 
 if TYPE_CHECKING:
     from kernbench.program.program import Program
+    from kernbench.tanto.cores.calls import RunningKernel
     from kernbench.tanto.cores.kernel import Kernel
-    from kernbench.tanto.cores.storage import Core, PipePart
+    from kernbench.tanto.cores.storage import Core, PipePart, SemaphorePart
 
 _MOST = 100_000
 _FS_PER_NS = 1e6
@@ -61,6 +62,7 @@ class _Candidate:
     write: Row | None  # a transfer, or None: the push of the tile
     pipe: PipePart | None = None
     position: int = 0  # of the tile among all that are pushed
+    after: bool = False  # the race is a write before the read, not after it
 
 
 class RaceNotes:
@@ -83,17 +85,22 @@ class RaceNotes:
                 tile = max(first - begin, 0) // TILE
                 self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), move))
 
-    def note_get(self, kernel: Kernel, part: object, index: int) -> None:
+    def note_get(self, kernel: RunningKernel, part: object, index: int) -> None:
         """An element was read; a transfer to it may be under way."""
         for other, first, count, move in kernel.pending:
             if other is part and first <= index < first + count and len(self.candidates) < _MOST:
-                row = (kernel.rows.id, kernel.rows.buffer.count - 1)
+                row = kernel.rows.last_row()
                 self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, row, kernel.place(), move))
 
     def note_tile(self, kernel: Kernel, part: PipePart, tile: int, position: int, row: Row) -> None:
         """A tile was read that nothing was waited for."""
         if len(self.candidates) < _MOST:
             self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))
+
+    def note_passed(self, kernel: Kernel, part: SemaphorePart, value: int, change: Row, wait: Row) -> None:
+        """A kernel waited for a value that a semaphore had already lost again, by a change, when the kernels ran in turn."""
+        name = f"{part}, which no longer is {value},"
+        self.candidates.append(_Candidate(kernel.core, name, 0, wait, kernel.place(), change, after=True))
 
     def find(self, program: Program, start_fs: np.ndarray, end_fs: np.ndarray) -> list[Race]:
         """The races by the times of the rows, one for each core, object and place."""
@@ -107,7 +114,7 @@ class RaceNotes:
                 at_read += 1  # the processor and its waits come before the operands are unpacked
             write, read = _write_row(one), int(start_fs[at_read])
             written = None if write is None else int(end_fs[_find(program, write)])
-            if written is None or written > read:
+            if written is None or (written < read if one.after else written > read):
                 at = None if written is None else written / _FS_PER_NS
                 found[key] = Race(one.core, one.object, one.tile, at, read / _FS_PER_NS, one.place)
         return list(found.values())

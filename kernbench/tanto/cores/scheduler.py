@@ -14,6 +14,7 @@ from typing import Any
 from kernbench.errors import KernBenchError, LimitError
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached, current_watch
 from kernbench.tanto.cores.kernel import MODULE, Kernel, TantoDeadlock, TantoError
+from kernbench.user_modules import error_text
 
 _MOST_NAMED = 200
 
@@ -33,8 +34,12 @@ class Scheduler:
     def start(self, kernel: Kernel, call: Callable[[], object]) -> None:
         """Add a kernel that begins with a call."""
         kernel.greenlet = self._greenlet(call)
+        kernel.greenlet.tanto_kernel = kernel  # for `kernel_functions.running`
         self.kernels.append(kernel)
-        self.add(kernel)
+        if kernel.unit.reads_data:
+            self._data.appendleft(kernel)  # a poll waits for a write that comes later
+        else:
+            self.add(kernel)
 
     def add(self, kernel: Kernel) -> None:
         """Let a kernel go on when its turn comes."""
@@ -54,8 +59,12 @@ class Scheduler:
         finally:
             if watch:
                 watch.end_kernel()
-        if waiting := [kernel for kernel in self.kernels if not kernel.greenlet.dead]:
-            raise TantoDeadlock(_describe(waiting))
+        if any(not kernel.greenlet.dead for kernel in self.kernels):
+            raise self.deadlock()
+
+    def deadlock(self) -> TantoDeadlock:
+        """The error that names all kernels which have not ended."""
+        return TantoDeadlock(_describe([kernel for kernel in self.kernels if not kernel.greenlet.dead]))
 
     def _run_in_turn(self) -> None:
         while True:
@@ -96,6 +105,8 @@ class Scheduler:
                 "an index outside of an array" if isinstance(error, IndexError) else f"{type(error).__name__}: {error}"
             )
             raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {words}") from error
+        except Exception as error:  # a Python kernel may raise anything
+            raise TantoError(f"{_raised_at(kernel, error)}: {kernel}: {error_text(error)}") from error
 
 
 def _raised_at(kernel: Kernel, error: BaseException) -> str:

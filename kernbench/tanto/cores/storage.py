@@ -31,11 +31,31 @@ class GlobalBuffer:
 class LocalPart:
     """A local buffer on one core; one that outlives its program is kept by the device."""
 
-    __slots__ = ("core", "data", "fmt", "id", "moves", "size")
+    __slots__ = ("arrivals", "core", "counter", "data", "fmt", "id", "pollers", "size")
 
     def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
         self.id, self.core, self.fmt, self.size = id, core, fmt, size
         self.data = np.zeros(size, fmt.storage)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a program, of which no kernel polls it."""
+        self.pollers: list[Kernel] = []
+        self.counter = -1  # of the device program, once a kernel polls: writes that have arrived
+        self.arrivals = 0  # how many are counted
+
+    def count_arrival(self) -> int:
+        """Count a write that is about to arrive; returns the counter that it adds to, or NONE while nobody polls."""
+        if self.counter >= 0:
+            self.arrivals += 1
+        return self.counter
+
+    def changed(self) -> None:
+        """Let the kernels look that poll it."""
+        waiting, self.pollers = self.pollers, []
+        for kernel in waiting:
+            kernel.met_at = self.arrivals
+            kernel.wake()
 
     def __str__(self) -> str:
         return f"local {self.id}"
@@ -45,7 +65,8 @@ class PipePart:
     """A pipe on one core: a ring of tiles, how many were pushed and popped, and who waits for that to change."""
 
     __slots__ = (
-        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "waiters",
+        "core", "counters", "data", "fmt", "frame", "id", "kind", "matrices", "popped", "pushed", "pushes", "tiles", "twins",
+        "waiters",
     )  # fmt: skip
 
     def __init__(self, id: int, core: Core, kind: int, fmt: Format, tiles: int, frame: int, data: np.ndarray) -> None:
@@ -56,14 +77,24 @@ class PipePart:
         self.waiters: list[Kernel] = []
         self.matrices: list[np.ndarray | None] = [None] * tiles  # float32[32, 32] of tiles as far as they are known
         self.counters: tuple[int, int] = (-1, -1)  # of the device program: tiles pushed, tiles popped
+        self.twins: list[PipePart] = []  # the pipes over the same local, this one included
 
     def __str__(self) -> str:
         return f"pipe {self.id}"
 
     def forget(self, first: int, count: int) -> None:
-        """Forget the matrices of tiles that elements from `first` on were written to."""
+        """Forget the matrices of tiles that elements from `first` on were written to, also those of pipes in the same place."""
         begin, end = first // TILE, (first + count + TILE - 1) // TILE
         self.matrices[begin:end] = [None] * (min(end, self.tiles) - begin)
+        for twin in self.twins:
+            if twin is not self:
+                twin.forget_bytes(first * self.fmt.bytes, count * self.fmt.bytes)
+
+    def forget_bytes(self, first: int, count: int) -> None:
+        """Forget the matrices of tiles that bytes from `first` on were written to."""
+        size = TILE * self.fmt.bytes
+        begin, end = first // size, min((first + count + size - 1) // size, self.tiles)
+        self.matrices[begin:end] = [None] * max(0, end - begin)
 
     def matrix(self, tile: int, first: int, frame: int) -> np.ndarray:
         """float32[32, 32] of a tile of the ring; those of the frame from `first` on are made with it."""
@@ -81,24 +112,38 @@ class PipePart:
 class SemaphorePart:
     """A semaphore on one core.
 
-    `events` counts the changes of its value; `since` is the event after which it has had its value.
+    `history` has its value after each change, which is an event, and before the first; `since` is the event after which it has
+    had its value.
     """
 
-    __slots__ = ("core", "counter", "events", "id", "since", "value", "waiters")
+    __slots__ = ("core", "counter", "history", "id", "rows", "since", "value", "waiters")
 
     def __init__(self, id: int, core: Core, value: int) -> None:
         self.id, self.core, self.value = id, core, value
-        self.events = self.since = 0
+        self.since = 0
+        self.history = [value]
+        self.rows: list[tuple[int, int]] = []  # (thread, row) of each event
         self.waiters: list[tuple[Kernel, int]] = []  # who waits for which value
         self.counter = -1  # of the device program: events
 
     def __str__(self) -> str:
         return f"semaphore {self.id}"
 
-    def change(self, value: int) -> None:
+    @property
+    def events(self) -> int:
+        """How often its value was set or changed."""
+        return len(self.rows)
+
+    def passed(self, value: int, after: int) -> int:
+        """The first event after another which gave it a value that it no longer has, or -1."""
+        found = (event for event in range(after + 1, self.events) if self.history[event] == value)
+        return next(found, -1)
+
+    def change(self, value: int, row: tuple[int, int]) -> None:
         """Give it a value; kernels that wait for this value go on, even if it changes before they do."""
-        self.events += 1
         value &= 0xFFFFFFFF
+        self.history.append(value)
+        self.rows.append(row)
         if value != self.value:
             self.value, self.since = value, self.events
         left = list[tuple["Kernel", int]]()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable
+from ctypes import c_float
+from typing import Any, cast
+
+import numpy as np
 
 
 def divide(a: int, b: int) -> int:
@@ -19,3 +24,31 @@ def put(owner: list[Any], index: int, value: Any) -> Any:
     """Set an element; returns the value."""
     owner[index] = value
     return value
+
+
+def single(value: float) -> float:
+    """The float32 nearest to a number."""
+    return c_float(value).value
+
+
+def half(value: float) -> float:
+    """The float16 nearest to a number."""
+    with np.errstate(over="ignore"):
+        return float(np.float16(value))
+
+
+def quotient(a: float, b: float) -> float:
+    """Division of floats; by zero it is infinite or not a number."""
+    if b:
+        return a / b
+    return math.nan if not a or math.isnan(a) else math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def duplicate(value: list[Any]) -> list[Any]:
+    """A copy of a structure or array with all that is in it."""
+    return [duplicate(cast("list[Any]", one)) if isinstance(one, list) else one for one in value]
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    one.__name__: one for one in (divide, remainder, put, single, half, quotient, duplicate)
+}

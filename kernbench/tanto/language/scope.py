@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernbench.tanto.language.types import Array, Object, Scalar, Type
+from tree_sitter import Node
+
+from kernbench.tanto.language.methods import READS_DATA
+from kernbench.tanto.language.types import Scalar, Type
 
 
 @dataclass(slots=True)
@@ -33,6 +36,8 @@ class Parameter:
     line: int = 0
     column: int = 0
     spelling: str = ""  # of its type
+    default: Node | None = None
+    shares: bool = False  # a reference to what is no number: the callee sees the caller's own
 
 
 @dataclass(slots=True)
@@ -43,8 +48,8 @@ class Function:
     code: str
     returns: Scalar
     parameters: list[Parameter]
-    body: object = None  # the syntax node, if it is defined
-    node: object = None
+    node: Node
+    body: Node | None = None  # if it is defined
 
 
 @dataclass(slots=True)
@@ -82,10 +87,12 @@ class Unit:
     functions: list[str]
     element: str  # the element type that T stands for
 
+    @property
+    def reads_data(self) -> bool:
+        """Whether its control flow may follow from data."""
+        return any(use.name in READS_DATA for use in self.uses)
+
     def place(self, line: int) -> str:
         """file:line:column of a line of the module."""
         found = self.places.get(line, (1, 1))
         return f"{self.file}:{found[0]}:{found[1]}"
-
-
-__all__ = ["Array", "Function", "Object", "Parameter", "Scope", "Unit", "Use", "Variable"]

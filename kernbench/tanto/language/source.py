@@ -1,22 +1,19 @@
-"""Source text of kernels: decoding, preprocessing without moving any text, and errors with a place and a caret."""
+"""Source text of kernels: decoding, and errors with a place and a caret."""
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+from tree_sitter import Node
 
 from kernbench.errors import InputError
 from kernbench.library import show_path
+from kernbench.tanto.language.macros import Macro
 
-_DIRECTIVE = re.compile(r"[ \t]*#[ \t]*(\w*)[ \t]*(.*)", re.DOTALL)
-_DEFINE = re.compile(r"(\w+)(\(([^)]*)\))?[ \t]*(.*)", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_DEFINED = re.compile(r"defined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
-_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _MOST_BYTES = 4 << 20
 
 
@@ -24,36 +21,57 @@ class KernelSourceError(InputError):
     """A kernel file that is not legal; the text has file:line:column, the line and a caret."""
 
 
-@dataclass(frozen=True, slots=True)
-class Macro:
-    """A macro: its text, and the names of its parameters if it takes any."""
+class Piece(NamedTuple):
+    """Where a token of a line that macros rewrote comes from: its first byte there, and its place in the file (from 0)."""
 
-    text: str
-    parameters: tuple[str, ...] | None = None
+    start: int
+    line: int
+    column: int
+    macro: str
 
 
 @dataclass(slots=True)
 class Source:
-    """A kernel file whose directives were carried out: they and what they exclude are blank, all else is where it was."""
+    """A kernel file whose directives were carried out: they and what they exclude are blank, macros are expanded.
+
+    Rows of `code` are lines of the file. What is not in `pieces` is where it was.
+    """
 
     file: str
     text: str  # as it stands in the file
-    code: bytes  # UTF-8, preprocessed
+    code: bytes = b""  # UTF-8, preprocessed
     macros: dict[str, Macro] = field(default_factory=dict[str, Macro])
+    pieces: dict[int, list[Piece]] = field(default_factory=dict[int, list[Piece]])  # of rows that macros rewrote
+    _rows: list[bytes] = field(default_factory=list[bytes])
 
     def error(self, line: int, column: int, message: str) -> KernelSourceError:
-        """The error at a place; line and column (bytes of UTF-8) count from 0."""
+        """The error at a place of the file; line and column count from 0."""
         lines = self.text.split("\n")
         shown = lines[line].rstrip("\r") if line < len(lines) else ""
-        coded = self.code.split(b"\n")
-        at = len(coded[line][:column].decode(errors="ignore")) if line < len(coded) else column
-        margin = "".join("\t" if c == "\t" else " " for c in shown[:at])
-        return KernelSourceError(f"{self.file}:{line + 1}:{at + 1}: {message}\n  {shown}\n  {margin}^")
+        margin = "".join("\t" if c == "\t" else " " for c in shown[:column])
+        return KernelSourceError(f"{self.file}:{line + 1}:{column + 1}: {message}\n  {shown}\n  {margin}^")
 
-    def error_at(self, node: Any, message: str) -> KernelSourceError:
+    def error_at(self, node: Node, message: str) -> KernelSourceError:
         """The error at a node of the syntax tree."""
-        row, column = node.start_point
-        return self.error(row, column, message)
+        line, column, macro = self.origin(node)
+        return self.error(line, column, f"in macro {macro}: {message}" if macro else message)
+
+    def place(self, node: Node) -> tuple[int, int]:
+        """The line and column of a node in the file, from 1."""
+        line, column, _ = self.origin(node)
+        return line + 1, column + 1
+
+    def origin(self, node: Node) -> tuple[int, int, str]:
+        """The line and column of a node in the file, from 0, and the macro that it comes from or ""."""
+        row, start = node.start_point
+        pieces = self.pieces.get(row)
+        if pieces:
+            found = pieces[max(0, bisect_right(pieces, start, key=lambda piece: piece.start) - 1)]
+            return found.line, found.column, found.macro
+        if not self._rows:
+            self._rows = self.code.split(b"\n")
+        column = len(self._rows[row][:start].decode(errors="ignore")) if row < len(self._rows) else start
+        return row, column, ""
 
 
 def read_source(path: Path, defines: Mapping[str, str] | None = None) -> Source:
@@ -73,88 +91,9 @@ def read_source(path: Path, defines: Mapping[str, str] | None = None) -> Source:
 
 def make_source(file: str, text: str, defines: Mapping[str, str] | None = None) -> Source:
     """Preprocess a text. Errors: KernelSourceError for a directive that is unknown or has no end."""
+    from kernbench.tanto.language.preprocessor import Preprocessor
+
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
-    source = Source(file, text, b"", {name: Macro(value) for name, value in (defines or {}).items()})
-    source.code = _Preprocessor(source).run().encode()
+    source = Source(file, text, macros={name: Macro(value) for name, value in (defines or {}).items()})
+    source.code = Preprocessor(source).run().encode()
     return source
-
-
-class _Preprocessor:
-    def __init__(self, source: Source) -> None:
-        self.source, self.macros = source, source.macros
-        self.stack: list[tuple[bool, bool, int]] = []  # (active, one branch was taken, line)
-
-    def run(self) -> str:
-        lines, out, at = _blank_comments(self.source.text).split("\n"), list[str](), 0
-        while at < len(lines):
-            first, whole = at, lines[at]
-            if whole.lstrip().startswith("#"):
-                while whole.endswith("\\") and at + 1 < len(lines):
-                    at += 1
-                    whole = whole[:-1] + " " + lines[at]
-                self._directive(first, whole)
-                out += [""] * (at - first + 1)
-            else:
-                out.append(whole if self._active() else "")
-            at += 1
-        if self.stack:
-            raise self.source.error(self.stack[-1][2], 0, "#if without #endif; add it")
-        return "\n".join(out)
-
-    def _active(self) -> bool:
-        return all(active for active, _, _ in self.stack)
-
-    def _directive(self, line: int, text: str) -> None:
-        matched = _DIRECTIVE.match(text)
-        name, rest = (matched[1], matched[2].strip()) if matched else ("", "")
-        if name in ("if", "ifdef", "ifndef"):
-            taken = self._active() and self._holds(name, rest, line)
-            self.stack.append((taken, taken, line))
-        elif name in ("elif", "else", "endif"):
-            if not self.stack:
-                raise self.source.error(line, 0, f"#{name} without #if")
-            _, before, begun = self.stack.pop()
-            if name != "endif":
-                taken = not before and self._active() and (name == "else" or self._holds("if", rest, line))
-                self.stack.append((taken, before or taken, begun))
-        elif not self._active():
-            return
-        elif name == "define":
-            self._define(line, rest)
-        elif name == "undef":
-            self.macros.pop(rest, None)
-        elif name not in ("include", "pragma", "line", ""):
-            raise self.source.error(line, 0, f"unknown directive #{name}; known: define, undef, if, include, pragma")
-
-    def _define(self, line: int, rest: str) -> None:
-        matched = _DEFINE.match(rest)
-        if matched is None:
-            raise self.source.error(line, 0, "#define without a name")
-        parameters = None
-        if matched[2] is not None:
-            parameters = tuple(part.strip() for part in matched[3].split(",") if part.strip())
-        self.macros[matched[1]] = Macro(matched[4].strip(), parameters)
-
-    def _holds(self, directive: str, condition: str, line: int) -> bool:
-        if directive != "if":
-            return ((condition.split()[0] if condition else "") in self.macros) == (directive == "ifdef")
-        text = _DEFINED.sub(lambda m: str(int((m[1] or m[2]) in self.macros)), condition)
-        for _ in range(8):
-            replaced = _NAME.sub(lambda m: self.macros[m[0]].text if m[0] in self.macros else m[0], text)
-            if replaced == text:
-                break
-            text = replaced
-        text = _NUMBER.sub(lambda m: str(int(m[1], 0) if m[1].lower().startswith("0x") else int(m[1])), text)
-        text = _NAME.sub("0", text).replace("&&", " and ").replace("||", " or ")
-        text = re.sub(r"!(?!=)", " not ", text)
-        if not re.fullmatch(r"[\d\s()+\-*/%<>=!&|^~andort]*", text) or "**" in text or len(text) > 500:
-            raise self.source.error(line, 0, f"the condition {condition!r} is beyond what #if can hold here")
-        try:
-            return bool(eval(text, {"__builtins__": {}}))
-        except Exception:
-            raise self.source.error(line, 0, f"the condition {condition!r} is no expression") from None
-
-
-def _blank_comments(text: str) -> str:
-    """The text with blanks for comments, so that directives inside comments are none."""
-    return _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)

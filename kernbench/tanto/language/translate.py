@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tree_sitter import Node
+
 from kernbench.errors import suggest
-from kernbench.tanto.language.expressions import children, parser, text
-from kernbench.tanto.language.scope import Function, Object, Scalar, Scope, Unit, Variable
-from kernbench.tanto.language.source import Source, read_source
+from kernbench.tanto.language.scope import Function, Scope, Unit, Variable
+from kernbench.tanto.language.source import KernelSourceError, Source, read_source
 from kernbench.tanto.language.statements import Statements
-from kernbench.tanto.language.types import SCALARS, VOID
+from kernbench.tanto.language.syntax import children, field, parser, text
+from kernbench.tanto.language.types import SCALARS, VOID, Object, Scalar
+from kernbench.tanto.language.values import constant
 
 MAIN = "kernel"
 DEFAULT_ELEMENT = "bfloat16"
@@ -22,7 +25,7 @@ def translate(path: Path, defines: Mapping[str, str] | None = None, params: tupl
 
     Without values any will do, for a look at the file alone. Errors: KernelSourceError with file:line:column.
     """
-    return translate_source(read_source(path, defines), params)
+    return translate_source(read_source(path, {"T": DEFAULT_ELEMENT, **(defines or {})}), params)
 
 
 def translate_source(source: Source, params: tuple[Any, ...] | None = None) -> Unit:
@@ -42,7 +45,7 @@ class _Translation(Statements):
         if root.has_error:
             raise self._syntax_error(root)
         self.params: list[tuple[str, Scalar]] = []
-        self.given = params
+        self.given, self.known_params = params, params is not None
         items = list(_items(root))
         for node in items:
             self._declare_global(node)
@@ -76,7 +79,7 @@ class _Translation(Statements):
             self.element.name,
         )
 
-    def _syntax_error(self, root: Any) -> Exception:
+    def _syntax_error(self, root: Node) -> KernelSourceError:
         """The first mistake of the syntax tree."""
         stack = [root]
         while stack:
@@ -92,30 +95,41 @@ class _Translation(Statements):
 
     # Declarations at global scope
 
-    def _declare_global(self, node: Any) -> None:
+    def _declare_global(self, node: Node) -> None:
         if node.type == "function_definition":
-            self._declare_function(node, node.child_by_field_name("declarator"), node.child_by_field_name("body"))
+            self._declare_function(node, field(node, "declarator"), field(node, "body"))
         elif node.type == "declaration":
             self._global_declaration(node)
         elif node.type == "enum_specifier":
             self._enum(node)
+        elif node.type in ("struct_specifier", "class_specifier"):
+            self.declare_struct(node)
         elif node.type == "alias_declaration":
-            self.types[text(node.child_by_field_name("name"))] = self.scalar_type(node.child_by_field_name("type"))
+            self.types[text(field(node, "name"))] = self.type_of(field(node, "type"))
         elif node.type == "type_definition":
-            self.types[text(node.child_by_field_name("declarator"))] = self.scalar_type(
-                node.child_by_field_name("type")
-            )
-        else:
+            self.types[text(field(node, "declarator"))] = self.type_of(field(node, "type"))
+        elif node.type == "static_assert_declaration":
+            self.s_static_assert_declaration(node)
+        elif node.type in ("namespace_definition", "linkage_specification"):
+            body = field(node, "body")
+            for inner in _items(body) if body.type == "declaration_list" else [body]:
+                self._declare_global(inner)
+        elif node.type != "using_declaration":
             raise self.error(node, f"the language has no {node.type.replace('_', ' ')} at global scope")
 
-    def _global_declaration(self, node: Any) -> None:
+    def _global_declaration(self, node: Node) -> None:
         declarator = node.child_by_field_name("declarator")
         if declarator is not None and declarator.type == "function_declarator":
             self._declare_function(node, declarator, None)
             return
-        kind = self.type_of(node.child_by_field_name("type"))
+        if declarator is not None and declarator.type == "init_declarator":
+            inner, body = field(declarator, "declarator"), field(declarator, "value")
+            if inner.type == "function_declarator" and not children(body):  # as the parser takes `void f() {};`
+                self._declare_function(node, inner, body)
+                return
+        kind = self.named_type(node)
         if not isinstance(kind, Object):
-            self._s_declaration(node)
+            self.s_declaration(node)
             self.cost = 0
             return
         if kind.kind != "param" or kind.element is None:
@@ -124,41 +138,42 @@ class _Translation(Statements):
             if one.type != "identifier":
                 raise self.error(one, "a param<> is declared without a value; the host gives it")
             given = self.given[len(self.params)] if self.given and len(self.params) < len(self.given) else None
-            value = self._constant(given, kind.element).const if given is not None else None
+            value = constant(given, kind.element).const if given is not None else None
             found = self.declare(one, text(one), kind.element, constant=True, value=value)
             if value is None:
                 self.emit(f"{found.code} = 1", node)
             self.params.append((text(one), kind.element))
 
-    def _enum(self, node: Any) -> None:
+    def _enum(self, node: Node) -> None:
         named = node.child_by_field_name("name")
         if named is not None:
             self.types[text(named)] = SCALARS["int"]
         following = 0
-        for item in children(node.child_by_field_name("body")):
+        for item in children(field(node, "body")):
             given = item.child_by_field_name("value")
             if given is not None:
                 const = self.number(given, SCALARS["int"]).const
                 if const is None:
                     raise self.error(given, "the value of an enumerator must be a constant")
                 following = int(const)
-            name = item.child_by_field_name("name")
+            name = field(item, "name")
             self.declare(name, text(name), SCALARS["int"], constant=True, value=following)
             following += 1
 
-    def _declare_function(self, node: Any, declarator: Any, body: Any) -> None:
+    def _declare_function(self, node: Node, declarator: Node, body: Node | None) -> None:
         if declarator.type != "function_declarator":
             raise self.error(declarator, f"the language has no {declarator.type.replace('_', ' ')} as a result")
-        name = text(declarator.child_by_field_name("declarator"))
-        returns = self.scalar_type(node.child_by_field_name("type"))
+        name = text(field(declarator, "declarator"))
+        returns = self.scalar_type(field(node, "type"))
         known = self.functions.get(name)
         if known is not None and known.body is not None and body is not None:
             raise self.error(node, f"function {name} is defined twice; the language has no overloads")
         if known is None or body is not None:
-            self.functions[name] = Function(name, f"f_{name}", returns, self.parameters(declarator), body, node)
+            self.functions[name] = Function(name, f"f_{name}", returns, self.parameters(declarator), node, body)
 
     def _function(self, function: Function) -> None:
-        body: Any = function.body
+        body = function.body
+        assert body is not None
         self.cells = set(self._referenced(body))
         self.returns = function.returns
         scope = Scope("function")
@@ -186,7 +201,7 @@ class _Translation(Statements):
             self.depth -= 1
         self.scopes.pop()
 
-    def _referenced(self, body: Any) -> Iterator[str]:
+    def _referenced(self, body: Node) -> Iterator[str]:
         """The names of variables that calls in a body pass by reference."""
         stack = [body]
         while stack:
@@ -194,16 +209,16 @@ class _Translation(Statements):
             stack += node.named_children
             if node.type != "call_expression":
                 continue
-            function = self.functions.get(text(node.child_by_field_name("function")))
+            function = self.functions.get(text(field(node, "function")))
             if function is None:
                 continue
-            arguments = children(node.child_by_field_name("arguments"))
+            arguments = children(field(node, "arguments"))
             for parameter, argument in zip(function.parameters, arguments, strict=False):
                 if parameter.reference and argument.type == "identifier":
                     yield text(argument)
 
 
-def _items(root: Any) -> Iterator[Any]:
+def _items(root: Node) -> Iterator[Any]:
     """The declarations of a file."""
     for node in children(root):
         if node.type not in (";", "empty_statement", "expression_statement") or text(node).strip(" ;\n"):

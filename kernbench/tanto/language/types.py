@@ -38,16 +38,31 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A fixed number of scalars."""
+    """A fixed number of scalars, objects or arrays."""
 
-    element: Scalar
+    element: Type
     length: int
 
     def __str__(self) -> str:
         return f"{self.element}[{self.length}]"
 
 
-Type = Scalar | Object | Array
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A structure of the file; `fields` are its names and types in order."""
+
+    name: str
+    fields: tuple[tuple[str, Type], ...]
+
+    def index(self, name: str) -> int | None:
+        """The place of a field, or None."""
+        return next((at for at, (known, _) in enumerate(self.fields) if known == name), None)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Type = Scalar | Object | Array | Struct
 
 BOOL = Scalar("bool", "bool", 8)
 INT = Scalar("int32", "int", 32, True)
@@ -55,6 +70,7 @@ UINT32 = Scalar("uint32", "int", 32)
 INT64 = Scalar("int64", "int", 64, True)
 UINT64 = Scalar("uint64", "int", 64)
 FLOAT = Scalar("float", "float", 32)
+DOUBLE = Scalar("double", "float", 64)
 VOID = Scalar("void", "void", 0)
 
 _INTS = {
@@ -81,7 +97,7 @@ SCALARS: dict[str, Scalar] = {
     "size_t": UINT32,
     "float": FLOAT,
     "float32": FLOAT,
-    "double": Scalar("double", "float", 64),
+    "double": DOUBLE,
     "float16": Scalar("float16", "float", 16),
     "bfloat16": Scalar("bfloat16", "float", 16),
     "void": VOID,
@@ -92,7 +108,7 @@ OBJECTS = ("global", "local", "pipe", "semaphore", "math")
 def common(a: Scalar, b: Scalar) -> Scalar:
     """The type of an arithmetic operation, by the usual conversions of C++ where int has 32 bits."""
     if a.kind == "float" or b.kind == "float":
-        return FLOAT
+        return DOUBLE if DOUBLE in (a, b) else FLOAT
     a, b = promote(a), promote(b)
     if a.bits != b.bits:
         return a if a.bits > b.bits else b
@@ -101,7 +117,14 @@ def common(a: Scalar, b: Scalar) -> Scalar:
 
 def promote(a: Scalar) -> Scalar:
     """The type of an operand that is smaller than int."""
+    if a.kind == "float":
+        return a if a.bits > 16 else FLOAT
     return INT if a.kind == "bool" or a.bits < 32 else a
+
+
+def rounding(to: Scalar) -> str:
+    """The helper that brings a float to the precision of a type, "" if there is none; a bfloat16 is cut when it is stored."""
+    return {"float": "single", "float16": "half"}.get(to.name, "")
 
 
 def wrap(code: str, to: Scalar) -> str:

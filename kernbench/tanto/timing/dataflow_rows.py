@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.machine.intents import Intent, RouteKind
+from kernbench.program.ops import NONE
 from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
 from kernbench.tanto.timing.row_buffer import RowBuffer
 
@@ -54,15 +55,16 @@ class DataflowRows:
         """Read or write a word of L1 by the processor."""
         self.buffer.spend(c, self.lowering.load_cycles)
 
-    def _issue(self, c: int, node: int, nbytes: int, *, write: bool) -> Row:
-        """Start a transaction in packets of the network."""
+    def _issue(self, c: int, node: int, nbytes: int, *, write: bool, arrive: int = NONE) -> Row:
+        """Start a transaction in packets of the network; 1 is added to a counter when the last has arrived."""
         buffer, packet, lowering = self.buffer, self.lowering.packet_bytes, self.lowering
         route = self.route(node, RouteKind.WRITE if write else RouteKind.READ)
         tag = lowering.write_tag if write else lowering.read_tag
         counter, server = (self.write_counter, self.write_server) if write else (self.read_counter, self.read_server)
         buffer.spend(c, lowering.issue_cycles)
         while nbytes > 0:
-            buffer.move(tag, route, min(nbytes, packet), done=counter, hold=server)
+            last = arrive if nbytes <= packet else NONE
+            buffer.move(tag, route, min(nbytes, packet), done=counter, hold=server, arrive=last)
             nbytes -= packet
             if write:
                 self.writes += 1
@@ -95,9 +97,17 @@ class DataflowRows:
         """Read from the L1 of a core."""
         return self._issue(c, self.places.l1(core), nbytes, write=False)
 
-    def write_core(self, c: int, core: Core, nbytes: int) -> Row:
-        """Write to the L1 of a core."""
-        return self._issue(c, self.places.l1(core), nbytes, write=True)
+    def write_core(self, c: int, core: Core, nbytes: int, arrive: int = NONE) -> Row:
+        """Write to the L1 of a core; 1 is added to a counter when all is there."""
+        return self._issue(c, self.places.l1(core), nbytes, write=True, arrive=arrive)
+
+    def buffers(self) -> tuple[RowBuffer, ...]:
+        """Those of its threads."""
+        return (self.buffer,)
+
+    def last_row(self) -> Row:
+        """The row that was added last."""
+        return self.id, self.buffer.count - 1
 
     def begin_moves(self, c: int) -> None:
         """Set up the registers for moves inside L1."""
@@ -111,9 +121,19 @@ class DataflowRows:
         self.reads += 1
         return self.id, buffer.count - 1
 
-    def multicast(self, c: int, cores: list[Core], nbytes: int) -> None:
-        """Write to the L1 of many cores in one traversal."""
-        multicast_data(self, c, cores, nbytes)
+    def multicast(self, c: int, cores: list[Core], nbytes: int, arrive: list[int]) -> None:
+        """Write to the L1 of many cores in one traversal; 1 is added to the counter of each when all is there."""
+        multicast_data(self, c, cores, nbytes, arrive)
+
+    def add_arrival(self, c: int, counter: int) -> None:
+        """Count a write by the processor of this core."""
+        self.buffer.spend(c)
+        self.buffer.increase(counter, 1)
+
+    def wait_arrival(self, c: int, counter: int, value: int) -> None:
+        """Wait for so many writes."""
+        self.buffer.spend(c)
+        self.buffer.wait(counter, value)
 
     def read_barrier(self, c: int) -> None:
         """Wait for all reads."""

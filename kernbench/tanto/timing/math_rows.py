@@ -182,12 +182,20 @@ class MathRows:
             self.unpack.wait(self.unpacked, self.unpacks)
         self.unpack.increase(part.counters[1], tiles)
 
+    def buffers(self) -> tuple[RowBuffer, ...]:
+        """Those of its threads."""
+        return self.unpack, self.math, self.packer
+
+    def last_row(self) -> Row:
+        """The row of the unpacker that was added last."""
+        return self.unpack.thread.id, self.unpack.count - 1
+
     def load(self, c: int) -> None:
         """Read a word of L1 by the processor."""
         self.unpack.spend(c, self.lowering.load_cycles)
 
     def finish(self, c: int) -> None:
         """End the kernel."""
-        for buffer in (self.unpack, self.math, self.packer):
+        for buffer in self.buffers():
             buffer.spend(c)
             buffer.finish()

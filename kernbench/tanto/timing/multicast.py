@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from kernbench.tanto.timing.dataflow_rows import DataflowRows
 
 
-def multicast_data(rows: DataflowRows, c: int, cores: list[Core], nbytes: int) -> None:
-    """Write a payload to the L1 of many cores, in packets of the network."""
+def multicast_data(rows: DataflowRows, c: int, cores: list[Core], nbytes: int, arrive: Sequence[int]) -> None:
+    """Write a payload to the L1 of many cores, in packets of the network; the last adds 1 to the counter of each."""
     lowering = rows.lowering
     rows.buffer.spend(c, lowering.issue_cycles)
     while cores and nbytes > 0:
         size = min(nbytes, lowering.packet_bytes)
-        _send(rows, cores, size, lowering.multicast_tag, [NONE] * len(cores))
         nbytes -= size
+        _send(rows, cores, size, lowering.multicast_tag, [NONE] * len(cores) if nbytes else arrive)
 
 
 def multicast_signals(rows: DataflowRows, c: int, cores: list[Core], parts: list[SemaphorePart]) -> None:

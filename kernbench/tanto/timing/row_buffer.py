@@ -11,6 +11,7 @@ from kernbench.program.rows import pack_row
 if TYPE_CHECKING:
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
+    from kernbench.tanto.cores.kernel import Kernel
 
 _DELAY, _EXEC, _MOVE, _ADD, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.ADD), int(Op.WAIT)
 _ARRIVE, _COMPARE = int(Op.ARRIVE), int(GE)
@@ -41,20 +42,41 @@ class Costs:
 class RowBuffer:
     """Rows of a thread. Every verb returns nothing; `count` is the index that the next row will have."""
 
-    __slots__ = ("_costs", "_spent", "count", "rows", "thread")
+    __slots__ = ("_costs", "_kernel", "_line", "_spent", "count", "lines", "rows", "thread")
 
     def __init__(self, thread: Thread, costs: Costs) -> None:
         self.thread, self._costs = thread, costs
         self.rows: list[bytes] = []
         self.count = 0
         self._spent = 0  # operations of the processor that have rows
+        self._kernel: Kernel | None = None
+        self._line = 0
+        self.lines: list[tuple[int, int]] = []  # (row from which on, line of the kernel)
+
+    def follow(self, kernel: Kernel) -> None:
+        """Take the lines that issue rows from a kernel."""
+        self._kernel = kernel
 
     def spend(self, operations: int, cycles: float = 0) -> None:
         """Be busy with all operations so far that have no rows yet, and for some cycles more."""
+        if self._kernel is not None and self._kernel.line != self._line:
+            self._line = self._kernel.line
+            self.lines.append((self.count, self._line))
         cycles += (operations - self._spent) * self._costs.operation_cycles
         self._spent = operations
         if cycles:
             self.add(self._costs.delay(cycles))
+
+    def mark(self) -> tuple[int, int, int]:
+        """The state to which `rewind` goes back."""
+        return self.count, self._spent, len(self.lines)
+
+    def rewind(self, mark: tuple[int, int, int]) -> None:
+        """Take back the rows since a mark."""
+        self.count, self._spent, lines = mark
+        del self.rows[self.count :]
+        del self.lines[lines:]
+        self._line = self.lines[-1][1] if self.lines else 0
 
     def add(self, row: bytes) -> None:
         """Append a packed row."""
@@ -84,6 +106,9 @@ class RowBuffer:
         if self.rows:
             self.thread.extend(b"".join(self.rows))
             self.rows.clear()
+        if self._kernel is not None:
+            program, file = self._costs.program, self._kernel.unit.file
+            self.thread.sources = [(row, program.source(file, line)) for row, line in self.lines]
 
 
 def exec_row(tag: int, server: int, duration: int, counter: int) -> bytes:

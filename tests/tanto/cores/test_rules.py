@@ -341,6 +341,66 @@ def test_locals_of_the_device_and_pipes_over_locals(tmp_path: Path) -> None:
     assert np.array_equal(chip.read(3), chip.read(0))
 
 
+def test_two_pipes_over_one_local_show_the_same_bytes(tmp_path: Path) -> None:
+    """Pipe 3 writes the tile that pipe 2, of another format, has shown to the math kernel before."""
+    math = """
+    void kernel(pipe<T> x, pipe<float> y, pipe<T> z) {
+        z.reserve_back();
+        x.reserve_back(); x.push_back(); x.wait_front();
+        y.reserve_back();
+        { math<T> acc; acc.copy(x, 0, 0); acc.pack(0, z); acc.add_scalar(0, 0x3f800000); acc.pack(0, y); }
+        { math<T> acc; acc.copy(x, 0, 0); acc.pack(0, z); acc.copy(x, 1, 0); acc.pack(0, z); }
+        z.push_back();
+    }
+    """
+    chip = device()
+    writer = "void kernel(global<T> g, pipe<T> z) { z.wait_front(); z.write(0, g, 0, 3072); write_barrier(); }"
+    run(
+        tmp_path,
+        {"m.cpp": math, "w.cpp": writer},
+        chip,
+        globals=[buffer(0, 3072)],
+        locals=[local(1, 2048, "bfloat16", ONE)],
+        pipes=[pipe(2, 2, 2, 2, local=1), pipe(3, 2, 1, 1, "float32", local=1), pipe(4, 1, 3, 3)],
+        kernels=[kernel(2, "m.cpp", [{"p": 2}, {"p": 3}, {"p": 4}]), kernel(1, "w.cpp", [{"g": 0}, {"p": 4}])],
+    )
+    assert chip.read(0)[[0, 1024, 1025, 2048, 2049]].tolist() == [0, 0, 1, 0, 1]  # halves of the float32 bits of 1
+
+
+def test_integers_of_32_bits_pass_exactly(tmp_path: Path) -> None:
+    x = np.arange(2**31 - 2048, 2**31, dtype=np.int64).astype(np.int32) * np.where(np.arange(2048) % 2, -1, 1)
+    math = COPY.replace("acc.copy(x, 0, 0);", "acc.transpose(x, 0, 0); acc.mul_scalar(0, 0x3f800000);")
+    assert np.array_equal(through(tmp_path, COPY, x, fmt="int32"), x)
+    tiles = x.reshape(2, 2, 2, 16, 16).transpose(0, 1, 3, 2, 4).reshape(2, 32, 32)  # of faces
+    found = through(tmp_path, math, x, fmt="int32").reshape(2, 2, 2, 16, 16).transpose(0, 1, 3, 2, 4).reshape(2, 32, 32)
+    assert np.array_equal(found, tiles.transpose(0, 2, 1))
+
+
+def test_a_local_is_reached_from_outside_of_its_grid(tmp_path: Path) -> None:
+    source = """
+    void kernel(global<int32> g, local<int32> own, local<int32> far, uint32 part) {
+        own.set(0, -5);
+        if (own.get(0) < 0) { own.set(1, own.get(0) * 2); }
+        own.write(0, far, 1, 2, 2, 1);
+        write_barrier();
+        own.read(0, far, 2, 1, 2, 1);
+        read_barrier();
+        own.write(0, g, 0, 2);
+        write_barrier();
+        if (part) { far.set(0, 1); }
+    }
+    """
+    parts = {
+        "globals": [buffer(0, 2, "int32")],
+        "locals": [local(1, 4, "int32", ONE), local(2, 4, "int32", [[1, 0, 1, 0]])],
+    }
+    chip, arguments = device(), [{"g": 0}, {"l": 1}, {"l": 2}]
+    run(tmp_path, {"k.cpp": source}, chip, kernels=[kernel(1, "k.cpp", [*arguments, 0])], **parts)
+    assert chip.read(0).tolist() == [-10, -10]
+    with pytest.raises(TantoError, match=r"k\.cpp:11:21: writer kernel on core 0,0: local 2 is not on core 0,0"):
+        run(tmp_path, {"k.cpp": source}, device(), kernels=[kernel(1, "k.cpp", [*arguments, 1])], **parts)
+
+
 def test_the_element_type_follows_from_the_arguments(tmp_path: Path) -> None:
     body = "l.set(0, 1.5f); l.set(1, l.get(0) * 2); l.write(0, g, 0, 2); write_barrier();"
     source = f"void kernel(global<T> g, local<T> l) {{ {body} }}"

@@ -130,7 +130,7 @@ def test_a_math_object_ends_where_its_scope_is_left(tmp_path: Path) -> None:
         ("int kernel() { return 1; }", "kernel returns int32, expected void"),
         ("void kernel(uint32 &x) {}", "the kernel's own parameters are no references"),
         ("void kernel() {} void kernel() {}", "function kernel is defined twice"),
-        ("struct S { uint32 a; }; void kernel() {}", "the language has no struct specifier at global scope"),
+        ("union S { uint32 a; }; void kernel() {}", "the language has no union specifier at global scope"),
         ("param<uint32> n = 3; void kernel() {}", "a param<> is declared without a value; the host gives it"),
         (
             "void f(uint32 &x) {} void kernel() { f(3); }",

@@ -101,3 +101,16 @@ def test_a_kernel_that_looks_data_up_runs_with_numbers(tmp_path: Path) -> None:
     code = "l.set(0, 3); for (uint32 i = 0; i < l.get(0); i++) { l.read(8, g, 0, 8); read_barrier(); }"
     more = code.replace("0, 3", "0, 9")
     assert _alone(tmp_path, more, 0) > 2 * _alone(tmp_path, code, 0)
+
+
+def test_an_explanation_names_the_lines_of_kernels() -> None:
+    """The critical path of a twin in C++ lies in the same statements as that of its Python kernels."""
+    sizes = {"cores": 1, "tiles": 4, "frame": 2}
+    found = [
+        run_bench("tanto-swish", "tensix_tiny", parameters={**sizes, "language": language}).explain().lines
+        for language in ("python", "c++")
+    ]
+    python, cpp = ({line.text.rstrip(";"): line.path_fs for line in lines if line.path_fs > 20e6} for lines in found)
+    assert python == {key.replace("from.", "out."): value for key, value in cpp.items()}
+    assert found[1][0].place.endswith("benches/tanto/kernels/swish.cpp:20")
+    assert found[1][0].text == "acc.sigmoid(k);"

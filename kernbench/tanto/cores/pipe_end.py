@@ -1,0 +1,141 @@
+"""Pipes as a kernel sees them.
+
+A pipe's own pointers belong to the kernel: where it reads, where it writes, and how large its frames are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.tanto.cores.storage import Core, PipePart, ring_pieces
+from kernbench.tanto.cores.transfers import CopyEnd, as_signed, fitting
+from kernbench.tanto.tiles import TILE
+
+if TYPE_CHECKING:
+    from kernbench.tanto.cores.calls import RunningKernel
+    from kernbench.tanto.cores.grid_run import GridRun
+    from kernbench.tanto.language.types import Scalar
+
+
+class PipeEnd(CopyEnd[PipePart]):
+    """A pipe as a kernel sees it: its frame, the tiles it read and wrote, and where it packs next."""
+
+    def __init__(self, run: GridRun, kernel: RunningKernel, part: PipePart, element: Scalar | None) -> None:
+        super().__init__(run, kernel, element)
+        self._part = part
+        self.rows = kernel.rows
+        self.frame = part.frame or part.tiles
+        self.read_tiles = self.written_tiles = 0  # that this kernel popped and pushed
+        self.packed = 0  # tiles of the write frame
+        self.waited = 0  # tiles, counted from the first, that this kernel knows to be there
+
+    @property
+    def part(self) -> PipePart:
+        """The part on this core."""
+        return self._part
+
+    def check_use(self, *, writes: bool) -> None:
+        """Check that the kind of the pipe lets this kernel read or write it."""
+        kind, is_math = self.part.kind, self.kernel.is_math
+        wrong = (kind == 2) != is_math if kind == 2 else is_math and writes == (kind == 0)
+        if wrong:
+            kinds = ("an input", "an output", "an intermediate")
+            who, does = ("a math" if is_math else "a dataflow"), ("write" if writes else "read")
+            raise self.kernel.error(f"{self.part} is {kinds[kind]} pipe, which {who} kernel does not {does}")
+
+    def set_frame(self, tiles: int) -> None:
+        """Set the frame. Errors: TantoError for one larger than the pipe."""
+        if tiles > self.part.tiles:
+            raise self.kernel.error(f"a frame of {tiles} tiles for {self.part}, which has {self.part.tiles}")
+        self.frame = tiles
+
+    def reserve_back(self) -> None:
+        """Wait for room for a frame."""
+        self.check_use(writes=True)
+        part, kernel = self.part, self.kernel
+        while part.pushed - part.popped + self.frame > part.tiles:
+            kernel.block(
+                part.waiters,
+                f"room for {self.frame} tiles in {part} ({part.pushed - part.popped} of {part.tiles} are taken)",
+            )
+        self.packed = 0
+        self.rows.wait_room(kernel.c, part, part.pushed + self.frame - part.tiles)
+
+    def push_back(self) -> None:
+        """Give the frame to readers."""
+        self.check_use(writes=True)
+        part = self.part
+        thread, row = self.rows.push(self.kernel.c, part, self.frame)
+        self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, (thread, row))
+        part.pushed += self.frame
+        part.pushes.append((part.pushed, thread, row))
+        self.written_tiles += self.frame
+        self.packed = 0
+        self._wake()
+
+    def wait_front(self) -> None:
+        """Wait for a frame of data."""
+        self.check_use(writes=False)
+        part, kernel = self.part, self.kernel
+        while part.pushed - part.popped < self.frame:
+            kernel.block(part.waiters, f"{self.frame} tiles of {part} ({part.pushed - part.popped} are there)")
+        self.waited = max(self.waited, part.popped + self.frame)
+        self.rows.wait_tiles(kernel.c, part, part.popped + self.frame)
+
+    def pop_front(self) -> None:
+        """Give the frame back to writers."""
+        self.check_use(writes=False)
+        part, kernel = self.part, self.kernel
+        while part.pushed - part.popped < self.frame and not kernel.released:
+            kernel.block(part.waiters, f"{self.frame} tiles of {part} to pop", lenient=True)
+        kernel.released = False
+        part.popped = min(part.popped + self.frame, part.pushed)
+        self.read_tiles += self.frame
+        self.waited = max(self.waited, self.read_tiles)
+        self.rows.pop(kernel.c, part, self.frame)
+        self._wake()
+
+    def _wake(self) -> None:
+        waiters = self.part.waiters
+        if waiters:
+            self.part.waiters = []
+            for kernel in waiters:
+                kernel.wake()
+
+    def read_base(self) -> int:
+        """The first element of the read frame."""
+        return self.read_tiles % self.part.tiles * TILE
+
+    def write_base(self) -> int:
+        """The first element of the write frame."""
+        return self.written_tiles % self.part.tiles * TILE
+
+    def part_on(self, core: Core) -> PipePart:
+        """The part on another core."""
+        return self.run.pipe_on(self.kernel, self.part.id, core)
+
+    def take(self, part: PipePart, base: int, offset: int, count: int) -> np.ndarray:
+        """Elements from an element of the ring on, zero beyond its size."""
+        size, first = part.tiles * TILE, as_signed(offset)
+        if first < 0 or first + count > size:
+            return self.run.take_partly(self.kernel, part, first, count, base)
+        pieces = ring_pieces(base + first, count, size)
+        if len(pieces) == 1:
+            at = pieces[0][0]
+            return part.data[at : at + count]
+        return np.concatenate([part.data[at : at + n] for at, n in pieces])
+
+    def check_target(self, part: PipePart, offset: int, count: int) -> None:
+        self.check_use(writes=True)
+        self.check_count(part.tiles * TILE, offset, count)
+
+    def put(self, part: PipePart, base: int, offset: int, values: np.ndarray) -> None:
+        """Write elements from an element of the ring on."""
+        self.check_count(part.tiles * TILE, offset, len(values))
+        values, done = fitting(values, part.data.dtype), 0
+        for at, n in ring_pieces(base + offset, len(values), part.tiles * TILE):
+            part.data[at : at + n] = values[done : done + n]
+            part.forget(at, n)
+            done += n

@@ -1,0 +1,114 @@
+"""Control flow that follows from what other kernels do: polls of locals, values of semaphores that pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernbench.tanto.run import TantoResult
+from tests.tanto.support import buffer, device, kernel, run
+
+TWO = [[0, 0, 1, 0]]
+POLLED = """
+void kernel(global<uint32> g, local<uint32> flag, uint32 waits, uint32 delay) {
+    if (waits) {
+        while (flag.get(0) == 0) {}
+        flag.write(0, g, 0, 2);
+        write_barrier();
+        return;
+    }
+    for (uint32 i = 0; i < delay; i++) {
+        flag.read(4, g, 0, 4);
+        read_barrier();
+    }
+    flag.set(0, 3);
+    flag.set(1, 4);
+    flag.write%s(0, flag, 0, 2, 2, 1%s);
+    write_barrier();
+}
+"""
+COUNTED = """
+void kernel(semaphore s, local<uint32> l, uint32 waits, uint32 delay) {
+    for (uint32 round = 1; round < 4; round++) {
+        if (waits) {
+            s.wait(round);
+            for (uint32 i = 0; i < waits; i++) { l.read(0, l, 4, 4, 1, 1); read_barrier(); }
+        } else {
+            for (uint32 i = 0; i < delay; i++) { l.read(0, l, 4, 4, 2, 1); read_barrier(); }
+            s.inc(2, 1, 1);
+            write_barrier();
+        }
+    }
+}
+"""
+
+
+def two(folder: Path, source: str, arguments: dict[str, list[Any]], chip: Any = None) -> TantoResult:
+    return run(
+        folder,
+        {"k.cpp": source},
+        chip or device(),
+        globals=[buffer(0, 8, "uint32")],
+        locals=[{"id": 1, "fmt": "uint32", "size": 8, "ranges": TWO}],
+        semaphores=[{"id": 2, "init": 0, "ranges": TWO}],
+        kernels=[kernel(1, "k.cpp", arguments, ranges=TWO)],
+    )
+
+
+@pytest.mark.parametrize("poller", [(0, 1, 1), (1, 2, 1)])
+@pytest.mark.parametrize("form", [("", ""), ("_mcast", ", 2, 1, 1")])
+def test_a_poll_goes_on_when_the_write_arrives(tmp_path: Path, poller: tuple[int, ...], form: tuple[str, str]) -> None:
+    """In time too, on whichever core it is; how often it polls does not count."""
+    place = "{}, {}".format(*poller[1:])
+    source = POLLED.replace("2, 1%s", place + "%s") % (form[0], form[1].replace("2, 1", place))
+    times = list[float]()
+    for delay in (20, 40):
+        chip, objects = device(), [{"g": 0}, {"l": 1}]
+        arguments = {f"{poller[0]},0": [*objects, 1, 0], f"{1 - poller[0]},0": [*objects, 0, delay]}
+        found = two(tmp_path, source, arguments, chip)
+        log = found.op_log()
+        sent = log.filter((log["thread"] == f"writer {1 - poller[0]},0") & (log["bytes"] == 8))["start_fs"][0]
+        assert (
+            log.filter(log["thread"] == f"writer {poller[0]},0")["start_fs"][1] > sent
+        )  # its first row is the first poll
+        assert found.latency_ns is not None
+        times.append(found.latency_ns)
+    assert times[1] > 1.5 * times[0]
+    assert times[0] < 40_000
+
+
+def test_a_poll_that_nobody_answers_is_a_deadlock(tmp_path: Path) -> None:
+    objects, source = [{"g": 0}, {"l": 1}], POLLED.replace("flag.set(0, 3);", "") % ("", "")
+    found = two(tmp_path, source, {"1,0": [*objects, 1, 0], "0,0": [*objects, 0, 2]})
+    assert found.status == "deadlock"
+    where = "writer kernel on core 1,0 waits for element 0 of local 1 to change, which it polls (is 0)"
+    assert f"k.cpp:4:9: {where}" in found.error
+
+
+def test_a_loop_that_reads_one_element_and_ends_is_no_poll(tmp_path: Path) -> None:
+    source = """
+    void kernel(global<uint32> g, local<uint32> l, uint32 a, uint32 b) {
+        uint32 sum = 0;
+        for (uint32 i = 0; i < 2500; i++) { sum += l.get(3) + 1; }
+        l.set(0, sum);
+        l.write(0, g, 0, 1);
+        write_barrier();
+    }
+    """
+    chip, objects = device(), [{"g": 0}, {"l": 1}, 0, 0]
+    assert two(tmp_path, source, {"0,0": objects, "1,0": objects}, chip).status == "ok"
+    assert chip.read(0)[0] == 2500
+
+
+def test_a_value_that_passes_is_a_race_if_the_kernel_comes_too_late(tmp_path: Path) -> None:
+    """The sender runs ahead of the receiver when kernels run in turn; times say whether it does on the chip."""
+    objects = [{"s": 2}, {"l": 1}]
+    in_time = two(tmp_path, COUNTED, {"0,0": [*objects, 0, 20], "1,0": [*objects, 1, 0]})
+    assert (in_time.status, in_time.races) == ("ok", [])
+    late = two(tmp_path, COUNTED, {"0,0": [*objects, 0, 1], "1,0": [*objects, 20, 0]})
+    assert late.status == "ok"
+    assert "race on core 1,0: semaphore 2, which no longer is 2," in str(late.races[0])
+    assert late.races[0].write_ns is not None
+    assert late.races[0].write_ns < late.races[0].read_ns

@@ -1,0 +1,84 @@
+"""Declarations: objects, arrays, structures, and the functions that take them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernbench.tanto.language.source import KernelSourceError, make_source
+from kernbench.tanto.language.translate import translate_source
+from tests.tanto.support import scalars
+
+HEAD = """
+struct Size { uint32 h, w; uint32 taps[3]; };
+using Words = local<uint32>;
+enum class Mode : uint32 { NONE, BOTH = 4 };
+uint32 area(Size s, uint32 scale = 2) { s.h *= scale; return s.h * s.w; }
+void grow(Size &s) { s.h++; s.taps[1] += 5; }
+void store(const Words &into, uint32 at, uint32 value) { into.set(at, value); }
+namespace { uint32 half(uint32 x) { return x / 2; } }
+static_assert(sizeof(T) == 2 && sizeof(uint32) == 4, "sizes");
+"""
+
+
+def test_structures_arrays_and_copies_of_objects(tmp_path: Path) -> None:
+    code = """
+    Size a = {3, 4, {1, 2}}, b = a;
+    grow(b);
+    Words copy(out);
+    auto again = copy;
+    uint32 grid[2][3] = {{1, 2, 3}, {4}};
+    grid[1][2] = grid[0][1] += 5;
+    local<uint32> both[2] = {out, copy};
+    uint32 y(7), sum = 0;
+    for (uint32 x : grid[0]) { sum += x; }
+    if (uint32 found = half(y)) { sum += found; }
+    (void)y;
+    store(again, 0, area(a)); again.set(1, area(b, 1)); both[1].set(2, b.taps[1] * 100 + a.taps[1] * 10 + b.taps[2]);
+    copy.set(3, grid[1][2] * 10 + grid[1][0]); copy.set(4, sum); out.set(5, uint32(Mode::BOTH));
+    Size c; c = b; c.w = 1; out.set(6, b.w * 10 + c.taps[1]);
+    """
+    assert scalars(tmp_path, code, 7, head=HEAD) == [24, 16, 720, 74, 1 + 7 + 3 + 3, 4, 47]
+
+
+def test_floats_have_the_precision_of_their_type(tmp_path: Path) -> None:
+    code = """
+    float step = 0.1f;
+    out.set(0, uint32(step * 30.0f));             // 3.0000001 in float32, 2.9999999 if 0.1 were a double
+    out.set(1, uint32(16777216.0f + 1.0f));
+    out.set(2, uint32(16777216.0 + 1.0));
+    out.set(3, 1.0f / (a - 3.0f) > 1e30f);
+    float16 small = 2049.0f;
+    out.set(4, uint32(small));
+    float x = (float(a) + 0.5f) * 1.5f - 0.5f;    // as an interpolation computes its coordinates
+    int low = int(x);
+    out.set(5, uint32(low) * 1000 + uint32((x - float(low)) * 256.0f));
+    out.set(6, a > 2 ? uint32(2.5) : 0);
+    """
+    assert scalars(tmp_path, code, 7, args=(3,)) == [3, 16777216, 16777217, 1, 2048, 4 * 1000 + 192, 2]
+
+
+def test_only_the_file_is_checked_where_values_are_not_given() -> None:
+    text = "param<uint32> n;\nvoid kernel() { uint32 x[n * 2]; }"
+    assert translate_source(make_source("k.cpp", text)).params[0][0] == "n"
+    assert "* 6" in translate_source(make_source("k.cpp", text), (3,)).python
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("struct S { uint32 a; }; void kernel() { S s; s.b = 1; }", "S has no field 'b'"),
+        ("struct S { uint32 a; void f(); }; void kernel() {}", "a field of a structure is a name"),
+        ("void kernel() { uint32 x[2] = {1, 2, 3}; }", "uint32[2] takes 2 values, got 3"),
+        ("void f(uint32 a, uint32 b = 1) {} void kernel() { f(); }", "f takes 1 to 2 arguments, got 0"),
+        ("static_assert(1 > 2, \"never\"); void kernel() {}", "static_assert fails: \"never\""),
+        ("void kernel() { uint32 x[2], i = 0; x[i++] += 1; }", "whose index changes something; use two statements"),
+        ("struct S { uint32 a; }; void kernel() { uint32 x = sizeof(S); }", "S has no size here"),
+        ("void kernel() { for (uint32 x : 3) {} }", "a loop over int32; it goes over the values of an array"),
+    ],
+)  # fmt: skip
+def test_wrong_declarations_are_named(text: str, message: str) -> None:
+    with pytest.raises(KernelSourceError) as raised:
+        translate_source(make_source("k.cpp", text, {"T": "bfloat16"}))
+    assert message in str(raised.value)
