@@ -58,6 +58,7 @@ _PROBLEMS = {
 }
 
 
+_ARRIVE = int(Op.ARRIVE)  # reading an enum's member costs a lookup
 _ARRIVAL_PROBLEMS = {
     LATER_BRANCH: "takes a branch of a route to many; name the route itself",
     COUNTED_ABOVE: "counts the arrival of a transfer to many in its own row; count it in the rows that follow",
@@ -92,9 +93,9 @@ def check_rows(program: Program) -> None:
 
 
 def _check_arrivals(program: Program, op: EncodedRows) -> None:
-    """Check the rows of transfers to many; most programs have none."""
+    """Check the rows of transfers to many; most programs have none. Without routes to many, any arrival is wrong."""
     routes = program.machine.routing.tables()
-    if routes.destinations.any() or (op.values[:, 0] == Op.ARRIVE).any():
+    if routes.destinations.any() or (op.values[program.checked_entries :, 0] == _ARRIVE).any():
         threads = program.op_thread
         tables = op.values, op.entry, threads.values, threads.entry, program.checked_rows
         row, problem = find_wrong_arrival(*tables, routes.branches, routes.destinations)
