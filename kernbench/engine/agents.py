@@ -52,7 +52,9 @@ class Agents:
         self.now_fs = 0  # of the latest call
         self._checked = CHECKED
         self._agents: list[Agent] = []
-        self._plans: list[tuple[int, int]] = []  # heap of (time, number of the agent); other times than its own are void
+        self._plans: list[
+            tuple[int, int]
+        ] = []  # heap of (time, number of the agent); other times than its own are void
         self._workers: dict[int, Step] = {}  # by thread
         self._asks: dict[int, int] = {}  # by thread of a busy worker: before this time (fs) it does not ask
         self._free_fs = 0  # before this time (fs) no worker asks

@@ -145,6 +145,7 @@ class Device:
         self.record.tasks.append(TaskRow(task.id, task.kernel.name, task.submitted_fs, task.ready_fs))
         self.completed += 1
         self.check_finished(now_fs)
+        self.on_progress(now_fs)
 
     def check_finished(self, now_fs: int) -> None:
         """Note the end of the run, if it has come."""

@@ -145,7 +145,9 @@ class KernelRows:
 
     program: Program
     speed: float = 1.0  # by which kernels with a time of their own are faster
-    durations: dict[tuple[str, float], tuple[int, int]] = field(default_factory=dict[tuple[str, float], tuple[int, int]])
+    durations: dict[tuple[str, float], tuple[int, int]] = field(
+        default_factory=dict[tuple[str, float], tuple[int, int]]
+    )
     tags: dict[str, int] = field(default_factory=dict[str, int])
 
     def write(self, thread: Thread, core: CorePlace, done: int, task: Task, block: int) -> int:

@@ -184,7 +184,7 @@ class Orchestrator:
         Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock.
         """
         kind = self._check(kernel_id, worker, params)
-        group = self.device.clusters.group_of(cluster) if cluster >= 0 else UNPINNED
+        group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
         begun_fs = self.now_fs
         self._sync_map()
         task = Task(
@@ -273,18 +273,19 @@ class Orchestrator:
                 self._add_consumer(producer, task)
 
     def _add_consumer(self, producer: Task, task: Task) -> None:
-        """Step 4 for one producer. If it is complete, count it at once; else be told when it is."""
+        """Step 4 for one producer. If it is complete, maybe since a wait for an entry, count it at once; else be told when
+        it is."""
         device, time = self.device, self.time
         task.fanin_count += 1
         rings = self.backend == Backend.RINGS
         released_fs = producer.take_lock(self.now_fs, time.lock) if self.backend != Backend.HOST else self.now_fs
         self._spend(Phase.LOOKUP, released_fs - self.now_fs + (time.edge if rings else time.build_edge))
+        if rings and producer.state < State.COMPLETED and not device.deps.has_room(device.ring.last_alive):
+            self._wait(lambda: device.deps.has_room(device.ring.last_alive), SpinTexts.dep_pool())
         if producer.state >= State.COMPLETED:
             task.fanin_refs += 1
             return
         if rings:
-            if not device.deps.has_room(device.ring.last_alive):
-                self._wait(lambda: device.deps.has_room(device.ring.last_alive), SpinTexts.dep_pool())
             device.deps.allocate(producer.id)
         producer.consumers.append(task)
 
@@ -326,7 +327,8 @@ class Orchestrator:
             self._spend(Phase.SUBMIT, len(written) * self.time.insert)
 
     def _map_has_room(self) -> bool:
-        self.device.map.sync(self.device.ring.last_alive, force=True)
+        freed = self.device.map.sync(self.device.ring.last_alive, force=True)
+        self._spend(Phase.SUBMIT, freed * self.time.chain)
         return not self.device.map.is_full
 
     # tasks and edges said one by one

@@ -165,10 +165,10 @@ class Spin:
         self._warning = self._describe()
         if met:
             return
-        if spins >= self._most:
-            raise FatalError(*self._texts.fail(self._device, spins))
         if self._texts.counts_progress and self._progress() != self._mark:
             self._mark, self.since_fs, self._warned = self._progress(), now_fs, 0
+        elif spins >= self._most:
+            raise FatalError(*self._texts.fail(self._device, spins))
 
 
 def _power_of_two(least: int) -> int:

@@ -218,6 +218,33 @@ def test_an_exhausted_dependency_pool_stops():
     assert error.value.fatal_code == FatalCode.DEP_POOL
 
 
+def test_a_producer_that_ends_while_its_consumer_waits_for_an_entry_is_counted():
+    def orchestrate(rt):
+        for kernel, readers in ((1, 16), (0, 1)):
+            with PTO2_SCOPE(rt):
+                tensor = make_tensor((4,), 1)
+                submit(rt, make_output_param(tensor), kernel=kernel)
+                for _ in range(readers):
+                    submit(rt, make_input_param(tensor), kernel=0)
+
+    kernels = {0: Kernel(0, "FAST", "aic", cost=100.0), 1: Kernel(1, "SLOW", "aiv", cost=200_000.0)}
+    found = times(run(orchestrate, kernels=kernels, dep_pool=16))
+    assert found[17][1] < found[0][1] < found[18][0]
+
+
+def test_tasks_that_complete_are_progress_though_the_oldest_one_holds_the_ring():
+    def orchestrate(rt):
+        with PTO2_SCOPE(rt):
+            submit(rt, kernel=0)
+        chain(rt, 3)
+
+    kernels = {0: Kernel(0, "SLOW", "aic", cost=8e6), 1: Kernel(1, "VEC", "aiv", cost=3e6)}
+    outcome = run(orchestrate, kernels=kernels, task_window=4)
+    assert outcome.record.blocked == 1
+    with pytest.raises(FatalError, match="no progress after 100000 spins"):
+        run(orchestrate, kernels=kernels | {1: Kernel(1, "VEC", "aiv", cost=1000.0)}, task_window=4)
+
+
 def test_a_full_pool_of_the_map_waits_and_then_stops():
     assert run(lambda rt: scopes(rt, 6, 3), tensormap_pool=4).record.blocked > 0
     with pytest.raises(FatalError) as error:
@@ -335,6 +362,22 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
         (
             lambda rt: pto2_rt_submit_task(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(1)], 2),
             "got 1 parameters and n = 2; give as many as n says, or leave n out",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, [], 0, -2),
+            "cluster -2 is not allocated; allocate it with pto2_rt_allocate_cluster",
+        ),
+        (
+            lambda rt: submit(rt, make_inout_param(7)),
+            "an INOUT parameter is of type int; give a tensor of make_tensor or make_tensor_external",
+        ),
+        (
+            lambda rt: submit(rt, make_scalar_param("7")),
+            "a scalar parameter is of type str; give a number",
+        ),
+        (
+            lambda rt: make_tensor((4, 0.5), 2),
+            "got shapes (4, 0.5) and ndim 2, expected as many positive numbers as ndim says",
         ),
         (
             lambda rt: submit(rt, 5),
