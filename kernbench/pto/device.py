@@ -24,7 +24,7 @@ from kernbench.pto.memory import GlobalMemory
 from kernbench.pto.ready_queues import ReadyQueues
 from kernbench.pto.record import Occupancy, Record, TaskRow
 from kernbench.pto.rings import DepPool, HeapRing, TaskRing
-from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler
+from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler, cores_of
 from kernbench.pto.task import Shape, State, Task
 from kernbench.pto.tensor_map import TensorMap
 
@@ -71,6 +71,7 @@ class Device:
         self.map = TensorMap(settings)
         self.queues = ReadyQueues(settings.ready_shards, settings.time.lock)
         self.early: deque[Task] = deque()  # what the orchestrator has found ready
+        self.cohorts: deque[Task] = deque()  # ready tasks whose blocks start together
         self.slots: dict[int, Task] = {}
         self.published = 0  # tasks that schedulers may see
         self._next_scan = 0
@@ -168,6 +169,22 @@ class Device:
         if self.finished_fs is not None:
             self.announce(EXIT, self.finished_fs)
 
+    def most_together(self, shape: Shape) -> int:
+        """How many blocks of a shape can start together at most."""
+        clusters = [cluster for scheduler in self.schedulers for cluster in scheduler.clusters]
+        return sum(len(cluster) - 1 for cluster in clusters) if shape == Shape.AIV else len(clusters)
+
+    def find_cohort(self) -> list[list[Core]] | None:
+        """Idle cores for each block of the first task whose blocks start together, if there are enough by now."""
+        if not self.cohorts:
+            return None
+        task, found = self.cohorts[0], list[list[Core]]()
+        for scheduler in self.schedulers:
+            for cluster in scheduler.clusters:
+                lanes = [[core] for core in cluster[1:]] if task.shape == Shape.AIV else [cores_of(cluster, task.shape)]
+                found += [cores for cores in lanes if not any(core.load for core in cores)]
+        return found[: task.blocks] if len(found) >= task.blocks else None
+
     def has_idle(self, shape: Shape) -> bool:
         """Whether any thread has idle cores for a shape."""
         return any(scheduler.has_idle(shape) for scheduler in self.schedulers)
@@ -213,7 +230,7 @@ class Device:
             for p in task.params
         ]
         with np.errstate(all="ignore"):
-            task.kernel.function(*arguments)
+            task.kernel.function(*arguments, *task.place(block.block))
 
     # the run
 

@@ -91,10 +91,10 @@ class Kernel:
     cube: Callable[..., object] | None = None  # of "mix": the functions of cores that run coupled
     vector: Callable[..., object] | None = None
 
-    def cost_of(self, task: Task) -> Cost:
-        """The cost of a task; without one it is to load what it reads, to work on what it writes once, and to store it."""
+    def cost_of(self, task: Task, block: int) -> Cost:
+        """The cost of a block; without one it is to load what it reads, to work on what it writes once, and to store it."""
         if callable(self.cost):
-            return self.cost(*[p.value if p.tensor is None else p.tensor for p in task.params])
+            return self.cost(*[p.value if p.tensor is None else p.tensor for p in task.params], *task.place(block))
         if self.cost is not None:
             return self.cost
         tensors = [(p.kind, p.tensor) for p in task.params if p.tensor is not None]
@@ -155,7 +155,7 @@ class KernelRows:
         at least, which is all but that of transfers."""
         kernel = task.kernel
         tag = self.tags.setdefault(kernel.name, self.program.tag(kernel.name, "kernel"))
-        cost = task.block_ns[block] if task.block_ns else kernel.cost_of(task)
+        cost = task.block_ns[block] if task.block_ns else kernel.cost_of(task, block)
         if isinstance(cost, Normal):
             cost = cost.draw_ns(task.id, block)
         if isinstance(cost, int | float | np.number):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kernbench.pto.arguments import check_task
+from kernbench.pto.arguments import check_task, check_together
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.scheduler import DRAIN, SCAN
@@ -93,7 +93,7 @@ class Orchestrator:
         if is_met():
             return
         if self.backend == Backend.HOST:  # nobody else does anything meanwhile
-            raise FatalError(*texts.fail(self.device, self.device.settings.deadlock_spins))
+            raise FatalError(*texts.fail(self.device, texts.most_spins or self.device.settings.deadlock_spins))
         device, begun_fs = self.device, self.now_fs
         device.record.blocked += 1
         self._spin = spin = Spin(device, begun_fs, texts)
@@ -165,6 +165,21 @@ class Orchestrator:
         if self.backend != Backend.HOST:
             self._wait(lambda: not clusters.left(cluster), SpinTexts.group(cluster))
 
+    # contents
+
+    def wait_tensor(self, tensor: Tensor) -> None:
+        """Wait until the tasks that write a tensor are complete. Errors: InvalidArgsError for a tensor without memory,
+        FatalError if that takes too long."""
+        device = self.device
+        if not tensor.buffer.address:
+            raise InvalidArgsError("the contents of a tensor without memory are read; a task must write it first")
+        self._spend(Phase.LOOKUP, self.time.lookup)
+        self._meet()
+        device.map.last_alive = device.ring.last_alive
+        writers = [device.slots[device.ring.slot(entry.producer)] for entry, _ in device.map.lookup(tensor)]
+        texts = SpinTexts.tensor(device.settings.tensor_wait_spins)
+        self._wait(lambda: all(task.state >= State.COMPLETED for task in writers), texts)
+
     # submission
 
     def submit(
@@ -177,13 +192,18 @@ class Orchestrator:
         shape: Shape | None = None,
         block_ns: Sequence[float] = (),
         after: Sequence[Task] = (),
+        block_num: int | None = None,
+        starts_together: bool = False,
     ) -> Task:
         """Submit a task, in the document's steps 0 to 8; `after` are producers besides those that the map finds; each of
-        these costs as much as a parameter that the task reads.
+        these costs as much as a parameter that the task reads. With `block_num` it is that many blocks.
 
-        Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock.
+        Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock, or for more blocks that
+        start together than there are cores.
         """
-        kind = self._check(kernel_id, worker, params)
+        kind = check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+        if starts_together:
+            check_together(self.device, f"task {self.submitted}", kind, block_num or 1)
         group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
         begun_fs = self.now_fs
         self._sync_map()
@@ -194,8 +214,10 @@ class Orchestrator:
             params,
             cluster=cluster,
             group=group,
-            blocks=max(len(block_ns), 1),
+            blocks=block_num or max(len(block_ns), 1),
             block_ns=block_ns,
+            is_spmd=block_num is not None,
+            starts_together=starts_together,
         )
         task.submitted_fs = begun_fs
         self._enter(task)
@@ -208,9 +230,6 @@ class Orchestrator:
         self._insert(task)
         self._publish(task)
         return task
-
-    def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
-        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
 
     def _sync_map(self) -> None:
         """Step 0: forget what retired tasks wrote."""
@@ -335,7 +354,7 @@ class Orchestrator:
 
     def add(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Task:
         """A task without producers, which is not published. Errors: as `submit`."""
-        shape = self._check(kernel_id, worker, params)
+        shape = check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], shape, params)
         task.submitted_fs = self.now_fs
         self._enter(task)

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from kernbench.pto.device import Device
 
 LANES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
-SCAN, DRAIN, EXIT = "scan", "drain", "exit"
+SCAN, DRAIN, COHORT, EXIT = "scan", "drain", "cohort", "exit"
 Check = int | Shape | str  # a core by its place among the thread's own, the queue of a shape, or another phase
+
+
+def cores_of(cluster: Sequence[Core], shape: Shape) -> list[Core]:
+    """The cores of a cluster that a block of a shape takes; of a vector task the first that may be one."""
+    return [cluster[lane] for lane in LANES[shape] if lane < len(cluster)]
 
 
 class _Loop:
@@ -128,14 +133,17 @@ class Scheduler:
             self.agent.call_at(at)
 
     def _can_take(self, shape: Shape) -> bool:
-        return self.has_room(shape) or self.device.clusters.in_use
+        return not self.device.cohorts and (self.has_room(shape) or self.device.clusters.in_use)
 
     def _known(self) -> Iterator[tuple[Check, int]]:
         """Each check that will find something, and from when on."""
         device = self.device
         for place in self._ended:
             yield place, self.cores[place].fins[0][0]
-        if device.queues.count:
+        if device.cohorts:  # nothing else is dispatched until these have their cores
+            if device.find_cohort():
+                yield COHORT, device.cohorts[0].ready_fs
+        elif device.queues.count:
             for shape in Shape:
                 seen_fs = device.queues.seen_fs(shape)
                 if seen_fs is not None and self.has_room(shape):
@@ -187,7 +195,7 @@ class Scheduler:
         """The cores of a cluster for a block, if each holds fewer than `slots` blocks."""
         if shape == Shape.AIV:
             return next(([core] for core in cluster[1:] if core.load < slots), None)
-        cores = [cluster[lane] for lane in LANES[shape] if lane < len(cluster)]
+        cores = cores_of(cluster, shape)
         return cores if all(core.load < slots for core in cores) else None
 
     def _find_room(self, shape: Shape, pinned: int) -> list[Core] | None:
@@ -215,6 +223,8 @@ class Scheduler:
             self._scan(now_fs)
         elif self._due == DRAIN:
             self._drain(now_fs)
+        elif self._due == COHORT:
+            self._start_together(now_fs)
         else:
             self._exit(now_fs)
         self.replan()
@@ -227,6 +237,8 @@ class Scheduler:
             del self._ended[place]
         core.load -= 1
         self._room.clear()
+        if self.device.cohorts:
+            self.device.announce(COHORT, now_fs)
         task = block.task
         task.blocks_done += 1
         if task.blocks_done < task.blocks * len(LANES[task.shape]):
@@ -261,6 +273,10 @@ class Scheduler:
     def _push(self, task: Task, now_fs: int) -> int:
         """Put a ready task into the own shard; returns when that is done."""
         task.state, task.ready_fs = State.READY, now_fs
+        if task.starts_together:
+            self.device.cohorts.append(task)
+            self.device.announce(COHORT, now_fs + self.time.push)
+            return now_fs + self.time.push
         seen_fs = self.device.queues.push(task, self.number, now_fs)
         self.device.announce(task.shape, seen_fs)
         return seen_fs + self.time.push
@@ -284,8 +300,34 @@ class Scheduler:
         if self._slots > 1 and (seen_fs := device.queues.seen_fs(shape)) is not None:
             device.announce(shape, seen_fs)
 
+    def _start_together(self, now_fs: int) -> None:
+        """Dispatch all blocks of a task at once, to cores of all threads: payloads first, then one register each."""
+        device, time = self.device, self.time
+        cores = device.find_cohort()
+        if cores is None:
+            return
+        task = device.cohorts.popleft()
+        lanes = [(block, core) for block, each in enumerate(cores) for core in each]
+        at = now_fs + time.lock + time.pop + len(lanes) * time.payload
+        for block, core in lanes:
+            at += time.store
+            core.accept(Assigned(task, block, at, at + time.doorbell), now_fs)
+        task.next_block = task.blocks
+        for scheduler in device.schedulers:
+            scheduler.forget_room()
+        self._spend(Phase.DISPATCH, now_fs, at, COHORT)
+        for shape in Shape:
+            if (seen_fs := device.queues.seen_fs(shape)) is not None:
+                device.announce(shape, seen_fs)
+
+    def forget_room(self) -> None:
+        """Another thread has given work to own cores."""
+        self._room.clear()
+
     def _pop(self, shape: Shape, now_fs: int) -> Popped | None:
         queues = self.device.queues
+        if self.device.cohorts:
+            return None
         if self.device.clusters.in_use:
             for number, cluster in self._numbered():
                 if self._lanes(cluster, shape, self._slots) and (found := queues.pop_pinned(number, shape, now_fs)):

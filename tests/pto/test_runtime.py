@@ -22,10 +22,12 @@ from kernbench.pto.api import (
     make_tensor_external,
     pto2_rt_allocate_cluster,
     pto2_rt_free_cluster,
+    pto2_rt_get_tensor_data,
     pto2_rt_orchestration_done,
     pto2_rt_report_fatal,
     pto2_rt_submit_task,
     pto2_rt_submit_task_clustered,
+    pto2_rt_submit_task_spmd,
     pto2_rt_wait_cluster,
     publish_task,
 )
@@ -33,6 +35,7 @@ from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.task import Shape
 from tests.engine.difference import describe_difference
 from tests.naive.engine import NaiveEngine
 from tests.pto.graphs import launch, run
@@ -53,6 +56,11 @@ def chain(rt, tasks, nbytes=64):
         reads = [] if tensor is None else [make_input_param(tensor)]
         submit(rt, *reads, make_output_param(out))
         tensor = out
+
+
+def external(rt, elements=4):
+    """A tensor in memory that is not of the heap."""
+    return make_tensor_external(rt.orchestrator.device.memory.allocate(4 * elements), (elements,), 1)
 
 
 def times(outcome):
@@ -83,7 +91,7 @@ def test_readers_of_one_tensor_run_side_by_side_and_a_writer_waits_for_its_produ
 
 def test_regions_that_do_not_overlap_are_independent():
     def orchestrate(rt):
-        tensor = make_tensor_external(rt.orchestrator.device.memory.allocate(256), (64,), 1)
+        tensor = external(rt, 64)
         submit(rt, make_output_param(tensor.view((32,), (0,))))
         submit(rt, make_input_param(tensor.view((32,), (32,))))
         submit(rt, make_input_param(tensor.view((2,), (31,))))
@@ -265,6 +273,41 @@ def test_tasks_that_wait_for_each_other_end_with_a_time_out():
     assert error.value.fatal_code == FatalCode.SCHEDULER_TIMEOUT
 
 
+@pytest.mark.parametrize("backend", [Backend.AICPU, Backend.RINGS])
+def test_the_contents_of_a_tensor_are_read_when_its_writers_are_complete(backend):
+    read = []
+
+    def orchestrate(rt):
+        tensor = make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor))
+        read.append(pto2_rt_get_tensor_data(rt, tensor, (3,)))
+        submit(rt, make_inout_param(tensor))
+        read.append(pto2_rt_get_tensor_data(rt, tensor).sum())
+
+    def add(x):
+        x += 2
+
+    found = times(run(orchestrate, backend, {1: Kernel(1, "ADD", "aiv", add, 50_000.0)}))
+    assert read == [2, 16]
+    assert found[1][0] > found[0][1]
+
+
+def test_a_wait_for_a_tensor_ends_after_a_time():
+    def orchestrate(rt):
+        tensor = make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor))
+        pto2_rt_get_tensor_data(rt, tensor)
+
+    for backend in Backend:
+        with pytest.raises(FatalError) as error:
+            run(orchestrate, backend, SLOW, tensor_wait_spins=900)
+        assert str(error.value) == (
+            "FATAL: Tensor wait timeout: a producer of the tensor is not complete after 900 spins (fatal code 8)"
+        )
+    with pytest.raises(InvalidArgsError, match=r"element \(4,\) is not inside a tensor of shape \(4,\)"):
+        run(lambda rt: pto2_rt_get_tensor_data(rt, external(rt), (4,)))
+
+
 def test_an_explicit_failure_has_its_code():
     with pytest.raises(FatalError) as error:
         run(lambda rt: pto2_rt_report_fatal(rt, "no block table"))
@@ -293,6 +336,52 @@ def test_spmd_calls_become_tasks_with_their_block_ids():
     kernels = {1: Kernel(1, "B", "aiv", lambda dim, block: seen.append((dim, block)), 100.0)}
     run(lambda rt: block_incore(rt, 1, PTO2_WORKER_VECTOR, [], 3), kernels=kernels)
     assert sorted(seen) == [(3, 0), (3, 1), (3, 2)]
+
+
+def test_one_task_has_many_blocks_with_their_numbers():
+    seen = []
+    kernels = {
+        1: Kernel(1, "B", "aiv", lambda x, dim, block: seen.append((x, dim, block)), lambda _x, _dim, at: 100.0 * at)
+    }
+    outcome = run(
+        lambda rt: pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(5)], 6), kernels=kernels
+    )
+    assert sorted(seen) == [(5, 6, at) for at in range(6)]
+    assert [(row.end_fs - row.start_fs) // NS for row in sorted(outcome.record.blocks, key=lambda row: row.block)] == [
+        100 * at for at in range(6)
+    ]
+
+
+@pytest.mark.parametrize("topology", ["ascend_tiny", "ascend_910b2"])
+def test_blocks_that_start_together_wait_for_all_their_cores(topology):
+    """Other tasks that are ready meanwhile wait behind them, so they are not put off for ever."""
+
+    def orchestrate(rt):
+        most, tensor = rt.orchestrator.device.most_together(Shape.AIV), make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor), kernel=0)
+        pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(0)], most // 2)
+        for together in (True, False):
+            given, blocks = [make_input_param(tensor)], most if together else most // 2
+            pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, given, blocks, require_sync_start=together)
+
+    slow = Kernel(1, "B", "aiv", cost=lambda _given, _most, at: 90_000.0 if at == 0 else 20_000.0)
+    outcome = run(orchestrate, kernels={0: Kernel(0, "CUBE", "aic", cost=15_000.0), 1: slow}, topology=topology)
+    rows = {task: [row for row in outcome.record.blocks if row.task == task] for task in (1, 2, 3)}
+    starts = [row.start_fs for row in rows[2]]
+    assert min(starts) > max(row.end_fs for row in rows[1])
+    assert max(starts) - min(starts) < 20_000 * NS, "they run side by side"
+    assert len({row.core for row in rows[2]}) == len(rows[2])
+    assert all(row.start_fs > max(starts) for row in rows[3])
+
+
+def test_more_blocks_that_start_together_than_cores_are_refused():
+    for worker, most, shape in ((PTO2_WORKER_VECTOR, 4, "AIV"), (PTO2_WORKER_CUBE, 2, "AIC")):
+        with pytest.raises(FatalError) as error:
+            run(lambda rt: pto2_rt_submit_task_spmd(rt, worker, worker, [], most + 1, require_sync_start=True))  # noqa: B023
+        assert str(error.value) == (
+            f"FATAL: task 0: {most + 1} blocks are to start together, but there are {most} places of shape {shape}; submit "
+            f"{most} blocks at most (fatal code 7)"
+        )
 
 
 # clusters
