@@ -22,10 +22,12 @@ from kernbench.errors import InputError, KernBenchError, RunError, shorten, sugg
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
+from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
 from kernbench.pto.launch import Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings
+from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.user_modules import error_text, execute, line_of
 
@@ -140,7 +142,10 @@ def _first_line(modules: Sequence[ModuleType]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BenchRun:
-    """A finished run of a bench. `verified` is None if no numbers were computed; `mismatches` has a sentence an output."""
+    """A finished run of a bench. `verified` is None if no numbers were computed; `mismatches` has a sentence an output.
+
+    `array_bytes`: the sizes of its arrays by name.
+    """
 
     bench: PtoBench
     topology: str
@@ -148,6 +153,16 @@ class BenchRun:
     outcome: Outcome
     verified: bool | None
     mismatches: tuple[str, ...]
+    array_bytes: Mapping[str, int]
+
+    def host_copies_us(self) -> dict[str, float]:
+        """Times in microseconds: of all arrays to the device before the run, and of the outputs back after it."""
+        machine, outputs = self.outcome.device.machine, self.bench.outputs or tuple(self.array_bytes)
+        back = [nbytes for name, nbytes in self.array_bytes.items() if name in outputs]
+        return {
+            "host_in_us": copy_fs(machine, list(self.array_bytes.values()), to_device=True) / FS_PER_US,
+            "host_out_us": copy_fs(machine, back, to_device=False) / FS_PER_US,
+        }
 
 
 def run_bench(
@@ -186,10 +201,11 @@ def run_bench(
 
     with np.errstate(all="ignore"):
         outcome = _guarded(bench, lambda: launch.run(body, device))
+    array_bytes = {name: value.nbytes for name, value in inputs if is_array(value)}
     if not verify:
-        return BenchRun(bench, machine.name, given, outcome, None, ())
+        return BenchRun(bench, machine.name, given, outcome, None, (), array_bytes)
     mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
-    return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches)
+    return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches, array_bytes)
 
 
 def is_array(value: object) -> TypeGuard[np.ndarray]:

@@ -54,9 +54,9 @@ class Task:
 
     __slots__ = (
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
-        "first_start_fs", "group", "heap_end", "id", "in_scope", "kernel", "last_end_fs", "lock_free_fs", "next_block",
-        "is_spmd", "owners", "params", "published_fs", "ready_fs", "shape", "starts_together", "state", "submitted_fs",
-        "users",
+        "first_start_fs", "group", "heap_end", "id", "in_scope", "is_spmd", "kernel", "last_end_fs", "lock_free_fs",
+        "next_block", "owners", "params", "published_fs", "ready_fs", "shape", "starts_together", "state",
+        "submitted_fs", "users",
     )  # fmt: skip
 
     def __init__(
