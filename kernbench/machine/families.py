@@ -16,7 +16,8 @@ from kernbench.machine.machine import Machine
 from kernbench.machine.mesh import MeshSpec, expand_mesh
 from kernbench.machine.sip import expand_sip
 from kernbench.machine.sip_spec import SipSpec
-from kernbench.machine.tensix import TensixSpec, expand_tensix
+from kernbench.machine.tensix import expand_tensix
+from kernbench.machine.tensix_spec import TensixSpec
 from kernbench.schema.model import Model
 
 

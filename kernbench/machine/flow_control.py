@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
+import numpy as np
 from pydantic import Field
 
 from kernbench.components.port import BUFFER_MOST, CHANNELS_MOST
@@ -17,6 +18,7 @@ from kernbench.schema.fields import Count, Ns
 from kernbench.schema.model import Model
 from kernbench.units import FS_PER_NS
 
+Kind = TypeVar("Kind", int, np.ndarray)
 _TIMES = ("credit", "routing", "vc_allocation", "switch_allocation", "traversal")
 
 
@@ -94,7 +96,7 @@ class FlowControl:
     internal_speedup: int  # cycles of routers in the time of a flit on the fastest link
     reuse: str
     outstanding_packets: int  # of a source; 0: without limit
-    dateline: bool = False
+    dateline: bool = False  # packets behind the dateline of a ring have channels of their own
     layers: int = 0  # of virtual channels, for requests and for replies; 0: requests and replies share them
     queue_flits: int = 0  # that wait at a channel of a memory
     reply_packets: int = 0  # of a memory: read, or being read, and not yet sent
@@ -119,18 +121,27 @@ class FlowControl:
         given = dict(plain)
         return cls(tuple(PortControl(**port) for port in given.pop("ports")), **given)
 
+    def kind(self, place: Kind, is_reply: int) -> Kind:
+        """The kind of a step of a route: `place` is its layer, or with datelines its side (see `rings.find_sides`)."""
+        return 2 * place + is_reply if self.layers else place
+
     def channels_of(self, kind: int, count: int) -> range:
         """Of `count` virtual channels those that a packet may take on a link; `kind` is that of a step of its route.
 
-        Without layers: all of them for kind 0, half of them before (1) or after (2) a dateline. With layers kind is 2 x layer,
-        and 1 more for a reply: half of them are for requests, and of either half the first layer has all that others leave.
+        With layers half of them are for requests and half for replies. Of these, or of all, half are for either side of a
+        dateline; without datelines the first layer has all that others leave.
         """
-        half = count // 2
-        if self.layers:
-            layer, is_reply = divmod(kind, 2)
-            end = count if is_reply else half
-            rest = end - (self.layers - 1)
-            return range(rest + layer - 1, rest + layer) if layer else range(half if is_reply else 0, rest)
-        if kind == 0 or half == 0 or not self.dateline:
-            return range(count)
-        return range(half) if kind == 1 else range(half, count)
+        if not self.layers:
+            return self._on_side(kind, range(count))
+        place, is_reply = divmod(kind, 2)
+        own = range(count)[count // 2 :] if is_reply else range(count // 2)
+        if self.dateline:
+            return self._on_side(place, own)
+        rest = own.stop - (self.layers - 1)
+        return range(rest + place - 1, rest + place) if place else range(own.start, rest)
+
+    def _on_side(self, side: int, own: range) -> range:
+        half = len(own) // 2
+        if side == 0 or half == 0 or not self.dateline:
+            return own
+        return own[:half] if side == 1 else own[half:]

@@ -21,8 +21,8 @@ from kernbench.machine.flow_control import FlowControl, MeshFlowControlSpec
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.mesh_places import MeshShape, node_name, router_name
-from kernbench.machine.mesh_rings import check_rings
 from kernbench.machine.quantities import rate
+from kernbench.machine.rings import Ring, check_rings
 from kernbench.schema.fields import Count, Gbs, MessageBytes, Ns
 from kernbench.units import FS_PER_NS
 
@@ -119,8 +119,9 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         outstanding=spec.outstanding,
     )
     flow_control = FlowControl.of_mesh(spec)
-    if flow_control:
-        check_rings(shape, flow_control)
+    if flow_control and shape.torus:
+        remedy = "set virtual_channels to 2 or more and dateline to true, or torus to false"
+        check_rings(_rings(shape), flow_control, spec.virtual_channels, remedy)
     return builder.finish(
         name=name,
         family=spec.family,
@@ -133,6 +134,16 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
         flow_control=flow_control,
         packet_flits=spec.packet_flits if spec.interleave == "packets" else None,
     )
+
+
+def _rings(mesh: MeshShape) -> list[Ring]:
+    """A row and a column of a torus. All others, and both networks, are alike."""
+    row, column = (router_name(0, col, 0) for col in range(mesh.w)), (router_name(row, 0, 0) for row in range(mesh.h))
+    steps = (1,) if mesh.one_way else (1, -1)
+    return [
+        Ring(tuple(names), steps, count - 1 if mesh.one_way else count // 2)
+        for names, count in ((row, mesh.w), (column, mesh.h))
+    ]
 
 
 def _neighbour(torus: bool, w: int, h: int, row: int, col: int) -> tuple[int, int] | None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from kernbench.errors import InputError, shorten
 from kernbench.machine.part_index import Places, Shape
+from kernbench.machine.rings import find_sides
 
 _NODE = re.compile(r"node\[(\d{1,18})\]\[(\d{1,18})\]")
 _INDEX = re.compile(r"\d{1,18}")  # more digits name no node, and Python reads no integer of thousands
@@ -84,19 +84,10 @@ class MeshPlaces(Places):
         return found
 
     def sides(self, nodes: Sequence[int]) -> list[int]:
-        """On which side of the dateline of a ring each link of a way is: 1 before, 2 after, 0 on no ring.
-
-        The dateline of a ring is its link between the first and the last index, which is after it.
-        """
-        found, places = list[int](), [self._place_of[node] for node in nodes]
-        along, crossed = -1, False
-        for (row, col), (to_row, to_col) in pairwise(places):
-            dimension = -1 if (row, col) == (to_row, to_col) else int(col == to_col)
-            crossed &= dimension == along
-            crossed |= abs(to_row - row) + abs(to_col - col) > 1
-            along = dimension
-            found.append(1 + crossed if self.mesh.torus and dimension >= 0 else 0)
-        return found
+        """As `rings.find_sides`; 0 for all links where there are no rings."""
+        if not self.mesh.torus:
+            return super().sides(nodes)
+        return find_sides([self._place_of[node] for node in nodes])
 
     def endpoint(self, row: int, col: int) -> int:
         """The node of an endpoint. Errors: InputError for a row or column that the mesh lacks."""

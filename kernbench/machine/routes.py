@@ -371,19 +371,19 @@ class Routing:
 
     def _channel_kinds(self, edges: np.ndarray, whole: np.ndarray, is_reply: bool) -> np.ndarray:
         """int64[link] the kind of virtual channels on each link of a path, as `FlowControl.channels_of` takes it."""
-        machine = self._machine
+        machine, control = self._machine, self._machine.flow_control
+        assert control is not None
         if len(machine.channel_order) == 0:
             nodes = [*machine.edge_src[edges[1:]].tolist(), int(machine.edge_dst[edges[-1]])]
-            return np.array([0, *machine.places.sides(nodes)])
+            return np.array([control.kind(side, is_reply) for side in (0, *machine.places.sides(nodes))])
         layers = layers_of(machine.channel_order, edges, whole, is_reply)
-        control = machine.flow_control
-        if control and layers.max(initial=0) >= control.layers:
+        if layers.max(initial=0) >= control.layers:
             raise UnreachableError(
                 f"a route from {machine.node_name[machine.edge_src[edges[0]]]} to "
                 f"{machine.node_name[machine.edge_dst[edges[-1]]]} needs {layers.max() + 1} layers of virtual channels, but "
                 f"those that programs take need {control.layers}; choose other ends, or flow_control unbounded"
             )
-        return 2 * layers + is_reply
+        return control.kind(layers, is_reply)
 
     def _memory(self, node: int) -> tuple[int, int, int, int, int]:
         terminal = self._machine.terminals[node]

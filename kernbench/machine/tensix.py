@@ -7,15 +7,16 @@ to a memory has a weight that no way over a network reaches, so no route passes 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import replace
 
-from pydantic import Field, model_validator
+import numpy as np
 
-from kernbench.components.tensix import TensixCore, TensixDram, TensixNoc
 from kernbench.machine.builder import Builder
+from kernbench.machine.flow_control import FlowControl, PortControl
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.quantities import NO_TIME, list_figure_origins, rate, time
+from kernbench.machine.rings import Ring, check_classes, check_rings
 from kernbench.machine.tensix_places import (
     NETWORKS,
     TensixShape,
@@ -25,75 +26,15 @@ from kernbench.machine.tensix_places import (
     router_name,
     server_name,
 )
-from kernbench.schema.fields import Count, MessageBytes
-from kernbench.schema.model import Model
+from kernbench.machine.tensix_spec import TensixSpec
 from kernbench.units import FS_PER_NS
 
-_Place = tuple[Annotated[int, Field(ge=0, le=63)], Annotated[int, Field(ge=0, le=63)]]
-_Line = Annotated[int, Field(ge=0, le=63)]
-_Side = Annotated[Count, Field(le=64)]
 PITCH_MM = 1.0  # for pictures
 _MEMORY_PENALTY = 10**9  # more than any way over a network
 _EAST, _WEST, _SOUTH, _NORTH, _LOCAL = range(5)
+_MEMORIES = ("l1", "dram")
+_SIDES = 2  # of the dateline of a ring
 ENGINES = ("unpack", "matrix", "vector", "pack")
-
-
-class TensixPartNames(Model):
-    """The sheets of the parts."""
-
-    tensix_noc: str = "tensix_noc"
-    tensix_core: str = "tensix_core"
-    tensix_dram: str = "tensix_dram"
-
-
-class TensixSpec(Model):
-    """The fields of a topology of family `tensix`; places are (x, y) of the physical grid."""
-
-    family: Literal["tensix"]
-    description: str
-    width: _Side
-    height: _Side
-    worker_columns: list[_Line] = Field(min_length=1)
-    worker_rows: list[_Line] = Field(min_length=1)
-    harvested_columns: tuple[_Line, ...] = ()
-    harvested_rows: tuple[_Line, ...] = ()
-    dram: list[list[_Place]] = Field(min_length=1)  # the ports of each controller
-    bank_ports: list[_Line] = Field(min_length=1)  # the port of each bank of a controller
-    ethernet: tuple[_Place, ...] = ()
-    flit_bytes: MessageBytes
-    parts: TensixPartNames = Field(default_factory=TensixPartNames)
-    tensix_noc: TensixNoc
-    tensix_core: TensixCore
-    tensix_dram: TensixDram
-
-    @property
-    def columns(self) -> list[int]:
-        """The physical column of each logical one."""
-        return [x for x in self.worker_columns if x not in self.harvested_columns]
-
-    @property
-    def rows(self) -> list[int]:
-        """The physical row of each logical one."""
-        return [y for y in self.worker_rows if y not in self.harvested_rows]
-
-    @model_validator(mode="after")
-    def _fits(self) -> TensixSpec:
-        if not self.columns or not self.rows:
-            raise ValueError("all columns or all rows of workers are harvested; leave one of each")
-        workers = {(x, y) for x in self.worker_columns for y in self.worker_rows}
-        others = [place for ports in self.dram for place in ports] + list(self.ethernet)
-        for x, y in [*sorted(workers), *others]:
-            if x >= self.width or y >= self.height:
-                raise ValueError(f"place ({x}, {y}) is outside of a grid of {self.width} x {self.height}")
-        if clash := next((place for place in others if place in workers), None):
-            raise ValueError(f"place {clash} is a worker's and a DRAM's or Ethernet's; give each place one part")
-        if any(port >= len(ports) for port in self.bank_ports for ports in self.dram):
-            raise ValueError("bank_ports names a port that a controller does not have")
-        if len(self.bank_ports) != self.tensix_dram.banks:
-            raise ValueError(
-                f"bank_ports has {len(self.bank_ports)} entries, expected one for each of {self.tensix_dram.banks} banks"
-            )
-        return self
 
 
 def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
@@ -118,7 +59,7 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
         dram=tuple(x + y * spec.width for ports in spec.dram for x, y in ports),
         ethernet=tuple(x + y * spec.width for x, y in spec.ethernet),
     )
-    return builder.finish(
+    machine = builder.finish(
         name=name,
         family=spec.family,
         digest=digest,
@@ -127,7 +68,31 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
         figures=figures,
         origins=list_figure_origins(spec),
         shape=shape,
+        flow_control=_flow_control(spec),
     )
+    return replace(machine, port_class=np.array([kind in _MEMORIES for kind in machine.node_kind], np.uint8))
+
+
+def _flow_control(spec: TensixSpec) -> FlowControl | None:
+    """The flow control of a chip, checked; None if its queues have no limit. Errors: InputError if packets may stand still."""
+    ports, memory = (spec.tensix_port, spec.tensix_memory_port), spec.tensix_memory_port
+    more = {"queue_flits": memory.queue_flits, "reply_packets": memory.reply_packets}
+    found = FlowControl.of(spec, tuple(map(PortControl.of, ports)), dateline=True, layers=_SIDES, **more)
+    if found:
+        check_classes(found)
+        remedy = "set tensix_port.virtual_channels to 4 or more: requests and replies, before and after the dateline"
+        check_rings(_rings(spec), found, spec.tensix_port.virtual_channels, remedy)
+    return found
+
+
+def _rings(spec: TensixSpec) -> list[Ring]:
+    """A row and a column of each network. All others are alike."""
+    found = list[Ring]()
+    for network, step in ((0, 1), (1, -1)):
+        row = tuple(router_name(network, x, 0) for x in range(spec.width))
+        column = tuple(router_name(network, 0, y) for y in range(spec.height))
+        found += [Ring(row, (step,), spec.width - 1), Ring(column, (step,), spec.height - 1)]
+    return found
 
 
 def _fs(ns: float) -> int:

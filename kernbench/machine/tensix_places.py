@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 
 from kernbench.errors import InputError
 from kernbench.machine.part_index import Places, Shape
+from kernbench.machine.rings import find_sides
 
 NETWORKS = 2
 
@@ -70,6 +73,16 @@ class TensixPlaces(Places):
     def crossings(self, src: int, dst: int) -> list[tuple[int, int]]:  # noqa: ARG002
         """None: each network has one shortest way between two places."""
         return []
+
+    @cached_property
+    def _place_of(self) -> dict[int, tuple[int, int]]:
+        """The place (x, y) of each router, by node."""
+        size = product(range(NETWORKS), range(self.grid.width), range(self.grid.height))
+        return {self._nodes[router_name(network, x, y)]: (x, y) for network, x, y in size}
+
+    def sides(self, nodes: Sequence[int]) -> list[int]:
+        """As `rings.find_sides`."""
+        return find_sides([self._place_of.get(node) for node in nodes])
 
     def physical(self, core: tuple[int, int]) -> tuple[int, int]:
         """The physical place of a core. Errors: InputError for one that the chip lacks."""

@@ -28,6 +28,7 @@ from kernbench.limits.time_limit import REMEDY, TimeLimitReached
 from kernbench.schema.scalars import Scalar, read_parameter
 from kernbench.user_modules import error_text, execute, line_of
 
+TANTO = "tanto-"  # what names of benches of Tanto programs begin with
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ATTRIBUTE = "__bench__"
@@ -46,6 +47,11 @@ class Bench:
     run: Callable[..., object]
     live: bool = False  # its kernels branch on data, so they run while the machine does
     fields: Callable[..., Mapping[str, object]] | None = None  # of the topology, from the parameters
+
+    @property
+    def is_tanto(self) -> bool:
+        """Whether it makes a Tanto program, as its name says, and so runs on chips of family `tensix`."""
+        return self.name.startswith(TANTO)
 
     def shape(self, parameters: Mapping[str, object], overrides: Mapping[str, object]) -> dict[str, object]:
         """The overrides of a run's topology: what the parameters set, then what the user does. Errors: InputError."""
@@ -291,8 +297,8 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
 
 
 def _find_tanto(name: str) -> Bench | None:
-    """A bench of Tanto programs, which have a folder of their own and names that begin with "tanto-"."""
-    if not name.startswith("tanto-"):
+    """A bench of Tanto programs, which have a folder of their own."""
+    if not name.startswith(TANTO):
         return None
     folders = dict.fromkeys(folder.resolve() / "tanto" for folder in library.folders("benches"))
     return next((found[name] for folder in folders if name in (found := _in_folder(folder)[0])), None)

@@ -25,7 +25,7 @@ from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
 from kernbench.runs.result import RunResult
-from kernbench.runs.tanto_run import FAMILY, run_tanto_bench
+from kernbench.runs.tanto_run import check_family, run_tanto_bench
 
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnProgress, OnStage
@@ -96,7 +96,8 @@ def _run(
     given = typed_parameters(found, parameters or {})
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
-    if machine.family == FAMILY:
+    check_family(found, topology, machine.family)
+    if found.is_tanto:
         ran = run_tanto_bench(found, machine, given, mode, verify=verify, stage=stage, on_progress=on_progress)
         return RunResult(bench=found.name, topology=machine.name, overrides=dict(overrides or {}), **ran)
     live = live or found.live

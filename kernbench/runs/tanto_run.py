@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError
+from kernbench.errors import InputError, shorten
 from kernbench.modes import Mode
+from kernbench.runs.bench import TANTO
 from kernbench.runs.metrics import run_metrics
 from kernbench.tanto.context import TantoContext
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernbench.engine import Session
     from kernbench.engine.progress import OnProgress, Stage
     from kernbench.machine.machine import Machine
@@ -20,6 +23,27 @@ if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
 
 FAMILY = "tensix"
+
+
+def refuse_family(found: Bench, topology: str | Path, family: str) -> str | None:
+    """Why a bench cannot run on a machine of a family, if so: benches of Tanto programs take chips, and no others do."""
+    if found.is_tanto and family != FAMILY:
+        return (
+            f"bench {found.name!r} is one of Tanto programs, which run on family {FAMILY!r}, and topology "
+            f"{shorten(str(topology))!r} is of family {family!r}; give one such as wormhole_n150"
+        )
+    if family == FAMILY and not found.is_tanto:
+        return (
+            f"topology {shorten(str(topology))!r} is of family {FAMILY!r}, which runs Tanto programs, and bench {found.name!r} "
+            f"is none; give one whose name begins with {TANTO!r}, or a topology of family 'sip'"
+        )
+    return None
+
+
+def check_family(found: Bench, topology: str | Path, family: str) -> None:
+    """Check that a bench can run on a machine of a family. Errors: InputError."""
+    if refusal := refuse_family(found, topology, family):
+        raise InputError(refusal)
 
 
 @dataclass(slots=True)

@@ -22,11 +22,12 @@ from kernbench.library import is_path
 from kernbench.modes import SWEEP_MODES, Mode, check_mode
 from kernbench.sweep.design.design import Design
 from kernbench.sweep.design.points import Points, SweepContext, make_points
+from kernbench.sweep.front_ends.registry import find_workload
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.grid.grid import Axis, Grid
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.row import COLUMNS, STAMP, fits_column
-from kernbench.sweep.workload import Workload, find_workload
+from kernbench.sweep.workload import Workload
 
 if TYPE_CHECKING:
     from kernbench.machine.load import TopologyLoader
@@ -63,7 +64,7 @@ class Inputs:
 
         values = tuple(typed(name, values) for name, values in zip(design.names, design.values, strict=True))
         named = json.dumps([*self.digests.values(), self.workload.name, grid.mode])
-        own = self.workload.parameters, self.fields, grid.limits
+        own = self.workload.parameters, self.fields, grid.limits, self.workload.front_end
         context = SweepContext(self.workload.bench, grid.topology, grid.mode, named, *own)
         return make_points(context, replace(design, values=values))
 

@@ -21,12 +21,13 @@ class Point:
 
     index: int
     key: str
-    bench: str | None  # None: the traffic of the pattern that `parameters` name
+    bench: str | None  # of the front-end; None: the traffic of the pattern that `parameters` name
     topology: str
     mode: str
     parameters: Mapping[str, Value]  # of the bench or the traffic, all of them
     overrides: Mapping[str, Value]  # of the topology, by dotted path
     limits: RunLimits = NO_LIMITS
+    front_end: str = "bench"  # what runs it: a name in `front_ends.registry`
 
     @property
     def described(self) -> str:

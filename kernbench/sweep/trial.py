@@ -29,6 +29,7 @@ from kernbench.modes import Mode
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.executor import ExecutorConfig, execute
 from kernbench.sweep.execution.point_progress import PointProgress
+from kernbench.sweep.front_ends.registry import FRONT_ENDS
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.point import Point
 from kernbench.sweep.results.store import Store
@@ -42,13 +43,6 @@ LOOK_S = 0.1  # how often the time that is left is found again
 START_S = 30.0  # the most that the process may take to begin, and if
 COMPILING_S = 150.0  # the loops are compiled first
 ALONE = "import sys; from kernbench.sweep.trial import run_trials; run_trials(*sys.argv[1:])"
-# points of which all that a trial needs is imported, and where need be compiled
-SMALL_BENCH = {
-    "bench": "gemm-single-pe",
-    "topology": "tiny",
-    "parameters": {"M": 32, "topology.noc.gbs": [128.0, 256.0]},
-}
-SMALL_TRAFFIC = {"pattern": "uniform", "topology": "mesh_8x8", "parameters": {"window": 100}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +162,7 @@ def run_trials(path: str, ends: str) -> None:
     """Try the structures that are pickled in a file, in this process; print what is known of each, whenever there is more."""
     groups: list[Points] = pickle.loads(Path(path).read_bytes())
     context = groups[0].context
-    small = SMALL_TRAFFIC if context.bench is None else SMALL_BENCH
+    small = FRONT_ENDS[context.front_end].small
     _run(plan_sweep({**small, "mode": context.mode}).points, lambda _: None)
     for number, group in enumerate(groups):
         left_s = float(ends) - time.time()

@@ -1,7 +1,8 @@
-"""Grids of traffic: what is read of them, and what is refused."""
+"""Grids of traffic and of Tanto benches: what is read of them, and what is refused."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,51 @@ def test_a_bench_keeps_its_own_columns(tmp_path: Path) -> None:
     table = run_sweep(fakes.toy_grid(tmp_path, M=[1]), tmp_path / "out", 1, run=fakes.run_fake).table
     assert "bottleneck" in table.columns
     assert "accepted" not in table.columns
+
+
+TANTO: dict[str, Any] = {"bench": "tanto-unary", "topology": "tensix_tiny", "parameters": {"tiles": 1, "frame": 1}}
+
+
+def test_a_sweep_of_a_tanto_bench(tmp_path: Path) -> None:
+    """Fields of the chip vary, a point without room in L1 is a row with its error, and a second sweep finds all rows."""
+    given = {
+        **TANTO,
+        "parameters": {
+            **TANTO["parameters"],
+            "cores": [1, 2],
+            "topology.tensix_noc.hop_ns": [2, 20],
+            "topology.tensix_core.l1_bytes": ["4 KiB", "64 KiB"],
+        },
+    }
+    result = run_sweep(given, tmp_path, 1)
+    table = result.table
+    assert (len(table), result.failed) == (8, 4)
+    small = table.filter(table["status"] == "error")
+    assert set(small["topology.tensix_core.l1_bytes"]) == {4096}
+    assert "L1" in small["error"][0]
+    near, far = table.filter((table["status"] == "ok") & (table["cores"] == 1))["latency_ns"]
+    assert near < far
+    again = run_sweep(given, tmp_path, 1)
+    assert (len(again.plan.missing), again.table.equals(table)) == (0, True)
+    assert plan_sweep(given, tmp_path).points[0].front_end == "tanto-bench"
+
+
+def test_a_changed_kernel_of_a_tanto_bench_is_another_bench(tmp_path: Path) -> None:
+    shutil.copytree(Path("benches/tanto"), tmp_path / "tanto")
+    given = {**TANTO, "bench": f"{tmp_path}/tanto/elementwise.py:tanto-unary"}
+    before = plan_sweep(given).points[0].key
+    kernel = tmp_path / "tanto/kernels/unary.cpp"
+    kernel.write_text(kernel.read_text() + "// changed\n")
+    assert plan_sweep(given).points[0].key != before
+
+
+def test_tanto_benches_and_others_have_families_of_their_own() -> None:
+    assert refusal({**TANTO, "topology": "tiny", "mode": "auto"}) == [
+        "grid: mode auto bounds benches of family 'sip'; give hybrid or flit for Tanto programs",
+        "grid: bench 'tanto-unary' is one of Tanto programs, which run on family 'tensix', and topology 'tiny' is of "
+        "family 'sip'; give one such as wormhole_n150",
+    ]
+    assert refusal({**TANTO, "bench": "vector-add", "parameters": {}}) == [
+        "grid: topology 'tensix_tiny' is of family 'tensix', which runs Tanto programs, and bench 'vector-add' is none; "
+        "give one whose name begins with 'tanto-', or a topology of family 'sip'"
+    ]

@@ -40,6 +40,7 @@ class SweepContext:
     parameters: Mapping[str, Value]  # of the bench or the traffic
     fields: Mapping[str, Value]  # of the topology, by their names in a grid
     limits: RunLimits = NO_LIMITS
+    front_end: str = "bench"
 
 
 class Points(Sequence[Point]):
@@ -174,7 +175,7 @@ class Points(Sequence[Point]):
                 overrides[name.removeprefix(TOPOLOGY)] = values[choice]
         context = self.context
         key, named = self.design_keys[row].decode(), (context.bench, context.topology, context.mode)
-        return Point(row, key, *named, parameters, overrides, context.limits)
+        return Point(row, key, *named, parameters, overrides, context.limits, context.front_end)
 
 
 def make_points(context: SweepContext, design: Design) -> Points:

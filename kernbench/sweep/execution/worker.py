@@ -9,7 +9,6 @@ import contextlib
 import io
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,7 +18,8 @@ from kernbench.modes import Mode
 from kernbench.sweep.design.design import UNSET
 from kernbench.sweep.design.points import Points
 from kernbench.sweep.execution.batches import Batch
-from kernbench.sweep.execution.point_progress import report_run, report_stage
+from kernbench.sweep.execution.point_progress import report_stage
+from kernbench.sweep.front_ends.registry import FRONT_ENDS
 from kernbench.sweep.point import TOPOLOGY, Point
 from kernbench.sweep.row import ERROR, OK, Row, failed_row, ok_row
 
@@ -34,36 +34,8 @@ RunPoint = Callable[[Point], object]  # → what has the attributes of a RunResu
 
 
 def run_point(point: Point) -> object:
-    """Run a point's bench, or send its traffic, on its machine. Errors: KernBenchError."""
-    if point.bench is None:
-        return _run_traffic(point)
-    from kernbench.runs.run import run_bench
-
-    return run_bench(
-        point.bench,
-        point.topology,
-        mode=point.mode,
-        parameters=point.parameters,
-        overrides=point.overrides,
-        time_limit=point.limits.time_s,
-        op_limit=point.limits.ops,
-        on_stage=partial(report_stage, point.index),
-        on_progress=partial(report_run, point.index),
-    )
-
-
-def _run_traffic(point: Point) -> object:
-    from kernbench.traffic.pattern_run import PatternParameters, run_pattern
-
-    return run_pattern(
-        point.topology,
-        PatternParameters(**point.parameters),  # type: ignore[arg-type]  # of the types of its defaults
-        point.mode,
-        overrides=point.overrides,
-        time_limit=point.limits.time_s,
-        on_stage=partial(report_stage, point.index),
-        on_progress=partial(report_run, point.index),
-    )
+    """Run a point by its front-end. Errors: KernBenchError."""
+    return FRONT_ENDS[point.front_end].run(point)
 
 
 def attempt(run: RunPoint, point: Point) -> Row:
@@ -115,7 +87,7 @@ def rows_with_errors(points: Sequence[Point], rows: Iterator[MaybeRow]) -> Itera
 def is_shared(run: RunPoint, batch: Batch) -> bool:
     """Whether the points of a batch run on a shared structure."""
     first = batch.points[0]
-    return run is run_point and first.bench is not None and (batch.alike or is_kept(first))
+    return run is run_point and FRONT_ENDS[first.front_end].shares and (batch.alike or is_kept(first))
 
 
 def run_together(structure: SharedStructure, points: Sequence[Point]) -> Iterator[Row | None]:
@@ -164,11 +136,11 @@ def bound_group(points: Points, *, queues: bool = False) -> polars.DataFrame | N
 
 
 def find_structure(point: Point, *, raises_limits: bool = False) -> SharedStructure | None:
-    """The structure of a point; None for traffic, or if it cannot be built (the point then reports the error when it runs).
+    """The structure of a point; None if its front-end has none, or if it cannot be built (the point then reports the error).
 
     With `raises_limits`, LimitError is raised: the point, and others of the structure, would only wait for it again.
     """
-    if point.bench is None:
+    if not FRONT_ENDS[point.front_end].shares:
         return None
     from kernbench.sweep.execution import shared_structure
 
