@@ -8,6 +8,7 @@ RUNTIME_CONFIG (runtime, aicpu_thread_num, block_dim), ALL_CASES (parameters by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings
 from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
+from kernbench.schema.scalars import read_parameter
 from kernbench.user_modules import error_text, execute, line_of
 
 FOLDER = "benches/pto"
@@ -42,7 +44,8 @@ class PtoBench:
     """A bench with its declarations, checked."""
 
     name: str
-    file: Path
+    file: Path  # or the folder
+    sources: tuple[Path, ...]
     description: str
     kernels: Mapping[int, Kernel]
     entry: Callable[..., object]
@@ -64,12 +67,7 @@ class PtoBench:
         for name, text in changed.items():
             if name not in found:
                 raise InputError(f"bench {self.name!r} has no parameter {shorten(name)!r}{suggest(name, found)}")
-            try:
-                found[name] = type(found[name])(text)
-            except ValueError:
-                raise InputError(
-                    f"{name}={shorten(text)}: got {shorten(text)!r}, expected a value of type {type(found[name]).__name__}"
-                ) from None
+            found[name] = read_parameter(f"parameter {name!r} of bench {self.name!r}", found[name], text)
         return found
 
 
@@ -80,6 +78,16 @@ def find_bench(name: str | Path) -> PtoBench:
         return _load(path, [path / part for part in _PARTS])
     file = library.find(FOLDER, name)
     return _load(file, [file])
+
+
+def looks_like_bench(path: Path) -> bool:
+    """Whether a path is a folder of the two files of a bench, or a file that declares what a bench does."""
+    if path.is_dir():
+        return all((path / part).is_file() for part in _PARTS)
+    if not library.is_file(path):
+        return False
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return all(re.search(rf"^{name}\b|^(from|def) .*\b{name}\b", text, re.MULTILINE) for name in _NEEDED)
 
 
 def list_benches() -> list[PtoBench]:
@@ -106,6 +114,7 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     return PtoBench(
         name=path.stem.replace("_", "-"),
         file=path,
+        sources=tuple(files),
         description=_first_line(modules),
         kernels=read_kernels(held["KERNELS"], where),
         entry=entry,
@@ -184,7 +193,7 @@ def run_bench(
     kernel that raises.
     """
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
-    chosen = _backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
+    chosen = find_backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
     given = bench.parameters(case, parameters or {})
     fields = dict(overrides or {})
     fields.setdefault("pto_runtime.aicpu_threads", bench.runtime.get("aicpu_thread_num", None))
@@ -213,7 +222,8 @@ def is_array(value: object) -> TypeGuard[np.ndarray]:
     return isinstance(value, np.ndarray)
 
 
-def _backend(name: str) -> Backend:
+def find_backend(name: str) -> Backend:
+    """A runtime by name. Errors: InputError if there is none."""
     names = [backend.value for backend in Backend]
     if name not in names:
         raise InputError(f"unknown runtime {shorten(name)!r}{suggest(name, names)}")
