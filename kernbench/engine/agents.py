@@ -113,6 +113,19 @@ class Agents:
         if thread not in self._asks and self.program.threads[thread].pending:
             self.expect(self.program.threads[thread], now_fs)
 
+    def go_to(self, time_fs: int) -> bool:
+        """Let the present be a later time (fs) within the call of an agent, if nothing happens before; returns whether it is.
+
+        What an agent does then is as if it had been called at that time.
+        """
+        plans = self._plans
+        while plans and self._agents[plans[0][1]].due_fs != plans[0][0]:
+            heappop(plans)
+        if time_fs >= self._free_fs or (plans and plans[0][0] <= time_fs):
+            return False
+        self.now_fs = time_fs
+        return True
+
     def _serve(self, now_fs: int) -> None:
         """Call what is due, and go on while no worker can ask before the next call."""
         plans = self._plans

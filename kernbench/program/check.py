@@ -78,6 +78,7 @@ def check_rows(program: Program) -> None:
     """
     if (sizes := program.sizes) != program.checked_sizes:  # seldom: a live kernel adds few rows at a time
         program.checked_sizes, program.legal = sizes, _find_legal(program)
+        program.has_trees = bool(program.machine.routing.tables().destinations.any())
     op, legal = program.op, program.legal
     entry, column = find_illegal(op.values, program.checked_entries, legal)
     if entry != NONE:
@@ -94,9 +95,8 @@ def check_rows(program: Program) -> None:
 
 def _check_arrivals(program: Program, op: EncodedRows) -> None:
     """Check the rows of transfers to many; most programs have none. Without routes to many, any arrival is wrong."""
-    routes = program.machine.routing.tables()
-    if routes.destinations.any() or (op.values[program.checked_entries :, 0] == _ARRIVE).any():
-        threads = program.op_thread
+    if program.has_trees or (op.values[program.checked_entries :, 0] == _ARRIVE).any():
+        routes, threads = program.machine.routing.tables(), program.op_thread
         tables = op.values, op.entry, threads.values, threads.entry, program.checked_rows
         row, problem = find_wrong_arrival(*tables, routes.branches, routes.destinations)
         if row != NONE:

@@ -78,7 +78,7 @@ class Orchestrator:
 
     def _meet(self) -> None:
         """Let all others come to the own time."""
-        if self.backend != Backend.HOST:
+        if self.backend != Backend.HOST and not self.device.agents.go_to(self.now_fs):
             self._agent.call_at(self.now_fs)
             self._pause()
 

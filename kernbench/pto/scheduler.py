@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernbench.pto.device import Device
 
 LANES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
+SHAPES = tuple(Shape)  # to go through an enum takes long
 SCAN, DRAIN, COHORT, EXIT = "scan", "drain", "cohort", "exit"
 Check = int | Shape | str  # a core by its place among the thread's own, the queue of a shape, or another phase
 
@@ -82,6 +83,10 @@ class Scheduler:
         self._slots = device.settings.core_slots
         self.clusters = clusters
         self.cores = [core for lane in (0, 1) for cluster in clusters for core in (cluster[:1], cluster[1:])[lane]]
+        self._lane_cores = {
+            Shape.AIC: [cluster[0] for cluster in clusters],
+            Shape.AIV: [core for cluster in clusters for core in cluster[1:]],
+        }
         self._places = {core.index: place for place, core in enumerate(self.cores)}
         for core in self.cores:
             core.scheduler = self
@@ -112,16 +117,15 @@ class Scheduler:
         """Be called when the loop comes to the first check that finds what is known now."""
         if not self.running or self._completing:
             return
-        best: tuple[int, Check] | None = None
+        first_fs, when = -1, self._loop.when
         for check, seen_fs in self._known():
-            at = self._loop.when(check, seen_fs)
-            if best is None or at < best[0]:
-                best = at, check
-        if best is None:
+            at = when(check, seen_fs)
+            if at < first_fs or first_fs < 0:
+                first_fs, self._due = at, check
+        if first_fs < 0:
             self.agent.cancel()
         else:
-            self._due = best[1]
-            self.agent.call_at(best[0])
+            self.agent.call_at(first_fs)
 
     def consider(self, check: Check, seen_fs: int) -> None:
         """A check finds something from a time on: be called then, if nothing is due before."""
@@ -144,11 +148,12 @@ class Scheduler:
             if device.find_cohort():
                 yield COHORT, device.cohorts[0].ready_fs
         elif device.queues.count:
-            for shape in Shape:
+            in_use = device.clusters.in_use
+            for shape in SHAPES:
                 seen_fs = device.queues.seen_fs(shape)
                 if seen_fs is not None and self.has_room(shape):
                     yield shape, seen_fs
-                if device.clusters.in_use and (seen_fs := self._pinned_fs(shape)) is not None:
+                if in_use and (seen_fs := self._pinned_fs(shape)) is not None:
                     yield shape, seen_fs
         if (seen_fs := device.scan_fs()) is not None:
             yield SCAN, seen_fs
@@ -182,8 +187,13 @@ class Scheduler:
     def _fits(self, shape: Shape, slots: int) -> bool:
         found = self._room.get((shape, slots))
         if found is None:
-            found = self._room[shape, slots] = any(self._lanes(cluster, shape, slots) for cluster in self.clusters)
+            found = self._room[shape, slots] = self._look_for_room(shape, slots)
         return found
+
+    def _look_for_room(self, shape: Shape, slots: int) -> bool:
+        if shape in self._lane_cores:
+            return any(core.load < slots for core in self._lane_cores[shape])
+        return any(self._lanes(cluster, shape, slots) for cluster in self.clusters)
 
     def has_room(self, shape: Shape) -> bool:
         """Whether the thread would dispatch a shape: to an idle core, or behind another block if no thread has an idle one."""
@@ -316,7 +326,7 @@ class Scheduler:
         for scheduler in device.schedulers:
             scheduler.forget_room()
         self._spend(Phase.DISPATCH, now_fs, at, COHORT)
-        for shape in Shape:
+        for shape in SHAPES:
             if (seen_fs := device.queues.seen_fs(shape)) is not None:
                 device.announce(shape, seen_fs)
 

@@ -134,7 +134,7 @@ def _checked(shapes: Sequence[int], ndim: int, dtype: str) -> tuple[tuple[int, .
 
 
 def _is_size(size: object) -> bool:
-    return isinstance(size, int | np.integer) and size > 0
+    return bool(isinstance(size, int | np.integer) and size > 0)
 
 
 def make_tensor(shapes: Sequence[int], ndim: int, dtype: str = "f32") -> Tensor:

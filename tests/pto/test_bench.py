@@ -120,7 +120,7 @@ def test_kernel_config_and_golden_in_a_folder(tmp_path):
     [
         ({"case": "B"}, "bench 'mine' has no case 'B'; known: A"),
         ({"parameters": {"m": "1"}}, "bench 'mine' has no parameter 'm'; known: n"),
-        ({"parameters": {"n": "x"}}, "n=x: got 'x', expected a value of type int"),
+        ({"parameters": {"n": "x"}}, "parameter 'n' of bench 'mine' is int, as its default 4; got 'x'"),
         (
             {"backend": "rings"},
             "unknown runtime 'rings'; known: aicpu_build_graph, host_build_graph, tensormap_and_ringbuffer",
