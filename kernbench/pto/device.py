@@ -246,6 +246,8 @@ class Device:
         with pause_gc():
             session.run(on_ask)
         if any(core.context is not None for core in self.cores):  # functions wait for flags that nobody sets
+            for program in self._coupled.values():
+                program.pipes.check_end()
             session.check_finished()
         if self.expected is None or self.completed < self.expected:
             self._fail()
