@@ -50,6 +50,8 @@ class Orchestrator:
         self.submitted = 0
         self.end_fs = 0
         self._scope_clusters: list[list[int]] = []
+        self._phase: Phase | None = None  # what it works on, and since when
+        self._phase_fs = 0
         device.on_progress = self._on_progress
 
     # time
@@ -73,8 +75,16 @@ class Orchestrator:
     def _spend(self, phase: Phase, fs: int) -> None:
         """Work for some time, without looking at what others do."""
         if self.backend != Backend.HOST:
-            self.device.record.add_phase(ORCHESTRATOR, phase, self.now_fs, self.now_fs + fs)
+            if phase != self._phase:
+                self._end_phase()
+                self._phase, self._phase_fs = phase, self.now_fs
             self.now_fs += fs
+
+    def _end_phase(self) -> None:
+        """Record what it has worked on since that began."""
+        if self._phase is not None:
+            self.device.record.add_phase(ORCHESTRATOR, self._phase, self._phase_fs, self.now_fs)
+            self._phase = None
 
     def _meet(self) -> None:
         """Let all others come to the own time."""
@@ -94,6 +104,7 @@ class Orchestrator:
             return
         if self.backend == Backend.HOST:  # nobody else does anything meanwhile
             raise FatalError(*texts.fail(self.device, texts.most_spins or self.device.settings.deadlock_spins))
+        self._end_phase()
         device, begun_fs = self.device, self.now_fs
         device.record.blocked += 1
         self._spin = spin = Spin(device, begun_fs, texts)
@@ -340,14 +351,15 @@ class Orchestrator:
                 written.append(param.tensor)
         for tensor in written:
             if device.map.is_full and self.backend == Backend.RINGS:
+                used = device.map.used
                 self._wait(self._map_has_room, SpinTexts.tensor_map())
+                self._spend(Phase.SUBMIT, (used - device.map.used) * self.time.chain)
             device.map.insert(tensor, task.id)
         if self.backend == Backend.RINGS:
             self._spend(Phase.SUBMIT, len(written) * self.time.insert)
 
     def _map_has_room(self) -> bool:
-        freed = self.device.map.sync(self.device.ring.last_alive, force=True)
-        self._spend(Phase.SUBMIT, freed * self.time.chain)
+        self.device.map.sync(self.device.ring.last_alive, force=True)
         return not self.device.map.is_full
 
     # tasks and edges said one by one
@@ -397,6 +409,7 @@ class Orchestrator:
 
     def finish(self) -> None:
         """Say that no task will follow."""
+        self._end_phase()
         device = self.device
         device.expected = self.submitted
         self.end_fs = self.now_fs

@@ -8,7 +8,7 @@ as if it had looked and found nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.pto.core import Assigned, Core
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernbench.pto.device import Device
 
 LANES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
+NEVER = 1 << 62
 SHAPES = tuple(Shape)  # to go through an enum takes long
 SCAN, DRAIN, COHORT, EXIT = "scan", "drain", "cohort", "exit"
 Check = int | Shape | str  # a core by its place among the thread's own, the queue of a shape, or another phase
@@ -35,6 +36,7 @@ class _Loop:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
+        self._load_fs = scheduler.time.load
         self.anchor_fs = 0
         self.since_fs = 0
         self.measure()
@@ -66,6 +68,21 @@ class _Loop:
         least = max(from_fs, self.since_fs + 1)
         return at if at >= least else at + -(-(least - at) // self.period_fs) * self.period_fs
 
+    def first_end(self, ended: Mapping[int, int]) -> tuple[int, int]:
+        """When (fs) the loop is first at a core that has ended, and its place; `ended`: from when on each can be seen.
+
+        As `when` of each of them, written out: there may be many.
+        """
+        load_fs, period_fs, anchor_fs, since_fs = self._load_fs, self.period_fs, self.anchor_fs, self.since_fs + 1
+        first_fs = first = NEVER
+        for place, seen_fs in ended.items():
+            at, least = anchor_fs + (place + 1) * load_fs, max(seen_fs, since_fs)
+            if at < least:
+                at += -(-(least - at) // period_fs) * period_fs
+            if at < first_fs:
+                first_fs, first = at, place
+        return first_fs, first
+
     def go_on(self, check: Check, now_fs: int, *, again: bool = False) -> None:
         """The work of a check has ended: the loop goes on behind it, or with the same check again."""
         self.measure()
@@ -92,7 +109,7 @@ class Scheduler:
             core.scheduler = self
         self.agent = device.agents.agent(f"scheduler{number}", self._step)
         self._room: dict[tuple[Shape, int], bool] = {}  # what `_fits` has found since a core's load has changed
-        self._ended: dict[int, None] = {}  # places of cores with something in COND, in the order in which it came
+        self._ended: dict[int, int] = {}  # places of cores with something in COND, and from when on (fs) it shows
         self._loop = _Loop(self)
         self._due: Check = EXIT
         self._completing: tuple[int, Task] | None = None  # (place of the core, task) whose completion is under way
@@ -108,7 +125,7 @@ class Scheduler:
     def on_end(self, core: Core) -> None:
         """COND of a core will show that a block has ended."""
         place = self._places[core.index]
-        self._ended.setdefault(place)
+        self._ended[place] = core.fins[0][0]
         self.consider(place, core.fins[0][0])
 
     # when to look
@@ -117,12 +134,15 @@ class Scheduler:
         """Be called when the loop comes to the first check that finds what is known now."""
         if not self.running or self._completing:
             return
-        first_fs, when = -1, self._loop.when
+        first_fs = NEVER
+        if self._ended:
+            first_fs, self._due = self._loop.first_end(self._ended)
+        when = self._loop.when
         for check, seen_fs in self._known():
             at = when(check, seen_fs)
-            if at < first_fs or first_fs < 0:
+            if at < first_fs:
                 first_fs, self._due = at, check
-        if first_fs < 0:
+        if first_fs == NEVER:
             self.agent.cancel()
         else:
             self.agent.call_at(first_fs)
@@ -140,10 +160,8 @@ class Scheduler:
         return not self.device.cohorts and (self.has_room(shape) or self.device.clusters.in_use)
 
     def _known(self) -> Iterator[tuple[Check, int]]:
-        """Each check that will find something, and from when on."""
+        """Each check but those of cores that will find something, and from when on."""
         device = self.device
-        for place in self._ended:
-            yield place, self.cores[place].fins[0][0]
         if device.cohorts:  # nothing else is dispatched until these have their cores
             if device.find_cohort():
                 yield COHORT, device.cohorts[0].ready_fs
@@ -243,7 +261,9 @@ class Scheduler:
         """Phase 1: COND says that a core has ended a block; the last block completes its task."""
         core, time = self.cores[place], self.time
         _, block = core.fins.popleft()
-        if not core.fins:
+        if core.fins:
+            self._ended[place] = core.fins[0][0]
+        else:
             del self._ended[place]
         core.load -= 1
         self._room.clear()
