@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any
 
 from benches.perf.programs import random_messages, rate, run, shifted_reads, warm_up
 from kernbench import library
@@ -14,6 +14,9 @@ from kernbench.machine.load import compile_machine
 from kernbench.sweep.point import Point
 from kernbench.sweep.row import Row
 from kernbench.sweep.run import run_sweep
+
+if TYPE_CHECKING:
+    from kernbench.pto.api import PTO2Runtime
 
 MIB = 1 << 20
 
@@ -51,6 +54,34 @@ def reads_of(sips: int, count: int) -> dict[str, float]:
     warm_up()
     session = run(shifted_reads(load_machine("sip_2x4x4", {"sips.count": sips}), 16 << 10, count))
     return {"rate": rate(session), "peak_mb": peak_mb()}
+
+
+def task_graph(tasks: int) -> dict[str, float]:
+    """Chains of ten tasks that take turns on cube and vector cores, warm: processor time, and the peak of memory."""
+    from kernbench.pto.api import PTO2Runtime
+    from kernbench.pto.kernels import Kernel
+    from kernbench.pto.launch import Launch
+    from kernbench.pto.settings import Settings
+
+    machine = load_machine("ascend_910b2")
+    kernels = {0: Kernel(0, "CUBE", "aic", cost=2000.0), 1: Kernel(1, "VEC", "aiv", cost=1000.0)}
+    launch = Launch(machine, Settings.of(machine), kernels)
+    launch.run(lambda orchestrator: _submit_chains(PTO2Runtime(orchestrator), 100))
+    begun = process_time()
+    launch.run(lambda orchestrator: _submit_chains(PTO2Runtime(orchestrator), tasks))
+    return {"s": process_time() - begun, "peak_mb": peak_mb()}
+
+
+def _submit_chains(rt: PTO2Runtime, tasks: int) -> None:
+    from kernbench.pto import api
+
+    for _ in range(tasks // 10):
+        with api.PTO2_SCOPE(rt):
+            reads: list[Any] = []
+            for step in range(10):
+                tensor = api.make_tensor((256,), 1)
+                api.pto2_rt_submit_task(rt, step % 2, step % 2, [*reads, api.make_output_param(tensor)])
+                reads = [api.make_input_param(tensor)]
 
 
 def long_run(million_flit_hops: float) -> dict[str, float]:

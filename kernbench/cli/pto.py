@@ -149,6 +149,7 @@ def run_command(
             "verified": run.verified,
             "mismatches": list(run.mismatches),
             **summary.to_dict(),
+            **run.host_copies_us(),
         }
         if what_if:
             display.say("running what-ifs")
@@ -246,7 +247,7 @@ def _show(summary: Summary, told: Mapping[str, Any]) -> None:
     from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
     from kernbench.cli.screen import show
 
-    for table in (summary_table(summary), stage_table(summary), thread_table(summary)):
+    for table in (summary_table(summary, told), stage_table(summary), thread_table(summary)):
         show(table)
     if "what_if" in told:
         show(what_if_table(told["what_if"]))

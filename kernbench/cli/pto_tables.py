@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kernbench.pto.summary import Summary
 
 
-def summary_table(summary: Summary) -> Table:
-    """The figures of a run."""
+def summary_table(summary: Summary, told: Mapping[str, Any]) -> Table:
+    """The figures of a run; `told` has those that only runs of benches have."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
@@ -26,6 +26,12 @@ def summary_table(summary: Summary) -> Table:
     )
     table.add_row("run", f"{summary.run_us:,.3f} µs", "simulated time, with start-up and shut-down of the runtime")
     table.add_row("submitted", f"{summary.orchestrated_us:,.3f} µs", "simulated time, when the last task was submitted")
+    for name, label, note in (
+        ("host_in_us", "copied in", "simulated time before the run, over the host's link"),
+        ("host_out_us", "copied out", "simulated time after the run"),
+    ):
+        if name in told:
+            table.add_row(label, f"{told[name]:,.3f} µs", note)
     for kind, share in summary.utilisation.items():
         table.add_row(kind, f"{100 * share:.1f} %", "of the span, all cores of the kind")
     peaks = summary.peaks

@@ -103,6 +103,7 @@ class PtoLimits(Section):
     cleanup_interval: Count
     notify_spins: Count
     deadlock_spins: Count
+    tensor_wait_spins: Count
     most_inputs: Count
     most_outputs: Count
     most_inouts: Count

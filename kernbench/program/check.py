@@ -58,6 +58,7 @@ _PROBLEMS = {
 }
 
 
+_ARRIVE = int(Op.ARRIVE)  # reading an enum's member costs a lookup
 _ARRIVAL_PROBLEMS = {
     LATER_BRANCH: "takes a branch of a route to many; name the route itself",
     COUNTED_ABOVE: "counts the arrival of a transfer to many in its own row; count it in the rows that follow",
@@ -77,6 +78,7 @@ def check_rows(program: Program) -> None:
     """
     if (sizes := program.sizes) != program.checked_sizes:  # seldom: a live kernel adds few rows at a time
         program.checked_sizes, program.legal = sizes, _find_legal(program)
+        program.has_trees = bool(program.machine.routing.tables().destinations.any())
     op, legal = program.op, program.legal
     entry, column = find_illegal(op.values, program.checked_entries, legal)
     if entry != NONE:
@@ -92,10 +94,9 @@ def check_rows(program: Program) -> None:
 
 
 def _check_arrivals(program: Program, op: EncodedRows) -> None:
-    """Check the rows of transfers to many; most programs have none."""
-    routes = program.machine.routing.tables()
-    if routes.destinations.any() or (op.values[:, 0] == Op.ARRIVE).any():
-        threads = program.op_thread
+    """Check the rows of transfers to many; most programs have none. Without routes to many, any arrival is wrong."""
+    if program.has_trees or (op.values[program.checked_entries :, 0] == _ARRIVE).any():
+        routes, threads = program.machine.routing.tables(), program.op_thread
         tables = op.values, op.entry, threads.values, threads.entry, program.checked_rows
         row, problem = find_wrong_arrival(*tables, routes.branches, routes.destinations)
         if row != NONE:

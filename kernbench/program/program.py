@@ -78,6 +78,7 @@ class Program:
         self.plan_rows: list[int] = []  # by plan: op-table row of its first stage
         self.checked_rows = self.checked_entries = 0  # of the op table, which are known to be legal
         self.checked_sizes: tuple[int, ...] = ()  # `sizes` at the last check
+        self.has_trees = False  # whether the machine has routes to many, as of then
         self.legal = np.zeros(0, np.int64)  # the ranges of operands at the last check, see `kernbench.program.check`
         self._table = OpTable()
         self._totals: Totals | None = None

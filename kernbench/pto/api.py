@@ -24,6 +24,7 @@ from kernbench.pto.task import (
 )
 from kernbench.pto.tensors import (
     Param,
+    Tensor,
     make_inout_param,
     make_input_param,
     make_output_param,
@@ -54,11 +55,13 @@ __all__ = [
     "make_tensor_external",
     "pto2_rt_allocate_cluster",
     "pto2_rt_free_cluster",
+    "pto2_rt_get_tensor_data",
     "pto2_rt_init_tensor_pool",
     "pto2_rt_orchestration_done",
     "pto2_rt_report_fatal",
     "pto2_rt_submit_task",
     "pto2_rt_submit_task_clustered",
+    "pto2_rt_submit_task_spmd",
     "pto2_rt_wait_cluster",
     "publish_task",
 ]
@@ -105,6 +108,28 @@ def pto2_rt_submit_task_clustered(
     return rt.orchestrator.submit(kernel_id, worker_type, _parameters(params, n), cluster=cluster_id)
 
 
+def pto2_rt_submit_task_spmd(
+    rt: PTO2Runtime,
+    kernel_id: int,
+    worker_type: int,
+    params: Sequence[Param],
+    block_num: int,
+    *,
+    require_sync_start: bool = False,
+) -> Task:
+    """Submit one task of `block_num` blocks; its function gets block_num and the block's number behind the parameters.
+
+    With `require_sync_start` all blocks start together: FatalError, fatal code 7, for more of them than there are cores.
+    """
+    if rt.is_done:
+        raise InvalidArgsError("a task is submitted after pto2_rt_orchestration_done; submit it before")
+    if block_num < 1:
+        raise InvalidArgsError(f"got block_num {block_num}, expected 1 or more")
+    return rt.orchestrator.submit(
+        kernel_id, worker_type, _parameters(params, None), block_num=block_num, starts_together=require_sync_start
+    )
+
+
 @contextmanager
 def PTO2_SCOPE(rt: PTO2Runtime) -> Generator[None]:
     """A scope: the buffers of its tasks live until it ends, at least."""
@@ -137,6 +162,22 @@ def pto2_rt_free_cluster(rt: PTO2Runtime, cluster_id: int) -> None:
 def pto2_rt_wait_cluster(rt: PTO2Runtime, cluster_id: int) -> None:
     """Wait until the tasks of a cluster are complete."""
     rt.orchestrator.wait_cluster(cluster_id)
+
+
+def pto2_rt_get_tensor_data(rt: PTO2Runtime, tensor: Tensor, indices: Sequence[int] | None = None) -> np.ndarray:
+    """The contents of a tensor, or one element of it, as soon as the tasks that write it are complete.
+
+    Errors: InvalidArgsError for a tensor without memory or indices outside of it; FatalError, fatal code 8, after too long a
+    wait.
+    """
+    rt.orchestrator.wait_tensor(tensor)
+    raw = rt.orchestrator.device.memory.bytes_at(tensor.buffer.address, tensor.buffer.nbytes)
+    found = tensor.array(raw)
+    if indices is None:
+        return found.copy()
+    if len(indices) != found.ndim or not all(0 <= at < n for at, n in zip(indices, found.shape, strict=True)):
+        raise InvalidArgsError(f"element {tuple(indices)} is not inside a tensor of shape {found.shape}")
+    return found[tuple(indices)]
 
 
 def pto2_rt_report_fatal(rt: PTO2Runtime, text: str) -> None:

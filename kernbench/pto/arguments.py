@@ -1,11 +1,11 @@
-"""The check of what a task is submitted with."""
+"""Checks of what a task is submitted with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernbench.pto.fatal import InvalidArgsError
+from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.task import Shape, Worker
 from kernbench.pto.tensors import Param, ParamKind
 
@@ -42,3 +42,14 @@ def check_task(device: Device, name: str, kernel_id: int, worker: int, params: S
         if param.tensor is not None and param.kind != ParamKind.OUTPUT and not param.tensor.buffer.address:
             raise InvalidArgsError(f"{name}: an {param.kind.name} tensor has no memory; a task must write it first")
     return shape
+
+
+def check_together(device: Device, name: str, shape: Shape, blocks: int) -> None:
+    """Errors: FatalError for more blocks of a shape that start together than the cores of the run can hold."""
+    most = device.most_together(shape)
+    if blocks > most:
+        raise FatalError(
+            FatalCode.SYNC_START,
+            f"FATAL: {name}: {blocks} blocks are to start together, but there are {most} places of shape {shape.name}; "
+            f"submit {most} blocks at most",
+        )

@@ -8,6 +8,7 @@ RUNTIME_CONFIG (runtime, aicpu_thread_num, block_dim), ALL_CASES (parameters by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,14 @@ from kernbench.errors import InputError, KernBenchError, RunError, shorten, sugg
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
+from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
 from kernbench.pto.launch import Launch, Outcome
 from kernbench.pto.orchestrator import Backend, Orchestrator
 from kernbench.pto.settings import Settings
+from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
+from kernbench.schema.scalars import read_parameter
 from kernbench.user_modules import error_text, execute, line_of
 
 FOLDER = "benches/pto"
@@ -40,7 +44,8 @@ class PtoBench:
     """A bench with its declarations, checked."""
 
     name: str
-    file: Path
+    file: Path  # or the folder
+    sources: tuple[Path, ...]
     description: str
     kernels: Mapping[int, Kernel]
     entry: Callable[..., object]
@@ -62,12 +67,7 @@ class PtoBench:
         for name, text in changed.items():
             if name not in found:
                 raise InputError(f"bench {self.name!r} has no parameter {shorten(name)!r}{suggest(name, found)}")
-            try:
-                found[name] = type(found[name])(text)
-            except ValueError:
-                raise InputError(
-                    f"{name}={shorten(text)}: got {shorten(text)!r}, expected a value of type {type(found[name]).__name__}"
-                ) from None
+            found[name] = read_parameter(f"parameter {name!r} of bench {self.name!r}", found[name], text)
         return found
 
 
@@ -78,6 +78,16 @@ def find_bench(name: str | Path) -> PtoBench:
         return _load(path, [path / part for part in _PARTS])
     file = library.find(FOLDER, name)
     return _load(file, [file])
+
+
+def looks_like_bench(path: Path) -> bool:
+    """Whether a path is a folder of the two files of a bench, or a file that declares what a bench does."""
+    if path.is_dir():
+        return all((path / part).is_file() for part in _PARTS)
+    if not library.is_file(path):
+        return False
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return all(re.search(rf"^{name}\b|^(from|def) .*\b{name}\b", text, re.MULTILINE) for name in _NEEDED)
 
 
 def list_benches() -> list[PtoBench]:
@@ -104,6 +114,7 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
     return PtoBench(
         name=path.stem.replace("_", "-"),
         file=path,
+        sources=tuple(files),
         description=_first_line(modules),
         kernels=read_kernels(held["KERNELS"], where),
         entry=entry,
@@ -140,7 +151,10 @@ def _first_line(modules: Sequence[ModuleType]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BenchRun:
-    """A finished run of a bench. `verified` is None if no numbers were computed; `mismatches` has a sentence an output."""
+    """A finished run of a bench. `verified` is None if no numbers were computed; `mismatches` has a sentence an output.
+
+    `array_bytes`: the sizes of its arrays by name.
+    """
 
     bench: PtoBench
     topology: str
@@ -148,6 +162,16 @@ class BenchRun:
     outcome: Outcome
     verified: bool | None
     mismatches: tuple[str, ...]
+    array_bytes: Mapping[str, int]
+
+    def host_copies_us(self) -> dict[str, float]:
+        """Times in microseconds: of all arrays to the device before the run, and of the outputs back after it."""
+        machine, outputs = self.outcome.device.machine, self.bench.outputs or tuple(self.array_bytes)
+        back = [nbytes for name, nbytes in self.array_bytes.items() if name in outputs]
+        return {
+            "host_in_us": copy_fs(machine, list(self.array_bytes.values()), to_device=True) / FS_PER_US,
+            "host_out_us": copy_fs(machine, back, to_device=False) / FS_PER_US,
+        }
 
 
 def run_bench(
@@ -169,7 +193,7 @@ def run_bench(
     kernel that raises.
     """
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
-    chosen = _backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
+    chosen = find_backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
     given = bench.parameters(case, parameters or {})
     fields = dict(overrides or {})
     fields.setdefault("pto_runtime.aicpu_threads", bench.runtime.get("aicpu_thread_num", None))
@@ -186,10 +210,11 @@ def run_bench(
 
     with np.errstate(all="ignore"):
         outcome = _guarded(bench, lambda: launch.run(body, device))
+    array_bytes = {name: value.nbytes for name, value in inputs if is_array(value)}
     if not verify:
-        return BenchRun(bench, machine.name, given, outcome, None, ())
+        return BenchRun(bench, machine.name, given, outcome, None, (), array_bytes)
     mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
-    return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches)
+    return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches, array_bytes)
 
 
 def is_array(value: object) -> TypeGuard[np.ndarray]:
@@ -197,7 +222,8 @@ def is_array(value: object) -> TypeGuard[np.ndarray]:
     return isinstance(value, np.ndarray)
 
 
-def _backend(name: str) -> Backend:
+def find_backend(name: str) -> Backend:
+    """A runtime by name. Errors: InputError if there is none."""
     names = [backend.value for backend in Backend]
     if name not in names:
         raise InputError(f"unknown runtime {shorten(name)!r}{suggest(name, names)}")

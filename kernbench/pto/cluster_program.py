@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.dtypes import name_of
 from kernbench.pto.kernels import MatMul, Vector, find_route
-from kernbench.pto.tpipe import ClusterPipes, GlobalTensor, TileSplitAxis, TPipe
+from kernbench.pto.tpipe import ClusterPipes, GlobalTensor, TileSplitAxis, TPipe, global_tensor
 
 if TYPE_CHECKING:
     from kernbench.pto.core import Core
@@ -61,7 +62,19 @@ class CoreContext:
         self.block_id = block
         arguments = [p.value if p.tensor is None else p.tensor.address for p in task.params]
         self._current = getcurrent
-        self._greenlet = greenlet(lambda: function(self, *arguments))
+        self._greenlet = greenlet(lambda: self._run(function, arguments))
+
+    def _run(self, function: Callable[..., object], arguments: list[Any]) -> None:
+        """The function, and then what the destructors of its pipes do: wait for the free flags that are still to come."""
+        function(self, *arguments)
+        ends = [(pipe, end) for (pipe, _, lane), end in self._program.pipes.ends.items() if lane == self._place.lane]
+        for _, end in ends:
+            end.has_ended = True
+        for pipe, end in ends:
+            if end.is_producer:
+                for _ in range(end.closed // pipe.period - end.flags):
+                    self._await(pipe, 1, self.is_cube)
+                    end.flags += 1
 
     @property
     def is_cube(self) -> bool:
@@ -146,8 +159,11 @@ class CoreContext:
         self._program.pipes.end(pipe, self.is_cube, self._place.lane, self._place.name).close(pipe)
         self._signal(pipe, 0, self.is_cube)
 
-    def TPOP(self, pipe: TPipe, tensor: GlobalTensor, split: TileSplitAxis = NO_SPLIT) -> None:
-        """Begin to read: wait for a full slot and give the tensor its address."""
+    def TPOP(self, pipe: TPipe, tensor: GlobalTensor | np.ndarray, split: TileSplitAxis = NO_SPLIT) -> None:
+        """Begin to read: wait for a full slot and give the tensor its address; or, with a tile, fill it and free the slot."""
+        if isinstance(tensor, np.ndarray):
+            tensor[...] = self.TPOP_TILE(pipe, tensor.shape, name_of(tensor.dtype), split)
+            return
         end = self._program.pipes.end(pipe, not self.is_cube, self._place.lane, self._place.name)
         end.open(pipe, tensor)
         self._await(pipe, 0, not self.is_cube)
@@ -174,9 +190,6 @@ class CoreContext:
             end.flags += 1
 
     def _tile_tensor(self, shape: tuple[int, ...], dtype: Any) -> GlobalTensor:
-        from kernbench.dtypes import name_of
-        from kernbench.pto.tpipe import global_tensor
-
         return global_tensor(0, shape, None, dtype if isinstance(dtype, str) else name_of(dtype))
 
     def _flag_counters(self, pipe: TPipe, kind: int, from_cube: bool) -> list[int]:

@@ -66,15 +66,15 @@ class Core:
         """Write the rows of the next block: until it has arrived, the core's own start, the kernel."""
         block, device, thread = self.assigned[0], self.device, self.thread
         at = max(now_fs, block.arrival_fs)
-        if at > now_fs:
-            thread.until(at)
+        thread.until(at)
         self.start_fs = at + device.begin_core(thread, first=not self.started)
         self.started = True
         if block.task.kernel.cube is None:
-            device.rows.write(thread, self.place, self.done, block.task, block.block)
+            least_fs = device.rows.write(thread, self.place, self.done, block.task, block.block)
         else:
-            self.context = device.begin_coupled(self, block)
+            self.context, least_fs = device.begin_coupled(self, block), 0
         thread.ask()
+        device.agents.expect(thread, self.start_fs + least_fs)
 
     def _end(self, now_fs: int) -> None:
         """The kernel has ended: compute its numbers, tell the scheduler, go on with what waits.

@@ -24,7 +24,7 @@ from kernbench.pto.memory import GlobalMemory
 from kernbench.pto.ready_queues import ReadyQueues
 from kernbench.pto.record import Occupancy, Record, TaskRow
 from kernbench.pto.rings import DepPool, HeapRing, TaskRing
-from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler
+from kernbench.pto.scheduler import EXIT, LANES, Check, Scheduler, cores_of
 from kernbench.pto.task import Shape, State, Task
 from kernbench.pto.tensor_map import TensorMap
 
@@ -71,6 +71,7 @@ class Device:
         self.map = TensorMap(settings)
         self.queues = ReadyQueues(settings.ready_shards, settings.time.lock)
         self.early: deque[Task] = deque()  # what the orchestrator has found ready
+        self.cohorts: deque[Task] = deque()  # ready tasks whose blocks start together
         self.slots: dict[int, Task] = {}
         self.published = 0  # tasks that schedulers may see
         self._next_scan = 0
@@ -145,6 +146,7 @@ class Device:
         self.record.tasks.append(TaskRow(task.id, task.kernel.name, task.submitted_fs, task.ready_fs))
         self.completed += 1
         self.check_finished(now_fs)
+        self.on_progress(now_fs)
 
     def check_finished(self, now_fs: int) -> None:
         """Note the end of the run, if it has come."""
@@ -166,6 +168,22 @@ class Device:
         """If all is done, schedulers find that out."""
         if self.finished_fs is not None:
             self.announce(EXIT, self.finished_fs)
+
+    def most_together(self, shape: Shape) -> int:
+        """How many blocks of a shape can start together at most."""
+        clusters = [cluster for scheduler in self.schedulers for cluster in scheduler.clusters]
+        return sum(len(cluster) - 1 for cluster in clusters) if shape == Shape.AIV else len(clusters)
+
+    def find_cohort(self) -> list[list[Core]] | None:
+        """Idle cores for each block of the first task whose blocks start together, if there are enough by now."""
+        if not self.cohorts:
+            return None
+        task, found = self.cohorts[0], list[list[Core]]()
+        for scheduler in self.schedulers:
+            for cluster in scheduler.clusters:
+                lanes = [[core] for core in cluster[1:]] if task.shape == Shape.AIV else [cores_of(cluster, task.shape)]
+                found += [cores for cores in lanes if not any(core.load for core in cores)]
+        return found[: task.blocks] if len(found) >= task.blocks else None
 
     def has_idle(self, shape: Shape) -> bool:
         """Whether any thread has idle cores for a shape."""
@@ -212,7 +230,7 @@ class Device:
             for p in task.params
         ]
         with np.errstate(all="ignore"):
-            task.kernel.function(*arguments)
+            task.kernel.function(*arguments, *task.place(block.block))
 
     # the run
 
@@ -228,6 +246,8 @@ class Device:
         with pause_gc():
             session.run(on_ask)
         if any(core.context is not None for core in self.cores):  # functions wait for flags that nobody sets
+            for program in self._coupled.values():
+                program.pipes.check_end()
             session.check_finished()
         if self.expected is None or self.completed < self.expected:
             self._fail()

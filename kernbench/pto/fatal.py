@@ -15,6 +15,8 @@ class FatalCode(IntEnum):
     FLOW_CONTROL = 3
     DEP_POOL = 4
     INVALID_ARGS = 5
+    SYNC_START = 7
+    TENSOR_WAIT = 8
     EXPLICIT = 9
     SCHEDULER_TIMEOUT = 100
 

@@ -87,7 +87,7 @@ def _read_task(held: Any, where: str) -> GraphTask:
     number = _whole(held["id"], f"{where}: id", 0)
     where = f"{where} (id {number})"
     core = held["core"]
-    if core not in SHAPES:
+    if not isinstance(core, str) or core not in SHAPES:
         raise InputError(f"{where}: core: got {shorten(core)!r}, expected one of {', '.join(SHAPES)}")
     deps = held.get("deps", [])
     if not is_list(deps):

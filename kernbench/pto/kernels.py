@@ -91,10 +91,10 @@ class Kernel:
     cube: Callable[..., object] | None = None  # of "mix": the functions of cores that run coupled
     vector: Callable[..., object] | None = None
 
-    def cost_of(self, task: Task) -> Cost:
-        """The cost of a task; without one it is to load what it reads, to work on what it writes once, and to store it."""
+    def cost_of(self, task: Task, block: int) -> Cost:
+        """The cost of a block; without one it is to load what it reads, to work on what it writes once, and to store it."""
         if callable(self.cost):
-            return self.cost(*[p.value if p.tensor is None else p.tensor for p in task.params])
+            return self.cost(*[p.value if p.tensor is None else p.tensor for p in task.params], *task.place(block))
         if self.cost is not None:
             return self.cost
         tensors = [(p.kind, p.tensor) for p in task.params if p.tensor is not None]
@@ -145,31 +145,34 @@ class KernelRows:
 
     program: Program
     speed: float = 1.0  # by which kernels with a time of their own are faster
-    durations: dict[tuple[str, float], int] = field(default_factory=dict[tuple[str, float], int])
+    durations: dict[tuple[str, float], tuple[int, int]] = field(
+        default_factory=dict[tuple[str, float], tuple[int, int]]
+    )
     tags: dict[str, int] = field(default_factory=dict[str, int])
 
-    def write(self, thread: Thread, core: CorePlace, done: int, task: Task, block: int) -> None:
-        """Append the rows of a block; `done` is the core's counter of what has ended."""
+    def write(self, thread: Thread, core: CorePlace, done: int, task: Task, block: int) -> int:
+        """Append the rows of a block; `done` is the core's counter of what has ended. Returns the time (fs) that they take
+        at least, which is all but that of transfers."""
         kernel = task.kernel
         tag = self.tags.setdefault(kernel.name, self.program.tag(kernel.name, "kernel"))
-        if task.block_ns:
-            return self._busy(thread, core.server, done, ("ns", task.block_ns[block] / self.speed), tag)
-        cost = kernel.cost_of(task)
+        cost = task.block_ns[block] if task.block_ns else kernel.cost_of(task, block)
         if isinstance(cost, Normal):
-            return self._busy(thread, core.server, done, ("ns", cost.draw_ns(task.id, block) / self.speed), tag)
+            cost = cost.draw_ns(task.id, block)
         if isinstance(cost, int | float | np.number):
             return self._busy(thread, core.server, done, ("ns", float(cost) / self.speed), tag)
+        least_fs = 0
         for kind, group in groupby(cost, type):
             if kind in (Load, Store):
                 self._transfer(thread, core, done, list(group), tag, write=kind is Store)
             else:
-                for operation in group:
-                    self.compute(thread, core, done, operation, tag)
-        return None
+                least_fs += sum(self.compute(thread, core, done, operation, tag) for operation in group)
+        return least_fs
 
-    def _busy(self, thread: Thread, server: int, done: int, term: tuple[str, float], tag: int) -> None:
-        thread.exec(server, self.duration(term), done, tag)
+    def _busy(self, thread: Thread, server: int, done: int, term: tuple[str, float], tag: int) -> int:
+        duration, fs = self.duration(term)
+        thread.exec(server, duration, done, tag)
         thread.wait(done, 1, take=1)
+        return fs
 
     def _transfer(
         self, thread: Thread, core: CorePlace, done: int, operations: list[Any], tag: int, *, write: bool
@@ -181,25 +184,28 @@ class KernelRows:
             thread.move(route, tensor.nbytes, stripe=stripe, done=done, hold=engine, tag=tag)
         thread.wait(done, len(operations), take=len(operations))
 
-    def compute(self, thread: Thread, core: CorePlace, done: int, operation: Any, tag: int) -> None:
-        """Append the rows of a product or a vector operation. Errors: InputError on a core of the other type."""
+    def compute(self, thread: Thread, core: CorePlace, done: int, operation: Any, tag: int) -> int:
+        """Append the rows of a product or a vector operation; returns its time (fs). Errors: InputError on a core of the
+        other type."""
         figures = self.program.machine.figures
         if isinstance(operation, MatMul) and core.type == CUBE:
-            for engine, cycles in _matmul_cycles(figures, operation):
-                self._busy(thread, core.engines[engine], done, ("aic.cycle", cycles), tag)
-        elif isinstance(operation, Vector) and core.type != CUBE:
-            each = ceil(operation.nbytes / figures["aiv.vector_bytes_cycle"]) + figures["aiv.job_cycles"]
-            self._busy(thread, core.engines["vector"], done, ("aiv.cycle", operation.passes * each), tag)
-        else:
-            raise InputError(
-                f"{type(operation).__name__} is no operation of an {core.type} core; see docs/pto.md for costs"
+            steps = _matmul_cycles(figures, operation)
+            return sum(
+                self._busy(thread, core.engines[engine], done, ("aic.cycle", cycles), tag) for engine, cycles in steps
             )
+        if isinstance(operation, Vector) and core.type != CUBE:
+            each = ceil(operation.nbytes / figures["aiv.vector_bytes_cycle"]) + figures["aiv.job_cycles"]
+            return self._busy(thread, core.engines["vector"], done, ("aiv.cycle", operation.passes * each), tag)
+        raise InputError(
+            f"{type(operation).__name__} is no operation of an {core.type} core; see docs/pto.md for costs"
+        )
 
-    def duration(self, term: tuple[str, float]) -> int:
-        """The id of a duration of one term."""
+    def duration(self, term: tuple[str, float]) -> tuple[int, int]:
+        """The id of a duration of one term, and its time (fs)."""
         found = self.durations.get(term)
         if found is None:
-            found = self.durations[term] = self.program.duration(term)
+            number = self.program.duration(term)
+            found = self.durations[term] = number, int(self.program.duration_fs()[number])
         return found
 
 

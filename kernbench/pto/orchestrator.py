@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from kernbench.pto.arguments import check_task
+from kernbench.pto.arguments import check_task, check_together
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.scheduler import DRAIN, SCAN
@@ -50,6 +50,8 @@ class Orchestrator:
         self.submitted = 0
         self.end_fs = 0
         self._scope_clusters: list[list[int]] = []
+        self._phase: Phase | None = None  # what it works on, and since when
+        self._phase_fs = 0
         device.on_progress = self._on_progress
 
     # time
@@ -73,12 +75,20 @@ class Orchestrator:
     def _spend(self, phase: Phase, fs: int) -> None:
         """Work for some time, without looking at what others do."""
         if self.backend != Backend.HOST:
-            self.device.record.add_phase(ORCHESTRATOR, phase, self.now_fs, self.now_fs + fs)
+            if phase != self._phase:
+                self._end_phase()
+                self._phase, self._phase_fs = phase, self.now_fs
             self.now_fs += fs
+
+    def _end_phase(self) -> None:
+        """Record what it has worked on since that began."""
+        if self._phase is not None:
+            self.device.record.add_phase(ORCHESTRATOR, self._phase, self._phase_fs, self.now_fs)
+            self._phase = None
 
     def _meet(self) -> None:
         """Let all others come to the own time."""
-        if self.backend != Backend.HOST:
+        if self.backend != Backend.HOST and not self.device.agents.go_to(self.now_fs):
             self._agent.call_at(self.now_fs)
             self._pause()
 
@@ -93,7 +103,8 @@ class Orchestrator:
         if is_met():
             return
         if self.backend == Backend.HOST:  # nobody else does anything meanwhile
-            raise FatalError(*texts.fail(self.device, self.device.settings.deadlock_spins))
+            raise FatalError(*texts.fail(self.device, texts.most_spins or self.device.settings.deadlock_spins))
+        self._end_phase()
         device, begun_fs = self.device, self.now_fs
         device.record.blocked += 1
         self._spin = spin = Spin(device, begun_fs, texts)
@@ -165,6 +176,21 @@ class Orchestrator:
         if self.backend != Backend.HOST:
             self._wait(lambda: not clusters.left(cluster), SpinTexts.group(cluster))
 
+    # contents
+
+    def wait_tensor(self, tensor: Tensor) -> None:
+        """Wait until the tasks that write a tensor are complete. Errors: InvalidArgsError for a tensor without memory,
+        FatalError if that takes too long."""
+        device = self.device
+        if not tensor.buffer.address:
+            raise InvalidArgsError("the contents of a tensor without memory are read; a task must write it first")
+        self._spend(Phase.LOOKUP, self.time.lookup)
+        self._meet()
+        device.map.last_alive = device.ring.last_alive
+        writers = [device.slots[device.ring.slot(entry.producer)] for entry, _ in device.map.lookup(tensor)]
+        texts = SpinTexts.tensor(device.settings.tensor_wait_spins)
+        self._wait(lambda: all(task.state >= State.COMPLETED for task in writers), texts)
+
     # submission
 
     def submit(
@@ -177,14 +203,19 @@ class Orchestrator:
         shape: Shape | None = None,
         block_ns: Sequence[float] = (),
         after: Sequence[Task] = (),
+        block_num: int | None = None,
+        starts_together: bool = False,
     ) -> Task:
         """Submit a task, in the document's steps 0 to 8; `after` are producers besides those that the map finds; each of
-        these costs as much as a parameter that the task reads.
+        these costs as much as a parameter that the task reads. With `block_num` it is that many blocks.
 
-        Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock.
+        Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock, or for more blocks that
+        start together than there are cores.
         """
-        kind = self._check(kernel_id, worker, params)
-        group = self.device.clusters.group_of(cluster) if cluster >= 0 else UNPINNED
+        kind = check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+        if starts_together:
+            check_together(self.device, f"task {self.submitted}", kind, block_num or 1)
+        group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
         begun_fs = self.now_fs
         self._sync_map()
         task = Task(
@@ -194,8 +225,10 @@ class Orchestrator:
             params,
             cluster=cluster,
             group=group,
-            blocks=max(len(block_ns), 1),
+            blocks=block_num or max(len(block_ns), 1),
             block_ns=block_ns,
+            is_spmd=block_num is not None,
+            starts_together=starts_together,
         )
         task.submitted_fs = begun_fs
         self._enter(task)
@@ -208,9 +241,6 @@ class Orchestrator:
         self._insert(task)
         self._publish(task)
         return task
-
-    def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
-        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
 
     def _sync_map(self) -> None:
         """Step 0: forget what retired tasks wrote."""
@@ -273,18 +303,19 @@ class Orchestrator:
                 self._add_consumer(producer, task)
 
     def _add_consumer(self, producer: Task, task: Task) -> None:
-        """Step 4 for one producer. If it is complete, count it at once; else be told when it is."""
+        """Step 4 for one producer. If it is complete, maybe since a wait for an entry, count it at once; else be told when
+        it is."""
         device, time = self.device, self.time
         task.fanin_count += 1
         rings = self.backend == Backend.RINGS
         released_fs = producer.take_lock(self.now_fs, time.lock) if self.backend != Backend.HOST else self.now_fs
         self._spend(Phase.LOOKUP, released_fs - self.now_fs + (time.edge if rings else time.build_edge))
+        if rings and producer.state < State.COMPLETED and not device.deps.has_room(device.ring.last_alive):
+            self._wait(lambda: device.deps.has_room(device.ring.last_alive), SpinTexts.dep_pool())
         if producer.state >= State.COMPLETED:
             task.fanin_refs += 1
             return
         if rings:
-            if not device.deps.has_room(device.ring.last_alive):
-                self._wait(lambda: device.deps.has_room(device.ring.last_alive), SpinTexts.dep_pool())
             device.deps.allocate(producer.id)
         producer.consumers.append(task)
 
@@ -320,7 +351,9 @@ class Orchestrator:
                 written.append(param.tensor)
         for tensor in written:
             if device.map.is_full and self.backend == Backend.RINGS:
+                used = device.map.used
                 self._wait(self._map_has_room, SpinTexts.tensor_map())
+                self._spend(Phase.SUBMIT, (used - device.map.used) * self.time.chain)
             device.map.insert(tensor, task.id)
         if self.backend == Backend.RINGS:
             self._spend(Phase.SUBMIT, len(written) * self.time.insert)
@@ -333,7 +366,7 @@ class Orchestrator:
 
     def add(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Task:
         """A task without producers, which is not published. Errors: as `submit`."""
-        shape = self._check(kernel_id, worker, params)
+        shape = check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], shape, params)
         task.submitted_fs = self.now_fs
         self._enter(task)
@@ -376,6 +409,7 @@ class Orchestrator:
 
     def finish(self) -> None:
         """Say that no task will follow."""
+        self._end_phase()
         device = self.device
         device.expected = self.submitted
         self.end_fs = self.now_fs

@@ -8,7 +8,7 @@ as if it had looked and found nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.pto.core import Assigned, Core
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
     from kernbench.pto.device import Device
 
 LANES = {Shape.AIC: (0,), Shape.AIV: (1,), Shape.AIV2: (1, 2), Shape.MIX: (0, 1, 2)}
-SCAN, DRAIN, EXIT = "scan", "drain", "exit"
+NEVER = 1 << 62
+SHAPES = tuple(Shape)  # to go through an enum takes long
+SCAN, DRAIN, COHORT, EXIT = "scan", "drain", "cohort", "exit"
 Check = int | Shape | str  # a core by its place among the thread's own, the queue of a shape, or another phase
+
+
+def cores_of(cluster: Sequence[Core], shape: Shape) -> list[Core]:
+    """The cores of a cluster that a block of a shape takes; of a vector task the first that may be one."""
+    return [cluster[lane] for lane in LANES[shape] if lane < len(cluster)]
 
 
 class _Loop:
@@ -29,6 +36,7 @@ class _Loop:
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
+        self._load_fs = scheduler.time.load
         self.anchor_fs = 0
         self.since_fs = 0
         self.measure()
@@ -60,6 +68,21 @@ class _Loop:
         least = max(from_fs, self.since_fs + 1)
         return at if at >= least else at + -(-(least - at) // self.period_fs) * self.period_fs
 
+    def first_end(self, ended: Mapping[int, int]) -> tuple[int, int]:
+        """When (fs) the loop is first at a core that has ended, and its place; `ended`: from when on each can be seen.
+
+        As `when` of each of them, written out: there may be many.
+        """
+        load_fs, period_fs, anchor_fs, since_fs = self._load_fs, self.period_fs, self.anchor_fs, self.since_fs + 1
+        first_fs = first = NEVER
+        for place, seen_fs in ended.items():
+            at, least = anchor_fs + (place + 1) * load_fs, max(seen_fs, since_fs)
+            if at < least:
+                at += -(-(least - at) // period_fs) * period_fs
+            if at < first_fs:
+                first_fs, first = at, place
+        return first_fs, first
+
     def go_on(self, check: Check, now_fs: int, *, again: bool = False) -> None:
         """The work of a check has ended: the loop goes on behind it, or with the same check again."""
         self.measure()
@@ -77,12 +100,16 @@ class Scheduler:
         self._slots = device.settings.core_slots
         self.clusters = clusters
         self.cores = [core for lane in (0, 1) for cluster in clusters for core in (cluster[:1], cluster[1:])[lane]]
+        self._lane_cores = {
+            Shape.AIC: [cluster[0] for cluster in clusters],
+            Shape.AIV: [core for cluster in clusters for core in cluster[1:]],
+        }
         self._places = {core.index: place for place, core in enumerate(self.cores)}
         for core in self.cores:
             core.scheduler = self
         self.agent = device.agents.agent(f"scheduler{number}", self._step)
         self._room: dict[tuple[Shape, int], bool] = {}  # what `_fits` has found since a core's load has changed
-        self._ended: dict[int, None] = {}  # places of cores with something in COND, in the order in which it came
+        self._ended: dict[int, int] = {}  # places of cores with something in COND, and from when on (fs) it shows
         self._loop = _Loop(self)
         self._due: Check = EXIT
         self._completing: tuple[int, Task] | None = None  # (place of the core, task) whose completion is under way
@@ -98,7 +125,7 @@ class Scheduler:
     def on_end(self, core: Core) -> None:
         """COND of a core will show that a block has ended."""
         place = self._places[core.index]
-        self._ended.setdefault(place)
+        self._ended[place] = core.fins[0][0]
         self.consider(place, core.fins[0][0])
 
     # when to look
@@ -107,16 +134,18 @@ class Scheduler:
         """Be called when the loop comes to the first check that finds what is known now."""
         if not self.running or self._completing:
             return
-        best: tuple[int, Check] | None = None
+        first_fs = NEVER
+        if self._ended:
+            first_fs, self._due = self._loop.first_end(self._ended)
+        when = self._loop.when
         for check, seen_fs in self._known():
-            at = self._loop.when(check, seen_fs)
-            if best is None or at < best[0]:
-                best = at, check
-        if best is None:
+            at = when(check, seen_fs)
+            if at < first_fs:
+                first_fs, self._due = at, check
+        if first_fs == NEVER:
             self.agent.cancel()
         else:
-            self._due = best[1]
-            self.agent.call_at(best[0])
+            self.agent.call_at(first_fs)
 
     def consider(self, check: Check, seen_fs: int) -> None:
         """A check finds something from a time on: be called then, if nothing is due before."""
@@ -128,19 +157,21 @@ class Scheduler:
             self.agent.call_at(at)
 
     def _can_take(self, shape: Shape) -> bool:
-        return self.has_room(shape) or self.device.clusters.in_use
+        return not self.device.cohorts and (self.has_room(shape) or self.device.clusters.in_use)
 
     def _known(self) -> Iterator[tuple[Check, int]]:
-        """Each check that will find something, and from when on."""
+        """Each check but those of cores that will find something, and from when on."""
         device = self.device
-        for place in self._ended:
-            yield place, self.cores[place].fins[0][0]
-        if device.queues.count:
-            for shape in Shape:
+        if device.cohorts:  # nothing else is dispatched until these have their cores
+            if device.find_cohort():
+                yield COHORT, device.cohorts[0].ready_fs
+        elif device.queues.count:
+            in_use = device.clusters.in_use
+            for shape in SHAPES:
                 seen_fs = device.queues.seen_fs(shape)
                 if seen_fs is not None and self.has_room(shape):
                     yield shape, seen_fs
-                if device.clusters.in_use and (seen_fs := self._pinned_fs(shape)) is not None:
+                if in_use and (seen_fs := self._pinned_fs(shape)) is not None:
                     yield shape, seen_fs
         if (seen_fs := device.scan_fs()) is not None:
             yield SCAN, seen_fs
@@ -174,8 +205,13 @@ class Scheduler:
     def _fits(self, shape: Shape, slots: int) -> bool:
         found = self._room.get((shape, slots))
         if found is None:
-            found = self._room[shape, slots] = any(self._lanes(cluster, shape, slots) for cluster in self.clusters)
+            found = self._room[shape, slots] = self._look_for_room(shape, slots)
         return found
+
+    def _look_for_room(self, shape: Shape, slots: int) -> bool:
+        if shape in self._lane_cores:
+            return any(core.load < slots for core in self._lane_cores[shape])
+        return any(self._lanes(cluster, shape, slots) for cluster in self.clusters)
 
     def has_room(self, shape: Shape) -> bool:
         """Whether the thread would dispatch a shape: to an idle core, or behind another block if no thread has an idle one."""
@@ -187,7 +223,7 @@ class Scheduler:
         """The cores of a cluster for a block, if each holds fewer than `slots` blocks."""
         if shape == Shape.AIV:
             return next(([core] for core in cluster[1:] if core.load < slots), None)
-        cores = [cluster[lane] for lane in LANES[shape] if lane < len(cluster)]
+        cores = cores_of(cluster, shape)
         return cores if all(core.load < slots for core in cores) else None
 
     def _find_room(self, shape: Shape, pinned: int) -> list[Core] | None:
@@ -215,6 +251,8 @@ class Scheduler:
             self._scan(now_fs)
         elif self._due == DRAIN:
             self._drain(now_fs)
+        elif self._due == COHORT:
+            self._start_together(now_fs)
         else:
             self._exit(now_fs)
         self.replan()
@@ -223,10 +261,14 @@ class Scheduler:
         """Phase 1: COND says that a core has ended a block; the last block completes its task."""
         core, time = self.cores[place], self.time
         _, block = core.fins.popleft()
-        if not core.fins:
+        if core.fins:
+            self._ended[place] = core.fins[0][0]
+        else:
             del self._ended[place]
         core.load -= 1
         self._room.clear()
+        if self.device.cohorts:
+            self.device.announce(COHORT, now_fs)
         task = block.task
         task.blocks_done += 1
         if task.blocks_done < task.blocks * len(LANES[task.shape]):
@@ -261,6 +303,10 @@ class Scheduler:
     def _push(self, task: Task, now_fs: int) -> int:
         """Put a ready task into the own shard; returns when that is done."""
         task.state, task.ready_fs = State.READY, now_fs
+        if task.starts_together:
+            self.device.cohorts.append(task)
+            self.device.announce(COHORT, now_fs + self.time.push)
+            return now_fs + self.time.push
         seen_fs = self.device.queues.push(task, self.number, now_fs)
         self.device.announce(task.shape, seen_fs)
         return seen_fs + self.time.push
@@ -284,8 +330,34 @@ class Scheduler:
         if self._slots > 1 and (seen_fs := device.queues.seen_fs(shape)) is not None:
             device.announce(shape, seen_fs)
 
+    def _start_together(self, now_fs: int) -> None:
+        """Dispatch all blocks of a task at once, to cores of all threads: payloads first, then one register each."""
+        device, time = self.device, self.time
+        cores = device.find_cohort()
+        if cores is None:
+            return
+        task = device.cohorts.popleft()
+        lanes = [(block, core) for block, each in enumerate(cores) for core in each]
+        at = now_fs + time.lock + time.pop + len(lanes) * time.payload
+        for block, core in lanes:
+            at += time.store
+            core.accept(Assigned(task, block, at, at + time.doorbell), now_fs)
+        task.next_block = task.blocks
+        for scheduler in device.schedulers:
+            scheduler.forget_room()
+        self._spend(Phase.DISPATCH, now_fs, at, COHORT)
+        for shape in SHAPES:
+            if (seen_fs := device.queues.seen_fs(shape)) is not None:
+                device.announce(shape, seen_fs)
+
+    def forget_room(self) -> None:
+        """Another thread has given work to own cores."""
+        self._room.clear()
+
     def _pop(self, shape: Shape, now_fs: int) -> Popped | None:
         queues = self.device.queues
+        if self.device.cohorts:
+            return None
         if self.device.clusters.in_use:
             for number, cluster in self._numbered():
                 if self._lanes(cluster, shape, self._slots) and (found := queues.pop_pinned(number, shape, now_fs)):

@@ -79,6 +79,7 @@ class Settings:
     cleanup_interval: int
     notify_spins: int
     deadlock_spins: int
+    tensor_wait_spins: int
     most_inputs: int
     most_outputs: int
     most_inouts: int

@@ -25,6 +25,8 @@ class SpinTexts:
     warn: Callable[[Device, int], str]
     fail: Callable[[Device, int], tuple[FatalCode, str]]
     counts_progress: bool = True  # whether the watermark's advance begins the count of spins again
+    most_spins: int = 0  # after which it fails; 0: as many as the runtime allows
+    warns: bool = True
 
     @classmethod
     def task_ring(cls, scopes: Sequence[Sequence[Task]]) -> SpinTexts:
@@ -126,6 +128,20 @@ class SpinTexts:
             ),
         )
 
+    @classmethod
+    def tensor(cls, most_spins: int) -> SpinTexts:
+        """Of a wait for the contents of a tensor."""
+        return cls(
+            lambda _device, spins: f"[Tensor] BLOCKED: spins={spins}",
+            lambda _device, spins: (
+                FatalCode.TENSOR_WAIT,
+                f"FATAL: Tensor wait timeout: a producer of the tensor is not complete after {spins} spins",
+            ),
+            counts_progress=False,
+            most_spins=most_spins,
+            warns=False,
+        )
+
 
 class Spin:
     """A wait under way. Times in femtoseconds; `since_fs` is when it began, or when progress was last seen."""
@@ -133,7 +149,8 @@ class Spin:
     def __init__(self, device: Device, now_fs: int, texts: SpinTexts) -> None:
         settings = device.settings
         self._device, self._texts = device, texts
-        self._spin_fs, self._every, self._most = settings.time.spin, settings.notify_spins, settings.deadlock_spins
+        self._spin_fs, self._most = settings.time.spin, texts.most_spins or settings.deadlock_spins
+        self._every = settings.notify_spins if texts.warns else self._most + 1
         self.since_fs = now_fs
         self._warned = 0
         self._mark = self._progress()
@@ -165,10 +182,10 @@ class Spin:
         self._warning = self._describe()
         if met:
             return
-        if spins >= self._most:
-            raise FatalError(*self._texts.fail(self._device, spins))
         if self._texts.counts_progress and self._progress() != self._mark:
             self._mark, self.since_fs, self._warned = self._progress(), now_fs, 0
+        elif spins >= self._most:
+            raise FatalError(*self._texts.fail(self._device, spins))
 
 
 def _power_of_two(least: int) -> int:

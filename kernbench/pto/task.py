@@ -54,8 +54,9 @@ class Task:
 
     __slots__ = (
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
-        "first_start_fs", "group", "heap_end", "id", "in_scope", "kernel", "last_end_fs", "lock_free_fs", "next_block",
-        "owners", "params", "published_fs", "ready_fs", "shape", "state", "submitted_fs", "users",
+        "first_start_fs", "group", "heap_end", "id", "in_scope", "is_spmd", "kernel", "last_end_fs", "lock_free_fs",
+        "next_block", "owners", "params", "published_fs", "ready_fs", "shape", "starts_together", "state",
+        "submitted_fs", "users",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +70,8 @@ class Task:
         group: int = UNPINNED,
         blocks: int = 1,
         block_ns: Sequence[float] = (),
+        is_spmd: bool = False,
+        starts_together: bool = False,
     ) -> None:
         self.id = id
         self.kernel = kernel
@@ -78,6 +81,8 @@ class Task:
         self.group = group
         self.blocks = blocks
         self.block_ns = block_ns  # of each block, if its time is given and not that of the kernel
+        self.is_spmd = is_spmd  # whether its function is given the number of blocks and its block
+        self.starts_together = starts_together
         self.next_block = 0
         self.blocks_done = 0
         self.state = State.INITIAL
@@ -97,6 +102,10 @@ class Task:
     def is_ready(self) -> bool:
         """Whether all producers are complete, and the orchestrator has said how many there are."""
         return self.fanin_final and self.fanin_refs == self.fanin_count
+
+    def place(self, block: int) -> tuple[int, ...]:
+        """What the function of an SPMD task gets behind its parameters: the number of blocks, and which one it is."""
+        return (self.blocks, block) if self.is_spmd else ()
 
     def take_lock(self, now_fs: int, hold_fs: int) -> int:
         """Take the lock of its list of consumers; returns the time (fs) when it is given back."""

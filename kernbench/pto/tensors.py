@@ -128,9 +128,13 @@ class Param:
 
 def _checked(shapes: Sequence[int], ndim: int, dtype: str) -> tuple[tuple[int, ...], np.dtype]:
     shape = tuple(shapes)
-    if ndim != len(shape) or not shape or min(shape) < 1:
+    if ndim != len(shape) or not shape or not all(_is_size(size) for size in shape):
         raise InvalidArgsError(f"got shapes {shape} and ndim {ndim}, expected as many positive numbers as ndim says")
     return shape, numpy_dtype(dtype)
+
+
+def _is_size(size: object) -> bool:
+    return bool(isinstance(size, int | np.integer) and size > 0)
 
 
 def make_tensor(shapes: Sequence[int], ndim: int, dtype: str = "f32") -> Tensor:
@@ -151,20 +155,33 @@ def make_tensor_external(ptr: int, shapes: Sequence[int], ndim: int, dtype: str 
 
 
 def make_input_param(tensor: Tensor) -> Param:
-    """A tensor that the task reads."""
-    return Param(ParamKind.INPUT, tensor)
+    """A tensor that the task reads. Errors: InvalidArgsError for what is no tensor."""
+    return _tensor_param(ParamKind.INPUT, tensor)
 
 
 def make_output_param(tensor: Tensor) -> Param:
-    """A tensor that the task writes; memory is allocated if it has none."""
-    return Param(ParamKind.OUTPUT, tensor)
+    """A tensor that the task writes; memory is allocated if it has none. Errors: as `make_input_param`."""
+    return _tensor_param(ParamKind.OUTPUT, tensor)
 
 
 def make_inout_param(tensor: Tensor) -> Param:
-    """A tensor that the task reads, then writes."""
-    return Param(ParamKind.INOUT, tensor)
+    """A tensor that the task reads, then writes. Errors: as `make_input_param`."""
+    return _tensor_param(ParamKind.INOUT, tensor)
 
 
 def make_scalar_param(value: int | float) -> Param:
-    """A number of 64 bits."""
+    """A number of 64 bits. Errors: InvalidArgsError for what is none."""
+    if not isinstance(value, int | float | np.number):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidArgsError(f"a scalar parameter is of type {type(value).__name__}; give a number")
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise InvalidArgsError(f"a scalar parameter is {value}, which has no place in 64 bits")
     return Param(ParamKind.SCALAR, None, value)
+
+
+def _tensor_param(kind: ParamKind, tensor: Tensor) -> Param:
+    if not isinstance(tensor, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidArgsError(
+            f"an {kind.name} parameter is of type {type(tensor).__name__}; give a tensor of make_tensor or "
+            "make_tensor_external"
+        )
+    return Param(kind, tensor)

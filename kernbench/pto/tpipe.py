@@ -146,6 +146,7 @@ class End:
     closed: int = 0  # slots that were pushed, or freed
     flags: int = 0  # free flags that were sent or taken
     opened: GlobalTensor | None = None
+    has_ended: bool = False  # its function; a producer may still wait for flags
 
     def open(self, pipe: TPipe, tensor: GlobalTensor) -> None:
         """TALLOC or TPOP. Errors: TPipeError if the slot before is still open."""
@@ -232,19 +233,26 @@ class ClusterPipes:
         self.uses = [use for use in self.uses if use.frees]
 
     def check_end(self) -> None:
-        """All cores have ended. Errors: TPipeError for a slot that is open, or flags that nobody has taken."""
-        for (pipe, from_cube, _), end in self.ends.items():
-            if end.opened is not None:
+        """Cores have ended. Errors: TPipeError for a slot that one has left open, or slots that nobody will free."""
+        for (pipe, _, _), end in self.ends.items():
+            if end.has_ended and end.opened is not None:
                 first, second = ("TALLOC", "TPUSH") if end.is_producer else ("TPOP", "TFREE")
                 raise TPipeError(
                     f"{end.core} ends with slot {end.count - 1} of {pipe} open; pair each {first} with a {second}"
                 )
-            if end.is_producer:
-                continue
-            pushed = [other for key, other in self.ends.items() if key[:2] == (pipe, from_cube) and other.is_producer]
-            for producer in pushed:
-                if producer.closed != end.closed:
-                    raise TPipeError(
-                        f"{pipe} leaks credits: {producer.core} has pushed {producer.closed} slots and {end.core} has freed "
-                        f"{end.closed}; pop and free as many as are pushed"
-                    )
+        for key, end in self.ends.items():
+            if end.has_ended and end.is_producer:
+                self._check_credits(*key, end)
+
+    def _check_credits(self, pipe: TPipe, from_cube: bool, _lane: int, producer: End) -> None:
+        """Errors: TPipeError if a consumer of a producer's slots has not freed as many as were pushed."""
+        cluster = producer.core.rpartition(".")[0]
+        for other in range(1, self.vectors + 1) if from_cube else (0,):
+            consumer = self.ends.get((pipe, from_cube, other))
+            freed = 0 if consumer is None else consumer.closed
+            if freed != producer.closed:
+                name = f"{cluster}.aiv{other - 1}" if other else f"{cluster}.aic"
+                raise TPipeError(
+                    f"{pipe} leaks credits: {producer.core} has pushed {producer.closed} slots and {name} has freed {freed}; "
+                    "pop and free as many as are pushed"
+                )

@@ -120,7 +120,7 @@ def test_kernel_config_and_golden_in_a_folder(tmp_path):
     [
         ({"case": "B"}, "bench 'mine' has no case 'B'; known: A"),
         ({"parameters": {"m": "1"}}, "bench 'mine' has no parameter 'm'; known: n"),
-        ({"parameters": {"n": "x"}}, "n=x: got 'x', expected a value of type int"),
+        ({"parameters": {"n": "x"}}, "parameter 'n' of bench 'mine' is int, as its default 4; got 'x'"),
         (
             {"backend": "rings"},
             "unknown runtime 'rings'; known: aicpu_build_graph, host_build_graph, tensormap_and_ringbuffer",
@@ -177,3 +177,15 @@ def test_golden_code_that_raises_is_told_with_its_line(tmp_path):
     file.write_text(file.read_text().replace('tensors["out"][:] = 1', 'tensors["in"][:] = 1'))
     with pytest.raises(RunError, match=r"bench 'mine' raised KeyError: 'in', at .*mine\.py:\d+"):
         run_bench(file, "ascend_tiny")
+
+
+def test_arrays_are_copied_over_the_link_of_the_host():
+    """By hand: a call of the driver, and the bytes at the link's rate; two of three arrays are alike, one comes back."""
+    copies = {}
+    for gbs in (16, 32):
+        run = run_bench("vector_example", overrides={"npu_host.gbs": gbs}, verify=False)
+        copies[gbs] = run.host_copies_us()
+    bytes_us = 128 * 128 * 4 / 32e3
+    assert 1 + bytes_us < copies[32]["host_out_us"] < 1.6 + bytes_us
+    assert copies[32]["host_in_us"] == pytest.approx(3 * copies[32]["host_out_us"], rel=0.2)
+    assert copies[16]["host_out_us"] - copies[32]["host_out_us"] == pytest.approx(bytes_us, rel=0.05)

@@ -58,6 +58,10 @@ def test_producers_come_first_whatever_the_order_of_the_file():
             "g: task 0 (id 0): core: got 'aix', expected one of aic, aiv, aiv2, mix",
         ),
         (
+            {"tasks": [{"id": 0, "core": ["aic"], "duration_us": 1}]},
+            "g: task 0 (id 0): core: got \"['aic']\", expected one of aic, aiv, aiv2, mix",
+        ),
+        (
             {"tasks": [{"id": 0, "core": "aic", "duration_us": [1, 2], "blocks": 3}]},
             "g: task 0 (id 0): duration_us: got 2 times for 3 blocks; give one for each block",
         ),

@@ -22,10 +22,12 @@ from kernbench.pto.api import (
     make_tensor_external,
     pto2_rt_allocate_cluster,
     pto2_rt_free_cluster,
+    pto2_rt_get_tensor_data,
     pto2_rt_orchestration_done,
     pto2_rt_report_fatal,
     pto2_rt_submit_task,
     pto2_rt_submit_task_clustered,
+    pto2_rt_submit_task_spmd,
     pto2_rt_wait_cluster,
     publish_task,
 )
@@ -33,6 +35,7 @@ from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.task import Shape
 from tests.engine.difference import describe_difference
 from tests.naive.engine import NaiveEngine
 from tests.pto.graphs import launch, run
@@ -53,6 +56,11 @@ def chain(rt, tasks, nbytes=64):
         reads = [] if tensor is None else [make_input_param(tensor)]
         submit(rt, *reads, make_output_param(out))
         tensor = out
+
+
+def external(rt, elements=4):
+    """A tensor in memory that is not of the heap."""
+    return make_tensor_external(rt.orchestrator.device.memory.allocate(4 * elements), (elements,), 1)
 
 
 def times(outcome):
@@ -83,7 +91,7 @@ def test_readers_of_one_tensor_run_side_by_side_and_a_writer_waits_for_its_produ
 
 def test_regions_that_do_not_overlap_are_independent():
     def orchestrate(rt):
-        tensor = make_tensor_external(rt.orchestrator.device.memory.allocate(256), (64,), 1)
+        tensor = external(rt, 64)
         submit(rt, make_output_param(tensor.view((32,), (0,))))
         submit(rt, make_input_param(tensor.view((32,), (32,))))
         submit(rt, make_input_param(tensor.view((2,), (31,))))
@@ -218,6 +226,33 @@ def test_an_exhausted_dependency_pool_stops():
     assert error.value.fatal_code == FatalCode.DEP_POOL
 
 
+def test_a_producer_that_ends_while_its_consumer_waits_for_an_entry_is_counted():
+    def orchestrate(rt):
+        for kernel, readers in ((1, 16), (0, 1)):
+            with PTO2_SCOPE(rt):
+                tensor = make_tensor((4,), 1)
+                submit(rt, make_output_param(tensor), kernel=kernel)
+                for _ in range(readers):
+                    submit(rt, make_input_param(tensor), kernel=0)
+
+    kernels = {0: Kernel(0, "FAST", "aic", cost=100.0), 1: Kernel(1, "SLOW", "aiv", cost=200_000.0)}
+    found = times(run(orchestrate, kernels=kernels, dep_pool=16))
+    assert found[17][1] < found[0][1] < found[18][0]
+
+
+def test_tasks_that_complete_are_progress_though_the_oldest_one_holds_the_ring():
+    def orchestrate(rt):
+        with PTO2_SCOPE(rt):
+            submit(rt, kernel=0)
+        chain(rt, 3)
+
+    kernels = {0: Kernel(0, "SLOW", "aic", cost=8e6), 1: Kernel(1, "VEC", "aiv", cost=3e6)}
+    outcome = run(orchestrate, kernels=kernels, task_window=4)
+    assert outcome.record.blocked == 1
+    with pytest.raises(FatalError, match="no progress after 100000 spins"):
+        run(orchestrate, kernels=kernels | {1: Kernel(1, "VEC", "aiv", cost=1000.0)}, task_window=4)
+
+
 def test_a_full_pool_of_the_map_waits_and_then_stops():
     assert run(lambda rt: scopes(rt, 6, 3), tensormap_pool=4).record.blocked > 0
     with pytest.raises(FatalError) as error:
@@ -236,6 +271,41 @@ def test_tasks_that_wait_for_each_other_end_with_a_time_out():
     with pytest.raises(FatalError) as error:
         run(orchestrate, Backend.AICPU)
     assert error.value.fatal_code == FatalCode.SCHEDULER_TIMEOUT
+
+
+@pytest.mark.parametrize("backend", [Backend.AICPU, Backend.RINGS])
+def test_the_contents_of_a_tensor_are_read_when_its_writers_are_complete(backend):
+    read = []
+
+    def orchestrate(rt):
+        tensor = make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor))
+        read.append(pto2_rt_get_tensor_data(rt, tensor, (3,)))
+        submit(rt, make_inout_param(tensor))
+        read.append(pto2_rt_get_tensor_data(rt, tensor).sum())
+
+    def add(x):
+        x += 2
+
+    found = times(run(orchestrate, backend, {1: Kernel(1, "ADD", "aiv", add, 50_000.0)}))
+    assert read == [2, 16]
+    assert found[1][0] > found[0][1]
+
+
+def test_a_wait_for_a_tensor_ends_after_a_time():
+    def orchestrate(rt):
+        tensor = make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor))
+        pto2_rt_get_tensor_data(rt, tensor)
+
+    for backend in Backend:
+        with pytest.raises(FatalError) as error:
+            run(orchestrate, backend, SLOW, tensor_wait_spins=900)
+        assert str(error.value) == (
+            "FATAL: Tensor wait timeout: a producer of the tensor is not complete after 900 spins (fatal code 8)"
+        )
+    with pytest.raises(InvalidArgsError, match=r"element \(4,\) is not inside a tensor of shape \(4,\)"):
+        run(lambda rt: pto2_rt_get_tensor_data(rt, external(rt), (4,)))
 
 
 def test_an_explicit_failure_has_its_code():
@@ -266,6 +336,52 @@ def test_spmd_calls_become_tasks_with_their_block_ids():
     kernels = {1: Kernel(1, "B", "aiv", lambda dim, block: seen.append((dim, block)), 100.0)}
     run(lambda rt: block_incore(rt, 1, PTO2_WORKER_VECTOR, [], 3), kernels=kernels)
     assert sorted(seen) == [(3, 0), (3, 1), (3, 2)]
+
+
+def test_one_task_has_many_blocks_with_their_numbers():
+    seen = []
+    kernels = {
+        1: Kernel(1, "B", "aiv", lambda x, dim, block: seen.append((x, dim, block)), lambda _x, _dim, at: 100.0 * at)
+    }
+    outcome = run(
+        lambda rt: pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(5)], 6), kernels=kernels
+    )
+    assert sorted(seen) == [(5, 6, at) for at in range(6)]
+    assert [(row.end_fs - row.start_fs) // NS for row in sorted(outcome.record.blocks, key=lambda row: row.block)] == [
+        100 * at for at in range(6)
+    ]
+
+
+@pytest.mark.parametrize("topology", ["ascend_tiny", "ascend_910b2"])
+def test_blocks_that_start_together_wait_for_all_their_cores(topology):
+    """Other tasks that are ready meanwhile wait behind them, so they are not put off for ever."""
+
+    def orchestrate(rt):
+        most, tensor = rt.orchestrator.device.most_together(Shape.AIV), make_tensor((4,), 1)
+        submit(rt, make_output_param(tensor), kernel=0)
+        pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(0)], most // 2)
+        for together in (True, False):
+            given, blocks = [make_input_param(tensor)], most if together else most // 2
+            pto2_rt_submit_task_spmd(rt, 1, PTO2_WORKER_VECTOR, given, blocks, require_sync_start=together)
+
+    slow = Kernel(1, "B", "aiv", cost=lambda _given, _most, at: 90_000.0 if at == 0 else 20_000.0)
+    outcome = run(orchestrate, kernels={0: Kernel(0, "CUBE", "aic", cost=15_000.0), 1: slow}, topology=topology)
+    rows = {task: [row for row in outcome.record.blocks if row.task == task] for task in (1, 2, 3)}
+    starts = [row.start_fs for row in rows[2]]
+    assert min(starts) > max(row.end_fs for row in rows[1])
+    assert max(starts) - min(starts) < 20_000 * NS, "they run side by side"
+    assert len({row.core for row in rows[2]}) == len(rows[2])
+    assert all(row.start_fs > max(starts) for row in rows[3])
+
+
+def test_more_blocks_that_start_together_than_cores_are_refused():
+    for worker, most, shape in ((PTO2_WORKER_VECTOR, 4, "AIV"), (PTO2_WORKER_CUBE, 2, "AIC")):
+        with pytest.raises(FatalError) as error:
+            run(lambda rt: pto2_rt_submit_task_spmd(rt, worker, worker, [], most + 1, require_sync_start=True))  # noqa: B023
+        assert str(error.value) == (
+            f"FATAL: task 0: {most + 1} blocks are to start together, but there are {most} places of shape {shape}; submit "
+            f"{most} blocks at most (fatal code 7)"
+        )
 
 
 # clusters
@@ -335,6 +451,22 @@ def test_a_cluster_is_freed_when_its_tasks_are_complete_and_not_before():
         (
             lambda rt: pto2_rt_submit_task(rt, 1, PTO2_WORKER_VECTOR, [make_scalar_param(1)], 2),
             "got 1 parameters and n = 2; give as many as n says, or leave n out",
+        ),
+        (
+            lambda rt: pto2_rt_submit_task_clustered(rt, 1, PTO2_WORKER_VECTOR, [], 0, -2),
+            "cluster -2 is not allocated; allocate it with pto2_rt_allocate_cluster",
+        ),
+        (
+            lambda rt: submit(rt, make_inout_param(7)),
+            "an INOUT parameter is of type int; give a tensor of make_tensor or make_tensor_external",
+        ),
+        (
+            lambda rt: submit(rt, make_scalar_param("7")),
+            "a scalar parameter is of type str; give a number",
+        ),
+        (
+            lambda rt: make_tensor((4, 0.5), 2),
+            "got shapes (4, 0.5) and ndim 2, expected as many positive numbers as ndim says",
         ),
         (
             lambda rt: submit(rt, 5),

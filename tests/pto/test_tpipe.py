@@ -203,6 +203,18 @@ def both_ways(core, base):
             "pop and free as many as are pushed",
         ),
         (
+            pushes(4),
+            pops(1),
+            "pipe 0 (DIR_C2V) leaks credits: cluster0.aic has pushed 4 slots and cluster0.aiv0 has freed 1; "
+            "pop and free as many as are pushed",
+        ),
+        (
+            pushes(1),
+            idle,
+            "pipe 0 (DIR_C2V) leaks credits: cluster0.aic has pushed 1 slots and cluster0.aiv0 has freed 0; "
+            "pop and free as many as are pushed",
+        ),
+        (
             two_pipes,
             idle,
             "pipe 1 (DIR_C2V) and pipe 0 (DIR_C2V) both use flag 1; a pipe takes 2 flags from its own on, so give one of them "
@@ -225,6 +237,26 @@ def test_mistakes_are_named(cube, vector, sentence):
     with pytest.raises(TPipeError) as error:
         run(cube, vector)
     assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize("slots", [1, 2, 4])
+def test_a_producer_ends_when_all_that_it_pushed_is_free(slots):
+    """The destructor of a pipe takes the free flags that are left; a tile may be given to TPOP as well."""
+
+    def cube(core, base):
+        for at in range(slots):
+            core.TPUSH(TPipe(0, C2V, 64, slots, base), np.full(16, at, np.float32))
+
+    def vector(core, base):
+        for at in range(slots):
+            tile = np.zeros(16, np.float32)
+            core.TADDS(np.zeros(20_000, np.float32), 1)
+            core.TPOP(TPipe(0, C2V, 64, slots, base), tile)
+            assert tile.tolist() == [at] * 16
+
+    _, outcome = run(cube, vector)
+    ends = {outcome.device.cores[row.core].place.type: row.end_fs for row in outcome.record.blocks}
+    assert ends["aic"] > ends["aiv"] - 100 * 10**6
 
 
 def test_a_pop_that_nobody_pushes_for_is_a_deadlock_that_names_its_flag():
