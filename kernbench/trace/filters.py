@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 OPTION = "--trace-filter"
 PATH, COUNTERS = "path", "counters"
-KINDS = ("memory", "gemm", "math", "control", PATH, COUNTERS)  # those of the op log, the critical path, and all counters
+KINDS = (
+    "memory",
+    "gemm",
+    "math",
+    "control",
+    PATH,
+    COUNTERS,
+)  # those of the op log, the critical path, and all counters
 ENDLESS = 1 << 62
 
 

@@ -67,9 +67,7 @@ def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     return Trace(tracks.table(), polars.concat([slices, more], how="diagonal"), flows, counters)
 
 
-def _trace_log(
-    run: RunToTrace, chosen: TraceFilter, parts: PartTracks
-) -> tuple[polars.DataFrame, polars.DataFrame]:
+def _trace_log(run: RunToTrace, chosen: TraceFilter, parts: PartTracks) -> tuple[polars.DataFrame, polars.DataFrame]:
     """The slices of the rows of the op log and of their transfers, and their flows."""
     import polars
 
