@@ -1,8 +1,8 @@
 """Counters of a run over time: utilisation of links, memories and engines, and the length of queues.
 
-Time is cut into windows of equal length, and a value is the mean of a window. Utilisation is of a class of parts in one process,
-such as the NoC links of a cube, and of the busiest of these. Queues are of a class of servers in one process: how many jobs and
-transfers wait.
+Time is cut into windows of equal length, and a value is the mean of a window. Utilisation is of a class of parts in one
+process, such as the NoC links of a cube, and of the busiest of these. Queues are of a class of servers in one process: how
+many jobs and transfers wait.
 
 An op log has no times of single flits. The time that a transfer takes at each link and memory channel is exact, and it is
 spread evenly over the time during which its data are on the way. What then exceeds a class in a window goes to the next window

@@ -1,8 +1,8 @@
 """Events of a Perfetto trace: begins and ends of slices, instants, and values of counters.
 
-Perfetto orders events by time, and those of one nanosecond as they stand in the file. They stand there by their exact times, and
-of one time ends before instants before begins, and begins in the order of the table. So slices of a track follow each other as they
-did, and a flow leaves before it comes.
+Perfetto orders events by time, and those of one nanosecond as they stand in the file. They stand there by their exact times;
+at one time ends come before instants, these before begins, and begins are in the order of the table. So slices of a track
+follow each other as they did, and a flow leaves before it comes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Write a trace in the native format of Perfetto: a protobuf message `Trace`, which is a sequence of packets.
 
-Perfetto counts time in whole nanoseconds and has nothing finer. So each time is rounded to the nearest nanosecond, and each slice
-has its exact times as the arguments `start_fs` and `duration_fs`. Rounding keeps the order of times, so slices that follow each
-other or nest still do. A slice of less than half a nanosecond may have no length.
+Perfetto counts time in whole nanoseconds and has nothing finer. So each time is rounded to the nearest nanosecond, and each
+slice has its exact times as the arguments `start_fs` and `duration_fs`. Rounding keeps the order of times, so slices that
+follow each other or nest still do. A slice of less than a nanosecond may have no length.
 
 Slices that overlap on a track go to tracks of the same name and parent, which Perfetto shows as one (`lanes`).
 Source of names and numbers of fields: Perfetto, protos/perfetto/trace/trace_packet.proto and what it imports.

@@ -7,7 +7,7 @@ the way, an instant on the track of its other end, and a flow from the one to th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -161,16 +161,15 @@ def _trace_whole_run(run: RunToTrace, chosen: TraceFilter, tracks: TrackTable) -
     pieces = run.path if PATH in chosen.kinds else ()
     wanted = chosen.matches([piece.part for piece in pieces]).tolist()
     for piece in (piece for piece, here in zip(pieces, wanted, strict=True) if here):
-        track = tracks.find(CRITICAL_PATH, SLICES, process)
+        span = Span(piece.name or "other", piece.start_fs, piece.end_fs)
         spent = ", ".join(f"{kind} {format_ns(fs)}" for kind, fs in piece.spent_fs.items())
-        part = piece.part or None
-        name = piece.name or "other"
-        rows.append(_whole(track, Span(name, piece.start_fs, piece.end_fs), PATH) | {"part": part, "spent": spent})
-    for span in run.launches if not chosen.parts else ():
-        rows.append(_whole(tracks.find(LAUNCHES, SLICES, process), span, "launch"))
-    texts = {name: polars.String for name in ("name", "category", "part", "spent")}
-    schema = {name: polars.Int64 for name in ("track", "start_fs", "end_fs", "within")} | texts
-    found = polars.DataFrame(rows, schema=schema)
+        row = _whole(tracks.find(CRITICAL_PATH, SLICES, process), span, PATH)
+        rows.append(row | {"part": piece.part or None, "spent": spent})
+    launches = run.launches if not chosen.parts and "control" in chosen.kinds else ()
+    rows += [_whole(tracks.find(LAUNCHES, SLICES, process), span, "launch") for span in launches]
+    numbers: dict[str, Any] = dict.fromkeys(("track", "start_fs", "end_fs", "within"), polars.Int64)
+    texts: dict[str, Any] = dict.fromkeys(("name", "category", "part", "spent"), polars.String)
+    found = polars.DataFrame(rows, schema=numbers | texts)
     return found.filter(chosen.overlaps(found["start_fs"].to_numpy(), found["end_fs"].to_numpy()))
 
 

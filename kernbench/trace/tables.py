@@ -1,16 +1,17 @@
 """A trace as four tables, which `kernbench.trace.perfetto` writes.
 
 Tracks form a tree: processes, groups in them, and tracks of slices or of a counter. Slices of one track may overlap. All times
-are int64 femtoseconds from the start of the run.
+are int64 femtoseconds from the start of the run. A number of a track, a slice or a parent is a row of its table, -1 is none.
 
 | table | columns |
 |---|---|
-| tracks | name; kind: "process", "group", "slices" or "counter"; parent: its row in this table, -1 for none; unit, of a counter |
-| slices | track: row of `tracks`; start_fs, end_fs: equal for an instant; name; category; within; any others are arguments |
-| flows | source, target: rows of `slices`; an arrow from one to the other, which begins later or is a slice at an instant's time |
+| tracks | name; kind: "process", "group", "slices" or "counter"; parent; unit, of a counter |
+| slices | track; start_fs, end_fs: equal for an instant; name; category; within; all others are arguments |
+| flows | source, target: an arrow from one slice to another, which begins later, or is a slice at an instant's time |
 | counters | track; time_fs; value: float64, from this time on |
 
-`within` is the earlier row of the slice of the same track in which a slice lies, or -1. Arguments are of type Int64 or String; those that are null are left out.
+`within` is an earlier slice of the same track in which a slice lies. Arguments are of type Int64 or String; those that are null
+are left out.
 """
 
 from __future__ import annotations

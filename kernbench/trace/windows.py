@@ -52,7 +52,7 @@ class Windows(NamedTuple):
     def _edges(
         self, start_fs: np.ndarray, end_fs: np.ndarray, amount: np.ndarray, column: np.ndarray, columns: int
     ) -> tuple[Any, Any]:
-        """Sparse float64[window + 1, column]: by how much rates (1/fs) change with each window, and what that is wrong by there."""
+        """Sparse float64[window + 1, column]: changes of rates (1/fs) at windows, and what to add in these windows."""
         from scipy.sparse import csr_array
 
         shape = len(self.start_fs) + 1, columns
@@ -72,7 +72,7 @@ class Windows(NamedTuple):
 
 
 def fit(used: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """float64[window, counter] use that fits the room: what exceeds it goes to later windows, and from the last to earlier ones."""
+    """float64[window, counter] use that fits the room: what exceeds it goes to later windows, from the last to earlier ones."""
     found = used.copy()
     for windows in (range(len(found)), reversed(range(len(found)))):
         more = np.zeros(found.shape[1])
