@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from kernbench.characters import check_characters
 from kernbench.errors import RunError
 from kernbench.sealing import dump_sealed_json, seal_parquet
-from kernbench.unfinished import remove_abandoned, unfinished_directory
+from kernbench.unfinished import remove_abandoned, unfinished_directory, unfinished_file
 
 try:
     import fcntl
@@ -84,6 +84,21 @@ def write_directory(out: Path, write: Callable[[Path], object]) -> None:
         sync_directory(out.parent)
     except OSError as error:
         raise RunError(f"the run is done but {out} cannot be written: {error.strerror}; nothing was kept") from error
+
+
+def write_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` make a file beside `path`, put it on the disk, then give it this name. Errors: RunError if a write fails."""
+    check_characters(str(path), "the file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(path.parent)
+        with unfinished_file(path.parent, path.suffix) as partial:
+            write(partial)
+            sync_file(partial)
+            partial.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise RunError(f"the run is done but {path} cannot be written: {error.strerror}; nothing was kept") from error
 
 
 def write_json(summary: Mapping[str, Any], path: Path) -> None:

@@ -32,6 +32,22 @@ OP_LIMIT: Option = click.option(
 )
 
 
+TRACE: Option = click.option(
+    "--trace",
+    "trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a trace of the run to this file; open it at https://ui.perfetto.dev.",
+)
+TRACE_FILTER: Option = click.option(
+    "--trace-filter",
+    "trace_filters",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Of a trace: part=sip0.cube0.pe*, kind=memory,gemm,math,control,path,counters or time=1us..2us; may be repeated.",
+)
+
+
 def assignments(text: str) -> Option:
     """The option `--set`, for `split_assignments`; `text` says what may be set."""
     return click.option("--set", "assignments", multiple=True, metavar="PATH=VALUE", help=f"{text}; may be repeated.")

@@ -1,4 +1,4 @@
-"""Check of the output directory."""
+"""Checks of where output goes, before a run."""
 
 from __future__ import annotations
 
@@ -15,14 +15,30 @@ def check_directory(out: Path) -> None:
 
     Errors: RunError if the disk is full, InputError if they cannot for another reason.
     """
-    existing = Path(check_characters(str(out), "the directory of --out"))
+    _check(out, "--out", "directory")
+
+
+def check_file(file: Path, option: str) -> None:
+    """Check, before a run, that a file can be written; `option` is its name in messages. Errors: as `check_directory`."""
+    check_characters(str(file), f"the file of {option}")
     try:
-        existing = next(path for path in (out, *out.absolute().parents) if path.exists())
+        is_directory = file.is_dir()
+    except OSError as error:
+        raise InputError(f"{option} cannot be {shorten(file)}: {error.strerror}; give another file") from None
+    if is_directory:
+        raise InputError(f"{option} takes a file, and {shorten(file)} is a directory")
+    _check(file.absolute().parent, option, "file in a directory")
+
+
+def _check(directory: Path, option: str, what: str) -> None:
+    existing = Path(check_characters(str(directory), f"the directory of {option}"))
+    try:
+        existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
         if not existing.is_dir():
-            raise InputError(f"--out takes a directory, and {existing} is a file")
+            raise InputError(f"{option} takes a {what}, and {existing} is a file")
         tempfile.TemporaryFile(dir=existing).close()
     except OSError as error:
         kind = RunError if error.errno in FULL else InputError
         raise kind(
-            f"--out cannot be in {shorten(existing)}: {error.strerror}; give a directory you may write to"
+            f"{option} cannot be in {shorten(existing)}: {error.strerror}; give a directory you may write to"
         ) from None

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 )
 @options.TIME_LIMIT
 @options.OP_LIMIT
+@options.TRACE
+@options.TRACE_FILTER
 @options.AS_JSON
 @options.out("Keep the op log and the result in this directory.")
 def command(
@@ -55,6 +57,8 @@ def command(
     what_if: bool,
     time_limit: str | None,
     op_limit: int | None,
+    trace: Path | None,
+    trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -65,12 +69,14 @@ def command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
+    from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
         check_directory(out)
-    if (explain or what_if) and mode == Mode.ANALYTIC:
-        option = "--explain" if explain else "--what-if"
+    check_trace(trace, trace_filters)
+    if (explain or what_if or trace) and mode == Mode.ANALYTIC:
+        option = "--explain" if explain else "--what-if" if what_if else "--trace"
         raise InputError(f"{option} needs events, and analytic mode has none; use mode hybrid")
     with redirect_stdout(sys.stderr), progress() as display:  # keep prints of the bench out of the output
         display.say("reading the bench and the machine")
@@ -82,7 +88,7 @@ def command(
 
         limits = read_limits(time_limit, op_limit)
         with limit_time(limits.time_s, lambda: f"bench {shorten(bench)!r}, compiling the machine"):
-            found = _prepare(bench, topology, parameters, overrides)
+            found = _prepare(bench, topology, parameters, overrides, trace_filters)
         result = run_bench(
             found.run,
             topology,
@@ -99,6 +105,10 @@ def command(
             on_progress=display.on_progress,
         )
         summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display.say)}
+        if trace is not None:
+            display.say("writing the trace")
+            result.write_trace(trace, trace_filters)
+            summary["files"] |= {"trace": str(trace)}
     if as_json:
         click.echo(json.dumps(summary))
     else:
@@ -108,16 +118,26 @@ def command(
         raise RunError("; ".join(result.mismatches))
 
 
-def _prepare(bench: str, topology: str, parameters: Mapping[str, str], overrides: Mapping[str, str]) -> Bench:
-    """Load and check the bench and the machine, so that errors come before the long work."""
+def _prepare(
+    bench: str,
+    topology: str,
+    parameters: Mapping[str, str],
+    overrides: Mapping[str, str],
+    trace_filters: tuple[str, ...],
+) -> Bench:
+    """Load and check the bench, the machine and the parts of the trace, so that errors come before the long work."""
     from kernbench.cli.assignment import check_parameters
     from kernbench.cli.compiling import announce_compiling
+    from kernbench.cli.traces import check_parts
     from kernbench.machine import load_machine
-    from kernbench.runs.bench import find_bench
+    from kernbench.runs.bench import find_bench, typed_parameters
 
     found = find_bench(bench)
     check_parameters(parameters, found, topology)
-    load_machine(topology, overrides)
+    machine = load_machine(topology, overrides)
+    if trace_filters:
+        machine = load_machine(topology, found.shape(typed_parameters(found, parameters), overrides))
+        check_parts(machine, trace_filters)
     announce_compiling()
     return found
 

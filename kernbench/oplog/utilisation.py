@@ -139,15 +139,23 @@ class Services(NamedTuple):
         return padded_service_fs(self.nbytes, fs_per_flit, flit_bytes) * self.count
 
 
-def count_services(machine: Machine, transfers: TransferKinds) -> Services:
-    """The services of every flit of some transfers, grouped by stripe, as the loop does them."""
+class KindServices(NamedTuple):
+    """The services of the flits of kinds of transfers, in no certain order; one of each kind."""
+
+    kind: np.ndarray  # int64[service] the kind
+    station: np.ndarray  # int64[service]
+    nbytes: np.ndarray  # int64[service] of each flit, padded
+    count: np.ndarray  # int64[service] flits
+
+
+def list_services(machine: Machine, kinds: np.ndarray) -> KindServices:
+    """The services of every flit of kinds of transfers, int64[kind, 3] as of `TransferKinds`, as the loop does them."""
     routes, quantum, flit_bytes = machine.routing.tables(), machine.stations.quantum_bytes, machine.flit_bytes
-    kinds, count, _ = transfers
     step, of = expand_ranges(routes.start[kinds[:, 0]], routes.end[kinds[:, 0]])
     flits = -(-kinds[of, 1] // flit_bytes)
     last_bytes = kinds[of, 1] - (flits - 1) * flit_bytes
     stripes = routes.stripes[step]
-    found = [np.zeros((3, 0), np.int64)]
+    found = [np.zeros((4, 0), np.int64)]
     for stripe in range(int(stripes.max(initial=0))):
         first = (stripe - kinds[of, 2]) % stripes  # the first flit on this stripe
         here = (stripe < stripes) & (first < flits)
@@ -156,10 +164,16 @@ def count_services(machine: Machine, transfers: TransferKinds) -> Services:
         ends_here = (flits[here] - 1 - first[here]) % stripes[here] == 0  # with the last flit, which may be partial
         padded = pad(last_bytes[here], quantum[station], flit_bytes)
         full = np.full(len(station), flit_bytes)
-        found.append(np.stack([station, full, (n - ends_here) * count[of[here]]]))
-        found.append(np.stack([station, padded, ends_here * count[of[here]]]))
-    station, nbytes, count = np.concatenate(found, axis=1)
-    sizes = unique_rows(np.column_stack([station, nbytes])[count > 0])
+        found.append(np.stack([of[here], station, full, n - ends_here]))
+        found.append(np.stack([of[here], station, padded, ends_here]))
+    return KindServices(*np.concatenate(found, axis=1))
+
+
+def count_services(machine: Machine, transfers: TransferKinds) -> Services:
+    """The services of every flit of some transfers, grouped by stripe, as the loop does them."""
+    one = list_services(machine, transfers.kinds)
+    count = one.count * transfers.count[one.kind]
+    sizes = unique_rows(np.column_stack([one.station, one.nbytes])[count > 0])
     counts = np.zeros(len(sizes.rows), np.int64)
     np.add.at(counts, sizes.which, count[count > 0])
     station, nbytes = np.ascontiguousarray(sizes.rows.T)

@@ -155,13 +155,9 @@ def explain_run(
 ) -> Explanation:
     """Explain a finished run; with `what_if` the table is part of it however long the run is."""
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
-    row, since_fs = None, 0
-    if launches:
-        last = max(launches, key=lambda launch: launch.back_fs(times.end_fs))
-        row = last.completed[0].find_row(last.completed[1])
-        since_fs = min(launch.left_fs(times.issue_fs) for launch in launches)
+    since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
     busy_fs, window_fs = busy_of_run(session, launches)
-    path = tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs))
+    path = find_path(session, launches, times)
     return Explanation(
         makespan_ns=session.now_fs / FS_PER_NS,
         path=path,
@@ -175,6 +171,16 @@ def explain_run(
         window_fs=window_fs,
         network=session.network_waits,
     )
+
+
+def find_path(session: Session, launches: Sequence[Launch], times: Times) -> tuple[Piece, ...]:
+    """The critical path of the latency of a finished run, or without launches of all of it."""
+    row, since_fs = None, 0
+    if launches:
+        last = max(launches, key=lambda launch: launch.back_fs(times.end_fs))
+        row = last.completed[0].find_row(last.completed[1])
+        since_fs = min(launch.left_fs(times.issue_fs) for launch in launches)
+    return tuple(find_critical_path(session.program, times, session.station_busy_fs, row, since_fs))
 
 
 def _in_ns(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -152,6 +152,17 @@ class RunResult:
 
         return write_files(self, Path(out), explanation, what_if)
 
+    def write_trace(self, path: str | Path, filters: Sequence[str] = ()) -> None:
+        """Write a trace of the run that opens in Perfetto; all of it or, with filters as of `--trace-filter`, some of it.
+
+        Errors: InputError for a filter that cannot be, or in mode analytic; RunError if the disk refuses.
+        """
+        from kernbench.runs.trace import write_trace
+
+        if self.binding is not None:
+            raise InputError("analytic mode has no events to trace; use mode hybrid")
+        write_trace(self.device.session, self.launches, Path(path), filters)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: everything but the op log."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("device", "launches")}

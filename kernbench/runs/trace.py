@@ -1,0 +1,36 @@
+"""The trace of a run as a file of Perfetto."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernbench.atomic_output import write_file
+from kernbench.oplog.causes import Times
+from kernbench.runs.explanation import find_path
+from kernbench.trace.filters import read_filters
+from kernbench.trace.perfetto import write_perfetto
+from kernbench.trace.program_trace import RunToTrace, Span, trace_run
+
+if TYPE_CHECKING:
+    from kernbench.engine import Session
+    from kernbench.host.device.launch import Launch
+
+
+def write_trace(session: Session, launches: Sequence[Launch], path: Path, filters: Sequence[str] = ()) -> None:
+    """Write the trace of a finished run. Errors: InputError for a filter that cannot be, RunError if the disk refuses."""
+    chosen = read_filters(filters)
+    times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+    spans = [
+        Span(str(launch.message.kernel_ref), launch.left_fs(times.issue_fs), launch.back_fs(times.end_fs))
+        for launch in launches
+    ]
+    critical = find_path(session, launches, times)
+    trace = trace_run(RunToTrace(session.program, times, session.now_fs, critical, spans), chosen)
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as file:
+            write_perfetto(trace, file)
+
+    write_file(path, write)

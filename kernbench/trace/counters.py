@@ -1,0 +1,177 @@
+"""Counters of a run over time: utilisation of links, memories and engines, and the length of queues.
+
+Time is cut into windows of equal length, and a value is the mean of a window. Utilisation is of a class of parts in one
+process, such as the NoC links of a cube, and of the busiest of these. Queues are of a class of servers in one process: how
+many jobs and transfers wait.
+
+An op log has no times of single flits. The time that a transfer takes at each link and memory channel is exact, and it is
+spread evenly over the time during which its data are on the way. What then exceeds a class in a window goes to the next window
+with room. So a value is an estimate, and the sum over all windows is exact: the busy time of the run, but for turns between
+reads and writes. Jobs of engines and queues are exact in each window.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernbench.machine.flit_service import padded_service_fs
+from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
+from kernbench.oplog.utilisation import list_parts, list_services
+from kernbench.program.encoded_rows import EncodedRows
+from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
+from kernbench.trace.transfers import find_transfers
+from kernbench.trace.windows import Windows, fit, rounded
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.machine.machine import Machine
+    from kernbench.oplog.causes import Times
+    from kernbench.program.program import Program
+    from kernbench.trace.filters import TraceFilter
+    from kernbench.trace.parts import PartTracks
+    from kernbench.trace.tables import TrackTable
+
+_WAITING = "waiting"
+
+
+class _Gauges(NamedTuple):
+    """Counters that are to be: each of some parts, with a name, in a group of a process."""
+
+    name: list[str]
+    process: list[str]
+    parts: Any  # float64[part, gauge], sparse: 1 where a part counts
+    slots: np.ndarray  # float64[gauge]
+
+
+def count_over_time(
+    program: Program, times: Times, end_fs: int, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
+) -> polars.DataFrame:
+    """The table `counters` of a run that ends at a time; their tracks are added."""
+    import polars
+
+    start_fs, end_fs = chosen.start_fs, min(end_fs, chosen.end_fs)
+    if end_fs <= start_fs or not chosen.matches(list_parts(program.machine).name).any():
+        return make_counters()
+    windows = Windows.over(start_fs, end_fs)
+    found = [
+        _make_utilisation(program, times, windows, chosen, parts, tracks),
+        _make_queues(program, times, windows, chosen, parts, tracks),
+    ]
+    return polars.concat(found)
+
+
+def _make_utilisation(
+    program: Program, times: Times, windows: Windows, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
+) -> polars.DataFrame:
+    machine, ended = program.machine, times.end_fs >= 0
+    row = np.flatnonzero(ended)
+    found = find_transfers(program, times, row, ends=False)
+    held = _held_servers(program)[row]
+    row, server = row[held >= 0], held[held >= 0]
+    start_fs, end_fs = times.start_fs[row], times.end_fs[row]
+    held_fs = np.bincount(server, end_fs - start_fs, len(machine.server_name))
+    kinds = group_transfers(program, ended, STRIPE)
+    served_fs = _list_served(machine, kinds.kinds)
+    gauges = _list_gauges(machine, np.append(held_fs, served_fs.T @ kinds.count), chosen, parts)
+    of_servers, of_stations = gauges.parts[: len(held_fs)], gauges.parts[len(held_fs) :]
+    used_fs = windows.spread(start_fs, end_fs, (end_fs - start_fs).astype(float), server, of_servers)
+    kind = kinds.which[np.flatnonzero(ended)[found.at]]
+    once = np.ones(len(kind))
+    used_fs += windows.spread(found.leave_fs, found.arrive_fs, once, kind, (served_fs @ of_stations).tocsr())
+    room_fs = windows.length_fs[:, None] * gauges.slots
+    share = 100 * fit(used_fs, room_fs) / room_fs
+    return _make_tracks(windows, share, gauges.name, gauges.process, "utilisation", "%", tracks)
+
+
+def _list_served(machine: Machine, kinds: np.ndarray) -> Any:
+    """float64[kind, station], sparse: how long (fs) a transfer of each kind keeps each link and memory channel busy."""
+    from scipy.sparse import csr_array
+
+    services = list_services(machine, kinds)
+    full_fs = machine.stations.fs_per_flit[services.station]
+    took_fs = padded_service_fs(services.nbytes, full_fs, machine.flit_bytes) * services.count
+    shape = len(kinds), len(machine.station_name)
+    return csr_array((took_fs.astype(float), (services.kind, services.station)), shape)
+
+
+def _held_servers(program: Program) -> EncodedRows:
+    """int32[row] the server that each row holds, negative for none."""
+    from kernels_jit.measure.held_servers import find_held_servers
+
+    held = EncodedRows(np.empty(len(program.op.values), np.int32), program.op.entry)
+    find_held_servers(program.op.values, held.values)
+    return held
+
+
+def _list_gauges(machine: Machine, busy_fs: np.ndarray, chosen: TraceFilter, parts: PartTracks) -> _Gauges:
+    """Of each class in each process that was busy: all its parts together, and the busiest. `busy_fs`: float64[part]."""
+    from scipy.sparse import csr_array
+
+    known = list_parts(machine)
+    members: dict[tuple[str, str], list[int]] = {}
+    for at in np.flatnonzero(chosen.matches(known.name)).tolist():
+        members.setdefault((parts.split(known.name[at])[0], known.kind[at]), []).append(at)
+    names, processes, of = list[str](), list[str](), list[list[int]]()
+    for (process, kind), those in members.items():
+        busiest = max(those, key=lambda at: busy_fs[at])
+        if busy_fs[busiest] == 0:
+            continue
+        names.append(kind if len(those) == 1 else f"{kind}, mean of {len(those)}")
+        of.append(those)
+        if len(those) > 1:
+            names.append(f"{kind}, busiest: {known.name[busiest]}")
+            of.append([busiest])
+        processes += [process] * (len(names) - len(processes))
+    part = np.array([at for those in of for at in those], np.int64)
+    gauge = np.repeat(np.arange(len(of)), [len(those) for those in of])
+    counted = csr_array((np.ones(len(part)), (part, gauge)), (len(known.name), len(of)))
+    return _Gauges(names, processes, counted, known.slots @ counted)
+
+
+def _make_queues(
+    program: Program, times: Times, windows: Windows, chosen: TraceFilter, parts: PartTracks, tracks: TrackTable
+) -> polars.DataFrame:
+    from scipy.sparse import csr_array
+
+    machine = program.machine
+    row = np.flatnonzero((times.start_fs > times.issue_fs) & (times.issue_fs >= 0))
+    server = _held_servers(program)[row]
+    known = chosen.matches(machine.server_name)
+    here = (server >= 0) & known[server]
+    row, server = row[here], server[here]
+    names = [(parts.split(name)[0], kind) for name, kind in zip(machine.server_name, machine.server_kind, strict=True)]
+    classes = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    of = csr_array((np.ones(len(names)), (np.arange(len(names)), [classes[name] for name in names])))
+    issue_fs, start_fs = times.issue_fs[row], times.start_fs[row]
+    waited_fs = windows.spread(issue_fs, start_fs, (start_fs - issue_fs).astype(float), server, of)
+    length = waited_fs / windows.length_fs[:, None]
+    used = np.flatnonzero(rounded(length).any(axis=0)).tolist()
+    kinds, processes = [[*classes][at][1] for at in used], [[*classes][at][0] for at in used]
+    return _make_tracks(windows, length[:, used], kinds, processes, "queues", _WAITING, tracks)
+
+
+def _make_tracks(
+    windows: Windows,
+    values: np.ndarray,
+    names: list[str],
+    processes: list[str],
+    group: str,
+    unit: str,
+    tracks: TrackTable,
+) -> polars.DataFrame:
+    """The counters of float64[window, counter] values in a group of each process; a value that stays is there once."""
+    number = np.array(
+        [
+            tracks.find(name, COUNTER, tracks.find(group, GROUP, tracks.find(process, PROCESS)), unit)
+            for name, process in zip(names, processes, strict=True)
+        ],
+        np.int64,
+    )
+    values = np.vstack([rounded(values), np.zeros(len(number))])
+    time_fs = np.append(windows.start_fs, windows.end_fs)
+    changes = np.diff(values, axis=0, prepend=np.full((1, len(number)), -1.0)) != 0
+    counter, window = np.nonzero(changes.T)
+    return make_counters({"track": number[counter], "time_fs": time_fs[window], "value": values[window, counter]})

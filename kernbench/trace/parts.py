@@ -1,0 +1,37 @@
+"""The tracks of parts: a process for each cube, IO chiplet, core or cluster, a group for each PE, a track for each part.
+
+They follow from the path of a part: "sip0.cube1.pe2.pe_dma.read" is the track "pe_dma.read" in the group "pe2" of the process
+"sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kernbench.trace.tables import GROUP, PROCESS, SLICES, TrackTable
+
+_SIP = re.compile(r"sip\d+")
+_PE = re.compile(r"pe\d+")
+
+
+class PartTracks:
+    """The tracks of the parts of one machine, made when they are asked for."""
+
+    def __init__(self, machine: str, tracks: TrackTable) -> None:
+        self._machine, self._tracks = machine, tracks
+
+    def find(self, part: str) -> int:
+        """The track of a part, by its path."""
+        process, rest = self.split(part)
+        parent = self._tracks.find(process, PROCESS)
+        if len(rest) > 1 and _PE.fullmatch(rest[0]):
+            parent, rest = self._tracks.find(rest[0], GROUP, parent), rest[1:]
+        return self._tracks.find(".".join(rest), SLICES, parent)
+
+    def split(self, part: str) -> tuple[str, list[str]]:
+        """The process of a part, and the rest of its path; of a link or a channel of a memory too."""
+        path = part.partition(" -> ")[0].split(".")
+        depth = 2 if _SIP.fullmatch(path[0]) and len(path) > 2 else 1
+        if len(path) == depth:
+            return self._machine, path
+        return ".".join(path[:depth]), path[depth:]

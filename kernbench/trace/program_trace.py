@@ -1,0 +1,178 @@
+"""The trace of a run of a device program: its op log as slices, its transfers as flows, its counters and its critical path.
+
+Each row of the op log is a slice on the track of its part. A transfer has a slice "data" within its row, while its data are on
+the way, an instant on the track of its other end, and a flow from the one to the other in the direction of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kernbench.oplog.log import build_log, order_rows
+from kernbench.trace.counters import count_over_time
+from kernbench.trace.filters import COUNTERS, PATH, TraceFilter
+from kernbench.trace.parts import PartTracks
+from kernbench.trace.tables import NOWHERE, PROCESS, SLICES, Trace, TrackTable, make_counters, make_flows
+from kernbench.trace.transfers import Transfers, find_transfers
+from kernbench.units import format_ns
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.oplog.causes import Times
+    from kernbench.oplog.critical import Piece
+    from kernbench.program.program import Program
+
+RUN = "run"  # the process of what concerns the whole run
+CRITICAL_PATH, LAUNCHES = "critical path", "launches"  # its tracks
+DATA, TRANSFER = "data", "transfer"  # the slice of a transfer's data, and the category of what belongs to transfers
+EVERYTHING = TraceFilter()
+
+
+class Span(NamedTuple):
+    """A time of the run with a name, such as a launch."""
+
+    name: str
+    start_fs: int
+    end_fs: int
+
+
+class RunToTrace(NamedTuple):
+    """What a trace is made of: a finished run, and what is known of it beside."""
+
+    program: Program
+    times: Times
+    end_fs: int
+    path: Sequence[Piece] = ()  # its critical path
+    launches: Sequence[Span] = ()
+
+
+def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
+    """The trace of a run. Errors: InputError for a filter that names a part which the machine lacks."""
+    import polars
+
+    machine = run.program.machine
+    chosen.check(machine)
+    tracks = TrackTable()
+    tracks.find(RUN, PROCESS)
+    parts = PartTracks(machine.name, tracks)
+    slices, flows = _trace_log(run, chosen, parts)
+    more = _trace_whole_run(run, chosen, tracks)
+    counters = make_counters()
+    if COUNTERS in chosen.kinds:
+        counters = count_over_time(run.program, run.times, run.end_fs, chosen, parts, tracks)
+    return Trace(tracks.table(), polars.concat([slices, more], how="diagonal"), flows, counters)
+
+
+def _trace_log(run: RunToTrace, chosen: TraceFilter, parts: PartTracks) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """The slices of the rows of the op log and of their transfers, and their flows."""
+    import polars
+
+    program, times = run.program, run.times
+    log = build_log(program, times.issue_fs, times.start_fs, times.end_fs).drop("dependencies")
+    row = order_rows(program, times.start_fs, times.end_fs)
+    wanted = chosen.overlaps(log["start_fs"].to_numpy(), log["end_fs"].to_numpy())
+    wanted &= log["op_kind"].is_in(chosen.kinds).to_numpy()
+    if chosen.parts:
+        names = log["component"].unique()
+        wanted &= log["component"].is_in(names.filter(chosen.matches(names.to_list())).implode()).to_numpy()
+    log = log.with_row_index("row").filter(wanted)
+    row = row[wanted]
+    own = log.select(
+        track=_find_tracks(log["component"], parts),
+        start_fs="start_fs",
+        end_fs="end_fs",
+        name="op_name",
+        category="op_kind",
+        within=polars.lit(NOWHERE, polars.Int64),
+        row=polars.col("row").cast(polars.Int64),
+        queued_fs=_unless(polars.col("start_fs") - polars.col("issue_fs"), 0),
+        bytes=_unless(polars.col("bytes"), 0),
+        thread="thread",
+        params=_unless(polars.col("params"), ""),
+    )
+    found = find_transfers(program, times, row)
+    more, flows = _trace_transfers(program, own, log["component"], found, parts)
+    return polars.concat([own, more], how="diagonal"), flows
+
+
+def _unless(column: polars.Expr, empty: int | str) -> polars.Expr:
+    """A column without a value that says nothing."""
+    import polars
+
+    return polars.when(column != empty).then(column)
+
+
+def _find_tracks(component: polars.Series, parts: PartTracks) -> polars.Series:
+    """Int64[row] the track of each part."""
+    import polars
+
+    names = component.unique(maintain_order=True)
+    numbers = np.array([parts.find(name) for name in names], np.int64)
+    return polars.Series(numbers).gather(component.cast(polars.Enum(names)).to_physical())
+
+
+def _trace_transfers(
+    program: Program, own: polars.DataFrame, component: polars.Series, found: Transfers, parts: PartTracks
+) -> tuple[polars.DataFrame, polars.DataFrame]:
+    """The slices "data" of transfers, the instants at their other ends, and the flows between them."""
+    import polars
+
+    names = polars.Series(program.machine.node_name, dtype=polars.String)
+    start_fs, end_fs = (own[name].to_numpy()[found.at] for name in ("start_fs", "end_fs"))
+    apart = (found.leave_fs > start_fs) | (found.arrive_fs < end_fs)  # data that take less than the row
+    base, far = own[found.at], found.far
+    data = base.select(
+        track="track",
+        start_fs=polars.Series(found.leave_fs),
+        end_fs=polars.Series(found.arrive_fs),
+        name=polars.lit(DATA),
+        category=polars.lit(TRANSFER),
+        within=polars.Series(found.at),
+    ).filter(apart)
+    instants = base[far.transfer].select(
+        track=_find_tracks(names.gather(far.node), parts),
+        start_fs=polars.Series(far.time_fs),
+        end_fs=polars.Series(far.time_fs),
+        name="name",
+        category=polars.lit(TRANSFER),
+        within=polars.lit(NOWHERE, polars.Int64),
+        bytes="bytes",
+        part=component.gather(found.at[far.transfer]),
+    )
+    near = np.where(apart, len(own) + np.cumsum(apart) - 1, found.at)[far.transfer]
+    away = len(own) + len(data) + np.arange(len(instants))
+    is_read = found.is_read[far.transfer]
+    # What takes no time goes nowhere: an arrow would point to any side.
+    takes = (found.arrive_fs > found.leave_fs)[far.transfer]
+    flows = make_flows(np.where(is_read, away, near)[takes], np.where(is_read, near, away)[takes])
+    return polars.concat([data, instants], how="diagonal"), flows
+
+
+def _trace_whole_run(run: RunToTrace, chosen: TraceFilter, tracks: TrackTable) -> polars.DataFrame:
+    """The critical path and the launches."""
+    import polars
+
+    process = tracks.find(RUN, PROCESS)
+    rows: list[dict[str, object]] = []
+    pieces = run.path if PATH in chosen.kinds else ()
+    wanted = chosen.matches([piece.part for piece in pieces]).tolist()
+    for piece in (piece for piece, here in zip(pieces, wanted, strict=True) if here):
+        span = Span(piece.name or "other", piece.start_fs, piece.end_fs)
+        spent = ", ".join(f"{kind} {format_ns(fs)}" for kind, fs in piece.spent_fs.items())
+        row = _whole(tracks.find(CRITICAL_PATH, SLICES, process), span, PATH)
+        rows.append(row | {"part": piece.part or None, "spent": spent})
+    launches = run.launches if not chosen.parts and "control" in chosen.kinds else ()
+    rows += [_whole(tracks.find(LAUNCHES, SLICES, process), span, "launch") for span in launches]
+    numbers: dict[str, Any] = dict.fromkeys(("track", "start_fs", "end_fs", "within"), polars.Int64)
+    texts: dict[str, Any] = dict.fromkeys(("name", "category", "part", "spent"), polars.String)
+    found = polars.DataFrame(rows, schema=numbers | texts)
+    return found.filter(chosen.overlaps(found["start_fs"].to_numpy(), found["end_fs"].to_numpy()))
+
+
+def _whole(track: int, span: Span, category: str) -> dict[str, object]:
+    times = {"start_fs": span.start_fs, "end_fs": span.end_fs}
+    return {"track": track, **times, "name": span.name, "category": category, "within": NOWHERE}
