@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from kernbench.errors import InputError, suggest
 from kernbench.machine.part_index import pe_path
 from kernbench.tl.any_source_recv import Watcher
+from kernbench.tl.multicast import Multicasts
 from kernbench.tl.queue import Queue
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class PeQueues:
         self.directions = tuple(table)
         self.turn = 0  # the direction at which the next receive from any source begins to look
         self._watch: tuple[list[Watcher], int] | None = None
+        self._multicasts: Multicasts | None = None
         self._ipcq, self._where, self._table = ipcq, where, table
 
     def outward(self, direction: str) -> Queue:
@@ -144,6 +146,12 @@ class PeQueues:
         """The queue from the neighbour in a direction; KeyError for none."""
         there = self._table[direction]
         return self._ipcq.queue((there.sip, there.cube, there.pe), there.opposite)
+
+    def multicasts(self, place: PePlace) -> Multicasts:
+        """The transfers of this PE to several neighbours at once."""
+        if self._multicasts is None:
+            self._multicasts = Multicasts(self._ipcq.program, place, self._ipcq.watchers)
+        return self._multicasts
 
     def watchers(self, queues: Sequence[Queue]) -> tuple[list[Watcher], int]:
         """A watcher for each of the PE's inward queues, and the counter with which they wake the kernel."""
