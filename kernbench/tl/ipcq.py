@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 LEVELS = ("", "intra_", "global_")  # between cubes, between the PEs of a cube, between SIPs
 DIRECTIONS = tuple(level + side for level in LEVELS for side in "NSEW")
 AHEAD = "ahead_"  # with a number: that many ranks ahead, in tables that lead to each
+INTRA_AHEAD = "intra_ahead_"  # that many PEs of the cube ahead
 TIERS = ("tcm", "sram", "hbm")
 N_SLOTS, SLOT_BYTES, CREDIT_BYTES = 4, 4096, 16
 
 
 def is_direction(name: str) -> bool:
     """Whether a neighbour table may have a direction of this name."""
-    return name in DIRECTIONS or (name.startswith(AHEAD) and name.removeprefix(AHEAD).isdecimal())
+    return name in DIRECTIONS or any(
+        name.startswith(ahead) and name.removeprefix(ahead).isdecimal() for ahead in (AHEAD, INTRA_AHEAD)
+    )
 
 
 @dataclass(frozen=True, slots=True)
