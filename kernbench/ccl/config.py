@@ -33,9 +33,14 @@ OTHERS: dict[str, str] = {  # the default algorithms of all collectives but all_
 BufferKind = Literal["tcm", "sram", "hbm"]
 BUFFER_KINDS = ("tcm", "sram", "hbm")
 Root = Literal["centre", "corner"]
+Intra = Literal["mesh", "all"]  # the neighbours of a PE in its cube: those beside it in a mesh, or all PEs besides
+CopyWay = Literal["auto", "mesh", "multicast"]  # by the estimates, or by name: see `broadcast_in_sip`
 
 
 Other = Literal["all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "barrier"]
+
+
+OF_ALL = ("intra", "copies")  # settings that no algorithm has for itself
 
 
 class Defaults(Model):
@@ -51,6 +56,8 @@ class Defaults(Model):
     ipcq_credit_size_bytes: BytesOrZero = 16
     world_size: Count | None = None
     root: Root = "centre"  # the cube to which a hierarchy reduces
+    intra: Intra = "mesh"
+    copies: CopyWay = AUTO  # how a result comes to the other copies of a replicated tensor
 
 
 class Entry(Model):
@@ -165,6 +172,12 @@ class Config:
         return cube_h // 2 * cube_w + cube_w // 2 if chosen == "centre" else cube_w * cube_h - 1
 
     @property
+    def copies(self) -> CopyWay:
+        """How a result comes to the other copies; without sizes of pieces to choose nothing is chosen: it is `mesh`."""
+        asked = self.spec.defaults.copies
+        return "mesh" if asked == AUTO and self.queues().slot_bytes is not None else asked
+
+    @property
     def where(self) -> str:
         """The name of the file in messages."""
         return "the defaults of ccl.yaml" if self.file is None else library.show_path(self.file)
@@ -181,6 +194,8 @@ class Settings(Model):
     slot_size: Bytes | None = None
     world_size: Count | None = None
     root: Root | None = None
+    intra: Intra | None = None
+    copies: CopyWay | None = None
 
 
 def find_file() -> Path | None:
@@ -217,8 +232,8 @@ def _set(spec: CclFile, given: Mapping[str, object]) -> CclFile:
     if "algorithm" in given:
         tree["defaults"]["algorithm"] = given["algorithm"]
     chosen = tree["algorithms"].setdefault(tree["defaults"]["algorithm"], {})
-    chosen |= rest
+    chosen |= {name: value for name, value in rest.items() if name not in OF_ALL}
     for entry in tree["algorithms"].values():
-        entry |= {name: value for name, value in rest.items() if name not in ("world_size", "topology")}
+        entry |= {name: value for name, value in rest.items() if name not in ("world_size", "topology", *OF_ALL)}
     tree["defaults"] |= {name: value for name, value in rest.items() if name != "topology"}
     return check(CclFile, mark_tree(tree, Mark("the settings of collectives")))

@@ -223,6 +223,34 @@ class TimeModel(Cost):
         pace = self.tree_pace_ns([(links, fan)], nbytes, window, add=add)
         return piece.load + depth * (flight + turn) + others + (pieces - 1) * pace
 
+    def multicasts_ns(
+        self,
+        steps: Sequence[SharedLink],
+        depth: int,
+        last: Sequence[SharedLink],
+        pieces: int,
+        nbytes: int,
+        window: int,
+    ) -> float:
+        """Pieces that go down `depth` levels over links such as `steps`, and over all links of `last` from each node.
+
+        A node sends a piece over all its links at once, so its channel is busy for the slowest of them, and for the store of
+        the piece where it has come from another node.
+        """
+        piece, links = self.piece(nbytes), [*steps, *last]
+        if not links or not pieces:
+            return 0.0
+        flight = max((self.flight_ns(link, nbytes) for link in steps), default=0.0) + piece.take
+        ends = max((self.flight_ns(link, nbytes) for link in last), default=0.0) + piece.take
+        credit = max(link.alpha_ns + self._credit_bytes * link.pace_ns for link in links)
+        round_trip = max(self.flight_ns(link, nbytes) for link in links) + piece.take + credit
+        channel = max(self.gap_ns(link, nbytes) for link in links)
+        if depth:  # the nodes of the last level have no step before them
+            onward = [*(steps if depth > 1 else ()), *last]
+            channel = max(channel, max((self.gap_ns(link, nbytes) for link in onward), default=0.0) + piece.store)
+        pace = max(channel, piece.take + piece.call + piece.store, round_trip / window)
+        return piece.load + depth * flight + ends + (pieces - 1) * pace
+
     def tree_pace_ns(
         self, children: Sequence[tuple[Sequence[SharedLink], int]], nbytes: int, window: int, *, add: bool
     ) -> float:

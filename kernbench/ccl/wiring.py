@@ -3,7 +3,7 @@
 There are three levels of four directions each: `N E S W` between cubes, `intra_…` between the PEs of a cube, `global_…`
 between SIPs. A level leads to the place of the same number on the others: the same PE of the next cube, the same cube and
 PE of the next SIP. An algorithm module may redefine these directions with a function `neighbours`, and have queues to as many
-ranks as it likes in the directions `ahead_1`, `ahead_2` …
+ranks as it likes in the directions `ahead_1`, `ahead_2` … A group may have queues between all PEs of a cube, `intra_ahead_1` …
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ OPPOSITE = {"N": "S", "S": "N", "E": "W", "W": "E"}
 LEVELS = ("", "intra_", "global_")
 DIRECTIONS = tuple(level + name for level in LEVELS for name in OPPOSITE)
 AHEAD = "ahead_"  # with a number: that many ranks ahead, for algorithms that have a queue to each
+INTRA_AHEAD = "intra_ahead_"  # that many PEs of the cube ahead, where each has a queue to every other
 
 
 class Peer(NamedTuple):
@@ -76,6 +77,11 @@ def intra_neighbours(pe: int, pes: int) -> dict[str, tuple[int, str]]:
         for name, (column, row) in _around(pe % w, pe // w).items()
         if 0 <= column < w and 0 <= row < pes // w
     }
+
+
+def all_of_cube(pe: int, pes: int) -> dict[str, tuple[int, str]]:
+    """All other PEs of a cube, by direction: PE and direction that leads back."""
+    return {f"{INTRA_AHEAD}{ahead}": ((pe + ahead) % pes, f"{INTRA_AHEAD}{pes - ahead}") for ahead in range(1, pes)}
 
 
 def _around(x: int, y: int) -> dict[str, tuple[int, int]]:

@@ -38,7 +38,7 @@ _GIVEN = (
 
 _OF_ROUTE = (
     *("lead_fs", "tail_fs", "propagation_fs", "direction"),
-    *("destinations", "branches", "parent", "destination", "forks"),
+    *("destinations", "branches", "parent", "destination", "forks", "packet_flits"),
 )
 
 

@@ -46,6 +46,7 @@ class _Route(NamedTuple):
     path: int  # as in `Routes`
     tree: tuple[int, int, int, int, int] = (NONE, 1, 0, NONE, 0)  # parent, branches, destinations, destination, forks
     reached: int = NONE
+    packet_flits: int = 0
 
 
 class Routing:
@@ -105,9 +106,8 @@ class Routing:
     def multicast(self, src: int, destinations: Sequence[int], intent: Intent, kind: RouteKind) -> int:
         """The id of the route from a node to a set of others: their order is nothing, `destinations` of the id tells theirs.
 
-        Errors: InputError where nobody is named, or one twice, or the source itself; for a read; and where links have credits
-        and a packet cannot stand whole where it is copied.
-        UnreachableError as `route`.
+        Errors: InputError where nobody is named, or one twice, or the source itself; for a read; and for a destination on the
+        way to others, or a limit of outstanding packets, where links have credits. UnreachableError as `route`.
         """
         key = (src, tuple(sorted(destinations)), intent, kind)
         with self._lock:
@@ -247,7 +247,8 @@ class Routing:
         else:
             links = self._way(back, is_reply=True)
             found = _Route(np.vstack([self._memory(dst), links]), (out_fs, 0, home_fs, READ), number)
-        self._new.append(found)
+        control = machine.flow_control
+        self._new.append(found._replace(packet_flits=control.packet_flits if control else 0))
         return number
 
     def _check_memory(self, src: int, dst: int) -> None:
@@ -273,12 +274,15 @@ class Routing:
             if kind == RouteKind.WRITE:
                 self._check_memory(src, dst)
 
-    def _check_buffers(self, src: int, tree: MulticastTree) -> None:
-        """Check that links with credits can take a tree: each packet stands whole where it is copied."""
+    def _find_packet_flits(self, src: int, tree: MulticastTree) -> int:
+        """The flits of the largest packet of a tree: one stands whole wherever it is copied. 0 where links have no credits.
+
+        Errors: InputError where links with credits cannot take the tree.
+        """
         machine, control = self._machine, self._machine.flow_control
         if control is None:
-            return
-        what = f"a multicast from {machine.node_name[src]}"
+            return 0
+        what, found = f"a multicast from {machine.node_name[src]}", control.packet_flits
         if control.outstanding_packets:
             raise InputError(
                 f"{what} has packets with several ends, and outstanding_packets limits those with one; leave it out, "
@@ -293,26 +297,21 @@ class Routing:
                     f"{what} passes {machine.node_name[node]}, which is one of its destinations, on the way to others; "
                     "with credits leave it out"
                 )
-            depth = control.ports[int(machine.port_class[node])].buffer_flits
-            if depth < control.packet_flits:
-                raise InputError(
-                    f"{what} is copied at {machine.node_name[node]}, whose buffers hold {depth} flits of packets of up to "
-                    f"{control.packet_flits}; a packet must stand there whole, so make buffer_flits {control.packet_flits} "
-                    f"or more, or packet_flits {depth} or less"
-                )
+            found = min(found, control.ports[int(machine.port_class[node])].buffer_flits)
+        return found
 
     def _intern_multicast(self, src: int, destinations: tuple[int, ...], intent: Intent, kind: RouteKind) -> None:
         """Add the branches of a tree, and a route to one of its destinations that goes over the tree's own links."""
         paths = [self._find_path(src, dst, intent).tolist() for dst in destinations]
         tree = find_tree(self._machine.edge_dst, paths, [kind == RouteKind.WRITE] * len(paths))
-        self._check_buffers(src, tree)
+        packet_flits = self._find_packet_flits(src, tree)
         straight = [number for number, path in enumerate(paths) if path == tree.ways[number]]
         farthest = max(straight, key=lambda number: len(paths[number]))
         path = self.route(src, destinations[farthest], intent, kind)
         first, channels = len(self._ids), self._tree_channels(tree)
         for number in range(len(tree.branches)):
             key = (src, destinations, intent, kind)
-            route = self._branch(tree, number, key, first, channels)
+            route = self._branch(tree, number, key, first, channels)._replace(packet_flits=packet_flits)
             self._new.append(route if number else route._replace(path=path, reached=farthest))
             self._ids[(*key, number) if number else key] = first + number
 
@@ -394,9 +393,9 @@ def _make_tables(found: list[_Route]) -> Routes:
     """The tables of some routes."""
     start = np.cumsum([0, *(len(route.steps) for route in found)], dtype=np.int64)
     steps = np.concatenate([np.zeros((0, 5), np.int64), *(route.steps for route in found)])
-    ends = np.array([(*route.ends, *route.tree, route.path, route.reached) for route in found], np.int64).reshape(
-        -1, 11
-    )
+    ends = np.array(
+        [(*route.ends, *route.tree, route.path, route.reached, route.packet_flits) for route in found], np.int64
+    ).reshape(-1, 12)
     return Routes(start, *(np.ascontiguousarray(column) for column in (*steps.T, *ends.T)))
 
 

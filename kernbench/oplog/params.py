@@ -19,6 +19,7 @@ from kernbench.program.op_semantics import (
     Dot,
     Load,
     Math,
+    Multicast,
     Operand,
     Recv,
     Ref,
@@ -82,6 +83,15 @@ class ThreadParams:
         message = {"direction": note.direction, "queue": note.queue, "index": note.index}
         inputs = self._inputs(note.inputs)
         return {"op": note.op, **message, "inputs": inputs, "nbytes": prod(note.shape) * itemsize(note.dtype)}
+
+    @describe.register
+    def _(self, note: Multicast) -> Params:
+        to = [
+            {"direction": direction, "queue": delivery.queue, "index": delivery.index}
+            for direction, delivery in zip(note.directions, note.deliveries, strict=True)
+        ]
+        inputs = self._inputs(note.inputs)
+        return {"op": note.op, "to": to, "inputs": inputs, "nbytes": prod(note.shape) * itemsize(note.dtype)}
 
     @describe.register
     def _(self, note: Recv) -> Params:

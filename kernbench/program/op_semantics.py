@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 Shape = tuple[int, ...]
 
@@ -143,6 +143,31 @@ class Send(Note):
     queue: str = ""
     index: int = -1
     slot: tuple[int, int] = (-1, 0)
+
+
+class Delivery(NamedTuple):
+    """A multicast at one destination: message `index` of a queue, whose slot a row of a thread writes."""
+
+    queue: str
+    index: int
+    slot: tuple[int, int]
+    thread: int
+    row: int
+
+
+@dataclass(slots=True, eq=False)
+class Multicast(Note):
+    """An operand, as it was when this row was issued, became a message of each of several queues.
+
+    `deliveries` has them in the order of `directions`; they are set when the row is written. The rest is as in `Send`.
+    """
+
+    op: ClassVar[str] = "multicast"
+    inputs: tuple[Operand]
+    directions: tuple[str, ...]
+    shape: Shape
+    dtype: str
+    deliveries: tuple[Delivery, ...] = ()
 
 
 @dataclass(slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,14 +15,23 @@ if TYPE_CHECKING:
 
 
 class Message:
-    """A message from its send to the write of its slot; see `Transaction`."""
+    """A message from its send to the write of its slot; see `Transaction`.
+
+    `find_row` returns the row of the op table that writes the slot, None as long as it is not there; `order` is that of writes
+    at one instant.
+    """
 
     reads: Sequence[Segment] = ()
 
     def __init__(
-        self, program: Program, plan: int, thread: int, slot: tuple[int, int], data: np.ndarray, memory: MemoryStore
+        self,
+        find_row: Callable[[], int | None],
+        order: tuple[int, int],
+        slot: tuple[int, int],
+        data: np.ndarray,
+        memory: MemoryStore,
     ) -> None:
-        self._program, self._plan, self._thread = program, plan, thread
+        self._find_row, self._order = find_row, order
         self._data = np.array(data, order="C").reshape(-1).view(np.uint8)
         self._slot, self._memory = slot, memory
         self.writes: Sequence[Segment] = ((*slot, len(self._data)),)
@@ -30,15 +39,14 @@ class Message:
         self._arrival_fs = NEVER
 
     def look(self, issue_fs: np.ndarray, end_fs: np.ndarray) -> None:  # noqa: ARG002
-        """Find the end of the write of the slot, which is the last stage."""
-        if self._plan < len(self._program.plan_rows):
-            row = int(self._program.token_end[self._program.plan_start[self._plan]]) - 1
-            if row < len(end_fs) and end_fs[row] >= 0:
-                self._arrival_fs = int(end_fs[row])
+        """Find the end of the write of the slot."""
+        row = self._find_row()
+        if row is not None and row < len(end_fs) and end_fs[row] >= 0:
+            self._arrival_fs = int(end_fs[row])
 
     def next_write(self) -> tuple[int, int, int]:
-        """(time, thread, plan) of the write of the slot; NEVER as time if it is not known, or done."""
-        return (NEVER if self.is_done else self._arrival_fs, self._thread, self._plan)
+        """(time, thread, number) of the write of the slot; NEVER as time if it is not known, or done."""
+        return (NEVER if self.is_done else self._arrival_fs, *self._order)
 
     def read_until(self, time_fs: int) -> None:
         """Nothing: the source has been read."""
@@ -52,3 +60,14 @@ class Message:
         """Write the slot if it is written by then."""
         if not self.is_done and self._arrival_fs <= time_fs:
             self.write_first()
+
+
+def last_stage(program: Program, plan: int) -> int | None:
+    """The row of the op table that is the last stage of a plan of one token; None as long as it is not there."""
+    return int(program.token_end[program.plan_start[plan]]) - 1 if plan < len(program.plan_rows) else None
+
+
+def row_of(program: Program, thread: int, row: int) -> int | None:
+    """The row of the op table of a row of a thread; None as long as it is not there."""
+    found = program.threads[thread]
+    return found.find_row(row) if row < found.row_count - found.pending_rows else None

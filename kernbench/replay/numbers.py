@@ -6,7 +6,7 @@ import numpy as np
 
 from kernbench.dtypes import numpy_dtype
 from kernbench.errors import RunError
-from kernbench.program.op_semantics import Composite, Dot, Load, Math, Note, Operand, Recv, Ref, Send, Store
+from kernbench.program.op_semantics import Composite, Dot, Load, Math, Multicast, Note, Operand, Recv, Ref, Send, Store
 from kernbench.replay.numerics import compute, resolve
 from kernbench.replay.pe_memory import PeMemory
 from kernbench.replay.tile_rows import as_reference
@@ -57,6 +57,8 @@ class Numbers:
                     self.values[note.out] = result
             case Send():
                 self.memory.send(note, plan, self._array(note.inputs[0]))
+            case Multicast():
+                self.memory.multicast(note, self._array(note.inputs[0]))
             case Recv():
                 self._receive(note)
             case _:

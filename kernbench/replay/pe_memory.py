@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernbench.dtypes import itemsize, numpy_dtype
-from kernbench.program.op_semantics import Composite, Recv, Ref, Send
+from kernbench.program.op_semantics import Composite, Multicast, Recv, Ref, Send
 from kernbench.replay.deferred import Deferred
-from kernbench.replay.message import Message
+from kernbench.replay.message import Message, last_stage, row_of
 from kernbench.replay.tiled_composite import TiledComposite
 from kernbench.replay.timed_store import TimedStore
 from kernbench.replay.window import Translate, Window
@@ -69,7 +70,15 @@ class PeMemory:
 
     def send(self, note: Send, plan: int, data: np.ndarray) -> None:
         """Send a copy of elements, to be in their slot when it has been written."""
-        self._store.begin(Message(self._program, plan, self._thread, note.slot, data, self._store.raw))
+        find_row = partial(last_stage, self._program, plan)
+        self._store.begin(Message(find_row, (self._thread, plan), note.slot, data, self._store.raw))
+
+    def multicast(self, note: Multicast, data: np.ndarray) -> None:
+        """Send copies of elements, each to be in its slot when that has been written."""
+        for delivery in note.deliveries:
+            find_row = partial(row_of, self._program, delivery.thread, delivery.row)
+            order = delivery.thread, delivery.row
+            self._store.begin(Message(find_row, order, delivery.slot, data, self._store.raw))
 
     def receive(self, note: Recv) -> np.ndarray:
         """The message in a slot, as elements of the shape and dtype of the note."""

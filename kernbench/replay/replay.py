@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from kernbench.program.op_semantics import Composite, Send, Store
+from kernbench.program.op_semantics import Composite, Multicast, Send, Store
 from kernbench.program.ops import NONE, Op
 from kernbench.replay.timed_store import NEVER
 
@@ -70,7 +70,7 @@ class Replay:
                     plan = int(self._program.op[at, 1])
                 if isinstance(note, Composite):
                     steps.append((int(issue_fs[at]), thread.id, row, False, plan, note))
-                time = issue_fs[at] if isinstance(note, (Send, Store)) else end_fs[at]
+                time = issue_fs[at] if isinstance(note, (Multicast, Send, Store)) else end_fs[at]
                 steps.append((int(time), thread.id, row, True, plan, note))  # pyright: ignore[reportArgumentType]
                 self._done[thread.id] = self._done.get(thread.id, 0) + 1
         times = self._times

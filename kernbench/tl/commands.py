@@ -58,7 +58,7 @@ class CommandList:
         """Collect a load."""
         self._commands.append(note)
 
-    store = compute = send = load
+    store = compute = send = multicast = load
 
     def post(self, note: Recv, /) -> None:
         """Collect the expectation of a message."""

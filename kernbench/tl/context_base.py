@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any, NoReturn, Protocol
 
 from kernbench.errors import suggest
-from kernbench.program.op_semantics import Dot, Load, Math, Note, Recv, Send, Store
+from kernbench.program.op_semantics import Dot, Load, Math, Multicast, Note, Recv, Send, Store
 from kernbench.tl.commands import CommandList
 from kernbench.tl.errors import PrimitiveError, fail
 from kernbench.tl.handle import WHOLE, CompletionHandle, RecvFuture, TensorHandle
@@ -51,6 +51,8 @@ class Runner(Protocol):
     def composite(self, completion: CompletionHandle, /) -> None: ...
 
     def send(self, note: Send, source: TensorHandle, /) -> None: ...
+
+    def multicast(self, note: Multicast, source: TensorHandle, /) -> None: ...
 
     def post(self, note: Recv, /) -> None: ...
 

@@ -2,12 +2,13 @@
 
 A send waits for a free slot, hands its message to the PE's queue and DMA and goes on. A token passes the queue, then holds the
 write channel until the last byte is at the other PE, whose slot is written before the arrival is counted. A receive waits for
-the arrival, reads the slot, and returns it with a credit that takes time but no bandwidth.
+the arrival, reads the slot, and returns it with a credit that takes time but no bandwidth. A send to several neighbours waits
+for a slot at each of them; see `multicast` for what follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kernbench.program.ops import GE, NONE, Op
@@ -16,7 +17,7 @@ from kernbench.tl.any_source_recv import choose
 from kernbench.tl.errors import fail
 
 if TYPE_CHECKING:
-    from kernbench.program.op_semantics import Recv, Send
+    from kernbench.program.op_semantics import Multicast, Recv, Send
     from kernbench.tl.any_source_recv import Pause
     from kernbench.tl.ipcq import PeQueues
     from kernbench.tl.pe import PeContext
@@ -49,19 +50,9 @@ class Exchange:
         """
         nbytes = type.nbytes
         queue = self._outward.get(note.direction) or self._find_outward(note.direction)
-        if nbytes > queue.ring.slot_bytes:
-            fail(
-                f"tl.send got {nbytes} bytes for {note.direction!r}, whose slots have {queue.ring.slot_bytes}",
-                "send it in pieces, or give the process group larger slots",
-            )
-        note.queue, note.index, note.slot = queue.name, queue.sent, queue.slot(queue.sent)
-        queue.sent_types[queue.sent] = type
-        queue.sent += 1
-        _agree("send", queue, note.index, nbytes)
-        rows = self._schedule
-        freed = note.index + 1 - queue.ring.n_slots
-        if freed > 0:
-            rows += pack_row(self._credit_tag, _WAIT, queue.credited, GE, freed, 0, 0, 0, 0)
+        note.index, wait = self._take_slot(queue, note.direction, type)
+        note.queue, note.slot = queue.name, queue.slot(note.index)
+        rows = self._schedule + wait
         if before is not None:
             self._thread.extend(rows)
             before()
@@ -71,6 +62,44 @@ class Exchange:
         at = count_rows(rows)
         self._thread.extend(rows + pack_row(self._send_tag, _PIPE, plan, queue.arrived, 0, 0, 0, 0, 0), at, note)
         return plan
+
+    def multicast(self, note: Multicast, type: TensorType, before: Callable[[], object] | None = None) -> None:
+        """Wait for a slot at every neighbour and start the message to all of them. `before` as of `send`.
+
+        Errors: KernelError as `send`, and for two directions that lead to one PE.
+        """
+        queues = [self._outward.get(direction) or self._find_outward(direction) for direction in note.directions]
+        _check_apart(note.directions, queues)
+        rows, indices = self._schedule, list[int]()
+        for direction, queue in zip(note.directions, queues, strict=True):
+            index, wait = self._take_slot(queue, direction, type)
+            indices.append(index)
+            rows += wait
+        if before is not None:
+            self._thread.extend(rows)
+            before()
+            rows = b""
+        multicasts = self._queues("send", None).multicasts(self._pe.place)
+        at, server = count_rows(rows), self._pe.place.ipcq_server
+        post = pack_row(self._send_tag, _EXEC, server, self._overhead, multicasts.posted, 0, 0, 0, 0)
+        self._thread.extend(rows + post, at, note)
+        source = self._thread.source_of(self._thread.row_count)
+        note.deliveries = multicasts.start(queues, indices, type.nbytes, source)
+
+    def _take_slot(self, queue: Queue, direction: str, type: TensorType) -> tuple[int, bytes]:
+        """Number the next message of a queue; returns the number, and the rows that wait for its slot."""
+        nbytes, index = type.nbytes, queue.sent
+        if nbytes > queue.ring.slot_bytes:
+            fail(
+                f"tl.send got {nbytes} bytes for {direction!r}, whose slots have {queue.ring.slot_bytes}",
+                "send it in pieces, or give the process group larger slots",
+            )
+        queue.sent_types[index] = type
+        queue.sent += 1
+        _agree("send", queue, index, nbytes)
+        freed = index + 1 - queue.ring.n_slots
+        wait = pack_row(self._credit_tag, _WAIT, queue.credited, GE, freed, 0, 0, 0, 0) if freed > 0 else b""
+        return index, wait
 
     def post(self, note: Recv) -> None:
         """Decide which message a receive will take."""
@@ -148,6 +177,15 @@ class Exchange:
                 f"it has one at {', '.join(queues.directions)}",
             )
         return queues
+
+
+def _check_apart(directions: Sequence[str], queues: Sequence[Queue]) -> None:
+    """Check that no two directions lead to the same PE. Errors: KernelError."""
+    found: dict[str, str] = {}
+    for direction, queue in zip(directions, queues, strict=True):
+        other = found.setdefault(queue.receiver, direction)
+        if other != direction:
+            fail(f"tl.send got {other!r} and {direction!r}, which both lead to {queue.receiver}", "give one of them")
 
 
 def _agree(primitive: str, queue: Queue, index: int, nbytes: int) -> None:

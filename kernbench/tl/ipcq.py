@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from kernbench.errors import InputError, suggest
 from kernbench.machine.part_index import pe_path
 from kernbench.tl.any_source_recv import Watcher
+from kernbench.tl.multicast import Multicasts
 from kernbench.tl.queue import Queue
 
 if TYPE_CHECKING:
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 LEVELS = ("", "intra_", "global_")  # between cubes, between the PEs of a cube, between SIPs
 DIRECTIONS = tuple(level + side for level in LEVELS for side in "NSEW")
 AHEAD = "ahead_"  # with a number: that many ranks ahead, in tables that lead to each
+INTRA_AHEAD = "intra_ahead_"  # that many PEs of the cube ahead
 TIERS = ("tcm", "sram", "hbm")
 N_SLOTS, SLOT_BYTES, CREDIT_BYTES = 4, 4096, 16
 
 
 def is_direction(name: str) -> bool:
     """Whether a neighbour table may have a direction of this name."""
-    return name in DIRECTIONS or (name.startswith(AHEAD) and name.removeprefix(AHEAD).isdecimal())
+    return name in DIRECTIONS or any(
+        name.startswith(ahead) and name.removeprefix(ahead).isdecimal() for ahead in (AHEAD, INTRA_AHEAD)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ class PeQueues:
         self.directions = tuple(table)
         self.turn = 0  # the direction at which the next receive from any source begins to look
         self._watch: tuple[list[Watcher], int] | None = None
+        self._multicasts: Multicasts | None = None
         self._ipcq, self._where, self._table = ipcq, where, table
 
     def outward(self, direction: str) -> Queue:
@@ -144,6 +149,12 @@ class PeQueues:
         """The queue from the neighbour in a direction; KeyError for none."""
         there = self._table[direction]
         return self._ipcq.queue((there.sip, there.cube, there.pe), there.opposite)
+
+    def multicasts(self, place: PePlace) -> Multicasts:
+        """The transfers of this PE to several neighbours at once."""
+        if self._multicasts is None:
+            self._multicasts = Multicasts(self._ipcq.program, place, self._ipcq.watchers)
+        return self._multicasts
 
     def watchers(self, queues: Sequence[Queue]) -> tuple[list[Watcher], int]:
         """A watcher for each of the PE's inward queues, and the counter with which they wake the kernel."""

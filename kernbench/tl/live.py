@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.errors import RunError
-from kernbench.program.op_semantics import Dot, Load, Math, Recv, Ref, Send, Store
+from kernbench.program.op_semantics import Dot, Load, Math, Multicast, Recv, Ref, Send, Store
 from kernbench.replay import numerics
 from kernbench.replay.tile_rows import as_reference
 from kernbench.tl.context_base import Work
@@ -62,6 +62,12 @@ class LiveLowering(Lowering):
         in_tcm = isinstance(source.operand, Ref)  # by its address there: the contents change with time
         plan = self._exchange.send(note, source.type, self._catch_up if in_tcm else None)
         self._memory.send(note, plan, self._array(source))
+
+    def multicast(self, note: Multicast, source: TensorHandle, /) -> None:
+        """Copy the numbers of the source when there is a slot everywhere."""
+        in_tcm = isinstance(source.operand, Ref)
+        self._exchange.multicast(note, source.type, self._catch_up if in_tcm else None)
+        self._memory.multicast(note, self._array(source))
 
     def _deliver(self, note: Recv, out: TensorHandle) -> None:
         self._catch_up()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from kernbench.arrays import unique_rows
-from kernbench.program.op_semantics import Dot, Load, Math, Recv, Ref, Send, Store
+from kernbench.program.op_semantics import Dot, Load, Math, Multicast, Recv, Ref, Send, Store
 from kernbench.program.ops import GE, NONE, Op
 from kernbench.program.rows import count_rows, pack_row
 from kernbench.tl.context_base import Work
@@ -113,6 +113,10 @@ class Lowering:
     def send(self, note: Send, source: TensorHandle, /) -> None:
         """Scheduler, a free slot, then the DMA continues with the message while the kernel goes on."""
         self._exchange.send(note, source.type)
+
+    def multicast(self, note: Multicast, source: TensorHandle, /) -> None:
+        """Scheduler, a free slot at each neighbour, then the DMA continues with the message while the kernel goes on."""
+        self._exchange.multicast(note, source.type)
 
     def post(self, note: Recv, /) -> None:
         """Scheduler, and the choice of the message."""

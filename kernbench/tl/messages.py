@@ -1,4 +1,4 @@
-"""Messages between PEs: sends to a neighbour and receives from one.
+"""Messages between PEs: sends to one neighbour or several, and receives from one.
 
 A message has the numbers that its source held when it was sent. A receive without a direction takes the next message that
 has arrived from any neighbour, in fair turns.
@@ -11,7 +11,7 @@ from math import prod
 
 from kernbench.dtypes import itemsize
 from kernbench.errors import suggest
-from kernbench.program.op_semantics import Recv, Ref, Send, Shape
+from kernbench.program.op_semantics import Multicast, Recv, Ref, Send, Shape
 from kernbench.tl.context_base import ContextCore
 from kernbench.tl.errors import fail
 from kernbench.tl.handle import WHOLE, RecvFuture, TensorHandle, reference_handle
@@ -27,7 +27,7 @@ class MessagePrimitives(ContextCore):
 
     def send(
         self,
-        dir: str,
+        dir: str | Sequence[str],
         src: TensorHandle | None = None,
         *,
         src_addr: int | None = None,
@@ -38,11 +38,13 @@ class MessagePrimitives(ContextCore):
     ) -> None:
         """Send a tensor to the neighbour in a direction; returns once there is a free slot for it there.
 
+        Several directions are a multicast: one message to all these neighbours, which returns once all of them have a slot.
+
         Instead of a tensor, `src_addr` in `space` with `shape` or `nbytes` of `dtype`: an address in TCM of a tensor
         that the kernel holds, or in memory ("hbm", "sram"), which is read first. What is sent is what is there then: a slot
         may hold the next message by the time, a received tensor itself does not change. Errors: KernelError.
         """
-        direction = self._direction("send", dir)
+        directions = self._directions(dir)
         if src is None:
             if src_addr is None:
                 fail("tl.send got neither a tensor nor an address", "give src, or src_addr with shape or nbytes")
@@ -55,7 +57,10 @@ class MessagePrimitives(ContextCore):
         if src.streamed:
             src = self._fetch(src)
         self._dispatch()
-        self._runner.send(Send((src.operand,), direction, src.shape, src.dtype), src)
+        if len(directions) == 1:
+            self._runner.send(Send((src.operand,), directions[0], src.shape, src.dtype), src)
+        else:
+            self._runner.multicast(Multicast((src.operand,), directions, src.shape, src.dtype), src)
 
     def recv(
         self,
@@ -134,6 +139,18 @@ class MessagePrimitives(ContextCore):
         if not is_direction(direction):
             fail(f"tl.{primitive} got the direction {direction!r}", suggest(str(direction), DIRECTIONS)[2:])
         return direction
+
+    def _directions(self, dir: str | Sequence[str]) -> tuple[str, ...]:
+        """The directions of a send: one or several, each once."""
+        if isinstance(dir, str) or not isinstance(dir, Sequence):
+            return (self._direction("send", dir),)
+        found = tuple(self._direction("send", one) for one in dir)
+        if not found:
+            fail("tl.send got no direction", f"give one or several of {', '.join(DIRECTIONS)}")
+        for one in found:
+            if found.count(one) > 1:
+                fail(f"tl.send got the direction {one!r} twice", "give each direction once")
+        return found
 
     def _space(self, primitive: str, space: str) -> str:
         if space not in SPACES:

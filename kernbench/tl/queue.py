@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.part_index import pe_path
 from kernbench.tl.credit import credit_terms
+from kernbench.tl.multicast import Landings
 
 if TYPE_CHECKING:
     from kernbench.machine.part_index import PePlace
@@ -27,6 +28,7 @@ class Queue:
 
     __slots__ = (
         "_durations",
+        "_landings",
         "_program",
         "_returned",
         "_slots",
@@ -38,6 +40,8 @@ class Queue:
         "name",
         "read",
         "received",
+        "receiver",
+        "receiver_dma",
         "ring",
         "route",
         "sent",
@@ -55,7 +59,9 @@ class Queue:
         sender, receiver = machine.places.pe(*source), machine.places.pe(*target)
         self.name = f"{time}{pe_path(*source)}:{direction}"
         self.source, self.target = f"{pe_path(*source)} (its {direction})", f"{pe_path(*target)} (its {ring.opposite})"
+        self.receiver, self.receiver_dma = pe_path(*target), receiver.dma
         self.ring = ring
+        self._landings: Landings | None = None
         self._program = program
         self._durations: dict[tuple[int, bool], int] = {}  # by bytes and write
         self._slots = address, *machine.places.memory_of(address)[:2]  # physical address, memory, offset in it
@@ -98,6 +104,12 @@ class Queue:
         terms = port(nbytes) if tier == "tcm" else _bank_terms(tier, nbytes)
         found = self._durations[nbytes, write] = self._program.duration(*terms)
         return found
+
+    def landings(self) -> Landings:
+        """The writing of slots with multicasts."""
+        if self._landings is None:
+            self._landings = Landings(self._program, self)
+        return self._landings
 
     def give_back(self, index: int) -> int:
         """Take a message; returns the number of slots that become free in order."""

@@ -42,6 +42,7 @@ class Routes(NamedTuple):
     forks: np.ndarray  # int64[route] how many branches begin at the end of this one
     path: np.ndarray  # int64[route] a route to one destination, whose stations are among those of this one
     reached: np.ndarray  # int64[route] which of the destinations that one is, or NONE
+    packet_flits: np.ndarray  # int64[route] with credits: of the largest packet of its transfers
 
     @property
     def before(self) -> np.ndarray:

@@ -282,6 +282,7 @@ ROUTE = record(
     "parent",  # the branch at whose end this one begins, or NONE
     "destination",  # which one is at its end, or NONE
     "forks",  # how many branches begin at its end
+    "packet_flits",  # with credits: of the largest packet of its transfers
     words=12,
 )
 

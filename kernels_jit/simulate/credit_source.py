@@ -7,7 +7,7 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import link_at, step_at, transfer_at
+from kernels_jit.layout.access import link_at, route_at, step_at, transfer_at
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT
 from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
@@ -75,7 +75,7 @@ def begin_packet(m, credit, link, transfer, cycle):
             return
     take_channel(m, link, step_at(m, transfer.from_step).channels, cycle)
     if link.taken != _NONE:
-        link.flits_left = min(transfer.flits - link.flits_sent, credit.packet_flits)
+        link.flits_left = min(transfer.flits - link.flits_sent, route_at(m, transfer.route).packet_flits)
         link.packets += 1
 
 

@@ -49,9 +49,9 @@ class BareRouting:
 
     def _trees(self) -> dict[str, np.ndarray]:
         trees = [self.trees.get(route, (NONE, 1, 0, NONE, 0)) for route in range(len(self.routes))]
-        rows = [(*tree, route, tree[3]) for route, tree in enumerate(trees)]
-        names = ("parent", "branches", "destinations", "destination", "forks", "path", "reached")
-        return dict(zip(names, np.array(rows, np.int64).reshape(-1, 7).T.copy(), strict=True))
+        rows = [(*tree, route, tree[3], 0) for route, tree in enumerate(trees)]
+        names = ("parent", "branches", "destinations", "destination", "forks", "path", "reached", "packet_flits")
+        return dict(zip(names, np.array(rows, np.int64).reshape(-1, 8).T.copy(), strict=True))
 
 
 class BareMachine:

@@ -235,7 +235,7 @@ def credit(random: Random) -> Program:
 
 
 def credit_multicasts(random: Random) -> Program:
-    """As `credit`, among transfers to many destinations. Each buffer can hold a whole packet."""
+    """As `credit`, among transfers to many destinations, whose packets are cut to the buffers where they fork."""
     return _draw_credit(random, random.choice((0.2, 0.6)))
 
 
@@ -271,7 +271,6 @@ def _draw_credit(random: Random, many: float = 0) -> Program:
         "outstanding_packets": some((None, None, 1, 3)),
     }
     if many:
-        fields["packet_flits"] = min(fields["packet_flits"], fields["buffer_flits"])
         fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "mesh_8x8"), fields)
     return add_messages(random, machine, fields["w"], fields["h"], many)
@@ -302,7 +301,7 @@ def credit_sip(random: Random) -> Program:
 
 
 def credit_sip_multicasts(random: Random) -> Program:
-    """As `credit_sip`, among transfers to many destinations. Each buffer can hold a whole packet."""
+    """As `credit_sip`, among transfers to many destinations, whose packets are cut to the buffers where they fork."""
     return _draw_credit_sip(random, random.choice((0.2, 0.6)))
 
 
@@ -343,8 +342,6 @@ def _draw_credit_sip(random: Random, many: float = 0) -> Program:
         "pcie_ep.store_and_forward": some((True, False)),
     }
     if many:
-        depths = [depth for name, depth in ports.items() if name.endswith("buffer_flits")]
-        fields["packet_flits"] = min(fields["packet_flits"], *depths)
         fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "tiny"), {**fields, **ports})
     return Traffic(random, machine, random.randint(2, 8), many).draw()

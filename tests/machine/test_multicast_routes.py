@@ -107,27 +107,37 @@ def test_only_memories_are_written(mesh):
     )
 
 
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
-        (
-            {"packet_flits": 16, "buffer_flits": 8},
-            "a multicast from node[0][0] is copied at node[0][1].router, whose buffers hold 8 flits of packets of up to 16; a "
-            "packet must stand there whole, so make buffer_flits 16 or more, or packet_flits 8 or less",
-        ),
-        (
-            {"packet_flits": 4, "outstanding_packets": 3},
-            "a multicast from node[0][0] has packets with several ends, and outstanding_packets limits those with one; leave "
-            "it out, or send to one destination at a time",
-        ),
-    ],
-)
-def test_what_is_refused_with_credits(fields, sentence):
-    machine = load_machine("mesh_8x8_credit", fields)
+def test_a_limit_of_packets_is_refused_with_credits():
+    machine = load_machine("mesh_8x8_credit", {"packet_flits": 4, "outstanding_packets": 3})
     with pytest.raises(InputError) as error:
         multicast(machine, "0", "3", "9")
-    assert str(error.value) == sentence
+    assert str(error.value) == (
+        "a multicast from node[0][0] has packets with several ends, and outstanding_packets limits those with one; leave it "
+        "out, or send to one destination at a time"
+    )
     assert machine.routing.route_count == 0
+
+
+@pytest.mark.parametrize(("packet_flits", "names", "flits"), [(16, "3 9", 8), (4, "3 9", 4), (16, "3", 16)])
+def test_packets_are_cut_to_the_buffers_where_they_are_copied(packet_flits, names, flits):
+    machine = load_machine("mesh_8x8_credit", {"packet_flits": packet_flits, "buffer_flits": 8})
+    route = multicast(machine, "0", *names.split())
+    tables = machine.routing.tables()
+    branches = slice(route, route + tables.branches[route])
+    assert set(tables.packet_flits[branches].tolist()) == {flits}
+    other = machine.routing.route(
+        machine.node_id["node[0][0]"], machine.node_id["node[0][3]"], Intent.ALL, RouteKind.MESSAGE
+    )
+    assert machine.routing.tables().packet_flits[other] == packet_flits
+
+
+def test_packets_are_cut_to_the_shallowest_port_of_a_fork():
+    """Of a write to two slices of one cube the NoC alone forks; one to another cube passes UCIe ports, which do not."""
+    machine = load_machine("sip_2x4x4_credit")
+    places, control = machine.places, machine.flow_control
+    ends = [places.hbm(0, 0, 1), places.hbm(0, 3, 0)]
+    route = machine.routing.multicast(places.pe(0, 0, 0).dma, ends, Intent.PE_DMA, RouteKind.WRITE)
+    assert machine.routing.tables().packet_flits[route] == 4 < control.packet_flits
 
 
 def test_a_destination_on_the_way_to_others_is_refused_with_credits():

@@ -194,6 +194,21 @@ class CreditNetwork:
             self.ways[number] = self.find_ways(number)
         return self.ways[number][step]
 
+    def packet_flits(self, flight):
+        """Flits of the largest packet of a transfer: where it is copied at a router, the buffer there holds it whole."""
+        tables = self.engine.tables
+        forks = [
+            self.step(step)[0].channels[0].depth
+            for step in sorted(self.steps(flight))
+            if len(onward := self.after(flight, step)[0]) > 1 and not any(tables.store_and_forward[s] for s in onward)
+        ]
+        return min([self.figures.packet_flits, *forks])
+
+    def steps(self, flight):
+        """The steps of a transfer's route."""
+        self.after(flight, NONE)
+        return self.ways[self.engine.op[flight.job.rows[0]][1]].keys() - {NONE}
+
     def find_ways(self, number):
         """What comes after each step of a route."""
         tables, ends = self.engine.tables, iter(self.engine.route(number).ends)
@@ -314,7 +329,7 @@ class CreditNetwork:
             _, flight, first, flits = source.replies[0]
         elif source.waiting and source.waiting[0][0] <= now:
             _, _, flight, first = source.waiting[0]
-            flits = min(flight.flits - source.sent, self.figures.packet_flits)
+            flits = min(flight.flits - source.sent, self.packet_flits(flight))
         else:
             return
         if limited and not source.left:

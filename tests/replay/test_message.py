@@ -1,12 +1,13 @@
 """Messages keep their numbers until their slot is written."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 
 from kernbench.program.program import Program
 from kernbench.program.rows import pack_row
-from kernbench.replay.message import Message
+from kernbench.replay.message import Message, last_stage
 from kernbench.replay.replay import RunTimes
 from kernbench.replay.timed_store import TimedStore
 
@@ -19,7 +20,7 @@ def sent(data, times):
     plan = program.token(2 * pack_row(0, 1, 0, 0, -1, 0, 0, 0, 0), {})
     program.flush()
     store = TimedStore(times)
-    store.begin(Message(program, plan, 0, SLOT, data, store.raw))
+    store.begin(Message(partial(last_stage, program, plan), (0, plan), SLOT, data, store.raw))
     return store
 
 

@@ -14,7 +14,7 @@ from kernbench.host.device.dma import lower_dma
 from kernbench.host.device.gc_pause import pause_gc
 from kernbench.host.device.kernels import Kernels
 from kernbench.host.device.launch import Launch, RunPart, lower_launch
-from kernbench.host.device.mmu_updates import send_mmu_update, send_neighbour_tables
+from kernbench.host.device.mmu_updates import by_cube, send_mmu_update, send_neighbour_tables
 from kernbench.host.device.sip import Sip
 from kernbench.host.device.stream import Stream
 from kernbench.host.messages import KernelLaunch, MemoryRead, MemoryWrite, MmuMap, MmuUnmap, PeDma, Response
@@ -119,10 +119,7 @@ class Device:
         self._installed += 1
         queues = self._make_queues(f"{self._installed}/")
         queues.install(tables)
-        by_sip: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
-        for (sip, cube, pe), table in tables.items():
-            by_sip.setdefault(sip, {}).setdefault(cube, {})[pe] = table
-        for sip, targets in by_sip.items():
+        for sip, targets in by_cube(tables).items():
             self._unmap(sip)
             send_neighbour_tables(self._streams[sip], sip, targets)
         return queues

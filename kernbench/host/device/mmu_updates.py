@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernbench.host.messages import MmuMap
+    from kernbench.machine.machine import Machine
     from kernbench.program.thread import Thread
-    from kernbench.tl.ipcq import NeighbourTable
+    from kernbench.tl.ipcq import NeighbourTable, Where
+
+    TablesOfSip = Mapping[int, Mapping[int, NeighbourTable]]  # by cube and PE
 
 
 def send_mmu_update(stream: Stream, message: MmuMap) -> int:
@@ -33,13 +36,25 @@ def send_mmu_update(stream: Stream, message: MmuMap) -> int:
     return stream.command(command, leaf)[1]
 
 
-def send_neighbour_tables(stream: Stream, sip: int, targets: Mapping[int, Mapping[int, NeighbourTable]]) -> int:
-    """Send each PE its neighbours; returns the row of the host thread that waits for completion. `targets`: by cube and PE."""
-    places, figures = stream.machine.places, stream.machine.figures
+def by_cube(tables: Mapping[Where, NeighbourTable]) -> dict[int, dict[int, dict[int, NeighbourTable]]]:
+    """Neighbour tables by SIP, cube and PE."""
+    found: dict[int, dict[int, dict[int, NeighbourTable]]] = {}
+    for (sip, cube, pe), table in tables.items():
+        found.setdefault(sip, {}).setdefault(cube, {})[pe] = table
+    return found
+
+
+def neighbour_command(machine: Machine, targets: TablesOfSip) -> Command:
+    """The command that sends each PE its neighbours."""
     entries = {cube: {pe: tuple(table.items()) for pe, table in pes.items()} for cube, pes in targets.items()}
-    sizes = int(figures["command.bytes"]), int(figures["mmu.entry_bytes"])
-    command = Command.carrying("ipcq_install", *sizes, entries)
-    tag = stream.program.tag("ipcq_install")
+    sizes = int(machine.figures["command.bytes"]), int(machine.figures["mmu.entry_bytes"])
+    return Command.carrying("ipcq_install", *sizes, entries)
+
+
+def send_neighbour_tables(stream: Stream, sip: int, targets: TablesOfSip) -> int:
+    """Send each PE its neighbours; returns the row of the host thread that waits for completion."""
+    places, command = stream.machine.places, neighbour_command(stream.machine, targets)
+    tag = stream.program.tag(command.name)
 
     def leaf(m: Thread, cube: int, pe: int, done: int) -> None:
         ipcq = places.pe(sip, cube, pe).ipcq

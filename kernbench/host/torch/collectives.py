@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.ccl.broadcast_in_sip import Copies, spread
+from kernbench.ccl.broadcast_in_sip import WAYS, Copies
 from kernbench.ccl.task_bound import Group
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
@@ -205,9 +205,12 @@ class Collectives:
         policy, places = layout.policy, group.places
         over = policy.cube == REPLICATE, policy.pe == REPLICATE
         copies = Copies(layout.cubes, layout.pes, places.cube_w, places.pes_per_cube, *over)
-        args = (_as_arg(tensor), group.spread_plan(all_spans(layout), layout.dtype, copies), *copies)
-        message = KernelLaunch("spread", args, group.sips[rank], tuple(range(layout.cubes)), tuple(range(layout.pes)))
-        self._runtime.launch(message, spread, group.device.ipcq)
+        way, plan = group.spread(all_spans(layout), layout.dtype, copies)
+        name, kernel, _ = WAYS[way]
+        args = (_as_arg(tensor), plan, *copies)
+        message = KernelLaunch(name, args, group.sips[rank], tuple(range(layout.cubes)), tuple(range(layout.pes)))
+        queues = group.copy_queues(copies) if way == "multicast" else group.device.ipcq
+        self._runtime.launch(message, kernel, queues)
 
 
 def _as_args(collective: str, given: Sequence[Tensor], outputs: int) -> tuple[Any, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kernbench.ccl.wiring import check_wiring, grid_neighbours, intra_neighbours
+from kernbench.ccl.broadcast_in_sip import cube_queues
+from kernbench.ccl.wiring import all_of_cube, check_wiring, grid_neighbours, intra_neighbours
 from kernbench.tl.ipcq import Ring
 
 if TYPE_CHECKING:
-    from kernbench.ccl.config import Queues
+    from kernbench.ccl.broadcast_in_sip import Copies
+    from kernbench.ccl.config import Intra, Queues
     from kernbench.ccl.wiring import Neighbours, World
     from kernbench.machine.part_index import Places
 
@@ -17,12 +19,13 @@ Where = tuple[int, int, int]  # sip, cube, pe
 Tables = dict[Where, dict[str, Ring]]
 
 
-def grid_tables(world: World, sips: Sequence[int], places: Places, queues: Queues) -> Tables:
-    """The table of every PE of every rank along the grid: the PEs of its cube, the mesh of cubes, the SIPs."""
+def grid_tables(world: World, sips: Sequence[int], places: Places, queues: Queues, intra: Intra) -> Tables:
+    """The table of every PE of every rank along the grid: the PEs of its cube (or all of them), the mesh of cubes, the SIPs."""
     tables = neighbour_tables(
         "the grid", grid_neighbours, world, sips, range(places.cubes_per_sip), range(places.pes_per_cube), queues
     )
-    within = [intra_neighbours(pe, places.pes_per_cube) for pe in range(places.pes_per_cube)]
+    pes = places.pes_per_cube
+    within = [intra_neighbours(pe, pes) | (all_of_cube(pe, pes) if intra == "all" else {}) for pe in range(pes)]
     for (sip, cube, pe), table in tables.items():
         table |= {name: _ring(queues, sip, cube, other, back) for name, (other, back) in within[pe].items()}
     return tables
@@ -55,6 +58,20 @@ def neighbour_tables(
         for rank in range(world.ranks)
         for cube in cubes
         for pe in pes
+    }
+
+
+def copy_tables(copies: Copies, sips: Sequence[int], queues: Queues) -> Tables:
+    """The tables of all PEs that hold a copy of a replicated tensor, for multicasts from PE 0 of each cube."""
+    return {
+        (sip, cube, pe): {
+            direction: Ring(
+                sip, other, at, back, queues.n_slots, queues.slot_bytes or 0, queues.kind, queues.credit_bytes
+            )
+            for direction, (other, at, back) in table.items()
+        }
+        for sip in sips
+        for (cube, pe), table in cube_queues(copies).items()
     }
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kernbench.ccl.alpha_beta import Cost
-from kernbench.ccl.broadcast_in_sip import Copies, estimate_spread
+from kernbench.ccl.broadcast_in_sip import WAYS, Copies, cube_queues
 from kernbench.ccl.choice import Choice, choose, choose_chunk
 from kernbench.ccl.plan import Plan
 from kernbench.ccl.slot_size import find_most_bytes, find_slot_bytes
@@ -22,10 +22,12 @@ from kernbench.ccl.topology import find_grid, find_kind
 from kernbench.ccl.wiring import DIRECTIONS, World, grid_neighbours
 from kernbench.dtypes import itemsize
 from kernbench.errors import InputError
-from kernbench.host.torch.neighbour_tables import grid_tables, neighbour_tables
+from kernbench.host.device.mmu_updates import by_cube
+from kernbench.host.torch.install_time import estimate_install_ns
+from kernbench.host.torch.neighbour_tables import copy_tables, grid_tables, neighbour_tables
 
 if TYPE_CHECKING:
-    from kernbench.ccl.config import BufferKind, Config, Queues
+    from kernbench.ccl.config import BufferKind, Config, CopyWay, Queues
     from kernbench.ccl.module import Algorithm
     from kernbench.ccl.plan import Spans
     from kernbench.host.device.device import Device
@@ -53,11 +55,12 @@ class ProcessGroup:
         self.kind = self._find_kind(config.candidates())
         self.sip_w, self.sip_h = self._find_grid()
         self._own: dict[Who, Ipcq] = {}
+        self._of_copies: dict[Copies, Ipcq] = {}
         self._models: dict[tuple[str, str, Who], TimeModel] = {}  # by collective and dtype
         self._choices: dict[tuple[Any, ...], Any] = {}
         self._slot_bytes: dict[tuple[BufferKind, int], int] = {}
         grid = self.world(self.places.cube_w, self.places.cube_h)
-        tables = grid_tables(grid, self.sips, self.places, self.slots())
+        tables = grid_tables(grid, self.sips, self.places, self.slots(), config.spec.defaults.intra)
         device.ipcq = device.install_neighbours(tables)
 
     @property
@@ -113,20 +116,56 @@ class ProcessGroup:
         choice = self._choices[key]
         return choice, replace(plan, chunk=choice.chunk)
 
-    def spread_plan(self, spans: Spans, dtype: str, copies: Copies) -> Plan:
-        """The plan of `spread`, in pieces that suit the way to the copies if the size of the slots is not given."""
-        plan, queues = self.plan("all_reduce", dtype, spans=spans), self.slots()
-        if self.config.queues().slot_bytes is not None:
-            return plan
+    def spread(self, spans: Spans, dtype: str, copies: Copies) -> tuple[CopyWay, Plan]:
+        """How a result comes to the copies, and the plan of the kernel: by the estimates what is not given."""
+        plan, ways = self.plan("all_reduce", dtype, spans=spans), self._copy_ways(copies)
+        fixed = self.config.queues().slot_bytes is not None
+        if fixed and len(ways) == 1:
+            return ways[0], plan
         nbytes = max(elements for row in spans for _, elements in row) * itemsize(dtype)
-        key = (dtype, nbytes, copies)
+        key = (dtype, nbytes, copies, copies in self._of_copies)
         if key not in self._choices:
-            own = World(1, self.kind, 1, 1, 1, 1)
+            queues, own = self.slots(), World(1, self.kind, 1, 1, 1, 1)
             about = queues.kind, dtype, queues.credit_bytes
             model = TimeModel(self.device.machine, grid_neighbours, own, self.sips, (0,), (0,), *about)
-            estimate = partial(estimate_spread, model, nbytes, copies)
-            self._choices[key] = choose_chunk(estimate, nbytes, plan, fixed=False)
-        return replace(plan, chunk=self._choices[key].elements)
+            estimates = {way: partial(WAYS[way].estimate, model, nbytes, copies) for way in ways}
+            found = {way: choose_chunk(estimate, nbytes, plan, fixed=fixed) for way, estimate in estimates.items()}
+            first = {"multicast": 0.0 if len(ways) == 1 else self._install_ns(copies)}
+            way = min(ways, key=lambda way: (found[way].estimate_ns or 0.0) + first.get(way, 0.0))
+            self._choices[key] = way, found[way].elements
+        way, chunk = self._choices[key]
+        return way, replace(plan, chunk=chunk)
+
+    def _copy_ways(self, copies: Copies) -> list[CopyWay]:
+        """The ways among which is the choice; of equals the first is taken."""
+        asked, queues = self.config.copies, self.slots()
+        if asked == "mesh" or not copies.over_pes or copies.pes < 2:
+            return ["mesh"]
+        assert queues.slot_bytes
+        rings = max(map(len, cube_queues(copies).values())) * queues.n_slots
+        fits = queues.slot_bytes <= find_most_bytes(self.places, queues.kind, rings)
+        return ["multicast"] if asked == "multicast" else ["mesh", "multicast"] if fits else ["mesh"]
+
+    @property
+    def _has_all_of_cube(self) -> bool:
+        """Whether the queues of the grid lead from every PE to all others of its cube."""
+        return self.config.spec.defaults.intra == "all"
+
+    def _install_ns(self, copies: Copies) -> float:
+        """How long the PEs wait for the queues of multicasts to copies, if they do not have them."""
+        if self._has_all_of_cube or copies in self._of_copies:
+            return 0.0
+        tables = by_cube(copy_tables(copies, self.sips[:1], self.slots()))
+        return estimate_install_ns(self.device.machine, self.sips[0], tables[self.sips[0]])
+
+    def copy_queues(self, copies: Copies) -> Ipcq:
+        """The queues of multicasts to copies; PEs get them when they are needed first."""
+        if self._has_all_of_cube:
+            return self.device.ipcq
+        if copies not in self._of_copies:
+            tables = copy_tables(copies, self.sips, self.slots())
+            self._of_copies[copies] = self.device.install_neighbours(tables)
+        return self._of_copies[copies]
 
     def plan(
         self, collective: str, dtype: str, op: str = "sum", spans: Spans | None = None, root: int | None = None
@@ -171,7 +210,8 @@ class ProcessGroup:
             world = self.world(*self.mesh)
             cost = Cost(self.device.machine, grid_neighbours, world, self.sips, 0, 0, 1)
             found = [cost.link(0, cube, side) for cube in range(world.cubes) for side in DIRECTIONS]
-            directions = max(len(DIRECTIONS), self.world_size - 1)  # of the grid, or of a queue to every other rank
+            own = len(DIRECTIONS) + (self.places.pes_per_cube - 1) * self._has_all_of_cube
+            directions = max(own, self.world_size - 1)  # of the grid, or of a queue to every other rank
             most = find_most_bytes(self.places, queues.kind, directions * queues.n_slots)
             self._slot_bytes[key] = find_slot_bytes([link for link in found if link], most)
         return self._slot_bytes[key]
