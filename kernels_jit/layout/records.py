@@ -287,7 +287,7 @@ ROUTE = record(
     "parent",  # the branch at whose end this one begins, or NONE
     "destination",  # which one is at its end, or NONE
     "forks",  # how many branches begin at its end
-    words=12,
+    words=16,
 )
 
 # By route, see `simulate.reservations`.

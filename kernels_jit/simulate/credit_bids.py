@@ -26,7 +26,7 @@ def have_credit(m, link, some, cycle):
 
 
 @inlined
-def bid(m, credit, router, place):
+def bid(m, credit, place):
     """The front of a virtual channel bids for its output, unless another at its input comes first. Returns the output's bit."""
     channel = channel_at(m, place)
     port = input_at(m, channel.input)
@@ -39,7 +39,7 @@ def bid(m, credit, router, place):
         if channel.given == _NONE:
             rank += PORTS_MOST
     output = link_at(m, channel.onward).port
-    label = label_of(credit, router, output, into)
+    label = label_of(credit, output, into)
     requests = credit.bids + output
     if m[requests] >> into & 1 == 0 or rank < m[label + 1]:
         m[label], m[label + 1] = place, rank
@@ -48,6 +48,6 @@ def bid(m, credit, router, place):
 
 
 @inlined
-def label_of(credit, router, output, into):
+def label_of(credit, output, into):
     """Where the place and the rank of the virtual channel stand that bids for an output from an input."""
-    return credit.bids + PORTS_MOST + 2 * (output * router.ports * credit.input_speedup + into)
+    return credit.bids + PORTS_MOST + 2 * (output * PORTS_MOST + into)

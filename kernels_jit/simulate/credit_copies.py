@@ -62,7 +62,7 @@ def begin_copies(m, router, channel):
 
 
 @inner
-def serve_copies(m, credit, router, lane, channel, asks, cycle):
+def serve_copies(m, credit, lane, channel, asks, cycle):
     """Heads of copies in a lane ask, and flits of copies bid: of those that can, the copies that are furthest behind.
 
     `asks`: how many heads ask already. Returns how many do then, and the bits of the outputs that these ask and bid for.
@@ -90,12 +90,12 @@ def serve_copies(m, credit, router, lane, channel, asks, cycle):
         asked |= np.int64(1) << onward.port
         if credit.speculative == 1 and credit.allocator != codes.AGE:
             if is_free(credit, onward, cycle) and have_credit(m, onward, free, cycle):
-                wanted |= bid(m, credit, router, place)
+                wanted |= bid(m, credit, place)
     while able != 0:
         place = channel.given + lowest_bit(able) * CHANNEL_WORDS
         able &= able - 1
         if copy_at(m, place).passed == least:
-            wanted |= bid(m, credit, router, place)
+            wanted |= bid(m, credit, place)
     return asks, asked, wanted
 
 
@@ -107,7 +107,7 @@ def note_winner(m, credit, into, place):
 
 
 @inner
-def pass_along(m, op, times, credit, router, wanted, cycle):
+def pass_along(m, op, times, credit, wanted, cycle):
     """With each copy that has passed go those of the same flit that bid for outputs which nobody has got."""
     inputs = credit.copied
     credit.copied = 0
@@ -120,7 +120,7 @@ def pass_along(m, op, times, credit, router, wanted, cycle):
             todo &= todo - 1
             if m[credit.bids + output] >> into & 1 == 0:
                 continue
-            place = m[label_of(credit, router, output, into)]
+            place = m[label_of(credit, output, into)]
             copy = copy_at(m, place)
             if copy.is_last < IS_COPY or copy.channel != winner.channel or copy.passed + 1 != winner.passed:
                 continue

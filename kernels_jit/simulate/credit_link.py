@@ -6,10 +6,12 @@ import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
     CHANNEL_WORDS,
+    WAY_WORDS,
     buffered_at,
     channel_at,
     input_at,
@@ -160,6 +162,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
         lane = link.inward + channel.index
         m[link.busy + (lane >> 6)] |= np.int64(1) << (lane & 63)
         m[link.dues + channel.index] = seen
+        prefetch(m, state.ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)  # a head looks there when it is seen
         if seen < m[credit.wakes + link.receiver]:
             wake(m, credit, link.receiver, seen)
 

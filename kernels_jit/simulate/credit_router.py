@@ -11,18 +11,22 @@ import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
     CHANNEL_WORDS,
     INPUT_WORDS,
+    ROUTE_WORDS,
     ask_at,
     channel_at,
     input_at,
     link_at,
+    state_at,
+    transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import BRANCHES, COPIES, ENDS, IS_COPY, NEVER, STEP_MASK, WAY_SHIFT
+from kernels_jit.layout.records import BRANCHES, COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
@@ -65,7 +69,7 @@ def serve_router(m, op, times, credit, router, cycle):
                 continue
             next_cycle = cycle + 1
             if channel.onward == COPIES:
-                asks, some, wants = serve_copies(m, credit, router, lane, channel, asks, cycle)
+                asks, some, wants = serve_copies(m, credit, lane, channel, asks, cycle)
                 asked, wanted = asked | some, wanted | wants
                 continue
             onward = link_at(m, channel.onward)
@@ -88,14 +92,14 @@ def serve_router(m, op, times, credit, router, cycle):
             outputs, inputs = outputs | output, inputs | into
             m[credit.bidders + bidders] = place
             bidders += 1
-    if contested | shared | wanted != 0 or credit.allocator == codes.AGE:
-        is_whole = wanted != 0 or credit.allocator == codes.AGE
-        bidders, wants = bid_for_contested(m, credit, router, bidders, is_whole, contested, shared)
+    is_open = wanted != 0 or credit.allocator == codes.AGE  # copies bid, or heads will that get a channel now
+    if is_open or contested | shared != 0:
+        bidders, wants = choose_bidders(m, credit, router, bidders, is_open, contested, shared)
         wanted |= wants
     if asks > 0:
         give_channels(m, credit, router, asks, asked, cycle)
         if credit.speculative == 1 and credit.allocator == codes.AGE:
-            wanted |= bid_by_age(m, credit, router, asks, cycle)
+            wanted |= bid_by_age(m, credit, asks, cycle)
     for number in range(bidders):
         pass_alone(m, op, times, credit, router, m[credit.bidders + number], cycle)
     if wanted != 0:
@@ -104,21 +108,37 @@ def serve_router(m, op, times, credit, router, cycle):
 
 
 @inner
-def bid_for_contested(m, credit, router, bidders, is_whole, contested, shared):
-    """Of virtual channels that have a flit for the switch those bid that do not bid alone, or all; the others are kept.
+def choose_bidders(m, credit, router, bidders, is_open, contested, shared):
+    """Keep of the virtual channels that have a flit for the switch those that pass in any case; of the others each bids.
 
-    `contested`, `shared`: bits of outputs and inputs with more than one. Returns how many are kept, and the bits of outputs.
+    `contested`, `shared`: bits of outputs and inputs with more than one; `is_open`: more will bid, so all have to. For an
+    output that only inputs want which want no other, its pointer chooses. Returns how many are kept, and the bits of outputs.
     """
-    kept, wanted = 0, np.int64(0)
+    kept, wanted, mixed = 0, np.int64(0), np.int64(-1) if is_open else np.int64(0)
+    if shared != 0:
+        for number in range(bidders):
+            channel = channel_at(m, m[credit.bidders + number])
+            mixed |= (shared >> input_at(m, channel.input).number & 1) << link_at(m, channel.onward).port
     for number in range(bidders):
         place = m[credit.bidders + number]
         channel = channel_at(m, place)
         output, into = link_at(m, channel.onward).port, input_at(m, channel.input).number
-        if is_whole or contested >> output & 1 or shared >> into & 1:
-            wanted |= bid(m, credit, router, place)
+        if mixed >> output & 1:
+            wanted |= bid(m, credit, place)
+        elif contested >> output & 1:
+            m[credit.bids + output] |= np.int64(1) << into
+            m[label_of(credit, output, into)] = place
         else:
             m[credit.bidders + kept] = place
             kept += 1
+    contested &= ~mixed
+    while contested != 0:
+        output = lowest_bit(contested)
+        contested &= contested - 1
+        into = first_from(m[credit.bids + output], link_at(m, m[router.outputs + output]).grant)
+        m[credit.bids + output] = 0
+        m[credit.bidders + kept] = m[label_of(credit, output, into)]
+        kept += 1
     return kept, wanted
 
 
@@ -131,10 +151,14 @@ def look_up(m, router, channel, cycle):
         begin_copies(m, router, channel)
     else:
         channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & ENDS, way.channels
+        if way.link & ENDS:
+            transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
+            prefetch(m, transfer.job)
+            prefetch(m, state_at(m, 0).routes + transfer.route * ROUTE_WORDS)
 
 
 @inner
-def bid_by_age(m, credit, router, asks, cycle):
+def bid_by_age(m, credit, asks, cycle):
     """Heads that have just got a virtual channel with a credit bid, too. Returns the outputs' bits."""
     wanted = np.int64(0)
     for number in range(asks):
@@ -143,7 +167,7 @@ def bid_by_age(m, credit, router, asks, cycle):
         if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
             continue
         if has_credit(m, channel_at(m, channel.given), cycle):
-            wanted |= bid(m, credit, router, ask.channel)
+            wanted |= bid(m, credit, ask.channel)
     return wanted
 
 
@@ -294,7 +318,7 @@ def give_switch(m, op, times, credit, router, wanted, cycle):
     else:
         pass_as_chosen(m, op, times, credit, router, wanted, cycle)
     if credit.copied != 0:
-        pass_along(m, op, times, credit, router, wanted, cycle)
+        pass_along(m, op, times, credit, wanted, cycle)
     while wanted != 0:
         m[credit.bids + lowest_bit(wanted)] = 0
         wanted &= wanted - 1
@@ -373,7 +397,7 @@ def pass_by_age(m, op, times, credit, router, wanted, cycle):
             while some != 0:
                 into = lowest_bit(some)
                 some &= some - 1
-                came = m[label_of(credit, router, output, into) + 1] >> RANK_SHIFT
+                came = m[label_of(credit, output, into) + 1] >> RANK_SHIFT
                 if came < oldest:
                     oldest, best_into, best_output = came, into, output
         if best_output == _NONE:
@@ -386,7 +410,7 @@ def pass_by_age(m, op, times, credit, router, wanted, cycle):
 @inner
 def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
     """The flit that bids passes the switch from an input to an output, unless it speculated and has no channel or credit."""
-    place = m[label_of(credit, router, output, into)]
+    place = m[label_of(credit, output, into)]
     m[credit.bids + output] = 0  # it is not taken by a copy that goes along
     if CHECKED:
         assert channel_at(m, place).onward == m[router.outputs + output], (
@@ -402,7 +426,7 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
 
 @inner
 def pass_alone(m, op, times, credit, router, place, cycle):
-    """As `pass_on`, for a flit that bids alone at its input and for its output (docs/engine.md): no arbiter has a choice."""
+    """As `pass_on`, for a flit that passes whatever others bid for (docs/engine.md, "Networks with credits")."""
     if turn_pointers(m, credit, router, place, True, cycle):
         pass_flit(m, op, times, credit, place, cycle)
 
