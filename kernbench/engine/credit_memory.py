@@ -32,13 +32,17 @@ class CreditTables:
         self._first = {machine.terminals[node].first_station: at for at, node in enumerate(self._memories.tolist())}
         self._fan_out = np.bincount(machine.edge_src, minlength=machine.node_count)
         self._count = self._of_node("virtual_channels")[machine.edge_dst]
+        self._inputs_n = np.bincount(machine.edge_dst, self._count, machine.node_count).astype(np.int64)
+        self._inward = _numbered(self._count, machine.edge_dst, machine.edge_port[np.arange(machine.edge_count) ^ 1])
         self._write_settings()
         self._write_places()
+        self._write_lanes()
         self._write_ports(self["routers"], r.ROUTER, self._routers)
         self._write_ports(self["memories"], r.CREDIT_MEMORY, self._memories)
         self._write_routers()
         self._write_memories()
         self._write_links()
+        self._write_inputs()
         self._places = np.zeros(
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come there
@@ -57,10 +61,10 @@ class CreditTables:
         self._memory.words[self._memory["credit"] + word_of(r.CREDIT, field)] = value
 
     def lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """int64[step] for steps at stations the place of the link << 1 | whether flits end there, or of the memory << 1."""
-        links = self["links"] + words_of(r.LINK) * station << 1 | ends
+        """int64[step] for steps at stations the link of WAY: where it leads, and whether flits end there."""
+        links = self["links"] + words_of(r.LINK) * station << r.WAY_SHIFT | ends * r.ENDS
         first = [self._first.get(int(at), 0) for at in station]
-        memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << 1
+        memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << r.WAY_SHIFT
         return np.where(station < self._machine.edge_count, links, memories)
 
     def channels_of(self, station: np.ndarray, kind: np.ndarray) -> np.ndarray:
@@ -111,13 +115,19 @@ class CreditTables:
         rows["index"] = np.arange(len(depth)) - np.repeat(first, count)
         rows["buffer"] = rings + depth
         rows["onward"] = rows["given"] = codes.NONE
+        edge = np.repeat(links, count)
+        rows["input"] = self._inputs[edge] + words_of(r.INPUT) * (rows["index"] % self._control.input_speedup)
+        lanes = self._lanes[self._machine.edge_dst[edge]]
+        places = channels + words_of(r.CHANNEL) * np.arange(len(depth))
+        self._memory.words[(lanes + self._inward[edge] + rows["index"])[lanes > 0]] = places[lanes > 0]
         self._places[links] = channels + words_of(r.CHANNEL) * first
         self._memory.rows(self["links"], r.LINK, len(self._count))["channels"] = self._places
 
     def make_copies(self, station: np.ndarray) -> None:
         """Make room for copies of the packets that come over some links and fork behind them. Errors: LimitError."""
         links, words = np.unique(station), words_of(r.COPY)
-        links = links[self._memory.words[self._copies[links]] == 0]
+        inputs = self._memory.rows(self["inputs"], r.INPUT, self._machine.edge_count * self._control.input_speedup)
+        links = links[inputs["copies"][(self._inputs[links] - self["inputs"]) // words_of(r.INPUT)] == 0]
         for link in links.tolist():
             each, count = int(self._fan_out[self._machine.edge_dst[link]]), int(self._count[link])
             check_fits(
@@ -128,11 +138,11 @@ class CreditTables:
             place = self._memory.take(each * count * words, 8)
             rows, at = self._memory.rows(place, r.COPY, each * count), np.repeat(np.arange(count), each)
             channels = self._memory.rows(int(self._places[link]), r.CHANNEL, count)
-            for field in ("depth", "buffer", "index"):
+            for field in ("depth", "buffer", "index", "input"):
                 rows[field] = channels[field][at]
             rows["channel"] = self._places[link] + words_of(r.CHANNEL) * at
-            rows["link"] = self["links"] + words_of(r.LINK) * link
-            self._memory.words[self._copies[link]] = place
+            inputs = self._memory.rows(int(self._inputs[link]), r.INPUT, self._control.input_speedup)
+            inputs["copies"] = place
 
     def _used(self) -> np.ndarray:
         """int64[] the links that have virtual channels."""
@@ -171,8 +181,9 @@ class CreditTables:
         self["routers"] = take(len(self._routers) * words_of(r.ROUTER))
         self["memories"] = take(len(self._memories) * words_of(r.CREDIT_MEMORY))
         self["links"] = take(links * words_of(r.LINK), 8)
-        channels = np.bincount(self._machine.edge_dst, self._count, self._machine.node_count)
-        self["asks"] = take(int((channels * self._fan_out).max()) * words_of(r.ASK))
+        self["inputs"] = take(links * self._control.input_speedup * words_of(r.INPUT), 8)
+        self["asks"] = take(int((self._inputs_n * self._fan_out).max()) * words_of(r.ASK))
+        self["bidders"] = take(int(self._inputs_n.max()))
         self["bids"] = take(r.PORTS_MOST + _LABELS)
         self["matches"] = take(2 * r.PORTS_MOST)
         actors = len(self._routers) + len(self._memories) + links
@@ -181,24 +192,36 @@ class CreditTables:
         self["words"] = (actors + 63) // 64
         self["pending"] = take(self["words"])
 
+    def _write_lanes(self) -> None:
+        """Take room for the lanes of routers and memories."""
+        nodes, shape = np.concatenate([self._routers, self._memories]), self._machine.node_count
+        self._lane_words, self._busy, self._dues, self._lanes = (np.zeros(shape, np.int64) for _ in range(4))
+        lanes = self._inputs_n[nodes]
+        words = (lanes + 63) // 64
+        each = -(-(words + 2 * lanes) // 8) * 8
+        start = self._memory.take(int(each.sum()), 8) + np.cumsum(each) - each
+        self._lane_words[nodes], self._busy[nodes] = words, start
+        self._dues[nodes], self._lanes[nodes] = start + words, start + words + lanes
+
     def _write_ports(self, place: int, kind: np.dtype, nodes: np.ndarray) -> None:
-        """Write the places of the links of some nodes by port."""
+        """Write the places of the lanes and of the links of some nodes by port."""
         edge_src, links = self._machine.edge_src, self._machine.edge_count
         order = np.lexsort((self._machine.edge_port, edge_src))  # edges by node and port
         start = np.searchsorted(edge_src[order], nodes)
         end = np.searchsorted(edge_src[order], nodes, side="right")
-        outputs, inputs = (self._memory.take(links) for _ in range(2))
+        outputs = self._memory.take(links)
         self._memory.words[outputs : outputs + links] = self["links"] + words_of(r.LINK) * order
-        self._memory.words[inputs : inputs + links] = self["links"] + words_of(r.LINK) * (order ^ 1)
         rows = self._memory.rows(place, kind, len(nodes))
-        rows["outputs"], rows["inputs"], rows["ports"] = outputs + start, inputs + start, end - start
+        rows["outputs"], rows["ports"] = outputs + start, end - start
+        rows["busy"], rows["words"] = self._busy[nodes], self._lane_words[nodes]
+        rows["dues"], rows["lanes"] = self._dues[nodes], self._lanes[nodes]
 
     def _write_routers(self) -> None:
         machine = self._machine
         rows, nodes = self._memory.rows(self["routers"], r.ROUTER, len(self._routers)), self._routers
         rows["routing"] = -(-self._of_node("routing_fs")[nodes] // self._cycle_fs)
         rows["vc_allocation"] = self._cycles(self._of_node("vc_allocation_fs")[nodes])
-        rows["inputs_n"] = np.bincount(machine.edge_dst, self._count, machine.node_count)[nodes]
+        rows["inputs_n"] = self._inputs_n[nodes]
         rows["outputs_n"] = np.bincount(machine.edge_src, self._count, machine.node_count)[nodes]
 
     def _write_memories(self) -> None:
@@ -219,27 +242,23 @@ class CreditTables:
 
     def _write_links(self) -> None:
         machine, control, memory = self._machine, self._control, self._memory
-        links, src, dst, speedup = machine.edge_count, machine.edge_src, machine.edge_dst, control.input_speedup
+        links, src, dst = machine.edge_count, machine.edge_src, machine.edge_dst
         edges = np.arange(links)
         full, wire = machine.stations.fs_per_flit[edges], machine.stations.propagation_fs[edges]
         home = wire[edges ^ 1] + np.where(machine.is_router[src], self._of_node("credit_fs")[src], 0)
-        each = 2 * speedup + 1
-        pointers = memory.take(each * links)
-        memory.words[pointers : pointers + each * links].reshape(links, each)[:, 1::2] = np.arange(speedup)
-        self._copies = pointers + each * edges + 2 * speedup  # where the places of copies stand, 0: there are none
         rows = memory.rows(self["links"], r.LINK, links)
-        rows["full_fs"], rows["port"], rows["inputs"] = full, machine.edge_port, pointers + each * edges
+        rows["full_fs"], rows["port"] = full, machine.edge_port
         rows["station"] = memory["stations"] + words_of(r.STATION) * edges
         rows["channel_n"] = self._count
         rows["outward"] = _numbered(self._count, src, machine.edge_port)
-        rows["inward"] = _numbered(self._count, dst, machine.edge_port[edges ^ 1])
+        rows["inward"], rows["busy"], rows["dues"] = self._inward, self._busy[dst], self._dues[dst] + self._inward
         rows["overhead_fs"] = np.where(machine.is_router[dst], machine.node_overhead_fs[dst], 0)
         rows["receiver"], rows["source"] = self._receivers(dst), self._senders(src)
         pipeline = self._of_node("switch_allocation_fs")
         rows["crossing_fs"] = pipeline[src] + np.maximum(self._of_node("traversal_fs")[src], full) + wire
         rows["sending_fs"] = full + wire
         rows["credit_fs"] = full + home
-        rows["returning"] = self._cycles(pipeline[dst] + home)
+        self._returning = self._cycles(pipeline[dst] + home)
         even = full % self._cycle_fs == 0
         for field in ("crossing", "sending"):
             rows[field] = np.where(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]), 0)
@@ -250,6 +269,25 @@ class CreditTables:
         if control.outstanding_packets:
             returns = memory.take(control.outstanding_packets * links)
             memory.rows(self["links"], r.LINK, links)["returns"] = returns + control.outstanding_packets * edges
+
+    def _write_inputs(self) -> None:
+        """Write the inputs of the switch of each router, by port."""
+        machine, speedup, links = self._machine, self._control.input_speedup, self._machine.edge_count
+        far_port = machine.edge_port[np.arange(links) ^ 1]
+        order = np.lexsort((far_port, machine.edge_dst))  # edges by the node and the port that they lead to
+        self._inputs = np.empty(links, np.int64)
+        self._inputs[order] = self["inputs"] + words_of(r.INPUT) * speedup * np.arange(links)
+        rows = self._memory.rows(self["inputs"], r.INPUT, links * speedup).reshape(links, speedup)
+        edge = order[:, None]
+        rows["first"] = np.arange(speedup)
+        rows["number"] = far_port[edge] * speedup + np.arange(speedup)
+        rows["channel_n"], rows["returning"] = self._count[edge], self._returning[edge]
+        rows["busy"], rows["dues"] = self._busy[machine.edge_dst[edge]], self._dues[machine.edge_dst[edge]]
+        rows["dues"] += self._inward[edge]
+        rows["inward"], rows["link"] = self._inward[edge], self["links"] + words_of(r.LINK) * edge
+        routers = self._memory.rows(self["routers"], r.ROUTER, len(self._routers))
+        first = np.searchsorted(machine.edge_dst[order], self._routers)
+        routers["switch"] = self["inputs"] + words_of(r.INPUT) * speedup * first
 
     def _receivers(self, nodes: np.ndarray) -> np.ndarray:
         """int64[] the actors that flits wait at in some nodes, or NONE."""
@@ -270,7 +308,7 @@ class CreditTables:
         full, overhead = rows["full_fs"], rows["overhead_fs"]
         ways = [rows["crossing_fs"] + overhead, rows["crossing_fs"], rows["sending_fs"]]
         served = self._service_fs()
-        seen = [*(self._cycles(way) for way in ways), rows["returning"], *(self._cycles(least) for least, _ in served)]
+        seen = [*(self._cycles(way) for way in ways), self._returning, *(self._cycles(least) for least, _ in served)]
         self["window"] = min(int(np.min(some)) for some in seen if np.size(some))
         furthest = max(int(way.max(initial=0)) for way in ways) + int(rows["credit_fs"].max(initial=0))
         deepest = max(port.virtual_channels * port.buffer_flits for port in control.ports)

@@ -269,10 +269,11 @@ class Memory:
             self.credit.make_copies(step["station"][forks])
             begins = network.route["start"][network.route["branches"] == 0]
             begins = begins[(begins >= known) & (step["store_and_forward"][begins] == 0)]
-            new["store_and_forward"][begins - known] = r.BRANCHES
-            ends = ends[known:]
-            new["link"] = self.credit.lead_to(new["station"], ends)
-            new["channels"] = self.credit.channels_of(new["station"], new["channels"])
+            ways = np.zeros(len(new), r.WAY)
+            ways["link"] = self.credit.lead_to(new["station"], ends[known:])
+            ways["link"][begins - known] |= r.BRANCHES
+            ways["channels"] = self.credit.channels_of(new["station"], new["channels"])
+            self.write("ways", ways, known * words_of(r.WAY))
         new["station"] = self["stations"] + words_of(r.STATION) * new["station"]
         self.write("steps", new, known * words_of(r.STEP))
         there = self.table("steps", r.STEP, known)

@@ -105,6 +105,7 @@ STATE = record(
     "durations",
     "stations",
     "steps",
+    "ways",  # with credits: by step
     "routes",
     "reservations",
     "ports",
@@ -261,14 +262,18 @@ STEP = record(
     "station",  # place; of a striped step that of its first station
     "stripes",  # flit f takes the station of stripe (stripe + f) mod stripes
     "overhead_fs",  # paid once per transfer, by the first flit to reach the node before this station
-    "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message; or BRANCHES
+    "store_and_forward",  # 1: the node before this station forwards nothing until it has the whole message
     "port",  # number of the port entered, of stripe 0; NONE for first and store-and-forward steps and at the end
     "ports_per_stripe",  # ports to go on per stripe of this step; 0: it has one, and there is a port per stripe before
-    "link",  # with credits: place of its link << 1 | whether flits end behind it; or of its memory << 1
-    "channels",  # with credits: the virtual channels that may be taken there, as bits; 0: it is a memory
+    "channels",  # with credits: the kind of virtual channels, as of `layout.machine_tables`
     words=8,
 )
-BRANCHES = 2  # with credits: a branch of a route to many begins with the step, behind a router
+# With credits: where a step leads. Heads read this at each router, so what they need is kept together.
+WAY = record(
+    "link",  # place of its link << WAY_SHIFT | BRANCHES | whether flits end behind it; or of its memory << WAY_SHIFT
+    "channels",  # the virtual channels that may be taken there, as bits; 0: it is a memory
+)
+WAY_SHIFT, ENDS, BRANCHES = 2, 1, 2  # BRANCHES: a branch of a route to many begins with the step, behind a router
 ROUTE = record(
     "start",
     "end",
@@ -283,7 +288,7 @@ ROUTE = record(
     "destination",  # which one is at its end, or NONE
     "forks",  # how many branches begin at its end
     "packet_flits",  # with credits: of the largest packet of its transfers
-    words=12,
+    words=16,
 )
 
 # By route, see `simulate.reservations`.
@@ -345,16 +350,18 @@ CREDIT = record(
     "queue_flits",  # of a channel of a memory
     "links",
     "link_n",
+    "inputs",
     "wakes",  # by actor: the cycle in which it has something to do, or NEVER
     "pending",  # a bit for every actor that has
     "words",  # how many words of such bits
     "asks",  # scratch of a router: see `simulate.credit_router`
+    "bidders",
     "bids",
     "matches",
     "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`
     "waits",  # place of the waits of each link, or NONE: they are not counted
     "fronts",  # scratch of a router whose waits are counted
-    words=32,
+    words=40,
 )
 # By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
 WAITS = record(
@@ -380,20 +387,42 @@ FRONT = record(
     "cause",  # why the front stays, if it does
     words=8,
 )
+# The virtual channels of all links to a router or a memory are its *lanes*, in the order of ports.
 ROUTER = record(
-    "inputs",  # place of the places of its links by port
-    "outputs",
+    "busy",  # place of a bit for every lane with flits in its buffer, or under way to it
+    "words",  # how many words of such bits
+    "dues",  # place of the cycle since which the flit at the front can be seen, for every lane that is busy
+    "lanes",  # place of the places of the virtual channels
+    "outputs",  # place of the places of its links by port
+    "switch",  # place of its first INPUT
     "ports",
     "routing",  # cycles
     "vc_allocation",  # cycles
     "inputs_n",  # virtual channels of all its inputs
     "outputs_n",
     "sources",  # bits of the ports at whose links transfers begin that are not sent yet
-    words=8,
+    words=16,
+)
+# An input of the switch of a router; a port has as many as the input speed-up. Links to other nodes have them, too.
+INPUT = record(
+    "accept",  # the output that comes first
+    "first",  # the virtual channel of its port that comes first
+    "number",
+    "channel_n",  # of its port
+    "returning",  # cycles until the credit of a flit that leaves a buffer of its port can be used
+    "busy",  # as of its router
+    "dues",  # of the first lane of its port
+    "inward",  # number of that lane
+    "copies",  # place of the copies of packets in the buffers of its port, or 0: none forks
+    "link",  # place of the link to its port
+    words=16,
 )
 CREDIT_MEMORY = record(
-    "inputs",  # place of the places of its links by port
-    "outputs",
+    "busy",  # this and the next three as of a router
+    "words",
+    "dues",
+    "lanes",
+    "outputs",  # place of the places of its links by port
     "ports",
     "channel",  # place of the station of its first channel
     "channel_n",
@@ -408,36 +437,37 @@ CREDIT_MEMORY = record(
     "left",  # of these, those that are not yet at the channels
     "ready_fs",  # when the latest of the others has been read
     "writes_first",
-    words=16,
+    words=24,
 )
 REPLY_HEAD = 4  # words before a ring of replies
 REPLY = record("transfer", "flits", "cycle", words=4)  # since when the packet can be sent
 LINK = record(
+    # Of the sender: what each flit reads stands first.
+    "held",  # bits of its virtual channels that packets have
+    "sent",  # of these, those whose tail has left and which are not free before their credits are back
+    "free_fs",
+    "full_fs",
+    "grant",  # the input of the switch that comes first
+    "port",
+    "flits",  # that have crossed it and are not yet counted at the station
+    "crossing",  # from the grant of the switch to the buffer behind it, in cycles; 0: flits take no whole number of cycles
+    # Of the receiver.
+    "receiver",  # actor, or NONE
+    "busy",  # as of the receiver
+    "dues",  # of the first lane that belongs to the link
+    "inward",  # number of that lane
+    "overhead_fs",  # of the receiver
     # Of the sender.
     "channels",  # place of its virtual channels
     "channel_n",
     "outward",  # number of its first virtual channel among those of its sender
-    "inward",  # and of its receiver
-    "held",  # bits of those that packets have
-    "sent",  # of these, those whose tail has left and which are not free before their credits are back
-    "free_fs",
-    "full_fs",
-    "port",
-    "grant",  # the input of the switch that comes first
-    "flits",  # that have crossed it and are not yet counted at the station
-    "station",
     "crossing_fs",  # from the grant of the switch to arrival
-    "crossing",  # that and the receiver's overhead in cycles; 0: flits take no whole number of cycles
     "credit_fs",  # from the arrival of a flit that ends here until its credit can be used
-    # Of the receiver.
-    "receiver",  # actor, or NONE
-    "overhead_fs",  # of the receiver
-    "busy",  # bits of virtual channels with flits in their buffer, or under way to it
-    "returning",  # cycles until the credit of a flit that leaves its buffer can be used
-    "inputs",  # place of the accept pointer and the first channel of each input of the switch, then of the copies
+    "station",
     # Of the source.
     "sending_fs",  # from the start of a flit to arrival
     "sending",  # as `crossing`
+    "source",  # actor that sends what begins here
     "first",  # transfer in the queue, or NONE
     "last",
     "flits_sent",  # of the first transfer
@@ -447,54 +477,51 @@ LINK = record(
     "packets",  # that count as under way, if their number is limited
     "returns",  # place of the cycles in which some of them no longer do, in order
     "returned_n",
-    "source",  # actor that sends what begins here
     words=32,
 )
 CHANNEL = record(
-    # Seen by the sender.
-    "credits",
-    "depth",
-    "return_first",  # of the ring of cycles in which credits under way can be used, which stands before the buffer
-    "return_n",
-    "grant",  # the input channel that comes first
     # Seen by the receiver.
     "buffer",  # place of the ring of flits
     "first",
     "n",
     "onward",  # place of the link that the packet at the front goes on to, or NONE: not yet known; or COPIES
-    "allowed",  # bits of the channels that it may take there; or how many copies it has
     "given",  # place of the channel that it has got there, or NONE; or of the first copy
     "ready",  # the cycle from which on it may ask: for a channel, then for the switch
-    "since",  # the packet at the front is there since, or since its arrival
-    "accept",  # the output channel that comes first
     "is_last",  # the onward link is the last of the route
+    "input",  # place of its INPUT
+    # Seen by the sender.
+    "credits",
+    "depth",
+    "return_first",  # of the ring of cycles in which credits under way can be used, which stands before the buffer
+    "return_n",
+    # Seen by the receiver, once a packet.
+    "allowed",  # bits of the channels that it may take there; or how many copies it has
+    "accept",  # the output channel that comes first
     "index",
+    "grant",  # of the sender: the input channel that comes first
     words=16,
 )
 COPIES = -2  # the packet at the front goes on to several links
-COPY = record(  # of such a packet; from `buffer` on as a virtual channel
-    "flit",  # the flit that goes on, packed, but for whether it is a tail
-    "depth",
-    "channel",  # place of the virtual channel in whose buffer the packet is
-    "link",  # and of its link
-    "is_over",  # 1: the tail has passed
+COPY = record(  # of such a packet; what a virtual channel has, too, stands in the same words
     "buffer",
     "first",  # of the flits that have not passed
     "passed",  # flits that have passed and still are in the buffer
     "onward",
-    "allowed",
     "given",
     "ready",
-    "since",
-    "accept",
     "is_last",  # as of a channel, and IS_COPY
+    "input",
+    "flit",  # the flit that goes on, packed, but for whether it is a tail
+    "depth",
+    "channel",  # place of the virtual channel in whose buffer the packet is
+    "is_over",  # 1: the tail has passed
+    "allowed",
+    "accept",
     "index",
     words=16,
 )
 IS_COPY = 2
-ASK = record(
-    "channel", "number", "free", "granted", "port", words=8
-)  # of a virtual channel: its place, its number, which are free
+ASK = record("channel", "number", "free", "granted")  # of a virtual channel: its place, its lane, which are free
 PORTS_MOST = 64  # of a router, and inputs of its switch: a word of bits
 BUFFERED = record("cycle", "flit")  # since when a flit can be seen in a buffer; the flit, packed
 PLACE_SHIFT = (

@@ -7,7 +7,7 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import channel_at, link_at
+from kernels_jit.layout.access import channel_at, input_at, link_at
 from kernels_jit.layout.records import PORTS_MOST
 from kernels_jit.simulate.credit_link import channel_of, front_of, has_credit
 
@@ -26,20 +26,20 @@ def have_credit(m, link, some, cycle):
 
 
 @inlined
-def bid(m, credit, router, link, port, place):
+def bid(m, credit, place):
     """The front of a virtual channel bids for its output, unless another at its input comes first. Returns the output's bit."""
     channel = channel_at(m, place)
-    sub = channel.index % credit.input_speedup if credit.input_speedup > 1 else 0
-    into = port * credit.input_speedup + sub
+    port = input_at(m, channel.input)
+    into = port.number
     if credit.allocator == codes.AGE:
         rank = front_of(m, channel).cycle << RANK_SHIFT | channel.index
     else:
-        turn = channel.index - m[link.inputs + 2 * sub + 1]
-        rank = turn + link.channel_n if turn < 0 else turn
+        turn = channel.index - port.first
+        rank = turn + port.channel_n if turn < 0 else turn
         if channel.given == _NONE:
             rank += PORTS_MOST
     output = link_at(m, channel.onward).port
-    label = label_of(credit, router, output, into)
+    label = label_of(credit, output, into)
     requests = credit.bids + output
     if m[requests] >> into & 1 == 0 or rank < m[label + 1]:
         m[label], m[label + 1] = place, rank
@@ -48,6 +48,6 @@ def bid(m, credit, router, link, port, place):
 
 
 @inlined
-def label_of(credit, router, output, into):
+def label_of(credit, output, into):
     """Where the place and the rank of the virtual channel stand that bids for an output from an input."""
-    return credit.bids + PORTS_MOST + 2 * (output * router.ports * credit.input_speedup + into)
+    return credit.bids + PORTS_MOST + 2 * (output * PORTS_MOST + into)

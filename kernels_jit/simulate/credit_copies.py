@@ -17,12 +17,13 @@ from kernels_jit.layout.access import (
     ask_at,
     channel_at,
     copy_at,
+    input_at,
     link_at,
     route_at,
-    step_at,
     transfer_at,
+    way_at,
 )
-from kernels_jit.layout.records import COPIES, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST
+from kernels_jit.layout.records import COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
 from kernels_jit.simulate.credit_link import (
     cross,
@@ -30,7 +31,6 @@ from kernels_jit.simulate.credit_link import (
     has_credit,
     held_channels,
     is_free,
-    return_credit,
     take_front,
 )
 
@@ -38,32 +38,32 @@ _NONE = codes.NONE
 
 
 @inner
-def begin_copies(m, credit, router, link, channel):
+def begin_copies(m, router, channel):
     """The packet at the front of a buffer forks here: it gets a copy for each branch that begins."""
     transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
     branches, place = route_at(m, transfer.route).forks, transfer.branch
-    first = m[link.inputs + 2 * credit.input_speedup] + channel.index * router.ports * CHANNEL_WORDS
+    first = input_at(m, channel.input).copies + channel.index * router.ports * CHANNEL_WORDS
     if CHECKED:
         assert branches <= router.ports, "a packet forks into more branches than its router has links"
     channel.onward, channel.given, channel.allowed = COPIES, first, branches
     copy_at(m, first).accept = channel.accept
     for at in range(first, first + branches * CHANNEL_WORDS, CHANNEL_WORDS):
         branch, copy = transfer_at(m, place), copy_at(m, at)
-        step = step_at(m, branch.first_step)
+        way = way_at(m, branch.first_step)
         copy.flit, copy.first, copy.passed, copy.is_over = (
             place << PLACE_SHIFT | branch.first_step << 1,
             channel.first,
             0,
             0,
         )
-        copy.onward, copy.is_last, copy.allowed = step.link >> 1, IS_COPY | step.link & 1, step.channels
+        copy.onward, copy.is_last, copy.allowed = way.link >> WAY_SHIFT, IS_COPY | way.link & ENDS, way.channels
         copy.given, copy.ready = _NONE, channel.ready
         place = branch.next
 
 
 @inner
-def serve_copies(m, credit, router, link, port, channel, asks, cycle):
-    """Heads of copies ask, and flits of copies bid: of those that can, the copies that are furthest behind.
+def serve_copies(m, credit, lane, channel, asks, cycle):
+    """Heads of copies in a lane ask, and flits of copies bid: of those that can, the copies that are furthest behind.
 
     `asks`: how many heads ask already. Returns how many do then, and the bits of the outputs that these ask and bid for.
     """
@@ -85,17 +85,17 @@ def serve_copies(m, credit, router, link, port, channel, asks, cycle):
         if free == 0:
             continue
         ask = ask_at(m, credit.asks + asks * ASK_WORDS)
-        ask.channel, ask.number, ask.free, ask.port = place, link.inward + channel.index, free, port
+        ask.channel, ask.number, ask.free = place, lane, free
         asks += 1
         asked |= np.int64(1) << onward.port
         if credit.speculative == 1 and credit.allocator != codes.AGE:
             if is_free(credit, onward, cycle) and have_credit(m, onward, free, cycle):
-                wanted |= bid(m, credit, router, link, port, place)
+                wanted |= bid(m, credit, place)
     while able != 0:
         place = channel.given + lowest_bit(able) * CHANNEL_WORDS
         able &= able - 1
         if copy_at(m, place).passed == least:
-            wanted |= bid(m, credit, router, link, port, place)
+            wanted |= bid(m, credit, place)
     return asks, asked, wanted
 
 
@@ -107,7 +107,7 @@ def note_winner(m, credit, into, place):
 
 
 @inner
-def pass_along(m, op, times, credit, router, wanted, cycle):
+def pass_along(m, op, times, credit, wanted, cycle):
     """With each copy that has passed go those of the same flit that bid for outputs which nobody has got."""
     inputs = credit.copied
     credit.copied = 0
@@ -120,7 +120,7 @@ def pass_along(m, op, times, credit, router, wanted, cycle):
             todo &= todo - 1
             if m[credit.bids + output] >> into & 1 == 0:
                 continue
-            place = m[label_of(credit, router, output, into)]
+            place = m[label_of(credit, output, into)]
             copy = copy_at(m, place)
             if copy.is_last < IS_COPY or copy.channel != winner.channel or copy.passed + 1 != winner.passed:
                 continue
@@ -139,12 +139,12 @@ def pass_copy(m, op, times, credit, place, cycle):
     copy.passed += 1
     if flit & 1:
         copy.is_over = 1
-    _leave_buffer(m, link_at(m, copy.link), channel_at(m, copy.channel), cycle)
+    _leave_buffer(m, channel_at(m, copy.channel), cycle)
     cross(m, op, times, credit, onward, given, flit, is_last, cycle, onward.crossing_fs, onward.crossing)
 
 
 @inner
-def _leave_buffer(m, link, channel, cycle):
+def _leave_buffer(m, channel, cycle):
     """The flit at the front of a buffer leaves it if all copies have passed it."""
     first, end = channel.given, channel.given + channel.allowed * CHANNEL_WORDS
     for at in range(first, end, CHANNEL_WORDS):
@@ -152,7 +152,6 @@ def _leave_buffer(m, link, channel, cycle):
             return
     for at in range(first, end, CHANNEL_WORDS):
         copy_at(m, at).passed -= 1
-    if take_front(m, link, channel) & 1:
-        channel.onward, channel.given, channel.since = _NONE, _NONE, cycle + 1
+    if take_front(m, channel, cycle) & 1:
+        channel.onward, channel.given = _NONE, _NONE
         channel.accept = copy_at(m, first).accept
-    return_credit(m, channel, cycle + link.returning)

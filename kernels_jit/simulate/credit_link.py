@@ -6,19 +6,23 @@ import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     BUFFERED_WORDS,
     CHANNEL_WORDS,
+    WAY_WORDS,
     buffered_at,
     channel_at,
+    input_at,
     link_at,
     route_at,
     state_at,
     step_at,
     transfer_at,
+    way_at,
 )
-from kernels_jit.layout.records import PLACE_SHIFT, STEP_MASK
+from kernels_jit.layout.records import PLACE_SHIFT, STEP_MASK, WAY_SHIFT
 from kernels_jit.simulate.credit_queue import later, queue_transfer, wake
 from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
@@ -39,13 +43,17 @@ def front_of(m, channel):
 
 
 @inlined
-def take_front(m, link, channel):
-    """Take the flit at the front of the buffer of a virtual channel of a link. Returns it, packed."""
-    flit, first = front_of(m, channel).flit, channel.first + 1
+def take_front(m, channel, cycle):
+    """Take the flit at the front of the buffer of a virtual channel; its credit goes back. Returns it, packed."""
+    flit, first, into = front_of(m, channel).flit, channel.first + 1, input_at(m, channel.input)
     channel.first = 0 if first == channel.depth else first
     channel.n -= 1
     if channel.n == 0:
-        link.busy &= ~(np.int64(1) << channel.index)
+        lane = into.inward + channel.index
+        m[into.busy + (lane >> 6)] &= ~(np.int64(1) << (lane & 63))
+    else:
+        m[into.dues + channel.index] = front_of(m, channel).cycle
+    return_credit(m, channel, cycle + into.returning)
     return flit
 
 
@@ -150,8 +158,13 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit
     channel.n += 1
-    link.busy |= np.int64(1) << channel.index
-    wake(m, credit, link.receiver, seen)
+    if channel.n == 1:
+        lane = link.inward + channel.index
+        m[link.busy + (lane >> 6)] |= np.int64(1) << (lane & 63)
+        m[link.dues + channel.index] = seen
+        prefetch(m, state.ways + (((flit & STEP_MASK) >> 1) + 1) * WAY_WORDS)  # a head looks there when it is seen
+        if seen < m[credit.wakes + link.receiver]:
+            wake(m, credit, link.receiver, seen)
 
 
 @inner
@@ -192,10 +205,10 @@ def fork_whole(m, op, times, place):
 @inner
 def end_packet(m, credit, transfer, arrival, cycle):
     """The source of a packet learns that it has arrived: keep the cycle among those to come, in order."""
-    step = step_at(m, transfer.from_step)
-    if step.channels == 0:  # the packets of a memory do not count
+    way = way_at(m, transfer.from_step)
+    if way.channels == 0:  # the packets of a memory do not count
         return
-    source = link_at(m, step.link >> 1)
+    source = link_at(m, way.link >> WAY_SHIFT)
     known = later(credit, arrival + route_at(m, transfer.route).propagation_fs, cycle)
     at = source.returned_n
     while at > 0 and m[source.returns + at - 1] > known:

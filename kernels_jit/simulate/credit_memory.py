@@ -13,21 +13,21 @@ from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     REPLY_WORDS,
     STATION_WORDS,
+    channel_at,
     link_at,
     reply_at,
     state_at,
     station_at,
-    step_at,
     transfer_at,
+    way_at,
 )
-from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT, REPLY_HEAD, WAY_SHIFT
 from kernels_jit.simulate.credit_link import (
     channel_of,
     end_packet,
     front_of,
     has_credit,
     is_idle,
-    return_credit,
     take_front,
 )
 from kernels_jit.simulate.credit_queue import first_cycle, later
@@ -78,7 +78,7 @@ def serve_port(m, op, times, credit, memory, port, cycle):
         return cycle + 1
     number = transfer_at(m, reply.transfer).first_step + 1
     if m[ring + _SENDING] == 0:
-        take_channel(m, link, step_at(m, number).channels, cycle)
+        take_channel(m, link, way_at(m, number).channels, cycle)
         if link.taken == _NONE:
             return cycle + 1
         link.flits_left, m[ring + _SENDING] = reply.flits, 1
@@ -140,7 +140,7 @@ def read(m, credit, memory, cycle):
         memory.ready_fs = max(memory.ready_fs, end_fs)
         transfer.progress += 1
         memory.left -= 1
-    ring = ring_of(credit, memory, link_at(m, step_at(m, transfer.first_step + 1).link >> 1).port)
+    ring = ring_of(credit, memory, link_at(m, way_at(m, transfer.first_step + 1).link >> WAY_SHIFT).port)
     at = m[ring + _FIRST] + m[ring + _COUNT]
     if at >= credit.reply_packets:
         at -= credit.reply_packets
@@ -158,26 +158,25 @@ def read(m, credit, memory, cycle):
 def write(m, op, times, credit, memory, cycle):
     """The flits at the fronts of buffers enter the queues of the channels. Returns as `read`."""
     went, next_cycle = False, NEVER
-    for port in range(memory.ports):
-        link = link_at(m, m[memory.inputs + port])
-        todo = link.busy
+    for word in range(memory.words):
+        todo = m[memory.busy + word]
         while todo != 0:
-            channel = channel_of(m, link, lowest_bit(todo))
+            lane = word * 64 + lowest_bit(todo)
             todo &= todo - 1
-            front = front_of(m, channel)
-            if front.cycle > cycle:
-                next_cycle = min(next_cycle, front.cycle)
+            seen = m[memory.dues + lane]
+            if seen > cycle:
+                next_cycle = min(next_cycle, seen)
                 continue
-            place = front.flit >> PLACE_SHIFT
+            channel = channel_at(m, m[memory.lanes + lane])
+            place = front_of(m, channel).flit >> PLACE_SHIFT
             transfer = transfer_at(m, place)
             end_fs = admit(m, credit, memory, transfer, transfer.arrived, cycle)
             if end_fs < 0:
                 next_cycle = min(next_cycle, later(credit, -end_fs, cycle))
                 continue
             went, next_cycle = True, cycle + 1
-            charge_memory(m, credit, link, front.cycle, cycle)
-            flit = take_front(m, link, channel)
-            return_credit(m, channel, cycle + link.returning)
+            charge_memory(m, credit, channel, seen, cycle)
+            flit = take_front(m, channel, cycle)
             if flit & 1 and credit.outstanding > 0:
                 end_packet(m, credit, transfer, end_fs, cycle)
             transfer.arrived += 1

@@ -14,9 +14,10 @@ from kernels_jit.layout.access import (
     memory_at,
     router_at,
     state_at,
-    step_at,
     transfer_at,
+    way_at,
 )
+from kernels_jit.layout.records import WAY_SHIFT
 
 _NONE = codes.NONE
 
@@ -24,16 +25,17 @@ _NONE = codes.NONE
 @inner
 def queue_transfer(m, place, number, start_fs):
     """All flits of a transfer stand before a step of its route from a time on, at a memory or before a link."""
-    credit, transfer, step = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), step_at(m, number)
+    credit, transfer, way = credit_at(m, state_at(m, 0).credit), transfer_at(m, place), way_at(m, number)
     transfer.arrived, transfer.latest_fs, transfer.from_step, transfer.start_fs = 0, 0, number, start_fs
     start = first_cycle(credit, start_fs)
     if CHECKED:
         assert start >= credit.served, "a transfer stands before a step of its route in a cycle that is over"
-    if step.channels == 0:
-        _queue_read(m, memory_at(m, step.link >> 1), place)
-        wake(m, credit, credit.router_n + ((step.link >> 1) - credit.memories) // MEMORY_WORDS, start)
+    if way.channels == 0:
+        memory = way.link >> WAY_SHIFT
+        _queue_read(m, memory_at(m, memory), place)
+        wake(m, credit, credit.router_n + (memory - credit.memories) // MEMORY_WORDS, start)
     else:
-        link = link_at(m, step.link >> 1)
+        link = link_at(m, way.link >> WAY_SHIFT)
         _queue_at_link(m, link, place)
         if link.source < credit.router_n:
             router_at(m, credit.routers + link.source * ROUTER_WORDS).sources |= np.int64(1) << link.port

@@ -11,16 +11,22 @@ import numpy as np
 
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
     CHANNEL_WORDS,
+    INPUT_WORDS,
+    ROUTE_WORDS,
     ask_at,
     channel_at,
+    input_at,
     link_at,
-    step_at,
+    state_at,
+    transfer_at,
+    way_at,
 )
-from kernels_jit.layout.records import BRANCHES, COPIES, IS_COPY, NEVER, STEP_MASK
+from kernels_jit.layout.records import BRANCHES, COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
@@ -31,7 +37,6 @@ from kernels_jit.simulate.credit_link import (
     has_credit,
     held_channels,
     is_free,
-    return_credit,
     settle,
     take_front,
 )
@@ -42,28 +47,30 @@ _NONE = codes.NONE
 @inner
 def serve_router(m, op, times, credit, router, cycle):
     """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
-    next_cycle, asks, asked, wanted = NEVER, 0, np.int64(0), np.int64(0)
-    for port in range(router.ports):
-        link = link_at(m, m[router.inputs + port])
-        todo = link.busy
+    next_cycle, asks, bidders, asked, wanted = NEVER, 0, 0, np.int64(0), np.int64(0)
+    outputs, inputs, contested, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for word in range(router.words):
+        todo = m[router.busy + word]
         while todo != 0:
-            index = lowest_bit(todo)
+            lane = word * 64 + lowest_bit(todo)
             todo &= todo - 1
-            place = link.channels + index * CHANNEL_WORDS
-            channel = channel_at(m, place)
-            front = front_of(m, channel)
-            if front.cycle > cycle:
-                next_cycle = min(next_cycle, front.cycle)
+            seen = m[router.dues + lane]
+            if seen > cycle:
+                next_cycle = min(next_cycle, seen)
                 continue
+            place = m[router.lanes + lane]
+            channel = channel_at(m, place)
+            if CHECKED:
+                assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
             if channel.onward == _NONE:
-                look_up(m, credit, router, link, channel, front)
+                look_up(m, router, channel, cycle)
             if channel.ready > cycle:
                 next_cycle = min(next_cycle, channel.ready)
                 continue
             next_cycle = cycle + 1
             if channel.onward == COPIES:
-                asks, some, outputs = serve_copies(m, credit, router, link, port, channel, asks, cycle)
-                asked, wanted = asked | some, wanted | outputs
+                asks, some, wants = serve_copies(m, credit, lane, channel, asks, cycle)
+                asked, wanted = asked | some, wanted | wants
                 continue
             onward = link_at(m, channel.onward)
             if channel.given == _NONE:
@@ -71,7 +78,7 @@ def serve_router(m, op, times, credit, router, cycle):
                 if free == 0:
                     continue
                 ask = ask_at(m, credit.asks + asks * ASK_WORDS)
-                ask.channel, ask.number, ask.free, ask.port = place, link.inward + index, free, port
+                ask.channel, ask.number, ask.free = place, lane, free
                 asks += 1
                 asked |= np.int64(1) << onward.port
                 if credit.speculative == 0 or credit.allocator == codes.AGE:
@@ -80,29 +87,78 @@ def serve_router(m, op, times, credit, router, cycle):
                     continue
             elif not is_free(credit, onward, cycle) or not has_credit(m, channel_at(m, channel.given), cycle):
                 continue
-            wanted |= bid(m, credit, router, link, port, place)
+            output, into = np.int64(1) << onward.port, np.int64(1) << input_at(m, channel.input).number
+            contested, shared = contested | outputs & output, shared | inputs & into
+            outputs, inputs = outputs | output, inputs | into
+            m[credit.bidders + bidders] = place
+            bidders += 1
+    is_open = wanted != 0 or credit.allocator == codes.AGE  # copies bid, or heads will that get a channel now
+    if is_open or contested | shared != 0:
+        bidders, wants = choose_bidders(m, credit, router, bidders, is_open, contested, shared)
+        wanted |= wants
     if asks > 0:
         give_channels(m, credit, router, asks, asked, cycle)
         if credit.speculative == 1 and credit.allocator == codes.AGE:
-            wanted |= bid_by_age(m, credit, router, asks, cycle)
+            wanted |= bid_by_age(m, credit, asks, cycle)
+    for number in range(bidders):
+        pass_alone(m, op, times, credit, router, m[credit.bidders + number], cycle)
     if wanted != 0:
         give_switch(m, op, times, credit, router, wanted, cycle)
     return next_cycle
 
 
 @inner
-def look_up(m, credit, router, link, channel, front):
-    """The packet at the front of a buffer gets its next link, or those of its branches if it forks here."""
-    step = step_at(m, ((front.flit & STEP_MASK) >> 1) + 1)
-    channel.ready = max(channel.since, front.cycle) + router.routing
-    if step.store_and_forward == BRANCHES:
-        begin_copies(m, credit, router, link, channel)
-    else:
-        channel.onward, channel.is_last, channel.allowed = step.link >> 1, step.link & 1, step.channels
+def choose_bidders(m, credit, router, bidders, is_open, contested, shared):
+    """Keep of the virtual channels that have a flit for the switch those that pass in any case; of the others each bids.
+
+    `contested`, `shared`: bits of outputs and inputs with more than one; `is_open`: more will bid, so all have to. For an
+    output that only inputs want which want no other, its pointer chooses. Returns how many are kept, and the bits of outputs.
+    """
+    kept, wanted, mixed = 0, np.int64(0), np.int64(-1) if is_open else np.int64(0)
+    if shared != 0:
+        for number in range(bidders):
+            channel = channel_at(m, m[credit.bidders + number])
+            mixed |= (shared >> input_at(m, channel.input).number & 1) << link_at(m, channel.onward).port
+    for number in range(bidders):
+        place = m[credit.bidders + number]
+        channel = channel_at(m, place)
+        output, into = link_at(m, channel.onward).port, input_at(m, channel.input).number
+        if mixed >> output & 1:
+            wanted |= bid(m, credit, place)
+        elif contested >> output & 1:
+            m[credit.bids + output] |= np.int64(1) << into
+            m[label_of(credit, output, into)] = place
+        else:
+            m[credit.bidders + kept] = place
+            kept += 1
+    contested &= ~mixed
+    while contested != 0:
+        output = lowest_bit(contested)
+        contested &= contested - 1
+        into = first_from(m[credit.bids + output], link_at(m, m[router.outputs + output]).grant)
+        m[credit.bids + output] = 0
+        m[credit.bidders + kept] = m[label_of(credit, output, into)]
+        kept += 1
+    return kept, wanted
 
 
 @inner
-def bid_by_age(m, credit, router, asks, cycle):
+def look_up(m, router, channel, cycle):
+    """The packet at the front of a buffer, which has just become that, gets its next link, or those of its branches."""
+    way = way_at(m, ((front_of(m, channel).flit & STEP_MASK) >> 1) + 1)
+    channel.ready = cycle + router.routing
+    if way.link & BRANCHES:
+        begin_copies(m, router, channel)
+    else:
+        channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & ENDS, way.channels
+        if way.link & ENDS:
+            transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
+            prefetch(m, transfer.job)
+            prefetch(m, state_at(m, 0).routes + transfer.route * ROUTE_WORDS)
+
+
+@inner
+def bid_by_age(m, credit, asks, cycle):
     """Heads that have just got a virtual channel with a credit bid, too. Returns the outputs' bits."""
     wanted = np.int64(0)
     for number in range(asks):
@@ -111,7 +167,7 @@ def bid_by_age(m, credit, router, asks, cycle):
         if channel.given == _NONE or not is_free(credit, link_at(m, channel.onward), cycle):
             continue
         if has_credit(m, channel_at(m, channel.given), cycle):
-            wanted |= bid(m, credit, router, link_at(m, m[router.inputs + ask.port]), ask.port, ask.channel)
+            wanted |= bid(m, credit, ask.channel)
     return wanted
 
 
@@ -262,17 +318,16 @@ def give_switch(m, op, times, credit, router, wanted, cycle):
     else:
         pass_as_chosen(m, op, times, credit, router, wanted, cycle)
     if credit.copied != 0:
-        pass_along(m, op, times, credit, router, wanted, cycle)
+        pass_along(m, op, times, credit, wanted, cycle)
     while wanted != 0:
         m[credit.bids + lowest_bit(wanted)] = 0
         wanted &= wanted - 1
 
 
 @inlined
-def input_of(m, credit, router, into):
-    """Where the accept pointer of an input of the switch stands, and behind it the virtual channel that comes first there."""
-    port = into // credit.input_speedup
-    return link_at(m, m[router.inputs + port]).inputs + 2 * (into - port * credit.input_speedup)
+def input_of(m, router, into):
+    """An input of the switch."""
+    return input_at(m, router.switch + into * INPUT_WORDS)
 
 
 @inner
@@ -297,7 +352,7 @@ def pass_as_granted(m, op, times, credit, router, wanted, cycle):
         while inputs != 0:
             into = lowest_bit(inputs)
             inputs &= inputs - 1
-            output = first_from(m[granted + into], m[input_of(m, credit, router, into)])
+            output = first_from(m[granted + into], input_of(m, router, into).accept)
             used_outputs |= np.int64(1) << output
             pass_on(m, op, times, credit, router, into, output, iteration == 0, cycle)
 
@@ -320,7 +375,7 @@ def pass_as_chosen(m, op, times, credit, router, wanted, cycle):
             output = lowest_bit(todo)
             some |= (m[credit.bids + output] >> into & 1) << output
             todo &= todo - 1
-        m[chosen + first_from(some, m[input_of(m, credit, router, into)])] |= np.int64(1) << into
+        m[chosen + first_from(some, input_of(m, router, into).accept)] |= np.int64(1) << into
     while wanted != 0:
         output = lowest_bit(wanted)
         wanted &= wanted - 1
@@ -342,7 +397,7 @@ def pass_by_age(m, op, times, credit, router, wanted, cycle):
             while some != 0:
                 into = lowest_bit(some)
                 some &= some - 1
-                came = m[label_of(credit, router, output, into) + 1] >> RANK_SHIFT
+                came = m[label_of(credit, output, into) + 1] >> RANK_SHIFT
                 if came < oldest:
                     oldest, best_into, best_output = came, into, output
         if best_output == _NONE:
@@ -355,29 +410,49 @@ def pass_by_age(m, op, times, credit, router, wanted, cycle):
 @inner
 def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
     """The flit that bids passes the switch from an input to an output, unless it speculated and has no channel or credit."""
-    onward_place = m[router.outputs + output]
-    onward, pointers = link_at(m, onward_place), input_of(m, credit, router, into)
-    if is_turned:
-        grant, accept = into + 1, output + 1
-        onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
-        m[pointers] = 0 if accept == router.ports else accept
-    place = m[label_of(credit, router, output, into)]
-    channel = channel_at(m, place)
+    place = m[label_of(credit, output, into)]
     m[credit.bids + output] = 0  # it is not taken by a copy that goes along
-    link = link_at(m, m[router.inputs + into // credit.input_speedup])
-    turn = channel.index + credit.input_speedup
-    m[pointers + 1] = turn % link.channel_n if turn >= link.channel_n else turn
-    if channel.given == _NONE or not has_credit(m, channel_at(m, channel.given), cycle):
-        return
     if CHECKED:
-        assert channel.onward == onward_place, "a flit passes to another output than it bids for"
-    if channel.is_last >= IS_COPY:
-        pass_copy(m, op, times, credit, place, cycle)
-        note_winner(m, credit, into, place)
-        return
-    flit = take_front(m, link, channel)
-    given, is_last = channel_at(m, channel.given), channel.is_last == 1
+        assert channel_at(m, place).onward == m[router.outputs + output], (
+            "a flit passes to another output than it bids for"
+        )
+    if turn_pointers(m, credit, router, place, is_turned, cycle):
+        if channel_at(m, place).is_last >= IS_COPY:
+            pass_copy(m, op, times, credit, place, cycle)
+            note_winner(m, credit, into, place)
+        else:
+            pass_flit(m, op, times, credit, place, cycle)
+
+
+@inner
+def pass_alone(m, op, times, credit, router, place, cycle):
+    """As `pass_on`, for a flit that passes whatever others bid for (docs/engine.md, "Networks with credits")."""
+    if turn_pointers(m, credit, router, place, True, cycle):
+        pass_flit(m, op, times, credit, place, cycle)
+
+
+@inlined
+def turn_pointers(m, credit, router, place, is_turned, cycle):
+    """A bid has got its output: pointers move past it. Returns whether a flit can pass."""
+    channel = channel_at(m, place)
+    into, onward = input_at(m, channel.input), link_at(m, channel.onward)
+    if is_turned:
+        grant, accept = into.number + 1, onward.port + 1
+        onward.grant = 0 if grant == router.ports * credit.input_speedup else grant
+        into.accept = 0 if accept == router.ports else accept
+    turn = channel.index + credit.input_speedup
+    while turn >= into.channel_n:
+        turn -= into.channel_n
+    into.first = turn
+    return channel.given != _NONE and has_credit(m, channel_at(m, channel.given), cycle)
+
+
+@inner
+def pass_flit(m, op, times, credit, place, cycle):
+    """The flit at the front of a virtual channel passes the switch."""
+    channel = channel_at(m, place)
+    flit, is_last = take_front(m, channel, cycle), channel.is_last == 1
+    onward, given = link_at(m, channel.onward), channel_at(m, channel.given)
     if flit & 1:
-        channel.onward, channel.given, channel.since = _NONE, _NONE, cycle + 1
-    return_credit(m, channel, cycle + link.returning)
+        channel.onward, channel.given = _NONE, _NONE
     cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, onward.crossing_fs, onward.crossing)

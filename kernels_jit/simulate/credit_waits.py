@@ -20,6 +20,7 @@ from kernels_jit.layout.access import (
     buffered_at,
     channel_at,
     copy_at,
+    input_at,
     link_at,
     seen_front_at,
     state_at,
@@ -47,18 +48,17 @@ def charge(m, credit, link, cause, fs):
 def look_at_fronts(m, credit, router, cycle):
     """Keep in scratch what the flits at the fronts of a router's buffers wait for if they stay. Returns how many there are."""
     seen = 0
-    for port in range(router.ports):
-        link = link_at(m, m[router.inputs + port])
-        todo = link.busy
+    for word in range(router.words):
+        todo = m[router.busy + word]
         while todo != 0:
-            place = link.channels + lowest_bit(todo) * CHANNEL_WORDS
+            lane = word * 64 + lowest_bit(todo)
             todo &= todo - 1
-            channel = channel_at(m, place)
-            front = front_of(m, channel)
-            if front.cycle > cycle:
+            if m[router.dues + lane] > cycle:
                 continue
+            place = m[router.lanes + lane]
+            channel = channel_at(m, place)
             if channel.onward == _NONE:
-                look_up(m, credit, router, link, channel, front)
+                look_up(m, router, channel, cycle)
             if channel.onward != r.COPIES:
                 keep_front(m, credit, place, place, channel.n, True, seen, cycle)
                 seen += 1
@@ -137,7 +137,8 @@ def charge_source(m, credit, link, flits, since):
 
 
 @inlined
-def charge_memory(m, credit, link, since, cycle):
-    """A flit that could be seen in the buffer of a memory since a cycle leaves it."""
+def charge_memory(m, credit, channel, since, cycle):
+    """A flit that could be seen in a buffer of a memory since a cycle leaves it."""
     if credit.waits != _NONE:
+        link = link_at(m, input_at(m, channel.input).link)
         charge(m, credit, link, _MEMORY, (cycle - since) * credit.cycle_fs)

@@ -8,7 +8,7 @@ what was written of later ones is taken back.
 
 from __future__ import annotations
 
-from kernels_jit.compile.jit import CHECKED, inner
+from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     duration_at,
@@ -220,6 +220,11 @@ def retarget_to_row(m, op, transfer, row, begun):
 @inner
 def start_fs_of(m, op, row, begun):
     """When the flits of a row that began at a time stand before their first station."""
+    return arrival_fs_of(m, op, row, begun) + step_at(m, route_at(m, move_at(op, row).route).start).overhead_fs
+
+
+@inlined
+def arrival_fs_of(m, op, row, begun):
+    """When the flits of a row that began at a time come to the node before their first station, without its overhead."""
     move = move_at(op, row)
-    route = route_at(m, move.route)
-    return begun + duration_at(m, move.lead).fs + route.lead_fs + step_at(m, route.start).overhead_fs
+    return begun + duration_at(m, move.lead).fs + route_at(m, move.route).lead_fs

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, step_at, time_at, transfer_at
+from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, time_at, transfer_at
 from kernels_jit.layout.records import COUNTED
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
@@ -26,7 +26,7 @@ from kernels_jit.simulate.multicast import (
     start_multicast,
 )
 from kernels_jit.simulate.reservations import finish_in_closed_form, release_stations, try_reserve
-from kernels_jit.simulate.transfer_batches import batch_following_reads, start_fs_of
+from kernels_jit.simulate.transfer_batches import arrival_fs_of, batch_following_reads, start_fs_of
 from kernels_jit.simulate.transfer_pool import return_transfer, take_transfer
 
 _NONE = codes.NONE
@@ -54,11 +54,11 @@ def start_transfer(m, op, times, job_place, now):
     flits = (move.payload_bytes + state.flit_bytes - 1) // state.flit_bytes
     transfer.flits = flits
     transfer.last_bytes = move.payload_bytes - (flits - 1) * state.flit_bytes
-    transfer.start_fs = start_fs_of(m, op, job.row, now)
     if state.credit != _NONE:
-        first = transfer.first_step
-        queue_transfer(m, place, first, transfer.start_fs - step_at(m, first).overhead_fs)
-    elif state.hybrid == 1 and try_reserve(m, op, times, place):
+        queue_transfer(m, place, transfer.first_step, arrival_fs_of(m, op, job.row, now))
+        return
+    transfer.start_fs = start_fs_of(m, op, job.row, now)
+    if state.hybrid == 1 and try_reserve(m, op, times, place):
         transfer.latest_fs = finish_in_closed_form(m, transfer)
         if transfer.closed == COUNTED:
             batch_following_reads(m, op, times, place)
