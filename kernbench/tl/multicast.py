@@ -58,7 +58,7 @@ class Multicasts:
         watchers.add(self._thread.id)
 
     def start(self, queues: Sequence[Queue], indices: Sequence[int], nbytes: int, source: int) -> tuple[Delivery, ...]:
-        """Start the next multicast when it is posted, as message `indices[i]` of `queues[i]`. `source`: the line that sends it."""
+        """Start the next multicast when it is posted: message `indices[i]` of `queues[i]`. `source`: the line that sends it."""
         routing, thread = self._program.machine.routing, self._thread
         ends = {queue.receiver_dma: queue.landings() for queue in queues}
         self._watchers |= {landings.thread.id for landings in ends.values()}

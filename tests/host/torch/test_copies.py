@@ -1,4 +1,4 @@
-"""Results of collectives at all copies of a replicated tensor: by sends down meshes, or by multicasts to the PEs of each cube."""
+"""Results of collectives at all copies of a replicated tensor: by sends down meshes, or by multicasts to the PEs of cubes."""
 
 from __future__ import annotations
 
