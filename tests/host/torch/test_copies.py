@@ -45,7 +45,7 @@ def reduced(
         torch.distributed.init_process_group(backend="ahbm", **settings)
         torch.multiprocessing.spawn(worker, args=(torch,), nprocs=2)
 
-    return run(found, topology, mode=mode, overrides={"sips.count": 2}, verify=True)
+    return run(found, topology, mode=mode, overrides={"sips.count": 2}, verify=mode != "analytic")
 
 
 def kernels(result: RunResult) -> list[str]:
@@ -75,6 +75,12 @@ def test_both_modes_take_the_same_time() -> None:
     assert hybrid.makespan_ns == flit.makespan_ns
 
 
+def test_the_analytic_bound_holds() -> None:
+    exact, bound = (reduced(700, "everywhere", copies="multicast", mode=mode) for mode in ("hybrid", "analytic"))
+    assert bound.lower_ns is not None
+    assert exact.latency_ns / 2 < bound.lower_ns <= exact.latency_ns
+
+
 def test_small_results_go_by_sends_and_large_ones_by_multicasts() -> None:
     """A multicast needs queues that the PEs do not have yet; what they save must be worth the wait for them."""
     found = {
@@ -88,6 +94,11 @@ def test_small_results_go_by_sends_and_large_ones_by_multicasts() -> None:
 
 def test_queues_that_all_pes_of_a_cube_have_are_used_at_once() -> None:
     assert kernels(reduced(100, "everywhere", intra="all"))[0] == "spread_by_multicast"
+
+
+def test_queues_of_all_pes_serve_copies_in_some_of_them() -> None:
+    result = reduced(301, "in three PEs", "sip_2x4x4", copies="multicast", intra="all")
+    assert result.verified, result.mismatches
 
 
 def test_queues_are_installed_once() -> None:
