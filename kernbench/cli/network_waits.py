@@ -1,13 +1,13 @@
-"""The table of what flits waited for by link, of `--explain` on a machine with credits."""
+"""The tables of what flits waited for, by link and by load, of `--explain` on a machine with credits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
-from kernbench.cli.screen import show_first
+from kernbench.cli.screen import figures_table, show, show_first
 
 COLUMNS = {
     "link": ("link", ""),
@@ -24,12 +24,20 @@ COLUMNS = {
 ALL = "all links"
 
 
-def show_network_waits(found: Mapping[str, Any], most: int) -> None:
+def show_network_waits(found: Mapping[str, Any], most: int, title: str = "waiting in the network by link") -> None:
     """Print the first links of `NetworkWaits.to_dict()` and the sum of all."""
-    click.secho("\nwaiting in the network by link, summed over flits", bold=True)
+    click.secho(f"\n{title}, summed over flits", bold=True)
     links = found["links"]
     if not links:
         click.echo("no flit waited")
         return
     total = {name: sum(link[name] for link in links) for name in COLUMNS if name != "link"}
     show_first([{"link": ALL, **total}, *links], COLUMNS, most + 1)
+
+
+def show_load_waits(rows: Sequence[Mapping[str, Any]], first: Mapping[str, tuple[str, str]]) -> None:
+    """Print waits a packet, a row for each load; `first` are the columns that say which."""
+    causes = {name: column for name, column in COLUMNS.items() if name not in ("link", "waiting_ns")}
+    click.secho("\nwaiting in the network by load, ns a packet, summed over its flits", bold=True)
+    summed = [{**row, "waiting_ns": sum(row[name] for name in causes)} for row in rows]
+    show(figures_table(summed, {**first, "waiting_ns": COLUMNS["waiting_ns"], **causes}))

@@ -47,7 +47,11 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
     metavar="FIELD=VALUE,VALUE",
     help="Of a pattern: a curve for each value of a topology field, in one plot, such as flow_control=unbounded,credit.",
 )
-@click.option("--explain", is_flag=True, help="Of flows on a machine with credits: say what flits waited for, by link.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="On a machine with credits: say what flits waited for, by link, of a pattern also by load.",
+)
 @options.TOPOLOGY
 @options.mode()
 @options.assignments("A topology field (link_gbs=128, with or without topology. before it)")
@@ -87,8 +91,10 @@ def command(
         )
     parameters, overrides = split_assignments(assignments)
     overrides = {**parameters, **overrides}
-    if explain and not texts and file is None:
-        raise InputError("--explain says what the flits of given flows waited for; give --flow or --flows with it")
+    if explain and not texts and file is None and pattern is None:
+        raise InputError(
+            "--explain says what the flits of traffic waited for; give --flow, --flows or --pattern with it"
+        )
     if pattern is not None:
         from kernbench.cli.probe_pattern import probe_pattern
         from kernbench.traffic.injection_process import InjectionProcess
@@ -97,8 +103,8 @@ def command(
         if vary is not None:
             from kernbench.cli.probe_varied import probe_varied
 
-            return probe_varied(injection, load, topology, mode, overrides, vary, out, as_json)
-        return probe_pattern(injection, load, topology, mode, overrides, out, as_json)
+            return probe_varied(injection, load, topology, mode, overrides, vary, out, as_json, explain)
+        return probe_pattern(injection, load, topology, mode, overrides, out, as_json, explain)
     for name in OF_PATTERN:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InputError(f"--{name.replace('_', '-')} says how a pattern is sent; give --pattern with it")

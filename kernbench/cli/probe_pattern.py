@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.cli.network_waits import show_load_waits, show_network_waits
 from kernbench.cli.probe_effort import show_effort
 from kernbench.cli.screen import figures_table, show
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kernbench.traffic.injection_process import InjectionProcess
     from kernbench.traffic.load_point import LoadPoint
 
+MOST_SHOWN = 20  # links
 CURVE, PLOT = "curve.parquet", "latency-load"
 
 # Title and format of the fields that are shown.
@@ -39,19 +41,23 @@ def probe_pattern(
     overrides: Mapping[str, str],
     out: Path | None,
     as_json: bool,
+    explain: bool,
 ) -> None:
-    """Measure a pattern at each load; show the curve, save it and its plot."""
+    """Measure a pattern at each load; show the curve (and with `explain` what flits waited for), save it and its plot."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
     from kernbench.traffic.curve import run_curve
     from kernbench.traffic.loads import parse_loads
+    from kernbench.traffic.run import check_waits
 
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}")
     check_directory(out)
     machine = load_machine(topology, overrides)
+    if explain:
+        check_waits(machine)
     announce_compiling()
     with status_line() as say:
         say("simulating the first load")
@@ -60,7 +66,7 @@ def probe_pattern(
             click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
             say(f"simulating the load after {point.load:g}")
 
-        curve = run_curve(machine, injection, loads, mode, show_point)
+        curve = run_curve(machine, injection, loads, mode, show_point, count_waits=explain)
     _keep(curve, overrides, out, as_json)
 
 
@@ -85,7 +91,22 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
     click.secho(f"{injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
     show(figures_table(summary["points"], COLUMNS))
     click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
+    _show_waits(curve)
     show_effort(summary)
+
+
+def _show_waits(curve: Curve) -> None:
+    """Print what flits waited for at each load, and by link at the heaviest, if it was counted."""
+    last = curve.points[-1]
+    if last.waits is None:
+        return
+    rows = [{"load": point.load, **point.waits.per_packet} for point in curve.points if point.waits]
+    show_load_waits(rows, {"load": COLUMNS["load"]})
+    show_network_waits(
+        last.waits.to_dict(),
+        MOST_SHOWN,
+        f"waiting in the network by link at load {last.load:g}, {last.waits.packets:,} packets",
+    )
 
 
 def list_files(out: Path) -> dict[str, str | list[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.cli.network_waits import show_load_waits
 from kernbench.cli.probe_effort import show_files
 from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation, list_files
 from kernbench.cli.screen import figures_table, show
@@ -47,20 +48,28 @@ def probe_varied(
     vary: str,
     out: Path | None,
     as_json: bool,
+    explain: bool,
 ) -> None:
-    """Measure a pattern at each load on each of the machines; show the curves side by side, save them and their plot."""
+    """Measure a pattern at each load on each of the machines; show the curves side by side, save them and their plot.
+
+    With `explain` it says what flits waited for.
+    """
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
     from kernbench.traffic.curve import run_curve
     from kernbench.traffic.loads import parse_loads
+    from kernbench.traffic.run import check_waits
 
     field, values = split_vary(vary, overrides)
     loads = parse_loads(load)
     out = out or Path("results", f"{Path(topology).stem}-{injection.pattern}-{field}")
     check_directory(out)
     machines = [load_machine(topology, {**overrides, field: value}) for value in values]
+    if explain:
+        for machine in machines:
+            check_waits(machine)
     announce_compiling()
     curves: list[Curve] = []
     with status_line() as say:
@@ -70,7 +79,7 @@ def probe_varied(
             def show_point(point: LoadPoint, value: str = value) -> None:
                 click.echo(f"{field}={value}  load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
 
-            curves.append(run_curve(machine, injection, loads, mode, show_point))
+            curves.append(run_curve(machine, injection, loads, mode, show_point, count_waits=explain))
     _keep(field, values, curves, overrides, out, as_json)
 
 
@@ -111,6 +120,14 @@ def _keep(
     show(figures_table(rows, {"load": ("load", "g"), **{value: (value, ",.1f") for value in values}}))
     for value, curve in zip(values, curves, strict=True):
         click.echo(f"{field}={value}: each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
+    waits = [
+        {"value": value, "load": point.load, **point.waits.per_packet}
+        for value, curve in zip(values, curves, strict=True)
+        for point in curve.points
+        if point.waits
+    ]
+    if waits:
+        show_load_waits(waits, {"value": (field, ""), "load": ("load", "g")})
     show_files(files)
 
 

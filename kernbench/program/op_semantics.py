@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 Shape = tuple[int, ...]
 
@@ -145,7 +145,8 @@ class Send(Note):
     slot: tuple[int, int] = (-1, 0)
 
 
-class Delivery(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Delivery:
     """A multicast at one destination: message `index` of a queue, whose slot a row of a thread writes."""
 
     queue: str

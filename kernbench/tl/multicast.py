@@ -27,7 +27,8 @@ class Landings:
     __slots__ = ("_landed", "_queue", "_tag", "landed", "thread")
 
     def __init__(self, program: Program, queue: Queue) -> None:
-        self.thread = program.thread(f"{queue.receiver}.pe_ipcq/slots of {queue.name}")
+        part = program.machine.node_name[queue.receiver_place.ipcq]
+        self.thread = program.thread(f"{part}/slots of {queue.name}")
         self.landed = program.counter(f"multicasts from {queue.source} at {queue.target}")
         self._queue, self._tag = queue, program.tag("slot_write", "memory")
         self._landed = 0
@@ -50,7 +51,7 @@ class Multicasts:
     def __init__(self, program: Program, place: PePlace, watchers: set[int]) -> None:
         path = pe_path(place.sip, place.cube, place.pe)
         self.posted = program.counter(f"multicasts that the queue of {path} has passed")
-        self._thread, self._watchers = program.thread(f"{path}.pe_dma/multicasts"), watchers
+        self._thread, self._watchers = program.thread(f"{program.machine.node_name[place.dma]}/multicasts"), watchers
         self._program, self._dma, self._hold = program, place.dma, place.dma_write
         self._lead = program.duration(("pe_dma.overhead", 1))
         self._tags = program.tag("multicast", "memory"), program.tag("arrival", "control")
@@ -58,9 +59,9 @@ class Multicasts:
         watchers.add(self._thread.id)
 
     def start(self, queues: Sequence[Queue], indices: Sequence[int], nbytes: int, source: int) -> tuple[Delivery, ...]:
-        """Start the next multicast when it is posted, as message `indices[i]` of `queues[i]`. `source`: the line that sends it."""
+        """Start the next multicast when it is posted: message `indices[i]` of `queues[i]`. `source`: the line that sends it."""
         routing, thread = self._program.machine.routing, self._thread
-        ends = {queue.receiver_dma: queue.landings() for queue in queues}
+        ends = {queue.receiver_place.dma: queue.landings() for queue in queues}
         self._watchers |= {landings.thread.id for landings in ends.values()}
         route = routing.multicast(self._dma, list(ends), Intent.PE_DMA, RouteKind.MESSAGE)
         arrive = [ends[node].landed for node in routing.destinations(route)]

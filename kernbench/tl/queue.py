@@ -41,7 +41,7 @@ class Queue:
         "read",
         "received",
         "receiver",
-        "receiver_dma",
+        "receiver_place",
         "ring",
         "route",
         "sent",
@@ -59,7 +59,7 @@ class Queue:
         sender, receiver = machine.places.pe(*source), machine.places.pe(*target)
         self.name = f"{time}{pe_path(*source)}:{direction}"
         self.source, self.target = f"{pe_path(*source)} (its {direction})", f"{pe_path(*target)} (its {ring.opposite})"
-        self.receiver, self.receiver_dma = pe_path(*target), receiver.dma
+        self.receiver, self.receiver_place = pe_path(*target), receiver
         self.ring = ring
         self._landings: Landings | None = None
         self._program = program

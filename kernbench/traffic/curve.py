@@ -40,19 +40,20 @@ class Curve:
     points: tuple[LoadPoint, ...]  # in the order of their loads
 
     def table(self) -> polars.DataFrame:
-        """One row for each load; the columns are the fields of `LoadPoint`."""
+        """One row for each load; the columns are the figures of `LoadPoint`, and its waits a packet if they were counted."""
         import polars
 
-        return polars.DataFrame([asdict(point) for point in self.points])
+        return polars.DataFrame(
+            [{**point.figures(), **(point.waits.per_packet if point.waits else {})} for point in self.points]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The whole curve as plain values, with sums over the points."""
-        plain = asdict(self)
-        injection = plain.pop("injection")
         return {
-            **{name: plain.pop(name) for name in ("topology", "size", "mode")},
-            **injection,
-            **plain,
+            **{name: getattr(self, name) for name in ("topology", "size", "mode")},
+            **asdict(self.injection),
+            **{name: getattr(self, name) for name in ("warm_up_ns", "window_ns", "zero_load_ns", "saturation_load")},
+            "points": [point.to_dict() for point in self.points],
             "makespan_ns": max(point.makespan_ns for point in self.points),
             "flit_hops": sum(point.flit_hops for point in self.points),
             "wall_s": sum(point.wall_s for point in self.points),
@@ -65,14 +66,18 @@ def run_curve(
     loads: Sequence[float],
     mode: str = "hybrid",
     on_point: Callable[[LoadPoint], None] = lambda _: None,
+    *,
+    count_waits: bool = False,
 ) -> Curve:
     """Measure loads one after the other, in rising order; `on_point` is called with each point when it is measured.
+
+    With `count_waits` each point has what flits waited for.
 
     Errors: InputError as `measure_load`.
     """
     points: list[LoadPoint] = []
     for load in sorted(loads):
-        points.append(measure_load(machine, injection, load, mode))
+        points.append(measure_load(machine, injection, load, mode, count_waits=count_waits))
         on_point(points[-1])
     flit_ns, places = flit_time_fs(machine) / FS_PER_NS, machine.places
     assert isinstance(places, MeshPlaces)

@@ -6,8 +6,8 @@ network delivers during the window are counted separately, as the accepted load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,27 @@ from kernbench.traffic.zero_load_latency import count_mesh_hops, flit_time_fs, z
 from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
+    from kernbench.engine.network_waits import NetworkWaits
     from kernbench.engine.progress import OnProgress
     from kernbench.machine.machine import Machine
     from kernbench.traffic.injection_process import InjectionProcess
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWaits:
+    """What flits waited for in the run of a load, those of the warm-up too."""
+
+    packets: int  # of the run
+    network: NetworkWaits
+
+    @property
+    def per_packet(self) -> dict[str, float]:
+        """Each cause, as `<cause>_ns`: the mean over packets of the sum over flits (ns)."""
+        return {f"{cause}_ns": ns / self.packets for cause, ns in self.network.total_ns.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: `packets`, `per_packet`, and those of `NetworkWaits`."""
+        return {"packets": self.packets, "per_packet": self.per_packet, **self.network.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +58,29 @@ class LoadPoint:
     makespan_ns: float
     flit_hops: int
     wall_s: float
+    waits: LoadWaits | None = None  # None: not counted
+
+    def figures(self) -> dict[str, Any]:
+        """All but `waits`."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "waits"}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The point as plain values; what flits waited for as `network`."""
+        return {**self.figures(), **({} if self.waits is None else {"network": self.waits.to_dict()})}
 
 
 def measure_load(
-    machine: Machine, injection: InjectionProcess, load: float, mode: str, on_progress: OnProgress | None = None
+    machine: Machine,
+    injection: InjectionProcess,
+    load: float,
+    mode: str,
+    on_progress: OnProgress | None = None,
+    *,
+    count_waits: bool = False,
 ) -> LoadPoint:
-    """Run one load; `on_progress` is called as by `run_flows`.
+    """Run one load; `on_progress` and `count_waits` are as of `run_flows`.
 
-    Errors: InputError as `InjectionProcess.packets`, and for a window in which no packet begins.
+    Errors: InputError as `InjectionProcess.packets` and `run_flows`, and for a window in which no packet begins.
     """
     packets, flit_fs = injection.packets(machine, load), flit_time_fs(machine)
     begin_fs, end_fs = injection.warm_up * flit_fs, (injection.warm_up + injection.window) * flit_fs
@@ -56,7 +89,7 @@ def measure_load(
         raise InputError(
             f"at load {load:g} no packet begins in a window of {injection.window} flit times; give a longer window"
         )
-    result = run_flows(machine, packets, mode, on_progress)
+    result = run_flows(machine, packets, mode, on_progress, count_waits=count_waits)
     delivered = int(np.count_nonzero((result.arrival_fs >= begin_fs) & (result.arrival_fs < end_fs)))
     _, senders = find_pattern(injection.pattern, machine)
     latency_ns = result.latency_fs[measured] / FS_PER_NS
@@ -74,6 +107,7 @@ def measure_load(
         makespan_ns=result.makespan_ns,
         flit_hops=result.flit_hops,
         wall_s=result.wall_s,
+        waits=LoadWaits(len(packets), result.network) if result.network else None,
     )
 
 

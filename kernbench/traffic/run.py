@@ -98,14 +98,20 @@ def run_flows(
     With `count_waits` the result has what flits waited for. Errors: InputError as `Traffic`, for an unknown mode, or for
     `count_waits` on a machine without credits.
     """
-    if count_waits and not machine.flow_control:
+    if count_waits:
+        check_waits(machine)
+    traffic = Traffic(machine, flows)
+    load_loop(machine, mode)
+    return _run(traffic, mode, on_progress, count_waits)
+
+
+def check_waits(machine: Machine) -> None:
+    """Check that what flits wait for can be counted. Errors: InputError for a machine without credits."""
+    if not machine.flow_control:
         raise InputError(
             f"the links of machine {machine.name} have no credits, so what flits wait for is not counted; "
             "give a machine with flow_control: credit, or leave --explain out"
         )
-    traffic = Traffic(machine, flows)
-    load_loop(machine, mode)
-    return _run(traffic, mode, on_progress, count_waits)
 
 
 def run_alone(machine: Machine, flows: Flows, mode: str = "hybrid") -> FlowResult:

@@ -301,6 +301,46 @@ def test_what_flits_waited_for(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert sum(link["lost_switch_ns"] for link in network["links"]) == network["total_ns"]["lost_switch"]
 
 
+def test_what_flits_of_a_pattern_waited_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given = ["--pattern", "transpose", "--load", "0.05,0.3", "--window", "300", "--topology", "mesh_8x8_credit"]
+    given += ["--set", "k=4", "--out", str(tmp_path / "waits")]
+    assert probe(*given) == 0
+    plain = capsys.readouterr().out
+    assert probe(*given, "--explain") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(plain[: plain.index("each packet alone")])  # no time depends on it
+    result = load_sealed_json(tmp_path / "waits/result.json")
+    table = polars.read_parquet(tmp_path / "waits/curve.parquet")
+    low, high = (point["network"] for point in result["points"])
+    assert high["per_packet"]["queueing_ns"] > low["per_packet"]["queueing_ns"]
+    for network, column in zip((low, high), table["lost_switch_ns"].to_list(), strict=True):
+        assert (
+            network["per_packet"]["lost_switch_ns"] == column == network["total_ns"]["lost_switch"] / network["packets"]
+        )
+    assert f"waiting in the network by link at load 0.3, {high['packets']:,} packets, summed over flits" in said
+    assert said.index("waiting in the network by load, ns a packet") < said.index(high["links"][0]["link"])
+
+
+def test_what_flits_waited_for_by_a_varied_field(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given = [
+        "--pattern",
+        "neighbor",
+        "--load",
+        "0.3",
+        "--window",
+        "100",
+        "--topology",
+        "mesh_8x8_credit",
+        "--set",
+        "k=3",
+    ]
+    assert probe(*given, "--vary", "buffer_flits=1,8", "--explain", "--out", tmp_path / "waits") == 0
+    said = capsys.readouterr().out
+    rows = said[said.index("waiting in the network by load") :].splitlines()
+    assert rows[1].split()[:2] == ["buffer_flits", "load"]
+    assert [row.split()[:2] for row in rows[2:4]] == [["1", "0.3"], ["8", "0.3"]]
+
+
 def test_a_flow_alone_waits_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert probe("--flow", "0:3:256", "--explain", "--topology", "mesh_8x8_credit") == 0
     assert "no flit waited" in capsys.readouterr().out
@@ -310,8 +350,12 @@ def test_a_flow_alone_waits_for_nothing(capsys: pytest.CaptureFixture[str]) -> N
     ("given", "says"),
     [
         (["--flow", "0:3:5KiB", "--topology", "mesh_8x8"], "the links of machine mesh_8x8 have no credits"),
-        (["--pattern", "uniform", "--topology", "mesh_8x8_credit"], "give --flow or --flows with it"),
-        (["--topology", "mesh_8x8_credit"], "give --flow or --flows with it"),
+        (["--pattern", "uniform", "--topology", "mesh_8x8"], "the links of machine mesh_8x8 have no credits"),
+        (
+            ["--pattern", "uniform", "--topology", "mesh_8x8", "--vary", "k=4,5"],
+            "the links of machine mesh_8x8 have no",
+        ),
+        (["--topology", "mesh_8x8_credit"], "give --flow, --flows or --pattern with it"),
     ],
 )
 def test_what_cannot_be_explained(given: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:

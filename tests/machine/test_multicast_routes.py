@@ -137,6 +137,7 @@ def test_packets_are_cut_to_the_shallowest_port_of_a_fork():
     places, control = machine.places, machine.flow_control
     ends = [places.hbm(0, 0, 1), places.hbm(0, 3, 0)]
     route = machine.routing.multicast(places.pe(0, 0, 0).dma, ends, Intent.PE_DMA, RouteKind.WRITE)
+    assert control is not None
     assert machine.routing.tables().packet_flits[route] == 4 < control.packet_flits
 
 

@@ -69,8 +69,8 @@ class Distributed(Namespace):
         """Make the process group, in the bench's function or in every rank; there it is made once.
 
         `config` is a `ccl.yaml` other than the one that is found, `settings` go over it: algorithm, topology, buffer_kind,
-        backpressure, n_slots, slot_size, intra, copies. Errors: InputError for another backend, a rank that is not the caller's, or a
-        world size that is not the group's.
+        backpressure, n_slots, slot_size, intra, copies. Errors: InputError for another backend, a rank that is not the
+        caller's, or a world size that is not the group's.
         """
         from kernbench.ccl.config import load_config  # brings pydantic, which runs without ranks do not need
 

@@ -1,7 +1,7 @@
 """The estimated time of sending neighbour tables to PEs: what a wiring costs before it is used first.
 
-As the estimates of algorithms it is a closed form on this machine: the way of a command from the host to the farthest PE and back,
-each CPU's work on it, and the bytes for all cubes behind each other.
+As the estimates of algorithms it is a closed form on this machine: the way of a command from the host to the farthest PE and
+back, each CPU's work on it, and the bytes for all cubes behind each other.
 """
 
 from __future__ import annotations

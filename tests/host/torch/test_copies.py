@@ -1,4 +1,4 @@
-"""Results of collectives at all copies of a replicated tensor: by sends down meshes, or by multicasts to the PEs of each cube."""
+"""Results of collectives at all copies of a replicated tensor: by sends down meshes, or by multicasts to the PEs of cubes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reduced(
         torch.distributed.init_process_group(backend="ahbm", **settings)
         torch.multiprocessing.spawn(worker, args=(torch,), nprocs=2)
 
-    return run(found, topology, mode=mode, overrides={"sips.count": 2}, verify=True)
+    return run(found, topology, mode=mode, overrides={"sips.count": 2}, verify=mode != "analytic")
 
 
 def kernels(result: RunResult) -> list[str]:
@@ -62,8 +62,10 @@ def test_multicasts_bring_results_to_every_copy(layout: str, kind: str, intra: s
     assert kernels(result) == ["spread" if layout == "over cubes" else "spread_by_multicast"] * 2
 
 
-@pytest.mark.parametrize("topology", ["sip_2x4x4", "sip_2x4x4_credit"])
-@pytest.mark.parametrize("layout", ["everywhere", "in three PEs", "in five cubes"])
+@pytest.mark.parametrize(
+    ("layout", "topology"),
+    [("everywhere", "sip_2x4x4"), ("in three PEs", "sip_2x4x4"), ("in five cubes", "sip_2x4x4_credit")],
+)
 def test_multicasts_bring_results_to_every_copy_on_the_full_machine(layout: str, topology: str) -> None:
     result = reduced(301, layout, topology, copies="multicast")
     assert result.verified, result.mismatches
@@ -73,6 +75,12 @@ def test_multicasts_bring_results_to_every_copy_on_the_full_machine(layout: str,
 def test_both_modes_take_the_same_time() -> None:
     hybrid, flit = (reduced(700, "everywhere", copies="multicast", mode=mode) for mode in ("hybrid", "flit"))
     assert hybrid.makespan_ns == flit.makespan_ns
+
+
+def test_the_analytic_bound_holds() -> None:
+    exact, bound = (reduced(700, "everywhere", copies="multicast", mode=mode) for mode in ("hybrid", "analytic"))
+    assert bound.lower_ns is not None
+    assert exact.latency_ns / 2 < bound.lower_ns <= exact.latency_ns
 
 
 def test_small_results_go_by_sends_and_large_ones_by_multicasts() -> None:
@@ -88,6 +96,11 @@ def test_small_results_go_by_sends_and_large_ones_by_multicasts() -> None:
 
 def test_queues_that_all_pes_of_a_cube_have_are_used_at_once() -> None:
     assert kernels(reduced(100, "everywhere", intra="all"))[0] == "spread_by_multicast"
+
+
+def test_queues_of_all_pes_serve_copies_in_some_of_them() -> None:
+    result = reduced(301, "in three PEs", "sip_2x4x4", copies="multicast", intra="all")
+    assert result.verified, result.mismatches
 
 
 def test_queues_are_installed_once() -> None:
