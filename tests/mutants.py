@@ -49,6 +49,7 @@ EQUIVALENT = Path(__file__).with_suffix(".yaml")  # by module and function: chan
 MODULES = (
     "closed_form",
     "credit_bids",
+    "credit_channels",
     "credit_copies",
     "credit_link",
     "credit_network",

@@ -12,9 +12,7 @@ from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
-    ASK_WORDS,
     CHANNEL_WORDS,
-    ask_at,
     channel_at,
     copy_at,
     input_at,
@@ -25,6 +23,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
+from kernels_jit.simulate.credit_channels import add_ask
 from kernels_jit.simulate.credit_link import (
     cross,
     front_of,
@@ -84,10 +83,8 @@ def serve_copies(m, credit, lane, channel, asks, cycle):
         free = copy.allowed & ~held_channels(m, onward, cycle)
         if free == 0:
             continue
-        ask = ask_at(m, credit.asks + asks * ASK_WORDS)
-        ask.channel, ask.number, ask.free = place, lane, free
-        asks += 1
         asked |= np.int64(1) << onward.port
+        asks = add_ask(m, credit, asks, place, lane, free)
         if credit.speculative == 1 and credit.allocator != codes.AGE:
             if is_free(credit, onward, cycle) and have_credit(m, onward, free, cycle):
                 wanted |= bid(m, credit, place)

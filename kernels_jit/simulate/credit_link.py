@@ -14,6 +14,7 @@ from kernels_jit.layout.access import (
     WAY_WORDS,
     buffered_at,
     channel_at,
+    credit_at,
     input_at,
     link_at,
     route_at,
@@ -53,6 +54,9 @@ def take_front(m, channel, cycle):
         m[into.busy + (lane >> 6)] &= ~(np.int64(1) << (lane & 63))
     else:
         m[into.dues + channel.index] = front_of(m, channel).cycle
+    if CHECKED:
+        served = credit_at(m, state_at(m, 0).credit).served
+        assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
     return_credit(m, channel, cycle + into.returning)
     return flit
 
@@ -154,6 +158,7 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
     at = channel.first + channel.n
     if CHECKED:
         assert channel.n < channel.depth, "a buffer holds more flits than its depth"
+        assert seen >= credit.served, "a flit can be seen in a cycle that is over"
     place = channel.buffer + (at - channel.depth if at >= channel.depth else at) * BUFFERED_WORDS
     buffered = buffered_at(m, place)
     buffered.cycle, buffered.flit = seen, flit

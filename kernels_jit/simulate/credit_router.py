@@ -1,6 +1,6 @@
 """A router of a network with credits: in each cycle virtual channels are given to heads, then the switch to flits.
 
-The heads that ask for a virtual channel stand in `credit.asks`, a record each. A flit bids for an output of the switch from an
+The virtual channels that have a flit for the switch stand in `credit.bidders`. A flit bids for an output of the switch from an
 input, of which a port has `input_speedup`. Of the flits at an input that want one output one bids. At `credit.bids` stand
 the inputs that want each output, as bits, then for each pair the place of the virtual channel that bids and its rank.
 """
@@ -15,7 +15,6 @@ from kernels_jit.compile.prefetch import prefetch
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     ASK_WORDS,
-    CHANNEL_WORDS,
     INPUT_WORDS,
     ROUTE_WORDS,
     ask_at,
@@ -28,16 +27,15 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import BRANCHES, COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import RANK_SHIFT, bid, have_credit, label_of
+from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
-    channel_of,
     cross,
     first_from,
     front_of,
     has_credit,
     held_channels,
     is_free,
-    settle,
     take_front,
 )
 
@@ -77,10 +75,8 @@ def serve_router(m, op, times, credit, router, cycle):
                 free = channel.allowed & ~held_channels(m, onward, cycle)
                 if free == 0:
                     continue
-                ask = ask_at(m, credit.asks + asks * ASK_WORDS)
-                ask.channel, ask.number, ask.free = place, lane, free
-                asks += 1
                 asked |= np.int64(1) << onward.port
+                asks = add_ask(m, credit, asks, place, lane, free)
                 if credit.speculative == 0 or credit.allocator == codes.AGE:
                     continue
                 if not is_free(credit, onward, cycle) or not have_credit(m, onward, free, cycle):
@@ -92,6 +88,17 @@ def serve_router(m, op, times, credit, router, cycle):
             outputs, inputs = outputs | output, inputs | into
             m[credit.bidders + bidders] = place
             bidders += 1
+    if asks > 0 or bidders > 0 or wanted != 0:
+        allocate(m, op, times, credit, router, asks, asked, bidders, contested, shared, wanted, cycle)
+    return next_cycle
+
+
+@inner
+def allocate(m, op, times, credit, router, asks, asked, bidders, contested, shared, wanted, cycle):
+    """Give virtual channels to heads that ask and the switch to flits: `bidders`, and copies that want the outputs `wanted`.
+
+    `contested`, `shared`: bits of the outputs and inputs that more than one of the bidders has.
+    """
     is_open = wanted != 0 or credit.allocator == codes.AGE  # copies bid, or heads will that get a channel now
     if is_open or contested | shared != 0:
         bidders, wants = choose_bidders(m, credit, router, bidders, is_open, contested, shared)
@@ -104,7 +111,6 @@ def serve_router(m, op, times, credit, router, cycle):
         pass_alone(m, op, times, credit, router, m[credit.bidders + number], cycle)
     if wanted != 0:
         give_switch(m, op, times, credit, router, wanted, cycle)
-    return next_cycle
 
 
 @inner
@@ -169,143 +175,6 @@ def bid_by_age(m, credit, asks, cycle):
         if has_credit(m, channel_at(m, channel.given), cycle):
             wanted |= bid(m, credit, ask.channel)
     return wanted
-
-
-@inner
-def give_channels(m, credit, router, asks, asked, cycle):
-    """Give free virtual channels of each output to heads that ask for one."""
-    while asked != 0:
-        port = lowest_bit(asked)
-        asked &= asked - 1
-        place = m[router.outputs + port]
-        some, one, union = 0, 0, np.int64(0)
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
-            if channel_at(m, ask.channel).onward == place:
-                some, one, union = some + 1, number, union | ask.free
-        if credit.allocator == codes.AGE:
-            give_by_age(m, credit, router, place, asks, some, cycle)
-        elif some == 1:
-            ask = ask_at(m, credit.asks + one * ASK_WORDS)
-            give(m, credit, router, place, ask, first_accepted(m, place, ask, ask.free), True, cycle)
-        elif credit.allocator == codes.ROUND_ROBIN:
-            give_as_chosen(m, credit, router, place, asks, cycle)
-        else:
-            give_as_granted(m, credit, router, place, asks, union, cycle)
-
-
-@inlined
-def first_accepted(m, place, ask, some):
-    """The number of the virtual channel of a link, of some, that comes first for an asking one."""
-    link = link_at(m, place)
-    start = channel_at(m, ask.channel).accept - link.outward
-    return first_from(some, start if 0 <= start < link.channel_n else 0)
-
-
-@inlined
-def give(m, credit, router, place, ask, index, is_turned, cycle):
-    """Give a virtual channel of a link to one that asks; pointers move past each other if `is_turned`."""
-    link, channel = link_at(m, place), channel_at(m, ask.channel)
-    given = link.channels + index * CHANNEL_WORDS
-    channel.given, channel.ready = given, cycle + router.vc_allocation
-    link.held |= np.int64(1) << index
-    credit.moved = cycle
-    if is_turned:
-        grant, accept = ask.number + 1, link.outward + index + 1
-        channel_at(m, given).grant = 0 if grant == router.inputs_n else grant
-        channel.accept = 0 if accept == router.outputs_n else accept
-
-
-@inlined
-def is_asking(m, ask, place):
-    """Whether a head asks for a virtual channel of a link and has not got one."""
-    channel = channel_at(m, ask.channel)
-    return channel.onward == place and channel.given == _NONE
-
-
-@inlined
-def turn_of(m, router, place, index, number):
-    """How far an asking one is from the pointer of a virtual channel of a link."""
-    turn = number - channel_of(m, link_at(m, place), index).grant
-    return turn + router.inputs_n if turn < 0 else turn
-
-
-@inner
-def give_as_granted(m, credit, router, place, asks, union, cycle):
-    """iSLIP: each virtual channel of a link grants one that asks, each of these accepts one; in each iteration."""
-    for iteration in range(credit.iterations):
-        for number in range(asks):
-            ask_at(m, credit.asks + number * ASK_WORDS).granted = 0
-        granted, todo = False, union & ~link_at(m, place).held
-        while todo != 0:
-            index = lowest_bit(todo)
-            best, at = NEVER, _NONE
-            for number in range(asks):
-                ask = ask_at(m, credit.asks + number * ASK_WORDS)
-                if is_asking(m, ask, place) and ask.free >> index & 1:
-                    turn = turn_of(m, router, place, index, ask.number)
-                    if turn < best:
-                        best, at = turn, number
-            if at != _NONE:
-                ask_at(m, credit.asks + at * ASK_WORDS).granted |= np.int64(1) << index
-                granted = True
-            todo &= todo - 1
-        if not granted:
-            return
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
-            if ask.granted != 0:
-                index = first_accepted(m, place, ask, ask.granted)
-                give(m, credit, router, place, ask, index, iteration == 0, cycle)
-
-
-@inner
-def give_as_chosen(m, credit, router, place, asks, cycle):
-    """Round robin: each head chooses a virtual channel, each of these takes one of the heads that have chosen it."""
-    chosen = np.int64(0)
-    for number in range(asks):
-        ask = ask_at(m, credit.asks + number * ASK_WORDS)
-        ask.granted = _NONE
-        if is_asking(m, ask, place):
-            ask.granted = first_accepted(m, place, ask, ask.free)
-            chosen |= np.int64(1) << ask.granted
-    while chosen != 0:
-        index = lowest_bit(chosen)
-        best, at = NEVER, 0
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
-            if ask.granted == index:
-                turn = turn_of(m, router, place, index, ask.number)
-                if turn < best:
-                    best, at = turn, number
-        give(m, credit, router, place, ask_at(m, credit.asks + at * ASK_WORDS), index, True, cycle)
-        chosen &= chosen - 1
-
-
-@inner
-def give_by_age(m, credit, router, place, asks, some, cycle):
-    """The head that has been longest in its buffer takes the virtual channel with most credits; then the next."""
-    link = link_at(m, place)
-    for _ in range(some):
-        oldest, best = NEVER, _NONE
-        for number in range(asks):
-            ask = ask_at(m, credit.asks + number * ASK_WORDS)
-            if is_asking(m, ask, place) and ask.free & ~link.held != 0:
-                channel = channel_at(m, ask.channel)
-                came = front_of(m, channel).cycle
-                if came < oldest:
-                    oldest, best = came, number
-        if best == _NONE:
-            return
-        ask = ask_at(m, credit.asks + best * ASK_WORDS)
-        most, index, todo = -1, 0, ask.free & ~link.held
-        while todo != 0:
-            other = channel_of(m, link, lowest_bit(todo))
-            settle(m, other, cycle)
-            if other.credits > most:
-                most, index = other.credits, lowest_bit(todo)
-            todo &= todo - 1
-        give(m, credit, router, place, ask, index, False, cycle)
 
 
 @inlined

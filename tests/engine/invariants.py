@@ -184,15 +184,26 @@ def _bounds(session: Session) -> Iterator[str]:
 
 
 def _credits(session: Session) -> Iterator[str]:
-    """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order."""
+    """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order.
+
+    Its receiver knows whether it is busy, and since when its front can be seen.
+    """
     memory = session._memory
     channels = memory.credit.channels
     held = channels["credits"] + channels["return_n"] + channels["n"]
     if (held != channels["depth"]).any():
         yield f"channel {np.argmax(held != channels['depth'])} has lost or gained a credit"
+    for channel in channels:
+        into = at(memory, r.INPUT, int(channel["input"]))
+        lane = int(into["inward"] + channel["index"])
+        if into["busy"] and (memory.words[into["busy"] + (lane >> 6)] >> (lane & 63) & 1) != (channel["n"] > 0):
+            yield f"lane {lane} has {channel['n']} flits and its receiver thinks otherwise"
     for channel in channels[channels["n"] > 0]:
         ring = memory.rows(int(channel["buffer"]), r.BUFFERED, int(channel["depth"]))
         order = (channel["first"] + np.arange(channel["n"])) % channel["depth"]
+        into = at(memory, r.INPUT, int(channel["input"]))
+        if memory.words[into["dues"] + channel["index"]] != ring["cycle"][order[0]]:
+            yield "the front of a buffer can be seen in another cycle than its receiver thinks"
         flits = ring["flit"][order]
         if (np.diff(ring["cycle"][order]) < 0).any():
             yield "a flit overtakes another in a buffer"
