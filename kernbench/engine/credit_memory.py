@@ -62,7 +62,7 @@ class CreditTables:
 
     def lead_to(self, station: np.ndarray, ends: np.ndarray) -> np.ndarray:
         """int64[step] for steps at stations the link of WAY: where it leads, and whether flits end there."""
-        links = self["links"] + words_of(r.LINK) * station << r.WAY_SHIFT | ends * r.ENDS
+        links = self["links"] + words_of(r.LINK) * station << r.WAY_SHIFT | ends * r.WAY_ENDS
         first = [self._first.get(int(at), 0) for at in station]
         memories = self["memories"] + words_of(r.CREDIT_MEMORY) * np.array(first, np.int64) << r.WAY_SHIFT
         return np.where(station < self._machine.edge_count, links, memories)

@@ -273,7 +273,7 @@ WAY = record(
     "link",  # place of its link << WAY_SHIFT | BRANCHES | whether flits end behind it; or of its memory << WAY_SHIFT
     "channels",  # the virtual channels that may be taken there, as bits; 0: it is a memory
 )
-WAY_SHIFT, ENDS, BRANCHES = 2, 1, 2  # BRANCHES: a branch of a route to many begins with the step, behind a router
+WAY_SHIFT, WAY_ENDS, BRANCHES = 2, 1, 2  # BRANCHES: a branch of a route to many begins with the step, behind a router
 ROUTE = record(
     "start",
     "end",

@@ -21,7 +21,7 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST, WAY_SHIFT
+from kernels_jit.layout.records import COPIES, IS_COPY, NEVER, PLACE_SHIFT, PORTS_MOST, WAY_ENDS, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask
 from kernels_jit.simulate.credit_link import (
@@ -55,7 +55,7 @@ def begin_copies(m, router, channel):
             0,
             0,
         )
-        copy.onward, copy.is_last, copy.allowed = way.link >> WAY_SHIFT, IS_COPY | way.link & ENDS, way.channels
+        copy.onward, copy.is_last, copy.allowed = way.link >> WAY_SHIFT, IS_COPY | way.link & WAY_ENDS, way.channels
         copy.given, copy.ready = _NONE, channel.ready
         place = branch.next
 

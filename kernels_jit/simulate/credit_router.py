@@ -25,7 +25,7 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import BRANCHES, COPIES, ENDS, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
+from kernels_jit.layout.records import BRANCHES, COPIES, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_ENDS, WAY_SHIFT
 from kernels_jit.simulate.credit_bids import RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
@@ -156,8 +156,8 @@ def look_up(m, router, channel, cycle):
     if way.link & BRANCHES:
         begin_copies(m, router, channel)
     else:
-        channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & ENDS, way.channels
-        if way.link & ENDS:
+        channel.onward, channel.is_last, channel.allowed = way.link >> WAY_SHIFT, way.link & WAY_ENDS, way.channels
+        if way.link & WAY_ENDS:
             transfer = transfer_at(m, front_of(m, channel).flit >> PLACE_SHIFT)
             prefetch(m, transfer.job)
             prefetch(m, state_at(m, 0).routes + transfer.route * ROUTE_WORDS)

@@ -8,7 +8,7 @@ from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import link_at, route_at, transfer_at, way_at
-from kernels_jit.layout.records import ENDS, NEVER, PLACE_SHIFT
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT, WAY_ENDS
 from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
 from kernels_jit.simulate.credit_waits import charge_source
@@ -62,7 +62,7 @@ def send(m, op, times, credit, link, channel, place, number, cycle):
     is_tail = link.flits_left == 0
     if is_tail:
         link.taken = _NONE
-    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_at(m, number).link & ENDS != 0
+    flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_at(m, number).link & WAY_ENDS != 0
     cross(m, op, times, credit, link, channel, flit, is_last, cycle, link.sending_fs, link.sending)
 
 
