@@ -15,7 +15,7 @@ from kernbench.tanto.timing.math_rows import MathRows
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.grid_run import GridRun
-    from kernbench.tanto.cores.storage import Core
+    from kernbench.tanto.cores.storage import Core, LocalPart
     from kernbench.tanto.language.scope import Unit
 
 
@@ -30,6 +30,10 @@ class RunningKernel(Kernel):
             buffer.follow(self)
         self.alive_math: MathObject | None = None
         self.poll: Poll | None = None  # what it reads again and again
+        self.arrivals: dict[
+            LocalPart, tuple[int, int]
+        ] = {}  # its writes that others look at: their counter, and how many
+        self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
     @property
     def flow(self) -> DataflowRows:
