@@ -1,8 +1,8 @@
 """Elements of locals that kernels read: in time a read waits for the write whose value it gets, and a poll for the next.
 
 A read that has to wait is a race, unless it is a poll: a kernel reads one element again and again, and does nothing else. How
-often it does so depends on time, and kernels run before there are times. So a poll becomes a wait: the kernel goes on when another
-kernel has changed the element, and in time when that write has arrived. Repetitions take no rows.
+often it does so depends on time, and kernels run before there are times. So a poll becomes a wait: the kernel goes on when
+another kernel has changed the element, and in time when that write has arrived. Repetitions take no rows.
 """
 
 from __future__ import annotations
