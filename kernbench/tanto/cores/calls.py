@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernbench.tanto.cores.kernel import Kernel
@@ -35,14 +36,14 @@ class RunningKernel(Kernel):
         ] = {}  # its writes that others look at: their counter, and how many
         self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
-    @property
+    @cached_property
     def flow(self) -> DataflowRows:
         """The rows of a kernel that moves data. Errors: TantoError in a math kernel."""
         if isinstance(self.rows, DataflowRows):
             return self.rows
         raise self.error("a math kernel moves no data; only a reader or writer kernel can")
 
-    @property
+    @cached_property
     def compute(self) -> MathRows:
         """The rows of a kernel that computes. Errors: TantoError in another."""
         if isinstance(self.rows, MathRows):
