@@ -54,7 +54,7 @@ class _Translation(Statements):
             raise self.source.error(
                 0, 0, f"got {len(params)} compile-time parameters, expected {len(self.params)}: {declared}"
             )
-        for function in list(self.functions.values()):
+        for function in [one for known in self.functions.values() for one in known.all]:
             if function.body is not None:
                 self._function(function)
             elif function.name != MAIN:
@@ -165,11 +165,20 @@ class _Translation(Statements):
             raise self.error(declarator, f"the language has no {declarator.type.replace('_', ' ')} as a result")
         name = text(field(declarator, "declarator"))
         returns = self.scalar_type(field(node, "type"))
+        made = Function(name, f"f_{name}", returns, self.parameters(declarator), node, body)
         known = self.functions.get(name)
-        if known is not None and known.body is not None and body is not None:
-            raise self.error(node, f"function {name} is defined twice; the language has no overloads")
-        if known is None or body is not None:
-            self.functions[name] = Function(name, f"f_{name}", returns, self.parameters(declarator), node, body)
+        if known is None:
+            self.functions[name] = made
+            return
+        kinds = [parameter.type for parameter in made.parameters]
+        same = next((one for one in known.all if [parameter.type for parameter in one.parameters] == kinds), None)
+        if same is None and name != MAIN:
+            made.code += f"_{len(known.all)}"
+            known.overloads.append(made)
+        elif same is None or (same.body is not None and body is not None):
+            raise self.error(node, f"function {name} is defined twice")
+        elif body is not None:
+            same.parameters, same.node, same.body = made.parameters, node, body
 
     def _function(self, function: Function) -> None:
         body = function.body
@@ -210,12 +219,11 @@ class _Translation(Statements):
             if node.type != "call_expression":
                 continue
             function = self.functions.get(text(field(node, "function")))
-            if function is None:
-                continue
             arguments = children(field(node, "arguments"))
-            for parameter, argument in zip(function.parameters, arguments, strict=False):
-                if parameter.reference and argument.type == "identifier":
-                    yield text(argument)
+            for one in function.all if function else ():
+                for parameter, argument in zip(one.parameters, arguments, strict=False):
+                    if parameter.reference and argument.type == "identifier":
+                        yield text(argument)
 
 
 def _items(root: Node) -> Iterator[Any]:

@@ -59,6 +59,22 @@ def test_floats_have_the_precision_of_their_type(tmp_path: Path) -> None:
     assert scalars(tmp_path, code, 7, args=(3,)) == [3, 16777216, 16777217, 1, 2048, 4 * 1000 + 192, 2]
 
 
+def test_overloads_are_chosen_by_the_number_and_the_types_of_arguments(tmp_path: Path) -> None:
+    head = """
+    uint32 pick(uint32 a);
+    uint32 pick(uint32 a, uint32 b) { return pick(a) + b; }
+    uint32 pick(local<uint32> l) { return 100; }
+    uint32 pick(float a) { return 1000; }
+    uint32 pick(uint32 a) { return a; }
+    void swap(uint32 &a, uint32 &b) { uint32 t = a; a = b; b = t; }
+    void swap(uint32 &a) { a = 5; }
+    """
+    code = "uint32 x = 1, y = 2; swap(x, y); swap(y);"
+    code += "out.set(0, pick(3)); out.set(1, pick(3, 4)); out.set(2, pick(out)); out.set(3, pick(1.0f));"
+    code += "out.set(4, x * 10 + y);"
+    assert scalars(tmp_path, code, 5, head=head) == [3, 7, 100, 1000, 25]
+
+
 def test_only_the_file_is_checked_where_values_are_not_given() -> None:
     text = "param<uint32> n;\nvoid kernel() { uint32 x[n * 2]; }"
     assert translate_source(make_source("k.cpp", text)).params[0][0] == "n"
