@@ -39,6 +39,9 @@ def translate_source(source: Source, params: tuple[Any, ...] | None = None) -> U
         raise source.error(0, 0, "an expression or a block is nested too deeply; make it flatter") from None
 
 
+_TYPES = ("enum_specifier", "struct_specifier", "class_specifier", "alias_declaration", "type_definition")
+
+
 class _Translation(Statements):
     def run(self, params: tuple[Any, ...] | None) -> Unit:
         root = parser().parse(self.source.code).root_node
@@ -100,14 +103,8 @@ class _Translation(Statements):
             self._declare_function(node, field(node, "declarator"), field(node, "body"))
         elif node.type == "declaration":
             self._global_declaration(node)
-        elif node.type == "enum_specifier":
-            self._enum(node)
-        elif node.type in ("struct_specifier", "class_specifier"):
-            self.declare_struct(node)
-        elif node.type == "alias_declaration":
-            self.types[text(field(node, "name"))] = self.type_of(field(node, "type"))
-        elif node.type == "type_definition":
-            self.types[text(field(node, "declarator"))] = self.type_of(field(node, "type"))
+        elif node.type in _TYPES:
+            self.statement(node)
         elif node.type == "static_assert_declaration":
             self.s_static_assert_declaration(node)
         elif node.type in ("namespace_definition", "linkage_specification"):
@@ -144,7 +141,26 @@ class _Translation(Statements):
                 self.emit(f"{found.code} = 1", node)
             self.params.append((text(one), kind.element))
 
-    def _enum(self, node: Node) -> None:
+    def s_struct_specifier(self, node: Node) -> None:
+        """A structure; a declaration of its name alone says nothing."""
+        if node.child_by_field_name("body") is not None:
+            self.declare_struct(node)
+
+    s_class_specifier = s_struct_specifier
+
+    def s_alias_declaration(self, node: Node) -> None:
+        """Another name of a type."""
+        self.types[text(field(node, "name"))] = self.type_of(field(node, "type"))
+
+    def s_type_definition(self, node: Node) -> None:
+        """Other names of a type."""
+        for declarator in node.children_by_field_name("declarator"):
+            self.types[text(declarator)] = self.type_of(field(node, "type"))
+
+    def s_enum_specifier(self, node: Node) -> None:
+        """An enumeration: its constants, and its name for their type."""
+        if node.child_by_field_name("body") is None:
+            return
         named = node.child_by_field_name("name")
         if named is not None:
             self.types[text(named)] = SCALARS["int"]
@@ -164,7 +180,10 @@ class _Translation(Statements):
         if declarator.type != "function_declarator":
             raise self.error(declarator, f"the language has no {declarator.type.replace('_', ' ')} as a result")
         name = text(field(declarator, "declarator"))
-        returns = self.scalar_type(field(node, "type"))
+        kind = node.child_by_field_name("type")
+        if kind is None:
+            raise self.error(node, f"function {name} has no result type; void is one")
+        returns = self.scalar_type(kind)
         made = Function(name, f"f_{name}", returns, self.parameters(declarator), node, body)
         known = self.functions.get(name)
         if known is None:
