@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from kernbench.errors import InputError, KernBenchError, shorten
 
 if TYPE_CHECKING:
     from kernbench.tanto.device import Device
+    from kernbench.tanto.loading import KernelFiles
     from kernbench.tanto.program_file import ProgramSpec
     from kernbench.tanto.run import TantoResult
 
@@ -28,7 +30,12 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("programs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--kernels", required=True, type=click.Path(path_type=Path), help="The folder of the kernel files.")
+@click.option(
+    "--kernels",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The folder of the kernel files.",
+)
 @click.option(
     "--kernel-map", type=click.Path(path_type=Path), help='A JSON file: path to {"src": path, "params": [...]}.'
 )
@@ -69,59 +76,82 @@ def run(
 
     With several programs the buffers after each are in a folder of its name, and those after the last beside these.
     """
-    from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.limits.run_limits import read_limits
-    from kernbench.limits.time_limit import limit_time
-    from kernbench.machine import load_machine
     from kernbench.modes import check_mode
-    from kernbench.tanto.device import Device
-    from kernbench.tanto.loading import KernelFiles
-    from kernbench.tanto.program_file import load_kernel_map, load_program
-    from kernbench.tanto.run import run_program
+    from kernbench.tanto.program_file import load_program
 
     check_mode(mode)
     if out is not None:
         check_directory(out)
-    if not kernels.is_dir():
-        raise InputError(f"--kernels takes a folder, and {shorten(kernels)} is none")
-    fields, dotted = split_assignments(assignments)
-    files = KernelFiles(kernels, load_kernel_map(kernel_map) if kernel_map else {})
-    macros = _read_defines(defines)
-    device = Device(load_machine(topology, {**fields, **dotted}), nearest=rounding == "nearest", defines=macros)
-    limits, worst = read_limits(time_limit, None), 0
-    if len(programs) == 1:
-        specs: list[ProgramSpec | None] = [load_program(programs[0])]
-        device.initial = _read_inputs(inputs, [spec for spec in specs if spec])
-    else:
-        specs = [None] * len(programs)
-        device.initial = _read_inputs(inputs, None)
-    for path, known in zip(programs, specs, strict=True):
-        try:
-            spec = known or load_program(path)
-            with limit_time(limits.time_s, lambda path=path: f"program {shorten(path)}"):
-                result = run_program(device, spec, files, name=str(path), numbers=not no_numbers, mode=mode)
-        except KernBenchError as error:
-            if len(programs) == 1:
-                raise
-            worst = max(worst, error.exit_code)
-            _say_failure(path, error, as_json)
-            continue
-        shown = _explain(result) if explain and result.session is not None else None
-        if out is not None and not result.error:
-            _write(device, spec, out, path.stem if len(programs) > 1 else None, result if explain else None)
-        _show(result, shown, as_json)
-        if result.error:
-            worst = 2
-            click.echo(f"error: {result.error}", err=True)
+    files = _kernel_files(kernels, kernel_map)
+    device = _make_device(topology, assignments, rounding, _read_defines(defines))
+    limits = read_limits(time_limit, None)
+    only = load_program(programs[0]) if len(programs) == 1 else None
+    device.initial = _read_inputs(inputs, only)
+    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out)
+    worst = runs.run(programs[0], only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
         raise click.exceptions.Exit(worst)
 
 
-def _say_failure(path: Path, error: KernBenchError, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
-    click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
+def _kernel_files(folder: Path, kernel_map: Path | None) -> KernelFiles:
+    from kernbench.tanto.loading import KernelFiles
+    from kernbench.tanto.program_file import load_kernel_map
+
+    if not folder.is_dir():
+        raise InputError(f"--kernels takes a folder, and {shorten(folder)} is none")
+    return KernelFiles(folder, load_kernel_map(kernel_map) if kernel_map else {})
+
+
+def _make_device(topology: str, assignments: tuple[str, ...], rounding: str, macros: dict[str, str]) -> Device:
+    from kernbench.cli.assignment import split_assignments
+    from kernbench.machine import load_machine
+    from kernbench.tanto.device import Device
+
+    fields, dotted = split_assignments(assignments)
+    return Device(load_machine(topology, {**fields, **dotted}), nearest=rounding == "nearest", defines=macros)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """How programs are run in turn on a device, and shown."""
+
+    device: Device
+    files: KernelFiles
+    numbers: bool
+    mode: str
+    time_s: float | None
+    explain: bool
+    as_json: bool
+    out: Path | None
+
+    def try_run(self, path: Path) -> int:
+        """The exit code of one program among several; a failure is said, and the next one runs."""
+        from kernbench.tanto.program_file import load_program
+
+        try:
+            return self.run(path, load_program(path), path.stem)
+        except KernBenchError as error:
+            if self.as_json:
+                click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
+            click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
+            return error.exit_code
+
+    def run(self, path: Path, spec: ProgramSpec, folder: str | None) -> int:
+        """The exit code of a program; its buffers also go to a folder. Errors: those of `run_program`."""
+        from kernbench.limits.time_limit import limit_time
+        from kernbench.tanto.run import run_program
+
+        with limit_time(self.time_s, lambda: f"program {shorten(path)}"):
+            result = run_program(self.device, spec, self.files, name=str(path), numbers=self.numbers, mode=self.mode)
+        shown = _explain(result) if self.explain and result.session is not None else None
+        if self.out is not None and not result.error:
+            _write(self.device, spec, self.out, folder, result if self.explain else None)
+        _show(result, shown, self.as_json)
+        if result.error:
+            click.echo(f"error: {result.error}", err=True)
+        return 2 if result.error else 0
 
 
 def _read_defines(defines: tuple[str, ...]) -> dict[str, str]:
@@ -134,7 +164,7 @@ def _read_defines(defines: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _read_inputs(inputs: tuple[str, ...], specs: list[ProgramSpec] | None) -> dict[int, Any]:
+def _read_inputs(inputs: tuple[str, ...], spec: ProgramSpec | None) -> dict[int, Any]:
     """The contents of buffers by id. Errors: InputError for a bad id or file, or a buffer that no program has."""
     from kernbench.tanto.device import read_buffer_file
 
@@ -145,7 +175,7 @@ def _read_inputs(inputs: tuple[str, ...], specs: list[ProgramSpec] | None) -> di
             number = int(name)
         except ValueError:
             raise InputError(f"--in {shorten(text)}: expected ID=FILE with the number of a global buffer") from None
-        if specs is not None and number not in (known := {one.id for spec in specs for one in spec.globals}):
+        if spec is not None and number not in (known := {one.id for one in spec.globals}):
             raise InputError(
                 f"--in {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
             )

@@ -59,6 +59,13 @@ class ArgumentBinder:
         for value, parameter in zip(given, unit.parameters, strict=True):
             yield self.argument(unit, kernel, parameter, parameter.type, value)
 
+    def note_looks(self, spec: KernelSpec, kernel: RunningKernel) -> None:
+        """Note that a kernel reads elements of the locals that it is given."""
+        x, y = kernel.core
+        for kind, id in filter(None, map(find_reference, spec.args.get(f"{x},{y}", []))):
+            if kind == "l" and kernel.core in self.run.locals[id]:
+                self.run.locals[id][kernel.core].lookers.add(kernel)
+
     def place(self, unit: Unit, kernel: RunningKernel, parameter: Parameter) -> str:
         """How messages on an argument begin."""
         return f"{unit.file}:{parameter.line}:{parameter.column}: {kernel}: argument {parameter.name}"

@@ -104,5 +104,9 @@ def kernel_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def check_file(path: Path, defines: Mapping[str, str] | None = None) -> KernelReport:
-    """The report of a kernel file. Errors: KernelSourceError."""
+    """The report of a kernel file. Errors: KernelSourceError; InputError for one in Python."""
+    if path.suffix == ".py":
+        raise InputError(
+            f"{show_path(path)}: is a kernel in Python, which shows its mistakes when it runs; give a C++ file"
+        )
     return KernelReport(translate(path, defines))

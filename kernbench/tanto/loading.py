@@ -185,6 +185,8 @@ class ProgramLoader:
         for core in cores:
             kernel = RunningKernel(self.run, spec.kind, core, made.unit)
             call = made.bind(self.binder, spec, kernel, params)
+            if made.unit.reads_data:
+                self.binder.note_looks(spec, kernel)
             self.run.scheduler.start(kernel, partial(_run, kernel, call))
 
     def _compiled(self, spec: KernelSpec, source: Path | FunctionType, params: tuple[Any, ...]) -> KernelCode:

@@ -142,4 +142,7 @@ def test_check_says_what_kernels_use_and_may_race_on(capsys: pytest.CaptureFixtu
     out, err = capsys.readouterr()
     assert "3 kernel files are good, 1 are not" in out
     assert "kernels/bad.cpp:1:17: unknown name 'x'" in err
+    Path("kernels/k.py").write_text("def kernel(): pass")
+    assert main(["tanto", "check", "kernels/k.py"]) == 2
+    assert "kernels/k.py: is a kernel in Python, which shows its mistakes when it runs" in capsys.readouterr().err
     assert main(["tanto", "check", "nowhere"]) == 2

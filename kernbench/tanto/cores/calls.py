@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernbench.tanto.cores.kernel import Kernel
@@ -15,7 +16,7 @@ from kernbench.tanto.timing.math_rows import MathRows
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.grid_run import GridRun
-    from kernbench.tanto.cores.storage import Core
+    from kernbench.tanto.cores.storage import Core, LocalPart
     from kernbench.tanto.language.scope import Unit
 
 
@@ -30,15 +31,19 @@ class RunningKernel(Kernel):
             buffer.follow(self)
         self.alive_math: MathObject | None = None
         self.poll: Poll | None = None  # what it reads again and again
+        self.arrivals: dict[
+            LocalPart, tuple[int, int]
+        ] = {}  # its writes that others look at: their counter, and how many
+        self.awaited: dict[int, int] = {}  # by counter: the writes of others that it waited for
 
-    @property
+    @cached_property
     def flow(self) -> DataflowRows:
         """The rows of a kernel that moves data. Errors: TantoError in a math kernel."""
         if isinstance(self.rows, DataflowRows):
             return self.rows
         raise self.error("a math kernel moves no data; only a reader or writer kernel can")
 
-    @property
+    @cached_property
     def compute(self) -> MathRows:
         """The rows of a kernel that computes. Errors: TantoError in another."""
         if isinstance(self.rows, MathRows):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernbench.program.ops import NONE
 from kernbench.tanto.cores.polling import polled
-from kernbench.tanto.cores.storage import Core, LocalPart
+from kernbench.tanto.cores.storage import Arrival, Core, LocalPart
 from kernbench.tanto.cores.transfers import CopyEnd, as_signed, fitting
 
 if TYPE_CHECKING:
@@ -36,13 +37,21 @@ class LocalEnd(CopyEnd[LocalPart]):
 
     def set(self, index: int, value: int | float) -> None:
         """Set the element at an index."""
-        if self.part.counter >= 0:
-            self.kernel.flow.add_arrival(self.kernel.c, self.part.count_arrival())
+        if self.part.lookers and self.part.lookers != {self.kernel}:
+            self.kernel.flow.add_arrival(self.kernel.c, self.arrival(self.part, index, 1))
         super().set(index, value)
 
-    def arrival(self, part: LocalPart) -> int:
-        """The counter of writes that have arrived at a part, NONE while nobody polls it."""
-        return part.count_arrival()
+    def arrival(self, part: LocalPart, first: int, count: int) -> int:
+        """The counter of this kernel's writes that have arrived at a part, NONE where no kernel looks at elements."""
+        if not part.lookers:
+            return NONE
+        counter, value = self.kernel.arrivals.get(part, (NONE, 0))
+        if counter == NONE:
+            x, y = part.core
+            counter = self.run.lowering.program.counter(f"writes of the {self.kernel} to {part} on core {x},{y}")
+        self.kernel.arrivals[part] = counter, value + 1
+        part.note_arrival(Arrival(first, first + count, self.kernel, counter, value + 1))
+        return counter
 
     def read_base(self) -> int:
         """0: locals have no frames."""

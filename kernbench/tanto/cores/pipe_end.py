@@ -38,23 +38,23 @@ class PipeEnd(CopyEnd[PipePart]):
 
     def check_use(self, *, writes: bool) -> None:
         """Check that the kind of the pipe lets this kernel read or write it."""
-        kind, is_math = self.part.kind, self.kernel.is_math
+        kind, is_math = self._part.kind, self.kernel.is_math
         wrong = (kind == 2) != is_math if kind == 2 else is_math and writes == (kind == 0)
         if wrong:
             kinds = ("an input", "an output", "an intermediate")
             who, does = ("a math" if is_math else "a dataflow"), ("write" if writes else "read")
-            raise self.kernel.error(f"{self.part} is {kinds[kind]} pipe, which {who} kernel does not {does}")
+            raise self.kernel.error(f"{self._part} is {kinds[kind]} pipe, which {who} kernel does not {does}")
 
     def set_frame(self, tiles: int) -> None:
         """Set the frame. Errors: TantoError for one larger than the pipe."""
-        if tiles > self.part.tiles:
-            raise self.kernel.error(f"a frame of {tiles} tiles for {self.part}, which has {self.part.tiles}")
+        if tiles > self._part.tiles:
+            raise self.kernel.error(f"a frame of {tiles} tiles for {self._part}, which has {self._part.tiles}")
         self.frame = tiles
 
     def reserve_back(self) -> None:
         """Wait for room for a frame."""
         self.check_use(writes=True)
-        part, kernel = self.part, self.kernel
+        part, kernel = self._part, self.kernel
         while part.pushed - part.popped + self.frame > part.tiles:
             kernel.block(
                 part.waiters,
@@ -66,7 +66,7 @@ class PipeEnd(CopyEnd[PipePart]):
     def push_back(self) -> None:
         """Give the frame to readers."""
         self.check_use(writes=True)
-        part = self.part
+        part = self._part
         thread, row = self.rows.push(self.kernel.c, part, self.frame)
         self.run.races.note_push(self.kernel, part, self.written_tiles, self.frame, (thread, row))
         part.pushed += self.frame
@@ -78,7 +78,7 @@ class PipeEnd(CopyEnd[PipePart]):
     def wait_front(self) -> None:
         """Wait for a frame of data."""
         self.check_use(writes=False)
-        part, kernel = self.part, self.kernel
+        part, kernel = self._part, self.kernel
         while part.pushed - part.popped < self.frame:
             kernel.block(part.waiters, f"{self.frame} tiles of {part} ({part.pushed - part.popped} are there)")
         self.waited = max(self.waited, part.popped + self.frame)
@@ -87,7 +87,7 @@ class PipeEnd(CopyEnd[PipePart]):
     def pop_front(self) -> None:
         """Give the frame back to writers."""
         self.check_use(writes=False)
-        part, kernel = self.part, self.kernel
+        part, kernel = self._part, self.kernel
         while part.pushed - part.popped < self.frame and not kernel.released:
             kernel.block(part.waiters, f"{self.frame} tiles of {part} to pop", lenient=True)
         kernel.released = False
@@ -98,23 +98,23 @@ class PipeEnd(CopyEnd[PipePart]):
         self._wake()
 
     def _wake(self) -> None:
-        waiters = self.part.waiters
+        waiters = self._part.waiters
         if waiters:
-            self.part.waiters = []
+            self._part.waiters = []
             for kernel in waiters:
                 kernel.wake()
 
     def read_base(self) -> int:
         """The first element of the read frame."""
-        return self.read_tiles % self.part.tiles * TILE
+        return self.read_tiles % self._part.tiles * TILE
 
     def write_base(self) -> int:
         """The first element of the write frame."""
-        return self.written_tiles % self.part.tiles * TILE
+        return self.written_tiles % self._part.tiles * TILE
 
     def part_on(self, core: Core) -> PipePart:
         """The part on another core."""
-        return self.run.pipe_on(self.kernel, self.part.id, core)
+        return self.run.pipe_on(self.kernel, self._part.id, core)
 
     def take(self, part: PipePart, base: int, offset: int, count: int) -> np.ndarray:
         """Elements from an element of the ring on, zero beyond its size."""

@@ -1,7 +1,8 @@
-"""Polling: a kernel that reads one element again and again, and does nothing else, waits for it to change.
+"""Elements of locals that kernels read: in time a read waits for the write whose value it gets, and a poll for the next.
 
-How often a poll is repeated depends on time, and kernels run before there are times. So a poll becomes a wait: the kernel goes
-on when another kernel has changed the element, and in time when that write has arrived. Repetitions take no rows.
+A read that has to wait is a race, unless it is a poll: a kernel reads one element again and again, and does nothing else. How
+often it does so depends on time, and kernels run before there are times. So a poll becomes a wait: the kernel goes on when
+another kernel has changed the element, and in time when that write has arrived. Repetitions take no rows.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def polled(end: LocalEnd, index: int, value: int | float) -> int | float:
     kernel, rows = end.kernel, end.kernel.rows
     if not isinstance(rows, DataflowRows):
         return value
+    if _await_arrival(end, index):
+        end.run.races.note_early(kernel, end.part, index, rows.last_row())
     key, poll, buffer = (id(end.part), index, value), kernel.poll, rows.buffer
     if poll is None or poll.key != key or buffer.count > poll.rows + 1:
         kernel.poll = Poll(key, buffer.mark(), kernel.c, buffer.count)
@@ -44,11 +47,18 @@ def polled(end: LocalEnd, index: int, value: int | float) -> int | float:
     return _wait(end, index, value, poll) if poll.turns >= _TURNS else value
 
 
+def _await_arrival(end: LocalEnd, index: int) -> bool:
+    """Wait in time for the write that an element comes from; returns whether there is one that was not awaited before."""
+    kernel, found = end.kernel, end.part.arrival_of(index)
+    if found is None or found.kernel is kernel or kernel.awaited.get(found.counter, 0) >= found.value:
+        return False
+    kernel.awaited[found.counter] = found.value
+    kernel.flow.wait_arrival(kernel.c, found.counter, found.value)
+    return True
+
+
 def _wait(end: LocalEnd, index: int, old: int | float, poll: Poll) -> int | float:
     kernel, part, rows = end.kernel, end.part, end.kernel.flow
-    if part.counter < 0:
-        x, y = part.core
-        part.counter = end.run.lowering.program.counter(f"writes to {part} on core {x},{y}")
     what = f"element {index} of {part} to change, which it polls (is {old})"
     value = old
     while value == old:
@@ -64,7 +74,6 @@ def _wait(end: LocalEnd, index: int, old: int | float, poll: Poll) -> int | floa
     kernel.released, kernel.poll = False, None
     rows.buffer.rewind(poll.mark)
     kernel.c = poll.c
-    if kernel.met_at > 0:
-        rows.wait_arrival(kernel.c, part.counter, kernel.met_at)
+    _await_arrival(end, index)
     rows.load(kernel.c)
     return value

@@ -97,6 +97,11 @@ class RaceNotes:
         if len(self.candidates) < _MOST:
             self.candidates.append(_Candidate(kernel.core, str(part), tile, row, kernel.place(), None, part, position))
 
+    def note_early(self, kernel: Kernel, part: object, index: int, wait: Row) -> None:
+        """An element was read that another kernel's write brings, for which the row waits."""
+        if len(self.candidates) < _MOST:
+            self.candidates.append(_Candidate(kernel.core, str(part), index // TILE, wait, kernel.place(), wait))
+
     def note_passed(self, kernel: Kernel, part: SemaphorePart, value: int, change: Row, wait: Row) -> None:
         """A kernel waited for a value that a semaphore had already lost again, by a change, when the kernels ran in turn."""
         name = f"{part}, which no longer is {value},"

@@ -36,10 +36,7 @@ class Scheduler:
         kernel.greenlet = self._greenlet(call)
         kernel.greenlet.tanto_kernel = kernel  # for `kernel_functions.running`
         self.kernels.append(kernel)
-        if kernel.unit.reads_data:
-            self._data.appendleft(kernel)  # a poll waits for a write that comes later
-        else:
-            self.add(kernel)
+        self.add(kernel)
 
     def add(self, kernel: Kernel) -> None:
         """Let a kernel go on when its turn comes."""

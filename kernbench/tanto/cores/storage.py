@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kernbench.tanto.formats import Format
 
 Core = tuple[int, int]  # logical x, y
+_MOST_ARRIVALS = 256
 
 
 class GlobalBuffer:
@@ -28,10 +29,20 @@ class GlobalBuffer:
         return f"global {self.id}"
 
 
+class Arrival(NamedTuple):
+    """A write of elements of a local by a kernel: the counter of its writes there, and its value when this one is there."""
+
+    first: int
+    end: int
+    kernel: Kernel
+    counter: int
+    value: int
+
+
 class LocalPart:
     """A local buffer on one core; one that outlives its program is kept by the device."""
 
-    __slots__ = ("arrivals", "core", "counter", "data", "fmt", "id", "pollers", "size")
+    __slots__ = ("arrivals", "core", "data", "fmt", "id", "lookers", "pollers", "size")
 
     def __init__(self, id: int, core: Core, fmt: Format, size: int) -> None:
         self.id, self.core, self.fmt, self.size = id, core, fmt, size
@@ -39,22 +50,25 @@ class LocalPart:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a program, of which no kernel polls it."""
+        """Begin a program."""
+        self.lookers: set[Kernel] = set()  # kernels that read its elements
         self.pollers: list[Kernel] = []
-        self.counter = -1  # of the device program, once a kernel polls: writes that have arrived
-        self.arrivals = 0  # how many are counted
+        self.arrivals: list[Arrival] = []  # the last writes by transfers, where kernels look
 
-    def count_arrival(self) -> int:
-        """Count a write that is about to arrive; returns the counter that it adds to, or NONE while nobody polls."""
-        if self.counter >= 0:
-            self.arrivals += 1
-        return self.counter
+    def arrival_of(self, index: int) -> Arrival | None:
+        """The last write of an element among those that are known."""
+        return next((one for one in reversed(self.arrivals) if one.first <= index < one.end), None)
+
+    def note_arrival(self, arrival: Arrival) -> None:
+        """Note a write."""
+        if len(self.arrivals) >= _MOST_ARRIVALS:
+            del self.arrivals[: _MOST_ARRIVALS // 2]
+        self.arrivals.append(arrival)
 
     def changed(self) -> None:
         """Let the kernels look that poll it."""
         waiting, self.pollers = self.pollers, []
         for kernel in waiting:
-            kernel.met_at = self.arrivals
             kernel.wake()
 
     def __str__(self) -> str:

@@ -108,8 +108,8 @@ class CopyEnd(ABC, Generic[Part]):
                 f"writes elements {first} to {first + count - 1} of {self.part}, which has {size:,} elements"
             )
 
-    def arrival(self, part: Part) -> int:  # noqa: ARG002
-        """The counter of writes that have arrived at a part, or NONE."""
+    def arrival(self, part: Part, first: int, count: int) -> int:  # noqa: ARG002
+        """The counter of this kernel's writes that have arrived at a part, or NONE."""
         return NONE
 
     def get(self, index: int) -> int | float:
@@ -196,7 +196,9 @@ class CopyEnd(ABC, Generic[Part]):
         core = self.kernel.core if x < 0 else self.run.find_core(self.kernel, x, y)
         part = dst.part if core == self.kernel.core else dst.part_on(core)
         dst.check_target(part, dst_offset, count)
-        self.kernel.flow.write_core(self.kernel.c, core, count * self.part.fmt.bytes, dst.arrival(part))
+        self.kernel.flow.write_core(
+            self.kernel.c, core, count * self.part.fmt.bytes, dst.arrival(part, dst_offset, count)
+        )
         if self.run.numbers:
             dst.put(part, dst.write_base(), dst_offset, self.take(self.part, self.read_base(), src, count))
 
@@ -220,7 +222,7 @@ class CopyEnd(ABC, Generic[Part]):
             return
         for part in parts:
             dst.check_target(part, dst_offset, count)
-        arrive = [dst.arrival(part) for part in parts]
+        arrive = [dst.arrival(part, dst_offset, count) for part in parts]
         self.kernel.flow.multicast(self.kernel.c, cores, count * self.part.fmt.bytes, arrive)
         if self.run.numbers and parts:
             values = self.take(self.part, self.multicast_base(), src, count).copy()

@@ -40,7 +40,7 @@ class Calls(Expressions):
             method, codes = self._overload(node, name, FUNCTIONS[name], arguments, None)
             return Value(f"K.{method.call}({', '.join(codes)})", SCALARS["void"])
         if name in self.functions:
-            return self._call(node, self.functions[name], arguments)
+            return self._call(node, self._chosen(self.functions[name], arguments), arguments)
         if callee.type == "primitive_type" or name in self.types or name == ELEMENT:
             return self._cast(node, self.scalar_type(callee), arguments)
         raise self.error(callee, f"unknown function {name!r}{suggest(name, [*self.functions, *FUNCTIONS, 'uint32'])}")
@@ -49,6 +49,22 @@ class Calls(Expressions):
         if len(arguments) != 1:
             raise self.error(node, f"{to} takes one value, got {len(arguments)}")
         return self.number(arguments[0], to)
+
+    def _chosen(self, function: Function, arguments: list[Node]) -> Function:
+        """The overload that fits: by the number of arguments, then by their types."""
+        fitting = [one for one in function.all if one.takes(len(arguments))]
+        if len(fitting) <= 1:
+            return fitting[0] if fitting else function
+        cost = self.cost
+        given = [self.expression(argument).type for argument in arguments]
+        self.cost = cost
+
+        def misfits(one: Function) -> tuple[bool, int]:
+            pairs = [(kind, parameter.type) for kind, parameter in zip(given, one.parameters, strict=False)]
+            wrong = [a != b for a, b in pairs]
+            return any(a != b and not (isinstance(a, Scalar) and isinstance(b, Scalar)) for a, b in pairs), sum(wrong)
+
+        return min(fitting, key=misfits)
 
     def _call(self, node: Node, function: Function, arguments: list[Node]) -> Value:
         takes, defaults = len(function.parameters), [p.default for p in function.parameters if p.default is not None]

@@ -237,8 +237,10 @@ class Declarations(Calls):
                 if owner.type != "field_identifier" or item.child_by_field_name("default_value"):
                     raise self.error(item, "a field of a structure is a name, or an array, without a value")
                 found.append((text(owner), own))
-        name = text(field(node, "name"))
-        self.types[name] = Struct(name, tuple(found))
+        named = node.child_by_field_name("name")
+        if named is None:
+            raise self.error(node, "a structure has a name: struct name { ... };")
+        self.types[text(named)] = Struct(text(named), tuple(found))
 
     # Parameters
 

@@ -50,6 +50,17 @@ class Function:
     parameters: list[Parameter]
     node: Node
     body: Node | None = None  # if it is defined
+    overloads: list[Function] = field(default_factory=list["Function"])  # others of its name
+
+    @property
+    def all(self) -> list[Function]:
+        """It and the others of its name."""
+        return [self, *self.overloads]
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        needed = sum(parameter.default is None for parameter in self.parameters)
+        return needed <= count <= len(self.parameters)
 
 
 @dataclass(slots=True)

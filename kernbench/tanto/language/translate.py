@@ -39,6 +39,9 @@ def translate_source(source: Source, params: tuple[Any, ...] | None = None) -> U
         raise source.error(0, 0, "an expression or a block is nested too deeply; make it flatter") from None
 
 
+_TYPES = ("enum_specifier", "struct_specifier", "class_specifier", "alias_declaration", "type_definition")
+
+
 class _Translation(Statements):
     def run(self, params: tuple[Any, ...] | None) -> Unit:
         root = parser().parse(self.source.code).root_node
@@ -54,7 +57,7 @@ class _Translation(Statements):
             raise self.source.error(
                 0, 0, f"got {len(params)} compile-time parameters, expected {len(self.params)}: {declared}"
             )
-        for function in list(self.functions.values()):
+        for function in [one for known in self.functions.values() for one in known.all]:
             if function.body is not None:
                 self._function(function)
             elif function.name != MAIN:
@@ -100,14 +103,8 @@ class _Translation(Statements):
             self._declare_function(node, field(node, "declarator"), field(node, "body"))
         elif node.type == "declaration":
             self._global_declaration(node)
-        elif node.type == "enum_specifier":
-            self._enum(node)
-        elif node.type in ("struct_specifier", "class_specifier"):
-            self.declare_struct(node)
-        elif node.type == "alias_declaration":
-            self.types[text(field(node, "name"))] = self.type_of(field(node, "type"))
-        elif node.type == "type_definition":
-            self.types[text(field(node, "declarator"))] = self.type_of(field(node, "type"))
+        elif node.type in _TYPES:
+            self.statement(node)
         elif node.type == "static_assert_declaration":
             self.s_static_assert_declaration(node)
         elif node.type in ("namespace_definition", "linkage_specification"):
@@ -144,7 +141,26 @@ class _Translation(Statements):
                 self.emit(f"{found.code} = 1", node)
             self.params.append((text(one), kind.element))
 
-    def _enum(self, node: Node) -> None:
+    def s_struct_specifier(self, node: Node) -> None:
+        """A structure; a declaration of its name alone says nothing."""
+        if node.child_by_field_name("body") is not None:
+            self.declare_struct(node)
+
+    s_class_specifier = s_struct_specifier
+
+    def s_alias_declaration(self, node: Node) -> None:
+        """Another name of a type."""
+        self.types[text(field(node, "name"))] = self.type_of(field(node, "type"))
+
+    def s_type_definition(self, node: Node) -> None:
+        """Other names of a type."""
+        for declarator in node.children_by_field_name("declarator"):
+            self.types[text(declarator)] = self.type_of(field(node, "type"))
+
+    def s_enum_specifier(self, node: Node) -> None:
+        """An enumeration: its constants, and its name for their type."""
+        if node.child_by_field_name("body") is None:
+            return
         named = node.child_by_field_name("name")
         if named is not None:
             self.types[text(named)] = SCALARS["int"]
@@ -164,12 +180,24 @@ class _Translation(Statements):
         if declarator.type != "function_declarator":
             raise self.error(declarator, f"the language has no {declarator.type.replace('_', ' ')} as a result")
         name = text(field(declarator, "declarator"))
-        returns = self.scalar_type(field(node, "type"))
+        kind = node.child_by_field_name("type")
+        if kind is None:
+            raise self.error(node, f"function {name} has no result type; void is one")
+        returns = self.scalar_type(kind)
+        made = Function(name, f"f_{name}", returns, self.parameters(declarator), node, body)
         known = self.functions.get(name)
-        if known is not None and known.body is not None and body is not None:
-            raise self.error(node, f"function {name} is defined twice; the language has no overloads")
-        if known is None or body is not None:
-            self.functions[name] = Function(name, f"f_{name}", returns, self.parameters(declarator), node, body)
+        if known is None:
+            self.functions[name] = made
+            return
+        kinds = [parameter.type for parameter in made.parameters]
+        same = next((one for one in known.all if [parameter.type for parameter in one.parameters] == kinds), None)
+        if same is None and name != MAIN:
+            made.code += f"_{len(known.all)}"
+            known.overloads.append(made)
+        elif same is None or (same.body is not None and body is not None):
+            raise self.error(node, f"function {name} is defined twice")
+        elif body is not None:
+            same.parameters, same.node, same.body = made.parameters, node, body
 
     def _function(self, function: Function) -> None:
         body = function.body
@@ -210,12 +238,11 @@ class _Translation(Statements):
             if node.type != "call_expression":
                 continue
             function = self.functions.get(text(field(node, "function")))
-            if function is None:
-                continue
             arguments = children(field(node, "arguments"))
-            for parameter, argument in zip(function.parameters, arguments, strict=False):
-                if parameter.reference and argument.type == "identifier":
-                    yield text(argument)
+            for one in function.all if function else ():
+                for parameter, argument in zip(one.parameters, arguments, strict=False):
+                    if parameter.reference and argument.type == "identifier":
+                        yield text(argument)
 
 
 def _items(root: Node) -> Iterator[Any]:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from kernbench.machine.intents import Intent, RouteKind
 from kernbench.program.ops import NONE
 from kernbench.tanto.timing.multicast import multicast_data, multicast_signals
-from kernbench.tanto.timing.row_buffer import RowBuffer
+from kernbench.tanto.timing.row_buffer import Row, RowBuffer
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, GlobalBuffer, PipePart, SemaphorePart
     from kernbench.tanto.timing.lowering import Lowering
 
-Row = tuple[int, int]  # thread, index of the row in it
 _ALL = int(Intent.ALL)
 READER_NETWORK, WRITER_NETWORK = 1, 0
 
@@ -107,7 +106,7 @@ class DataflowRows:
 
     def last_row(self) -> Row:
         """The row that was added last."""
-        return self.id, self.buffer.count - 1
+        return self.buffer.last_row()
 
     def begin_moves(self, c: int) -> None:
         """Set up the registers for moves inside L1."""
@@ -151,25 +150,19 @@ class DataflowRows:
 
     def wait_room(self, c: int, part: PipePart, popped: int) -> None:
         """Wait until so many tiles in all were popped."""
-        self.buffer.spend(c)
-        if popped > 0:
-            self.buffer.wait(part.counters[1], popped)
+        self.buffer.wait_room(c, part, popped)
 
     def push(self, c: int, part: PipePart, tiles: int) -> Row:
         """Count pushed tiles."""
-        self.buffer.spend(c)
-        self.buffer.increase(part.counters[0], tiles)
-        return self.id, self.buffer.count - 1
+        return self.buffer.push(c, part, tiles)
 
     def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
         """Wait until so many tiles in all were pushed."""
-        self.buffer.spend(c)
-        self.buffer.wait(part.counters[0], pushed)
+        self.buffer.wait_tiles(c, part, pushed)
 
     def pop(self, c: int, part: PipePart, tiles: int) -> None:
         """Count popped tiles."""
-        self.buffer.spend(c)
-        self.buffer.increase(part.counters[1], tiles)
+        self.buffer.pop(c, part, tiles)
 
     # Semaphores
 

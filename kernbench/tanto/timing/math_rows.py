@@ -12,12 +12,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernbench.tanto.tiles import TILE
-from kernbench.tanto.timing.row_buffer import RowBuffer, exec_row
+from kernbench.tanto.timing.row_buffer import Row, RowBuffer, exec_row
 from kernbench.tanto.vector_functions import function_class
 
 if TYPE_CHECKING:
     from kernbench.tanto.cores.storage import Core, PipePart
-    from kernbench.tanto.timing.dataflow_rows import Row
     from kernbench.tanto.timing.lowering import Lowering
 
 HALVES = 2  # of the destination registers
@@ -158,29 +157,25 @@ class MathRows:
 
     def wait_room(self, c: int, part: PipePart, popped: int) -> None:
         """Wait until so many tiles in all were popped."""
-        self.packer.spend(c)
-        if popped > 0:
-            self.packer.wait(part.counters[1], popped)
+        self.packer.wait_room(c, part, popped)
 
     def push(self, c: int, part: PipePart, tiles: int) -> Row:
         """Count pushed tiles, when they are packed."""
         self.packer.spend(c)
         if self.packs:
             self.packer.wait(self.packed, self.packs)
-        self.packer.increase(part.counters[0], tiles)
-        return self.packer.thread.id, self.packer.count - 1
+        return self.packer.push(c, part, tiles)
 
     def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
         """Wait until so many tiles in all were pushed."""
-        self.unpack.spend(c)
-        self.unpack.wait(part.counters[0], pushed)
+        self.unpack.wait_tiles(c, part, pushed)
 
     def pop(self, c: int, part: PipePart, tiles: int) -> None:
         """Count popped tiles, when they are unpacked."""
         self.unpack.spend(c)
         if self.unpacks:
             self.unpack.wait(self.unpacked, self.unpacks)
-        self.unpack.increase(part.counters[1], tiles)
+        self.unpack.pop(c, part, tiles)
 
     def buffers(self) -> tuple[RowBuffer, ...]:
         """Those of its threads."""
@@ -188,7 +183,7 @@ class MathRows:
 
     def last_row(self) -> Row:
         """The row of the unpacker that was added last."""
-        return self.unpack.thread.id, self.unpack.count - 1
+        return self.unpack.last_row()
 
     def load(self, c: int) -> None:
         """Read a word of L1 by the processor."""

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
     from kernbench.program.thread import Thread
     from kernbench.tanto.cores.kernel import Kernel
+    from kernbench.tanto.cores.storage import PipePart
 
 _DELAY, _EXEC, _MOVE, _ADD, _WAIT = int(Op.DELAY), int(Op.EXEC), int(Op.MOVE), int(Op.ADD), int(Op.WAIT)
 _ARRIVE, _COMPARE = int(Op.ARRIVE), int(GE)
+
+
+Row = tuple[int, int]  # thread, index of the row in it
 
 
 class Costs:
@@ -100,6 +104,34 @@ class RowBuffer:
         self.add(pack_row(tag, _MOVE, route, nbytes, 0, done, hold, NONE, 0))
         for counter in arrive:
             self.add(pack_row(0, _ARRIVE, counter, 0, 0, 0, 0, 0, 0))
+
+    # Pipes
+
+    def wait_room(self, c: int, part: PipePart, popped: int) -> None:
+        """Wait until so many tiles in all were popped from a pipe."""
+        self.spend(c)
+        if popped > 0:
+            self.wait(part.counters[1], popped)
+
+    def push(self, c: int, part: PipePart, tiles: int) -> Row:
+        """Count tiles that are pushed to a pipe."""
+        self.spend(c)
+        self.increase(part.counters[0], tiles)
+        return self.last_row()
+
+    def wait_tiles(self, c: int, part: PipePart, pushed: int) -> None:
+        """Wait until so many tiles in all were pushed to a pipe."""
+        self.spend(c)
+        self.wait(part.counters[0], pushed)
+
+    def pop(self, c: int, part: PipePart, tiles: int) -> None:
+        """Count tiles that are popped from a pipe."""
+        self.spend(c)
+        self.increase(part.counters[1], tiles)
+
+    def last_row(self) -> Row:
+        """The row that was added last."""
+        return self.thread.id, self.count - 1
 
     def finish(self) -> None:
         """Give the rows to the thread."""

@@ -102,6 +102,36 @@ def test_a_loop_that_reads_one_element_and_ends_is_no_poll(tmp_path: Path) -> No
     assert chip.read(0)[0] == 2500
 
 
+LOOKED_UP = """
+void kernel(global<uint32> g, local<uint32> l, semaphore s, uint32 sends, uint32 waits) {
+    if (sends) {
+        l.set(0, 7);
+        l.write(0, l, 2, 1, 2, 1);
+        s.inc(2, 1, 1);
+        write_barrier();
+    } else {
+        if (waits) { s.wait(1); }
+        l.set(1, l.get(2) + 1);
+        l.write(1, g, 0, 1);
+        write_barrier();
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("waits", [0, 1])
+def test_a_read_before_the_write_of_another_core_is_a_race(tmp_path: Path, waits: int) -> None:
+    chip, objects = device(), [{"g": 0}, {"l": 1}, {"s": 2}]
+    found = two(tmp_path, LOOKED_UP, {"0,0": [*objects, 1, 0], "1,0": [*objects, 0, waits]}, chip)
+    assert chip.read(0)[0] == 8
+    assert [(race.core, race.object, race.place.rpartition("/")[2]) for race in found.races] == (
+        [] if waits else [((1, 0), "local 1", "k.cpp:10:9")]
+    )
+    if not waits:
+        assert found.races[0].write_ns is not None
+        assert found.races[0].write_ns > found.races[0].read_ns
+
+
 def test_a_value_that_passes_is_a_race_if_the_kernel_comes_too_late(tmp_path: Path) -> None:
     """The sender runs ahead of the receiver when kernels run in turn; times say whether it does on the chip."""
     objects = [{"s": 2}, {"l": 1}]

@@ -42,6 +42,12 @@ def test_structures_arrays_and_copies_of_objects(tmp_path: Path) -> None:
     assert scalars(tmp_path, code, 7, head=HEAD) == [24, 16, 720, 74, 1 + 7 + 3 + 3, 4, 47]
 
 
+def test_types_of_a_function(tmp_path: Path) -> None:
+    code = "enum { A = 3, B }; struct P { uint32 a; }; using W = uint32; typedef uint32 V, U;"
+    code += "P p; p.a = A; W w = B; V v = 1; U u = 2; out.set(0, p.a * 1000 + w * 100 + v * 10 + u);"
+    assert scalars(tmp_path, code, 1, head="struct Q; enum class E : uint32;") == [3412]
+
+
 def test_floats_have_the_precision_of_their_type(tmp_path: Path) -> None:
     code = """
     float step = 0.1f;
@@ -59,6 +65,22 @@ def test_floats_have_the_precision_of_their_type(tmp_path: Path) -> None:
     assert scalars(tmp_path, code, 7, args=(3,)) == [3, 16777216, 16777217, 1, 2048, 4 * 1000 + 192, 2]
 
 
+def test_overloads_are_chosen_by_the_number_and_the_types_of_arguments(tmp_path: Path) -> None:
+    head = """
+    uint32 pick(uint32 a);
+    uint32 pick(uint32 a, uint32 b) { return pick(a) + b; }
+    uint32 pick(local<uint32> l) { return 100; }
+    uint32 pick(float a) { return 1000; }
+    uint32 pick(uint32 a) { return a; }
+    void swap(uint32 &a, uint32 &b) { uint32 t = a; a = b; b = t; }
+    void swap(uint32 &a) { a = 5; }
+    """
+    code = "uint32 x = 1, y = 2; swap(x, y); swap(y);"
+    code += "out.set(0, pick(3)); out.set(1, pick(3, 4)); out.set(2, pick(out)); out.set(3, pick(1.0f));"
+    code += "out.set(4, x * 10 + y);"
+    assert scalars(tmp_path, code, 5, head=head) == [3, 7, 100, 1000, 25]
+
+
 def test_only_the_file_is_checked_where_values_are_not_given() -> None:
     text = "param<uint32> n;\nvoid kernel() { uint32 x[n * 2]; }"
     assert translate_source(make_source("k.cpp", text)).params[0][0] == "n"
@@ -70,6 +92,7 @@ def test_only_the_file_is_checked_where_values_are_not_given() -> None:
     [
         ("struct S { uint32 a; }; void kernel() { S s; s.b = 1; }", "S has no field 'b'"),
         ("struct S { uint32 a; void f(); }; void kernel() {}", "a field of a structure is a name"),
+        ("struct { uint32 a; }; void kernel() {}", "a structure has a name"),
         ("void kernel() { uint32 x[2] = {1, 2, 3}; }", "uint32[2] takes 2 values, got 3"),
         ("void f(uint32 a, uint32 b = 1) {} void kernel() { f(); }", "f takes 1 to 2 arguments, got 0"),
         ("static_assert(1 > 2, \"never\"); void kernel() {}", "static_assert fails: \"never\""),

@@ -127,6 +127,7 @@ def test_a_math_object_ends_where_its_scope_is_left(tmp_path: Path) -> None:
     [
         ("void kernel(uint32 a) {", "'}' is missing here"),
         ("uint32 x;", "no function 'kernel'"),
+        ("f() {} void kernel() {}", "function f has no result type; void is one"),
         ("int kernel() { return 1; }", "kernel returns int32, expected void"),
         ("void kernel(uint32 &x) {}", "the kernel's own parameters are no references"),
         ("void kernel() {} void kernel() {}", "function kernel is defined twice"),
