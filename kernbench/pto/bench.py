@@ -23,6 +23,7 @@ from kernbench.errors import InputError, KernBenchError, RunError, shorten, sugg
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
+from kernbench.pto.fatal import InvalidArgsError
 from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
 from kernbench.pto.launch import Launch, Outcome
@@ -49,6 +50,7 @@ class PtoBench:
     description: str
     kernels: Mapping[int, Kernel]
     entry: Callable[..., object]
+    config: Callable[..., Any] | None
     runtime: Mapping[str, Any]
     cases: Mapping[str, Mapping[str, Any]]
     default_case: str
@@ -118,6 +120,7 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
         description=_first_line(modules),
         kernels=read_kernels(held["KERNELS"], where),
         entry=entry,
+        config=held.get("aicpu_orchestration_config"),
         runtime=held["RUNTIME_CONFIG"],
         cases=cases,
         default_case=held.get("DEFAULT_CASE", next(iter(cases))),
@@ -206,6 +209,7 @@ def run_bench(
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]
 
     def body(orchestrator: Orchestrator) -> None:
+        _check_arguments(bench, addresses)
         bench.entry(PTO2Runtime(orchestrator), addresses, len(addresses))
 
     with np.errstate(all="ignore"):
@@ -215,6 +219,17 @@ def run_bench(
         return BenchRun(bench, machine.name, given, outcome, None, (), array_bytes)
     mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
     return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches, array_bytes)
+
+
+def _check_arguments(bench: PtoBench, args: Sequence[Any]) -> None:
+    """Errors: InvalidArgsError if the orchestration expects another number of arguments."""
+    if bench.config is None:
+        return
+    expected = getattr(bench.config(args, len(args)), "expected_arg_count", None)
+    if expected != len(args):
+        raise InvalidArgsError(
+            f"the orchestration expects {expected} arguments and generate_inputs gives {len(args)}; make them agree"
+        )
 
 
 def is_array(value: object) -> TypeGuard[np.ndarray]:

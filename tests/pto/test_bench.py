@@ -189,3 +189,15 @@ def test_arrays_are_copied_over_the_link_of_the_host():
     assert 1 + bytes_us < copies[32]["host_out_us"] < 1.6 + bytes_us
     assert copies[32]["host_in_us"] == pytest.approx(3 * copies[32]["host_out_us"], rel=0.2)
     assert copies[16]["host_out_us"] - copies[32]["host_out_us"] == pytest.approx(bytes_us, rel=0.05)
+
+
+def test_the_number_of_arguments_is_checked(tmp_path):
+    config = "\n\ndef aicpu_orchestration_config(args, arg_count):\n    return PTO2OrchestrationConfig({})\n"
+    for expected, is_right in ((2, True), (3, False)):
+        path = write(tmp_path)
+        path.write_text(path.read_text() + config.format(expected))
+        if is_right:
+            assert run_bench(path, "ascend_tiny").verified
+        else:
+            with pytest.raises(FatalError, match="expects 3 arguments and generate_inputs gives 2; make them agree"):
+                run_bench(path, "ascend_tiny")
