@@ -96,5 +96,5 @@ def test_a_file_in_the_place_of_another_is_compiled_anew(start, tmp_path: Path):
 def test_processes_side_by_side_do_not_disturb_each_other(start):
     for process in [start() for _ in range(3)]:
         hits(process)
-    hits(start())  # of two that write an index at once one may be lost; then this one writes it again
+    hits(start())  # one that starts removes what another has not sealed yet; then this one writes it again
     assert hits(start()) == 2
