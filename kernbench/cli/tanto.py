@@ -78,6 +78,7 @@ def run(
     from kernbench.tanto.device import Device
     from kernbench.tanto.loading import KernelFiles
     from kernbench.tanto.program_file import load_kernel_map, load_program
+    from kernbench.tanto.program_settings import read_defines, read_inputs
     from kernbench.tanto.run import run_program
 
     check_mode(mode)
@@ -87,15 +88,15 @@ def run(
         raise InputError(f"--kernels takes a folder, and {shorten(kernels)} is none")
     fields, dotted = split_assignments(assignments)
     files = KernelFiles(kernels, load_kernel_map(kernel_map) if kernel_map else {})
-    macros = _read_defines(defines)
+    macros = read_defines(defines)
     device = Device(load_machine(topology, {**fields, **dotted}), nearest=rounding == "nearest", defines=macros)
     limits, worst = read_limits(time_limit, None), 0
     if len(programs) == 1:
         specs: list[ProgramSpec | None] = [load_program(programs[0])]
-        device.initial = _read_inputs(inputs, [spec for spec in specs if spec])
+        device.initial = read_inputs(inputs, specs[0])
     else:
         specs = [None] * len(programs)
-        device.initial = _read_inputs(inputs, None)
+        device.initial = read_inputs(inputs, None)
     for path, known in zip(programs, specs, strict=True):
         try:
             spec = known or load_program(path)
@@ -122,35 +123,6 @@ def _say_failure(path: Path, error: KernBenchError, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
     click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
-
-
-def _read_defines(defines: tuple[str, ...]) -> dict[str, str]:
-    found = dict[str, str]()
-    for text in defines:
-        name, equals, value = text.partition("=")
-        if not name.isidentifier():
-            raise InputError(f"-D {shorten(text)}: expected NAME=TEXT")
-        found[name] = value if equals else "1"
-    return found
-
-
-def _read_inputs(inputs: tuple[str, ...], specs: list[ProgramSpec] | None) -> dict[int, Any]:
-    """The contents of buffers by id. Errors: InputError for a bad id or file, or a buffer that no program has."""
-    from kernbench.tanto.device import read_buffer_file
-
-    found = dict[int, Any]()
-    for text in inputs:
-        name, _, file = text.partition("=")
-        try:
-            number = int(name)
-        except ValueError:
-            raise InputError(f"--in {shorten(text)}: expected ID=FILE with the number of a global buffer") from None
-        if specs is not None and number not in (known := {one.id for spec in specs for one in spec.globals}):
-            raise InputError(
-                f"--in {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
-            )
-        found[number] = read_buffer_file(Path(file))
-    return found
 
 
 def _write(device: Device, spec: ProgramSpec, out: Path, folder: str | None, result: TantoResult | None) -> None:
@@ -199,8 +171,9 @@ def _show(result: TantoResult, explanation: dict[str, Any] | None, as_json: bool
 def check(paths: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> None:
     """Check kernel files, or all in folders; say what each uses, what it may race on, and what it needs of L1."""
     from kernbench.tanto.kernel_report import check_file, kernel_files
+    from kernbench.tanto.program_settings import read_defines
 
-    macros, wrong, reports = _read_defines(defines), list[str](), list[dict[str, Any]]()
+    macros, wrong, reports = read_defines(defines), list[str](), list[dict[str, Any]]()
     for path in kernel_files(paths):
         try:
             reports.append(check_file(path, macros).to_dict())

@@ -259,7 +259,9 @@ class CreditTables:
     def _senders(self, nodes: np.ndarray) -> np.ndarray:
         """int64[edge] the actors that send what begins at the links of these nodes."""
         memory, links = self._memories_of[nodes], self["router_n"] + self["memory_n"] + np.arange(len(nodes))
-        return np.where(memory == codes.NONE, links, self["router_n"] + memory)
+        router = self._routers_of[nodes]
+        alone = np.where(memory == codes.NONE, links, self["router_n"] + memory)
+        return np.where(router == codes.NONE, alone, router)
 
     def _write_windows(self) -> None:
         """Write how long nothing that an actor does is seen by another, and how long flits may be under way."""

@@ -53,7 +53,8 @@ def check_classes(control: FlowControl) -> None:
     least = min(port.virtual_channels for port in control.ports)
     if least < 2:
         raise InputError(
-            f"requests and replies take virtual channels of their own, but a class of ports has {least}; give each class 2 or more"
+            f"requests and replies take virtual channels of their own, but a class of ports has {least}; "
+            "give each class 2 or more"
         )
 
 

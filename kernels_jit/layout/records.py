@@ -387,6 +387,7 @@ ROUTER = record(
     "vc_allocation",  # cycles
     "inputs_n",  # virtual channels of all its inputs
     "outputs_n",
+    "sources",  # bits of the ports at whose links transfers begin that are not sent yet
     words=8,
 )
 CREDIT_MEMORY = record(

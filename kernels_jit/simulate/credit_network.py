@@ -27,7 +27,7 @@ from kernels_jit.layout.records import NEVER
 from kernels_jit.simulate.credit_memory import serve_memory
 from kernels_jit.simulate.credit_queue import first_cycle
 from kernels_jit.simulate.credit_router import serve_router
-from kernels_jit.simulate.credit_source import serve_source
+from kernels_jit.simulate.credit_source import serve_source, serve_sources
 from kernels_jit.simulate.credit_waits import charge_fronts, look_at_fronts
 
 _NONE = codes.NONE
@@ -78,8 +78,9 @@ def serve_window(m, op, times, credit, end):
             if actor < credit.router_n:
                 router = router_at(m, credit.routers + actor * ROUTER_WORDS)
                 while cycle < end:
+                    due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
                     seen = 0 if credit.waits == _NONE else look_at_fronts(m, credit, router, cycle)
-                    served, cycle = cycle, serve_router(m, op, times, credit, router, cycle)
+                    served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
                     if seen > 0:
                         charge_fronts(m, credit, seen, served)
                         cycle = served + 1

@@ -6,7 +6,17 @@ import numpy as np
 
 from kernels_jit.compile.jit import CHECKED, inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import MEMORY_WORDS, credit_at, link_at, memory_at, state_at, step_at, transfer_at
+from kernels_jit.layout.access import (
+    MEMORY_WORDS,
+    ROUTER_WORDS,
+    credit_at,
+    link_at,
+    memory_at,
+    router_at,
+    state_at,
+    step_at,
+    transfer_at,
+)
 
 _NONE = codes.NONE
 
@@ -25,6 +35,8 @@ def queue_transfer(m, place, number, start_fs):
     else:
         link = link_at(m, step.link >> 1)
         _queue_at_link(m, link, place)
+        if link.source < credit.router_n:
+            router_at(m, credit.routers + link.source * ROUTER_WORDS).sources |= np.int64(1) << link.port
         wake(m, credit, link.source, start)
 
 
@@ -80,12 +92,14 @@ def _comes_first(m, place, other_place):
 
 
 @inner
-def leave_queue(m, link):
+def leave_queue(m, credit, link):
     """The first transfer of a queue has been sent whole."""
     link.first = transfer_at(m, link.first).tail_step
     link.flits_sent = 0
     if link.first == _NONE:
         link.last = _NONE
+        if link.source < credit.router_n:
+            router_at(m, credit.routers + link.source * ROUTER_WORDS).sources &= ~(np.int64(1) << link.port)
     else:
         transfer_at(m, link.first).before = _NONE
 

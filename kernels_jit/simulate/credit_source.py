@@ -7,13 +7,24 @@ import numpy as np
 from kernels_jit.compile.bits import lowest_bit
 from kernels_jit.compile.jit import inlined, inner
 from kernels_jit.layout import codes
-from kernels_jit.layout.access import step_at, transfer_at
+from kernels_jit.layout.access import link_at, step_at, transfer_at
 from kernels_jit.layout.records import NEVER, PLACE_SHIFT
 from kernels_jit.simulate.credit_link import channel_of, cross, first_from, has_credit, held_channels, is_idle
 from kernels_jit.simulate.credit_queue import first_cycle, leave_queue
 from kernels_jit.simulate.credit_waits import charge_source
 
 _NONE = codes.NONE
+
+
+@inner
+def serve_sources(m, op, times, credit, router, cycle):
+    """One cycle of the sources at the links of a router, which come before what passes it. Returns as `serve_router`."""
+    next_cycle, todo = NEVER, router.sources
+    while todo != 0:
+        link = link_at(m, m[router.outputs + lowest_bit(todo)])
+        todo &= todo - 1
+        next_cycle = min(next_cycle, serve_source(m, op, times, credit, link, cycle))
+    return next_cycle
 
 
 @inner
@@ -40,7 +51,7 @@ def serve_source(m, op, times, credit, link, cycle):
     send(m, op, times, credit, link, channel, place, transfer.from_step, cycle)
     if link.taken == _NONE and link.flits_sent == transfer.flits:
         charge_source(m, credit, link, transfer.flits, start)
-        leave_queue(m, link)
+        leave_queue(m, credit, link)
     return NEVER if link.first == _NONE else cycle + 1
 
 

@@ -44,6 +44,8 @@ SHARES = {
     "credit_sip": 0.03,
     "credit_multicasts": 0.04,
     "credit_sip_multicasts": 0.03,
+    "tensix": 0.02,
+    "credit_tensix": 0.03,
 }
 OTHERS = {
     "crowded": 0.01,

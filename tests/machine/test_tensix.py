@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
 from kernbench.errors import InputError
 from kernbench.machine import load_machine
+from kernbench.machine.channel_dependencies import find_cycle
+from kernbench.machine.intents import Intent, RouteKind
 from kernbench.machine.tensix_places import TensixPlaces
 from kernbench.machine.views import find_view
 from kernbench.tanto.timing.lowering import Lowering
@@ -81,3 +84,62 @@ def test_the_chip_as_a_picture() -> None:
         "1,1",
         "",
     ]
+
+
+# Finite buffers
+
+CREDIT = {"flow_control": "credit"}
+
+
+@pytest.mark.parametrize(
+    ("network", "ends", "sides"),
+    [
+        (0, ((0, 0), (4, 1)), [1, 1, 1, 1, 1, 1]),  # east, then south
+        (0, ((4, 1), (0, 0)), [1, 1, 1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2]),  # each ring has a dateline of its own
+        (1, ((0, 0), (0, 1)), [1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]),  # north
+    ],
+)
+def test_a_way_is_after_the_dateline_of_a_ring_from_the_link_that_closes_it(network, ends, sides) -> None:
+    machine = load_machine("wormhole_n150", CREDIT)
+    chip = machine.places
+    nodes = machine.routing.path(chip.interface(ends[0], network), chip.l1(ends[1]), Intent.ALL)
+    assert chip.sides(nodes) == [0, *sides, 0, 0]
+
+
+def test_requests_and_replies_have_channels_on_both_sides_of_a_dateline() -> None:
+    control = load_machine("wormhole_n150", CREDIT).flow_control
+    assert control is not None
+    kinds = [control.kind(side, is_reply) for is_reply in (0, 1) for side in range(3)]
+    found = [control.channels_of(kind, 16) for kind in kinds]
+    assert found == [range(8), range(4), range(4, 8), range(8, 16), range(8, 12), range(12, 16)]
+
+
+@pytest.mark.parametrize("topology", ["tensix_tiny", "wormhole_n150"])
+def test_no_cycle_of_channels_is_on_the_ways_of_a_chip(topology: str) -> None:
+    """All ways between interfaces and memories, as they are, not only the rings that are checked."""
+    machine = load_machine(topology, CREDIT)
+    control, chip, routing = machine.flow_control, machine.places, machine.routing
+    assert control is not None
+    cores = [(x, y) for x in range(0, chip.w, 3) for y in range(0, chip.h, 2)]
+    memories = [*map(chip.l1, cores), *map(chip.bank, range(chip.grid.banks))]
+    kinds = (RouteKind.READ, RouteKind.WRITE)
+    for core, network, memory, kind in product(cores, (0, 1), memories, kinds):
+        routing.route(chip.interface(core, network), memory, Intent.ALL, kind)
+    tables, ways = routing.tables(), []
+    for start, end in pairwise(tables.start.tolist()):
+        steps = [step for step in range(start, end) if tables.station[step] < machine.edge_count]
+        ways.append([(str(tables.station[s]), control.channels_of(int(tables.channels[s]), 16)) for s in steps])
+    assert find_cycle(ways) is None
+
+
+def test_too_few_channels_are_refused() -> None:
+    with pytest.raises(InputError) as raised:
+        load_machine("tensix_tiny", {**CREDIT, "tensix_port.virtual_channels": 2})
+    assert str(raised.value) == (
+        "packets can wait for each other for ever, since each of these channels waits for the next and the last for the "
+        "first: noc0[0][0] -> noc0[0][1] on channel 0, noc0[0][1] -> noc0[0][2] on channel 0, noc0[0][2] -> noc0[0][3] on "
+        "channel 0, noc0[0][3] -> noc0[0][0] on channel 0; set tensix_port.virtual_channels to 4 or more: requests and "
+        "replies, before and after the dateline"
+    )
+    with pytest.raises(InputError, match="but a class of ports has 1; give each class 2 or more"):
+        load_machine("tensix_tiny", {**CREDIT, "tensix_memory_port.virtual_channels": 1})

@@ -73,3 +73,18 @@ def test_wrong_parameters(name: str, parameters: dict[str, Any], message: str) -
 def test_a_bench_of_tanto_needs_a_chip_and_events() -> None:
     with pytest.raises(InputError, match="which have no analytic mode"):
         run_bench("tanto-transpose", "tensix_tiny", mode="analytic")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("tanto-matmul", {"M": 128, "K": 96, "N": 128, "grid_x": 2, "grid_y": 2}),
+        ("tanto-conv", {"height": 8, "width": 16}),
+    ],
+)
+def test_finite_buffers_change_times_alone(name: str, parameters: dict[str, Any]) -> None:
+    """Multicasts go over them, too."""
+    credit = {"flow_control": "credit"}
+    found = run_bench(name, "tensix_tiny", parameters=parameters, overrides=credit, verify=True)
+    assert found.verified
+    assert found.latency_ns != run_bench(name, "tensix_tiny", parameters=parameters).latency_ns
