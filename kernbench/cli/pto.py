@@ -178,6 +178,7 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
         "mismatches": list(run.mismatches),
         **summarise(run.outcome).to_dict(),
         **run.host_copies_us(),
+        "shared_memory_bytes": run.outcome.device.settings.shared_memory_bytes,
     }
 
 

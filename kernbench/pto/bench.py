@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.scalars import read_parameter
 from kernbench.user_modules import error_text, execute, line_of
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
 
 FOLDER = "benches/pto"
 T = TypeVar("T")
@@ -198,11 +201,7 @@ def run_bench(
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
     chosen = find_backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
     given = bench.parameters(case, parameters or {})
-    fields = dict(overrides or {})
-    fields.setdefault("pto_runtime.aicpu_threads", bench.runtime.get("aicpu_thread_num", None))
-    machine = load_machine(topology, {name: value for name, value in fields.items() if value is not None})
-    clusters = getattr(machine.shape, "clusters", 0)
-    block_dim = min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
+    machine, block_dim = _machine_of(bench, topology, overrides or {})
     launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
     inputs = _guarded(bench, lambda: _inputs(bench, given))
     device = launch.device()
@@ -219,6 +218,16 @@ def run_bench(
         return BenchRun(bench, machine.name, given, outcome, None, (), array_bytes)
     mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
     return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches, array_bytes)
+
+
+def _machine_of(bench: PtoBench, topology: str, overrides: Mapping[str, object]) -> tuple[Machine, int | None]:
+    """The machine with as many threads as the bench asks for, and how many of its clusters the bench takes."""
+    fields = dict(overrides)
+    if "aicpu_thread_num" in bench.runtime:
+        fields.setdefault("pto_runtime.aicpu_threads", bench.runtime["aicpu_thread_num"])
+    machine = load_machine(topology, fields)
+    clusters = getattr(machine.shape, "clusters", 0)
+    return machine, min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
 
 
 def _check_arguments(bench: PtoBench, args: Sequence[Any]) -> None:
