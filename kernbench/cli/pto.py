@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from kernbench.cli import options
 from kernbench.errors import RunError
 
 if TYPE_CHECKING:
+    from kernbench.pto.bench import BenchRun
     from kernbench.pto.launch import Outcome
     from kernbench.pto.summary import Summary
     from kernbench.pto.what_if import Rerun
@@ -122,48 +123,75 @@ def run_command(
         check_directory(out)
     with redirect_stdout(sys.stderr), progress() as display:
         display.say("running the graph")
-        from kernbench.cli.compiling import announce_compiling
-        from kernbench.pto.bench import find_bench, run_bench
-        from kernbench.pto.settings import read_environment
-        from kernbench.pto.summary import summarise
-
-        found = find_bench(bench)
-        fields = read_environment(os.environ) | overrides
-        announce_compiling()
-        again = partial(
-            run_bench,
-            found,
-            topology or "ascend_910b2",
-            case=case or _case(found.cases),
-            parameters=parameters,
-            backend=runtime,
-            mode=mode,
-        )
+        again, fields = _prepare(bench, topology, case, runtime, mode, parameters, overrides)
         run = again(overrides=fields, verify=not no_data)
-        summary = summarise(run.outcome)
-        told: dict[str, Any] = {
-            "bench": found.name,
-            "topology": run.topology,
-            "runtime": run.outcome.backend.value,
-            "parameters": dict(run.parameters),
-            "verified": run.verified,
-            "mismatches": list(run.mismatches),
-            **summary.to_dict(),
-            **run.host_copies_us(),
-        }
+        told = _figures_of(run)
         if what_if:
             display.say("running what-ifs")
             told["what_if"] = _what_ifs(
                 run.outcome,
                 lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
             )
-        told["files"] = _keep(run.outcome, told, f"{found.name} on {run.topology}", out)
+        told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out)
+    _show_run(run, told, as_json=as_json)
+
+
+def _prepare(
+    bench: str,
+    topology: str | None,
+    case: str | None,
+    runtime: str | None,
+    mode: str,
+    parameters: Mapping[str, str],
+    overrides: dict[str, str],
+) -> tuple[Callable[..., BenchRun], dict[str, object]]:
+    """A function that runs the bench on fields of the topology, and the fields that the user has set."""
+    from kernbench.cli.compiling import announce_compiling
+    from kernbench.pto.bench import find_bench, run_bench
+    from kernbench.pto.settings import read_environment
+
+    found = find_bench(bench)
+    fields = read_environment(os.environ) | overrides
+    announce_compiling()
+    again = partial(
+        run_bench,
+        found,
+        topology or "ascend_910b2",
+        case=case or _case(found.cases),
+        parameters=parameters,
+        backend=runtime,
+        mode=mode,
+    )
+    return again, fields
+
+
+def _figures_of(run: BenchRun) -> dict[str, Any]:
+    """What is told of a run, as plain values."""
+    from kernbench.pto.summary import summarise
+
+    return {
+        "bench": run.bench.name,
+        "topology": run.topology,
+        "runtime": run.outcome.backend.value,
+        "parameters": dict(run.parameters),
+        "verified": run.verified,
+        "mismatches": list(run.mismatches),
+        **summarise(run.outcome).to_dict(),
+        **run.host_copies_us(),
+        "shared_memory_bytes": run.outcome.device.settings.shared_memory_bytes,
+    }
+
+
+def _show_run(run: BenchRun, told: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a run. Errors: RunError if its numbers are wrong."""
+    from kernbench.pto.summary import summarise
+
     if as_json:
         click.echo(json.dumps(told, default=str))
     else:
         given = "".join(f"  {name}={value}" for name, value in run.parameters.items())
-        click.secho(f"{found.name} on {run.topology}, {told['runtime']}{given}", bold=True)
-        _show(summary, told)
+        click.secho(f"{told['bench']} on {run.topology}, {told['runtime']}{given}", bold=True)
+        _show(summarise(run.outcome), told)
         if run.verified:
             click.echo("numbers: as the golden ones")
     if run.verified is False:

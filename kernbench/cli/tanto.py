@@ -80,15 +80,16 @@ def run(
     from kernbench.limits.run_limits import read_limits
     from kernbench.modes import check_mode
     from kernbench.tanto.program_file import load_program
+    from kernbench.tanto.program_settings import read_defines, read_inputs
 
     check_mode(mode)
     if out is not None:
         check_directory(out)
     files = _kernel_files(kernels, kernel_map)
-    device = _make_device(topology, assignments, rounding, _read_defines(defines))
+    device = _make_device(topology, assignments, rounding, read_defines(defines))
     limits = read_limits(time_limit, None)
     only = load_program(programs[0]) if len(programs) == 1 else None
-    device.initial = _read_inputs(inputs, only)
+    device.initial = read_inputs(inputs, only)
     runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out)
     worst = runs.run(programs[0], only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
@@ -154,35 +155,6 @@ class _Runs:
         return 2 if result.error else 0
 
 
-def _read_defines(defines: tuple[str, ...]) -> dict[str, str]:
-    found = dict[str, str]()
-    for text in defines:
-        name, equals, value = text.partition("=")
-        if not name.isidentifier():
-            raise InputError(f"-D {shorten(text)}: expected NAME=TEXT")
-        found[name] = value if equals else "1"
-    return found
-
-
-def _read_inputs(inputs: tuple[str, ...], spec: ProgramSpec | None) -> dict[int, Any]:
-    """The contents of buffers by id. Errors: InputError for a bad id or file, or a buffer that no program has."""
-    from kernbench.tanto.device import read_buffer_file
-
-    found = dict[int, Any]()
-    for text in inputs:
-        name, _, file = text.partition("=")
-        try:
-            number = int(name)
-        except ValueError:
-            raise InputError(f"--in {shorten(text)}: expected ID=FILE with the number of a global buffer") from None
-        if spec is not None and number not in (known := {one.id for one in spec.globals}):
-            raise InputError(
-                f"--in {shorten(text)}: the program has no global {number}; it has {sorted(known) or 'none'}"
-            )
-        found[number] = read_buffer_file(Path(file))
-    return found
-
-
 def _write(device: Device, spec: ProgramSpec, out: Path, folder: str | None, result: TantoResult | None) -> None:
     """Write the buffers of a program, all or none, and the op log of a result."""
     import numpy as np
@@ -229,8 +201,9 @@ def _show(result: TantoResult, explanation: dict[str, Any] | None, as_json: bool
 def check(paths: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> None:
     """Check kernel files, or all in folders; say what each uses, what it may race on, and what it needs of L1."""
     from kernbench.tanto.kernel_report import check_file, kernel_files
+    from kernbench.tanto.program_settings import read_defines
 
-    macros, wrong, reports = _read_defines(defines), list[str](), list[dict[str, Any]]()
+    macros, wrong, reports = read_defines(defines), list[str](), list[dict[str, Any]]()
     for path in kernel_files(paths):
         try:
             reports.append(check_file(path, macros).to_dict())

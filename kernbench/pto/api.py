@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,7 @@ __all__ = [
     "PTO2_WORKER_AI_CPU",
     "PTO2_WORKER_CUBE",
     "PTO2_WORKER_VECTOR",
+    "PTO2OrchestrationConfig",
     "PTO2Runtime",
     "add_successor_conditional",
     "add_task",
@@ -65,6 +67,13 @@ __all__ = [
     "pto2_rt_wait_cluster",
     "publish_task",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PTO2OrchestrationConfig:
+    """What `aicpu_orchestration_config(args, arg_count)` of a bench returns: how many arguments its entry expects."""
+
+    expected_arg_count: int
 
 
 class PTO2Runtime:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from kernbench.errors import InputError, KernBenchError, RunError, shorten, sugg
 from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.pto.api import PTO2Runtime
+from kernbench.pto.fatal import InvalidArgsError
 from kernbench.pto.host_copies import copy_fs
 from kernbench.pto.kernels import Kernel, read_kernels
 from kernbench.pto.launch import Launch, Outcome
@@ -32,6 +33,9 @@ from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.scalars import read_parameter
 from kernbench.user_modules import error_text, execute, line_of
+
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
 
 FOLDER = "benches/pto"
 T = TypeVar("T")
@@ -49,6 +53,7 @@ class PtoBench:
     description: str
     kernels: Mapping[int, Kernel]
     entry: Callable[..., object]
+    config: Callable[..., Any] | None
     runtime: Mapping[str, Any]
     cases: Mapping[str, Mapping[str, Any]]
     default_case: str
@@ -118,6 +123,7 @@ def _load(path: Path, files: Sequence[Path]) -> PtoBench:
         description=_first_line(modules),
         kernels=read_kernels(held["KERNELS"], where),
         entry=entry,
+        config=held.get("aicpu_orchestration_config"),
         runtime=held["RUNTIME_CONFIG"],
         cases=cases,
         default_case=held.get("DEFAULT_CASE", next(iter(cases))),
@@ -195,17 +201,14 @@ def run_bench(
     bench = bench if isinstance(bench, PtoBench) else find_bench(bench)
     chosen = find_backend(backend or str(bench.runtime.get("runtime", Backend.RINGS.value)))
     given = bench.parameters(case, parameters or {})
-    fields = dict(overrides or {})
-    fields.setdefault("pto_runtime.aicpu_threads", bench.runtime.get("aicpu_thread_num", None))
-    machine = load_machine(topology, {name: value for name, value in fields.items() if value is not None})
-    clusters = getattr(machine.shape, "clusters", 0)
-    block_dim = min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
+    machine, block_dim = _machine_of(bench, topology, overrides or {})
     launch = Launch(machine, Settings.of(machine), bench.kernels, chosen, block_dim, mode, verify, speed)
     inputs = _guarded(bench, lambda: _inputs(bench, given))
     device = launch.device()
     addresses = [device.memory.upload(value) if is_array(value) else value for _, value in inputs]
 
     def body(orchestrator: Orchestrator) -> None:
+        _check_arguments(bench, addresses)
         bench.entry(PTO2Runtime(orchestrator), addresses, len(addresses))
 
     with np.errstate(all="ignore"):
@@ -215,6 +218,27 @@ def run_bench(
         return BenchRun(bench, machine.name, given, outcome, None, (), array_bytes)
     mismatches = _guarded(bench, lambda: _compare(bench, given, inputs, addresses, outcome))
     return BenchRun(bench, machine.name, given, outcome, not mismatches, mismatches, array_bytes)
+
+
+def _machine_of(bench: PtoBench, topology: str, overrides: Mapping[str, object]) -> tuple[Machine, int | None]:
+    """The machine with as many threads as the bench asks for, and how many of its clusters the bench takes."""
+    fields = dict(overrides)
+    if "aicpu_thread_num" in bench.runtime:
+        fields.setdefault("pto_runtime.aicpu_threads", bench.runtime["aicpu_thread_num"])
+    machine = load_machine(topology, fields)
+    clusters = getattr(machine.shape, "clusters", 0)
+    return machine, min(int(bench.runtime.get("block_dim", clusters)), clusters) or None
+
+
+def _check_arguments(bench: PtoBench, args: Sequence[Any]) -> None:
+    """Errors: InvalidArgsError if the orchestration expects another number of arguments."""
+    if bench.config is None:
+        return
+    expected = getattr(bench.config(args, len(args)), "expected_arg_count", None)
+    if expected != len(args):
+        raise InvalidArgsError(
+            f"the orchestration expects {expected} arguments and generate_inputs gives {len(args)}; make them agree"
+        )
 
 
 def is_array(value: object) -> TypeGuard[np.ndarray]:

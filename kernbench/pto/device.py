@@ -82,10 +82,14 @@ class Device:
         self.finished_fs: int | None = None  # when all was complete
         self.clusters = ClusterPool(clusters)
         self.on_progress: Callable[[int], None] = _unheard  # by the orchestrator
-        switch = [self.program.duration((f"pto_runtime.{name}", 1)) for name in ("switch", "first")]
-        self._switch = list(zip(switch, self.program.duration_fs()[switch].tolist(), strict=True))
+        self._switch = self._core_starts()
         self.cores = self._make_cores(places, clusters)
         self.schedulers = self._make_schedulers(clusters, schedulers or settings.aicpu_threads - 1)
+
+    def _core_starts(self) -> list[tuple[int, int]]:
+        """The duration and the time (fs) of a core's own start of a task: a later one, and its first."""
+        found = [self.program.duration((f"pto_runtime.{name}", 1)) for name in ("switch", "first")]
+        return list(zip(found, self.program.duration_fs()[found].tolist(), strict=True))
 
     def _make_cores(self, places: AscendPlaces, clusters: int) -> list[Core]:
         """The cores in the order of their numbers: all AICs, then the first AIVs of all clusters, then the second."""

@@ -1,22 +1,17 @@
-"""The orchestrator: it runs the user's function on a thread of its own and submits tasks, step by step.
-
-The function is a greenlet. Its time runs ahead of the run's by what it has spent, and it catches up (`_meet`) before it reads
-or writes what schedulers write or read: once before the dependencies of a task, once when the task is published. Free slots and
-free bytes only grow while it runs ahead, so what fits early fits at its time too; what does not is tried again then.
-"""
+"""The orchestrator: what the user's function does to the device, step by step: scopes, clusters, tasks and their edges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from kernbench.pto.arguments import check_task, check_together
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
-from kernbench.pto.record import ORCHESTRATOR, Phase
+from kernbench.pto.orchestrator_thread import Backend, OrchestratorThread
+from kernbench.pto.record import Phase
 from kernbench.pto.scheduler import DRAIN, SCAN
 from kernbench.pto.settings import align
-from kernbench.pto.spinning import Spin, SpinTexts
+from kernbench.pto.spinning import SpinTexts
 from kernbench.pto.task import UNPINNED, Shape, State, Task
 from kernbench.pto.tensors import Overlap, Param, ParamKind, Tensor
 
@@ -24,101 +19,15 @@ if TYPE_CHECKING:
     from kernbench.pto.device import Device
 
 
-class Backend(Enum):
-    """Where the graph is built, with the names of the runtimes."""
-
-    HOST = "host_build_graph"
-    AICPU = "aicpu_build_graph"
-    RINGS = "tensormap_and_ringbuffer"
-
-
-class Orchestrator:
-    """The orchestrator thread of a device. `body(self)` is the user's function with its arguments."""
+class Orchestrator(OrchestratorThread):
+    """The orchestrator of a device. `body(self)` is the user's function with its arguments."""
 
     def __init__(self, device: Device, backend: Backend, body: Callable[[Orchestrator], object]) -> None:
-        from greenlet import getcurrent, greenlet
-
-        self.device, self.backend = device, backend
-        self.time = device.settings.time
-        self.now_fs = 0
-        self._body = body
-        self._current = getcurrent
-        self._greenlet = greenlet(self._run)
-        self._agent = device.agents.agent("orchestrator", self._step)
+        super().__init__(device, backend, body)
         self._scopes: list[list[Task]] = []
-        self._spin: Spin | None = None
+        self._scope_clusters: list[list[int]] = []
         self.submitted = 0
         self.end_fs = 0
-        self._scope_clusters: list[list[int]] = []
-        self._phase: Phase | None = None  # what it works on, and since when
-        self._phase_fs = 0
-        device.on_progress = self._on_progress
-
-    # time
-
-    def start(self, at_fs: int) -> None:
-        """Begin at a time."""
-        self._agent.call_at(at_fs)
-
-    def build(self) -> None:
-        """Run the whole function now, before the device does anything: the host builds the graph."""
-        self._step(0)
-
-    def _step(self, now_fs: int) -> None:
-        self.now_fs = now_fs
-        self._greenlet.parent = self._current()
-        self._greenlet.switch()
-
-    def _run(self) -> None:
-        self._body(self)
-
-    def _spend(self, phase: Phase, fs: int) -> None:
-        """Work for some time, without looking at what others do."""
-        if self.backend != Backend.HOST:
-            if phase != self._phase:
-                self._end_phase()
-                self._phase, self._phase_fs = phase, self.now_fs
-            self.now_fs += fs
-
-    def _end_phase(self) -> None:
-        """Record what it has worked on since that began."""
-        if self._phase is not None:
-            self.device.record.add_phase(ORCHESTRATOR, self._phase, self._phase_fs, self.now_fs)
-            self._phase = None
-
-    def _meet(self) -> None:
-        """Let all others come to the own time."""
-        if self.backend != Backend.HOST and not self.device.agents.go_to(self.now_fs):
-            self._agent.call_at(self.now_fs)
-            self._pause()
-
-    def _pause(self) -> None:
-        parent = self._greenlet.parent
-        assert parent is not None
-        parent.switch()
-
-    def _wait(self, is_met: Callable[[], bool], texts: SpinTexts) -> None:
-        """Spin until a condition is met. Errors: FatalError after as many spins without progress as the runtime allows."""
-        self._meet()
-        if is_met():
-            return
-        if self.backend == Backend.HOST:  # nobody else does anything meanwhile
-            raise FatalError(*texts.fail(self.device, texts.most_spins or self.device.settings.deadlock_spins))
-        self._end_phase()
-        device, begun_fs = self.device, self.now_fs
-        device.record.blocked += 1
-        self._spin = spin = Spin(device, begun_fs, texts)
-        while not is_met():
-            self._agent.call_at(spin.deadline_fs)
-            self._pause()
-            spin.advance(self.now_fs, met=is_met())
-        self._spin = None
-        device.record.add_phase(ORCHESTRATOR, Phase.BLOCKED, begun_fs, self.now_fs)
-
-    def _on_progress(self, now_fs: int) -> None:
-        """Something has changed that the orchestrator may wait for: look at the next spin."""
-        if self._spin is not None:
-            self._agent.call_at(self._spin.next_look(now_fs))
 
     # scopes
 
@@ -212,35 +121,31 @@ class Orchestrator:
         Errors: InvalidArgsError for parameters that the runtime refuses, FatalError for a deadlock, or for more blocks that
         start together than there are cores.
         """
-        kind = check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+        kind, name = self._check(kernel_id, worker, params), f"task {self.submitted}"
         if starts_together:
-            check_together(self.device, f"task {self.submitted}", kind, block_num or 1)
+            check_together(self.device, name, kind, block_num or 1)
         group = UNPINNED if cluster == UNPINNED else self.device.clusters.group_of(cluster)
         begun_fs = self.now_fs
         self._sync_map()
-        task = Task(
-            self._allocate_slot(),
-            self.device.kernels[kernel_id],
-            kind if shape is None else shape,
-            params,
-            cluster=cluster,
-            group=group,
-            blocks=block_num or max(len(block_ns), 1),
-            block_ns=block_ns,
-            is_spmd=block_num is not None,
-            starts_together=starts_together,
-        )
-        task.submitted_fs = begun_fs
+        task = Task(self._allocate_slot(), self.device.kernels[kernel_id], kind if shape is None else shape, params)
+        task.cluster, task.group, task.block_ns = cluster, group, block_ns
+        task.blocks, task.is_spmd = block_num or max(len(block_ns), 1), block_num is not None
+        task.starts_together, task.submitted_fs = starts_together, begun_fs
         self._enter(task)
-        if self.backend == Backend.RINGS:
-            self._spend(Phase.SUBMIT, (len(params) or len(after) + 1) * self.time.copy)
-        else:
-            self._spend(Phase.SUBMIT, self.time.build_task)
+        self._copy_params(len(params) or len(after) + 1)
         self._link(task, after)
         self._allocate_outputs(task)
         self._insert(task)
         self._publish(task)
         return task
+
+    def _check(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Shape:
+        return check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+
+    def _copy_params(self, count: int) -> None:
+        """Step 2: initialise the task with its parameters."""
+        rings = self.backend == Backend.RINGS
+        self._spend(Phase.SUBMIT, count * self.time.copy if rings else self.time.build_task)
 
     def _sync_map(self) -> None:
         """Step 0: forget what retired tasks wrote."""
@@ -366,7 +271,7 @@ class Orchestrator:
 
     def add(self, kernel_id: int, worker: int, params: Sequence[Param]) -> Task:
         """A task without producers, which is not published. Errors: as `submit`."""
-        shape = check_task(self.device, f"task {self.submitted}", kernel_id, worker, params)
+        shape = self._check(kernel_id, worker, params)
         task = Task(self._allocate_slot(), self.device.kernels[kernel_id], shape, params)
         task.submitted_fs = self.now_fs
         self._enter(task)

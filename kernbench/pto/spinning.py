@@ -70,13 +70,11 @@ class SpinTexts:
             return f"[HeapRing] BLOCKED: requesting {nbytes} bytes, {state(device)}, spins={spins}"
 
         def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
-            return FatalCode.HEAP_RING, (
-                "FATAL: Heap Ring Deadlock Detected!\n"
+            why = (
                 f"Heap Ring has no room for {nbytes} bytes and no progress after {spins} spins ({state(device)}).\n"
-                f"- Heap size: {device.heap.size}\n"
-                "Solution:\n"
-                f"Recommended: {_power_of_two(2 * max(device.heap.size, nbytes))} (PTO2_RING_HEAP)"
+                f"- Heap size: {device.heap.size}"
             )
+            return FatalCode.HEAP_RING, _deadlock("Heap Ring", why, max(device.heap.size, nbytes), "PTO2_RING_HEAP")
 
         return cls(warn, fail)
 
@@ -87,8 +85,12 @@ class SpinTexts:
             lambda device, spins: f"[DepPool] BLOCKED: used={device.deps.used}/{device.deps.size}, spins={spins}",
             lambda device, spins: (
                 FatalCode.DEP_POOL,
-                f"FATAL: Dependency Pool Deadlock Detected!\nAll {device.deps.size} entries are in use and no progress after "
-                f"{spins} spins.\nSolution:\nRecommended: {_power_of_two(2 * device.deps.size)} (PTO2_RING_DEP_POOL)",
+                _deadlock(
+                    "Dependency Pool",
+                    f"All {device.deps.size} entries are in use and no progress after {spins} spins.",
+                    device.deps.size,
+                    "PTO2_RING_DEP_POOL",
+                ),
             ),
         )
 
@@ -99,9 +101,12 @@ class SpinTexts:
             lambda device, spins: f"[TensorMap] BLOCKED: used={device.map.used}, spins={spins}",
             lambda device, spins: (
                 FatalCode.FLOW_CONTROL,
-                f"FATAL: TensorMap Pool Deadlock Detected!\nAll {device.map.used} entries belong to active tasks and no "
-                f"progress after {spins} spins.\nSolution:\nRecommended: {_power_of_two(2 * device.map.used)} "
-                "(PTO2_TENSORMAP_POOL_SIZE)",
+                _deadlock(
+                    "TensorMap Pool",
+                    f"All {device.map.used} entries belong to active tasks and no progress after {spins} spins.",
+                    device.map.used,
+                    "PTO2_TENSORMAP_POOL_SIZE",
+                ),
             ),
         )
 
@@ -186,6 +191,11 @@ class Spin:
             self._mark, self.since_fs, self._warned = self._progress(), now_fs, 0
         elif spins >= self._most:
             raise FatalError(*self._texts.fail(self._device, spins))
+
+
+def _deadlock(name: str, why: str, size: int, variable: str) -> str:
+    """The text of the end of a wait for a resource of some size, which should have twice as much."""
+    return f"FATAL: {name} Deadlock Detected!\n{why}\nSolution:\nRecommended: {_power_of_two(2 * size)} ({variable})"
 
 
 def _power_of_two(least: int) -> int:

@@ -65,24 +65,18 @@ class Task:
         kernel: Kernel,
         shape: Shape,
         params: Sequence[Param],
-        *,
         cluster: int = UNPINNED,
-        group: int = UNPINNED,
-        blocks: int = 1,
-        block_ns: Sequence[float] = (),
-        is_spmd: bool = False,
-        starts_together: bool = False,
     ) -> None:
         self.id = id
         self.kernel = kernel
         self.shape = shape
         self.params = params
         self.cluster = cluster
-        self.group = group
-        self.blocks = blocks
-        self.block_ns = block_ns  # of each block, if its time is given and not that of the kernel
-        self.is_spmd = is_spmd  # whether its function is given the number of blocks and its block
-        self.starts_together = starts_together
+        self.group = UNPINNED
+        self.blocks = 1
+        self.block_ns: Sequence[float] = ()  # of each block, if its time is given and not that of the kernel
+        self.is_spmd = False  # whether its function is given the number of blocks and its block
+        self.starts_together = False
         self.next_block = 0
         self.blocks_done = 0
         self.state = State.INITIAL

@@ -179,6 +179,13 @@ def list_benches() -> list[Bench]:
     return [found[name] for name in sorted(found)]
 
 
+def list_tanto_benches() -> list[Bench]:
+    """All benches of Tanto programs by name, as `list_benches`; they have a folder of their own, `benches/tanto`."""
+    found, skipped = _search("benches/tanto")
+    _warn(skipped)
+    return [found[name] for name in sorted(found)]
+
+
 def replaces_shipped(b: Bench) -> bool:
     """Whether a bench has the name of one that came with KernBench, and its file is another."""
     ours = (library.shipped() / "benches").resolve()
@@ -188,10 +195,10 @@ def replaces_shipped(b: Bench) -> bool:
     return shipped is not None and library.differs(b.file, shipped.file)
 
 
-def _search() -> tuple[dict[str, Bench], list[_Skipped]]:
+def _search(kind: str = "benches") -> tuple[dict[str, Bench], list[_Skipped]]:
     found: dict[str, Bench] = {}
     skipped: list[_Skipped] = []
-    for folder in dict.fromkeys(folder.resolve() for folder in library.folders("benches")):
+    for folder in dict.fromkeys(folder.resolve() for folder in library.folders(kind)):
         benches, unusable = _in_folder(folder)
         found = benches | found
         skipped += unusable
@@ -297,11 +304,8 @@ def find_bench(which: str | int | Path | Callable[..., object]) -> Bench:
 
 
 def _find_tanto(name: str) -> Bench | None:
-    """A bench of Tanto programs, which have a folder of their own."""
-    if not name.startswith(TANTO):
-        return None
-    folders = dict.fromkeys(folder.resolve() / "tanto" for folder in library.folders("benches"))
-    return next((found[name] for folder in folders if name in (found := _in_folder(folder)[0])), None)
+    """A bench of Tanto programs."""
+    return _search("benches/tanto")[0].get(name) if name.startswith(TANTO) else None
 
 
 def _tell_skipped(skipped: Sequence[_Skipped]) -> str:

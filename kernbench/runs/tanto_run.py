@@ -1,26 +1,35 @@
-"""Running a bench of Tanto programs on a chip of Tensix cores."""
+"""Running a bench of Tanto programs, or a program file, on a chip of Tensix cores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from kernbench.errors import InputError, shorten
+from kernbench.engine.progress import Stage
+from kernbench.errors import InputError, RunError, shorten
+from kernbench.limits.time_limit import limit_time
+from kernbench.machine import load_machine
 from kernbench.modes import Mode
 from kernbench.runs.bench import TANTO
 from kernbench.runs.metrics import run_metrics
+from kernbench.runs.result import RunResult
 from kernbench.tanto.context import TantoContext
+from kernbench.tanto.device import Device
+from kernbench.tanto.program_file import load_program
+from kernbench.tanto.program_settings import read_inputs
+from kernbench.tanto.run import TantoResult, run_program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kernbench.engine import Session
-    from kernbench.engine.progress import OnProgress, Stage
+    from kernbench.engine.progress import OnProgress, OnStage
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
     from kernbench.runs.bench import Bench
+    from kernbench.tanto.loading import KernelFiles
 
 FAMILY = "tensix"
 
@@ -74,8 +83,6 @@ def run_tanto_bench(
     found.call(context, parameters)
     stage("running the kernels")
     result = context.run(numbers=verify, mode=mode, on_progress=on_progress)
-    assert result.session is not None
-    assert result.device_program is not None
     mismatches = context.mismatches() if verify else ()
     stage("measuring the run")
     return {
@@ -84,6 +91,51 @@ def run_tanto_bench(
         "wall_s": perf_counter() - started,
         "verified": not mismatches if verify else None,
         "mismatches": mismatches,
-        "device": TantoDevice(result.session, result.device_program),
-        **run_metrics(result.session, ()),
+        **_measure(result),
     }
+
+
+def run_program_file(
+    path: Path,
+    files: KernelFiles,
+    topology: str,
+    *,
+    inputs: Iterable[str] = (),
+    defines: Mapping[str, str] | None = None,
+    parameters: Mapping[str, object],
+    overrides: Mapping[str, object],
+    mode: str,
+    time_limit: float | None,
+    on_stage: OnStage,
+    on_progress: OnProgress | None,
+) -> RunResult:
+    """Run a program file for its times; `inputs` are texts ID=FILE. Errors: InputError; RunError for a deadlock."""
+    started, stage = perf_counter(), Stage(on_stage)
+    with limit_time(time_limit, lambda: f"program {shorten(str(path))}, {stage.text}"):
+        stage("compiling the machine")
+        machine = load_machine(topology, dict(overrides))
+        device, program = Device(machine, defines=defines), load_program(path)
+        device.initial = read_inputs(inputs, program, "inputs")
+        stage("running the kernels")
+        result = run_program(device, program, files, name=str(path), numbers=False, mode=mode, on_progress=on_progress)
+        if result.error:
+            raise RunError(result.error)
+        stage("measuring the run")
+        return RunResult(
+            bench=str(path),
+            topology=machine.name,
+            mode=mode,
+            parameters=dict(parameters),
+            overrides=dict(overrides),
+            wall_s=perf_counter() - started,
+            verified=None,
+            mismatches=(),
+            **_measure(result),
+        )
+
+
+def _measure(result: TantoResult) -> dict[str, Any]:
+    """The fields of a `RunResult` that a program's result has."""
+    assert result.session is not None
+    assert result.device_program is not None
+    return {"device": TantoDevice(result.session, result.device_program), **run_metrics(result.session, ())}

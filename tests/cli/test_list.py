@@ -59,6 +59,7 @@ def test_json_is_one_object(own: Path, capsys: pytest.CaptureFixture[str]) -> No
                 "live": False,
             }
         ],
+        "tanto": [],
         "topologies": ["mine"],
         "sweeps": [],
         "pto": [],
@@ -100,3 +101,16 @@ def test_what_stands_in_for_something_shipped_says_so(
         "",
         "benches/pto: ",
     ]
+
+
+def test_benches_of_tanto_programs_have_a_table(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = own / "benches" / "tanto"
+    folder.mkdir()
+    (folder / "mine.py").write_text(BENCH.replace("add-one", "tanto-mine"))
+    assert main(["list"]) == 0
+    assert capsys.readouterr().out.splitlines()[3:5] == [
+        "  Tanto bench  what it does            parameters with their defaults",
+        "  tanto-mine   Adds [one] to a vector  n=512 dtype=f16",
+    ]
+    assert main(["list", "--json"]) == 0
+    assert [bench["name"] for bench in json.loads(capsys.readouterr().out)["tanto"]] == ["tanto-mine"]

@@ -64,6 +64,8 @@ def test_the_environment_sets_the_window(capsys: pytest.CaptureFixture[str], mon
     told = json.loads(capsys.readouterr().out)
     assert told["tasks"] == 208
     assert told["verified"] is None
+    assert told["host_in_us"] > told["host_out_us"] > 1
+    assert told["shared_memory_bytes"] == 128 + 32 * 4352 + 65537 * 8 + 56
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernbench.engine.agents import Agents
 from kernbench.errors import InputError, RunError
 from kernbench.pto.bench import find_bench, list_benches, run_bench
 from kernbench.pto.fatal import FatalCode, FatalError
@@ -189,3 +190,31 @@ def test_arrays_are_copied_over_the_link_of_the_host():
     assert 1 + bytes_us < copies[32]["host_out_us"] < 1.6 + bytes_us
     assert copies[32]["host_in_us"] == pytest.approx(3 * copies[32]["host_out_us"], rel=0.2)
     assert copies[16]["host_out_us"] - copies[32]["host_out_us"] == pytest.approx(bytes_us, rel=0.05)
+
+
+def test_the_number_of_arguments_is_checked(tmp_path):
+    config = "\n\ndef aicpu_orchestration_config(args, arg_count):\n    return PTO2OrchestrationConfig({})\n"
+    for expected, is_right in ((2, True), (3, False)):
+        path = write(tmp_path)
+        path.write_text(path.read_text() + config.format(expected))
+        if is_right:
+            assert run_bench(path, "ascend_tiny").verified
+        else:
+            with pytest.raises(FatalError, match="expects 3 arguments and generate_inputs gives 2; make them agree"):
+                run_bench(path, "ascend_tiny")
+
+
+@pytest.mark.parametrize("bench", ["flash_attention", "fused_matmul", "paged_attention"])
+def test_a_run_does_not_depend_on_how_often_it_returns_to_the_engine(bench, monkeypatch):
+    """Agents that may be called at once are, and the record is that of a run in which each call is an ask."""
+
+    def run():
+        fields = {"pto_runtime.aicpu_threads": 2, "pto_runtime.task_window": 16}
+        case = SMALL.get(bench.replace("_", "-"), "Small")
+        return run_bench(bench, "ascend_tiny", case=case, overrides=fields, verify=False).outcome
+
+    fast, expect = run(), Agents.expect
+    monkeypatch.setattr(Agents, "expect", lambda self, thread, _ask_fs: expect(self, thread, 0))
+    slow = run()
+    assert fast.record == slow.record
+    assert fast.device.program.row_count < slow.device.program.row_count

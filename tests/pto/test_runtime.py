@@ -33,6 +33,7 @@ from kernbench.pto.api import (
 )
 from kernbench.pto.fatal import FatalCode, FatalError, InvalidArgsError
 from kernbench.pto.kernels import Kernel
+from kernbench.pto.memory import HEAP_BASE
 from kernbench.pto.orchestrator import Backend
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.task import Shape
@@ -140,6 +141,55 @@ def test_the_loop_and_the_interpreter_agree_on_a_run():
     assert first.record.blocks == second.record.blocks
     assert first.record.phases == second.record.phases
     assert describe_difference(session, naive) is None
+
+
+def test_cores_are_dealt_out_to_the_threads():
+    for threads, clusters in ((4, [8, 8, 8]), (5, [6] * 4), (6, [4, 5, 5, 5, 5])):
+        made = launch(topology="ascend_910b2", aicpu_threads=threads).device()
+        types = [[core.place.type for core in scheduler.cores] for scheduler in made.schedulers]
+        assert [each.count("aic") for each in types] == clusters
+        assert [each.count("aiv") for each in types] == [2 * number for number in clusters]
+
+
+def test_threads_start_and_stop_in_the_order_of_the_document():
+    """The orchestrator makes the header, a scheduler clears the arrays, the orchestrator sets pointers; then all begin."""
+    outcome = run(lambda rt: chain(rt, 2))
+    time, rows = outcome.device.settings.time, outcome.record.phases
+    step = time.init
+    begun = sorted((row.start_fs, row.end_fs, row.thread) for row in rows if row.phase == Phase.START_UP)
+    assert begun == [(0, step, ORCHESTRATOR), (step, 2 * step, 0), (2 * step, 3 * step, ORCHESTRATOR)]
+    assert min(row.start_fs for row in rows if row.phase != Phase.START_UP) >= 3 * step
+    [stop] = [row for row in rows if row.phase == Phase.SHUT_DOWN]
+    assert stop.start_fs >= max(row.end_fs for row in rows if row.phase == Phase.COMPLETE)
+    assert stop.end_fs - stop.start_fs == 6 * time.store + step, "a signal to exit to each of six cores"
+    assert outcome.end_fs == stop.end_fs
+
+
+def test_outputs_are_packed_in_the_heap():
+    def orchestrate(rt):
+        made = [make_tensor((size,), 1) for size in (25, 500, 1)]
+        submit(rt, *map(make_output_param, made[:2]))
+        submit(rt, make_output_param(made[2]))
+        at.extend(tensor.buffer.address - HEAP_BASE for tensor in made)
+
+    at = []
+    run(orchestrate)
+    assert at == [0, 1024, 3072]
+
+
+def test_slots_are_retired_in_order():
+    def orchestrate(rt):
+        with PTO2_SCOPE(rt):
+            submit(rt)
+        with PTO2_SCOPE(rt):
+            for _ in range(3):
+                submit(rt, kernel=0)
+
+    outcome = run(orchestrate, kernels=SLOW | {0: Kernel(0, "FAST", "aic", cost=100.0)})
+    ends = {task: end for task, (_, end) in times(outcome).items()}
+    assert ends[0] > max(ends[1], ends[2], ends[3])
+    active = [(row.fs > ends[0], row.tasks) for row in outcome.record.occupancy]
+    assert active == [(False, 1), (False, 2), (False, 3), (False, 4), (True, 0)]
 
 
 # back-pressure and deadlocks

@@ -1,7 +1,8 @@
-"""Grids of traffic and of Tanto benches: what is read of them, and what is refused."""
+"""Grids of traffic, of Tanto benches and of Tanto programs: what is read of them, and what is refused."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from kernbench.errors import InputError
 from kernbench.sweep.plan import plan_sweep
 from kernbench.sweep.run import run_sweep
 from tests.sweep import fakes
+from tests.tanto import support
 
 GRID: dict[str, Any] = {
     "name": "mine",
@@ -183,3 +185,61 @@ def test_tanto_benches_and_others_have_families_of_their_own() -> None:
         "grid: topology 'tensix_tiny' is of family 'tensix', which runs Tanto programs, and bench 'vector-add' is none; "
         "give one whose name begins with 'tanto-', or a topology of family 'sip'"
     ]
+
+
+def write_program(folder: Path, **tiles: int) -> None:
+    """A kernel that reads tiles, and a program file by each name with so many of them."""
+    (folder / "read.cpp").write_text(support.COPY_IN)
+    for name, count in tiles.items():
+        program = {
+            "globals": [support.buffer(0, 4096)],
+            "pipes": [support.pipe(2, 0, tiles=4)],
+            "kernels": [support.kernel(0, "read.cpp", [{"g": 0}, {"p": 2}, count])],
+        }
+        (folder / f"{name}.json").write_text(json.dumps(program))
+
+
+def test_a_sweep_compares_tanto_programs(tmp_path: Path) -> None:
+    write_program(tmp_path, one=1, four=4, seven=7)
+    names = [str(tmp_path / f"{name}.json") for name in ("one", "four", "seven")]
+    given = {
+        "bench": names[0],
+        "topology": "tensix_tiny",
+        "parameters": {"program": names, "topology.tensix_dram.access_ns": [10, 100]},
+    }
+    result = run_sweep(given, tmp_path / "out", 1)
+    table = result.table
+    near, far, four, *_ = table["latency_ns"]
+    assert near + 90 == far < four
+    stuck = table.filter(table["status"] == "error")
+    assert (len(stuck), result.failed) == (2, 2)
+    assert "deadlock" in stuck["error"][0]
+    before = plan_sweep(given, tmp_path / "out")
+    assert len(before.missing) == 0
+    (tmp_path / "read.cpp").write_text(support.COPY_IN + "// changed")
+    assert len(plan_sweep(given, tmp_path / "out").missing) == 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"bench": "none.json"}, "grid: none.json: a program file cannot be read: No such file or directory"),
+        (
+            {"topology": "tiny"},
+            "is a Tanto program, which runs on family 'tensix', and topology 'tiny' is of family 'sip'",
+        ),
+        (
+            {"mode": "analytic"},
+            "grid: mode analytic bounds benches of family 'sip'; give hybrid or flit for Tanto programs",
+        ),
+        ({"parameters": {"kernel": "k"}}, "grid: a program file has no parameter 'kernel'; did you mean 'kernels'?"),
+        ({"parameters": {"kernels": "none"}}, "grid: kernels takes a folder, and none is none"),
+        ({"parameters": {"kernels": "."}}, "grid: no kernel file 'read.cpp' in ."),
+        ({"parameters": {"inputs": "7=x.npy"}}, "grid: inputs 7=x.npy: the program has no global 7; it has [0]"),
+        ({"parameters": {"defines": "=2"}}, "grid: defines =2: expected NAME=TEXT"),
+    ],
+)
+def test_programs_that_cannot_run_are_refused(tmp_path: Path, changes: dict[str, Any], sentence: str) -> None:
+    write_program(tmp_path, one=1)
+    given = {"bench": str(tmp_path / "one.json"), "topology": "tensix_tiny", "parameters": {}, **changes}
+    assert sentence in refusal(given)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernbench.sweep.front_ends import benches, tanto_benches, task_graphs, traffic
+from kernbench.sweep.front_ends import benches, tanto_benches, tanto_programs, task_graphs, traffic
 
 if TYPE_CHECKING:
     from kernbench.sweep.grid.grid import Grid
@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 # The last takes all that no other has, or says that there is no such bench.
 FRONT_ENDS: dict[str, FrontEnd] = {
-    one.name: one for one in (traffic.FRONT_END, task_graphs.FRONT_END, tanto_benches.FRONT_END, benches.FRONT_END)
+    one.name: one
+    for one in (
+        traffic.FRONT_END,
+        task_graphs.FRONT_END,
+        tanto_programs.FRONT_END,
+        tanto_benches.FRONT_END,
+        benches.FRONT_END,
+    )
 }
 
 

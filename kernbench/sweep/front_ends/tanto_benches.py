@@ -62,9 +62,9 @@ def _find(grid: Grid) -> TantoBenchWorkload | None:
     return TantoBenchWorkload(found, str(grid.bench)) if found.is_tanto else None
 
 
-_SMALL = {
+SMALL = {
     "bench": "tanto-unary",
     "topology": "tensix_tiny",
     "parameters": {"cores": 1, "tiles": 1, "frame": 1},
 }
-FRONT_END = FrontEnd("tanto-bench", _find, run_bench_point, _SMALL)
+FRONT_END = FrontEnd("tanto-bench", _find, run_bench_point, SMALL)
