@@ -359,6 +359,8 @@ class Expressions:
 
     def _x_conditional_expression(self, node: Any) -> Value:
         condition = self.truth(node.child_by_field_name("condition"))
+        if node.child_by_field_name("consequence") is None:
+            raise self.error(node, "there is no value between ? and :")
         yes, no = (self.expression(node.child_by_field_name(name)) for name in ("consequence", "alternative"))
         self.cost += 2
         if isinstance(yes.type, Object) and yes.type == no.type:

@@ -150,6 +150,8 @@ class _Translation(Statements):
         if declarator.type != "function_declarator":
             raise self.error(declarator, f"the language has no {declarator.type.replace('_', ' ')} as a result")
         name = text(declarator.child_by_field_name("declarator"))
+        if node.child_by_field_name("type") is None:
+            raise self.error(node, "the function has no type; write void before its name, or what it returns")
         returns = self.scalar_type(node.child_by_field_name("type"))
         known = self.functions.get(name)
         if known is not None and known.body is not None and body is not None:

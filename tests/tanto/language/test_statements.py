@@ -130,6 +130,8 @@ def test_a_math_object_ends_where_its_scope_is_left(tmp_path: Path) -> None:
         ("int kernel() { return 1; }", "kernel returns int32, expected void"),
         ("void kernel(uint32 &x) {}", "the kernel's own parameters are no references"),
         ("void kernel() {} void kernel() {}", "function kernel is defined twice"),
+        ("kernel() {}", "k.cpp:1:1: the function has no type; write void before its name, or what it returns"),
+        ("void kernel(uint32 n) { n = n ?: 2; }", "there is no value between ? and :"),
         ("struct S { uint32 a; }; void kernel() {}", "the language has no struct specifier at global scope"),
         ("param<uint32> n = 3; void kernel() {}", "a param<> is declared without a value; the host gives it"),
         (
