@@ -6,14 +6,12 @@ memories are what transfers wait for. Control processors (AICPU) reach the cores
 
 from __future__ import annotations
 
-from kernbench.components.part import Section, plain
 from kernbench.machine.ascend_places import CUBE, ENGINES, VECTOR, AscendShape, core_name
 from kernbench.machine.ascend_spec import AscendSpec
 from kernbench.machine.builder import Builder
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.quantities import list_figure_origins, rate, time
-from kernbench.units import FS_PER_NS
+from kernbench.machine.quantities import list_figure_origins, list_figures, rate, time
 
 EDGE_MM = 2.0  # between the clusters and what stands around them, in pictures
 
@@ -41,7 +39,7 @@ def expand_ascend(spec: AscendSpec, name: str, digest: str) -> Machine:
         digest=digest,
         flit_bytes=spec.flit_bytes,
         ns_per_mm=spec.ns_per_mm,
-        figures=_figures(spec),
+        figures=list_figures(spec),
         origins=list_figure_origins(spec),
         shape=AscendShape(spec.clusters, spec.aiv_per_cluster, spec.pto_runtime.aicpu_threads),
     )
@@ -79,12 +77,3 @@ def _add_cluster(builder: Builder, spec: AscendSpec, cluster: int, hub: int, at:
         builder.server(name, kind)
         for engine in ENGINES[kind]:
             builder.server(f"{name}.{engine}", f"{kind}_{engine}")
-
-
-def _figures(spec: AscendSpec) -> dict[str, float]:
-    """All figures of a topology, by "<part>.<figure>"."""
-    found: dict[str, float] = {"zero": 0.0, "ns": float(FS_PER_NS)}
-    for part, section in spec:
-        if isinstance(section, Section):
-            found |= {f"{part}.{figure}": plain(value) for figure, value in section.figures().items()}
-    return found

@@ -6,9 +6,10 @@ from functools import reduce
 from typing import NamedTuple
 
 from kernbench.components.derived import Origin, list_derived
-from kernbench.components.part import Part
+from kernbench.components.part import Part, Section, plain
 from kernbench.machine.field_provenance import Source
 from kernbench.schema.model import Model
+from kernbench.units import FS_PER_NS
 
 
 class Rate(NamedTuple):
@@ -41,6 +42,15 @@ def time(spec: Model, port: str) -> Time:
     derived = list_derived(type(part)).get(name)
     origin = derived.inside(port.rpartition(".")[0]) if derived and derived.factor is None else None
     return Time(round(getattr(part, name, 0)), Source(port, origin))
+
+
+def list_figures(spec: Model, *free: str) -> dict[str, float]:
+    """All figures of a checked topology, by "<part>.<figure>", and those that are 0 under names of their own."""
+    found = {**dict.fromkeys(("zero", *free), 0.0), "ns": float(FS_PER_NS)}
+    for part, section in spec:
+        if isinstance(section, Section):
+            found |= {f"{part}.{figure}": plain(value) for figure, value in section.figures().items()}
+    return found
 
 
 def list_figure_origins(spec: Model) -> dict[str, Origin]:

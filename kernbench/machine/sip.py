@@ -6,20 +6,18 @@ SIPs are joined by a switch, to which every PCIe endpoint is linked, or by direc
 
 from __future__ import annotations
 
-from kernbench.components.part import Section, plain
 from kernbench.limits.memory_budget import check_fits
 from kernbench.machine.builder import Builder
 from kernbench.machine.costs import FLOP
 from kernbench.machine.intents import SIP_PENALTY, EdgeKind
 from kernbench.machine.machine import Machine
 from kernbench.machine.part_index import Shape
-from kernbench.machine.quantities import list_figure_origins, rate
+from kernbench.machine.quantities import list_figure_origins, list_figures, rate
 from kernbench.machine.sip_channels import find_flow_control, with_layers
 from kernbench.machine.sip_cube import build_cube, forwarding
 from kernbench.machine.sip_io_chiplet import add_io_chiplets, cubes_mm, sip_mm
 from kernbench.machine.sip_network import OPPOSITE, SipNetwork, link_chiplets
 from kernbench.machine.sip_spec import SipSpec
-from kernbench.units import FS_PER_NS
 
 BYTES_A_PE = 47_000  # at the peak, measured on machines of 1,000 to 33,000 PEs: 47 to 51 KB
 
@@ -47,7 +45,7 @@ def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
         digest=digest,
         flit_bytes=spec.flit_bytes,
         ns_per_mm=spec.ns_per_mm,
-        figures=figures(spec),
+        figures=list_figures(spec, FLOP),
         origins=list_figure_origins(spec),
         shape=Shape(
             sip_count=spec.sips.count,
@@ -68,15 +66,6 @@ def expand_sip(spec: SipSpec, name: str, digest: str) -> Machine:
         flow_control=find_flow_control(spec),
     )
     return with_layers(machine)
-
-
-def figures(spec: SipSpec) -> dict[str, float]:
-    """All figures of a topology, by "<part>.<figure>"."""
-    found: dict[str, float] = {"zero": 0.0, FLOP: 0.0, "ns": float(FS_PER_NS)}
-    for part, section in spec:
-        if isinstance(section, Section):
-            found |= {f"{part}.{figure}": plain(value) for figure, value in section.figures().items()}
-    return found
 
 
 def _link_to_switch(builder: Builder, spec: SipSpec, cell: Builder, shift: int, switch: int) -> None:

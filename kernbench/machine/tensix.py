@@ -7,6 +7,7 @@ to a memory has a weight that no way over a network reaches, so no route passes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from kernbench.machine.builder import Builder
 from kernbench.machine.flow_control import FlowControl, PortControl
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.machine import Machine
-from kernbench.machine.quantities import NO_TIME, list_figure_origins, rate, time
+from kernbench.machine.quantities import NO_TIME, list_figure_origins, list_figures, rate, time
 from kernbench.machine.rings import Ring, check_classes, check_rings
 from kernbench.machine.tensix_places import (
     NETWORKS,
@@ -47,9 +48,6 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
     for controller, ports in enumerate(spec.dram):
         for bank in range(spec.tensix_dram.banks):
             _bank(builder, spec, routers, controller * spec.tensix_dram.banks + bank, ports[spec.bank_ports[bank]])
-    figures: dict[str, float] = {"zero": 0.0, "ns": float(FS_PER_NS)}
-    for part in ("tensix_noc", "tensix_core", "tensix_dram"):
-        figures |= {f"{part}.{figure}": value for figure, value in getattr(spec, part).figures().items()}
     shape = TensixShape(
         width=spec.width,
         height=spec.height,
@@ -65,7 +63,7 @@ def expand_tensix(spec: TensixSpec, name: str, digest: str) -> Machine:
         digest=digest,
         flit_bytes=spec.flit_bytes,
         ns_per_mm=0.0,
-        figures=figures,
+        figures=list_figures(spec),
         origins=list_figure_origins(spec),
         shape=shape,
         flow_control=_flow_control(spec),
@@ -133,29 +131,46 @@ def _networks(builder: Builder, spec: TensixSpec) -> dict[tuple[int, int, int], 
     return routers
 
 
-def _interface(builder: Builder, spec: TensixSpec, router: int, name: str, at: tuple[float, float], port: str) -> int:
-    """An interface beside its router, with a server for the reads that it has under way and one for the writes."""
-    found, delay = builder.node(name, "interface", at), _fs(spec.tensix_noc.interface_ns)
-    builder.link(router, found, EdgeKind.NOC, rate(spec, port), delays_fs=(delay, delay), ports=(_LOCAL, _LOCAL))
-    return found
+def _interfaces(
+    builder: Builder,
+    spec: TensixSpec,
+    routers: dict[tuple[int, int, int], int],
+    place: tuple[int, int],
+    memory: int,
+    names: Sequence[str],
+    rates: tuple[str, str],
+) -> None:
+    """The interfaces between the routers of a place and the memory there; `rates` are to the router and to the memory."""
+    noc, (x, y) = spec.tensix_noc, place
+    for network, name in enumerate(names):
+        interface = builder.node(name, "interface", (x * PITCH_MM, y * PITCH_MM))
+        outer, inner = _fs(noc.interface_ns), _fs(noc.memory_ns)
+        builder.link(
+            routers[network, x, y],
+            interface,
+            EdgeKind.NOC,
+            rate(spec, rates[0]),
+            delays_fs=(outer, outer),
+            ports=(_LOCAL, _LOCAL),
+        )
+        builder.link(
+            interface,
+            memory,
+            EdgeKind.NOC,
+            rate(spec, rates[1]),
+            penalty=_MEMORY_PENALTY,
+            delays_fs=(inner, inner),
+        )
 
 
 def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, int], int], x: int, y: int) -> None:
-    noc, at = spec.tensix_noc, (x * PITCH_MM, y * PITCH_MM)
-    l1, delay = builder.node(l1_name(x, y), "l1", at), _fs(noc.memory_ns)
-    for network in range(NETWORKS):
-        name = interface_name(network, x, y)
-        interface = _interface(builder, spec, routers[network, x, y], name, at, "tensix_noc.core_gbs")
-        builder.link(
-            interface,
-            l1,
-            EdgeKind.NOC,
-            rate(spec, "tensix_core.l1_gbs"),
-            penalty=_MEMORY_PENALTY,
-            delays_fs=(delay, delay),
-        )
-        builder.server(f"{name}.read", "dma_read", noc.outstanding)
-        builder.server(f"{name}.write", "dma_write", noc.outstanding)
+    """A core: its L1, its interfaces, each with a server for its reads and one for its writes, and its engines."""
+    l1 = builder.node(l1_name(x, y), "l1", (x * PITCH_MM, y * PITCH_MM))
+    names = [interface_name(network, x, y) for network in range(NETWORKS)]
+    _interfaces(builder, spec, routers, (x, y), l1, names, ("tensix_noc.core_gbs", "tensix_core.l1_gbs"))
+    for name in names:
+        builder.server(f"{name}.read", "dma_read", spec.tensix_noc.outstanding)
+        builder.server(f"{name}.write", "dma_write", spec.tensix_noc.outstanding)
     builder.memory(l1, stripes=1, rate=rate(spec, "tensix_core.l1_gbs"), quantum_bytes=16, overhead=NO_TIME)
     for engine in ENGINES:
         builder.server(server_name(engine, x, y), engine)
@@ -164,25 +179,13 @@ def _worker(builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, in
 def _bank(
     builder: Builder, spec: TensixSpec, routers: dict[tuple[int, int, int], int], bank: int, place: tuple[int, int]
 ) -> None:
-    noc, (x, y) = spec.tensix_noc, place
-    at = (x * PITCH_MM, y * PITCH_MM)
-    memory, delay = builder.node(bank_name(bank), "dram", at), _fs(noc.memory_ns)
-    for network in range(NETWORKS):
-        name = f"{bank_name(bank)}.niu{network}"
-        interface = _interface(builder, spec, routers[network, x, y], name, at, "tensix_noc.dram_gbs")
-        builder.link(
-            interface,
-            memory,
-            EdgeKind.NOC,
-            rate(spec, "tensix_noc.dram_gbs"),
-            penalty=_MEMORY_PENALTY,
-            delays_fs=(delay, delay),
-        )
-    dram = spec.tensix_dram
+    memory = builder.node(bank_name(bank), "dram", (place[0] * PITCH_MM, place[1] * PITCH_MM))
+    names = [f"{bank_name(bank)}.niu{network}" for network in range(NETWORKS)]
+    _interfaces(builder, spec, routers, place, memory, names, ("tensix_noc.dram_gbs", "tensix_noc.dram_gbs"))
     builder.memory(
         memory,
         stripes=1,
         rate=rate(spec, "tensix_dram.bank_gbs"),
-        quantum_bytes=dram.burst_bytes,
+        quantum_bytes=spec.tensix_dram.burst_bytes,
         overhead=time(spec, "tensix_dram.access_fs"),
     )

@@ -31,6 +31,7 @@ _LINES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "pe_math": (("{:g} f16 elements/ns", ("pe_math.elements_f16",)),),
     "aic": (("{:g} GHz", ("aic.clock_ghz",)),),
     "aiv": (("{:g} GHz", ("aiv.clock_ghz",)),),
+    "worker": (("{:g} GHz", ("tensix_core.clock_ghz",)),),
     "pe_mmu": (("{:g} ns a translation", ("pe_mmu.tlb_ns",)),),
     "pe_tcm": (("read {:g} GB/s", ("pe_tcm.read_gbs",)), ("write {:g} GB/s", ("pe_tcm.write_gbs",))),
 }

@@ -72,6 +72,9 @@ SYMBOLS: dict[str, Symbol] = {
     "aicpu": Symbol("AICPU", *_CONTROL, 52, 20),
     "aic": Symbol("AIC", *_COMPUTE, 36, 20),
     "aiv": Symbol("AIV", *_COMPUTE, 36, 20),
+    "worker": Symbol("Tensix core", *_COMPUTE, 48, 24),
+    "dram": Symbol("port of a DRAM controller", *_MEMORY, 48, 24),
+    "ethernet": Symbol("Ethernet", *_PORT, 48, 24, text="#FFFFFF"),
 }
 OTHER = Symbol("other part", "#EEEEEE", "#555555", 48, 18)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import polars
 
-from tests.fuzz import document, originals
+from tests.fuzz import document, originals, tanto_kinds
 from tests.fuzz.case import Case
 from tests.fuzz.commands import PATTERNS, VOCABULARY, confine, draw_bench, draw_settings, draw_use
 from tests.fuzz.mutation import mutate_bytes, mutate_tree, mutate_word, mutate_words
@@ -546,6 +546,8 @@ KINDS = {
     "result": Kind(draw_result, 150),
     "bench": Kind(draw_bench_file, 35),
     "collective": Kind(draw_collective, 30),
+    "tanto-program": Kind(tanto_kinds.draw_program, 40),
+    "tanto-kernel": Kind(tanto_kinds.draw_kernel, 60),
     "grid": Kind(draw_grid, 12),
     "resumed": Kind(draw_resumed, 2),
     "figures": Kind(draw_figures, 1),

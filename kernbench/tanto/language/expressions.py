@@ -231,6 +231,8 @@ class Expressions(TypeNames):
 
     def x_conditional_expression(self, node: Node) -> Value:
         condition = self.truth(field(node, "condition"))
+        if node.child_by_field_name("consequence") is None:
+            raise self.error(node, "there is no value between ? and :")
         yes, no = (self.expression(field(node, name)) for name in ("consequence", "alternative"))
         self.cost += 2
         if isinstance(yes.type, Object) and yes.type == no.type:

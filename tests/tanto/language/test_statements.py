@@ -132,6 +132,8 @@ def test_a_math_object_ends_where_its_scope_is_left(tmp_path: Path) -> None:
         ("void kernel(uint32 &x) {}", "the kernel's own parameters are no references"),
         ("void kernel() {} void kernel() {}", "function kernel is defined twice"),
         ("union S { uint32 a; }; void kernel() {}", "the language has no union specifier at global scope"),
+        ("kernel() {}", "k.cpp:1:1: function kernel has no result type; void is one"),
+        ("void kernel(uint32 n) { n = n ?: 2; }", "there is no value between ? and :"),
         ("param<uint32> n = 3; void kernel() {}", "a param<> is declared without a value; the host gives it"),
         (
             "void f(uint32 &x) {} void kernel() { f(3); }",
