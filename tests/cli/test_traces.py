@@ -44,7 +44,7 @@ def test_a_run_leaves_a_trace(own: Path, capsys: pytest.CaptureFixture[str]) -> 
     [
         (("--trace", "."), "--trace takes a file, and . is a directory"),
         (("--trace", "taken/x"), "--trace takes a file in a directory, and {own}/taken is a file"),
-        (("--trace", "a\0b"), "the file of --trace"),
+        (("--trace", "a\0b"), "has a NUL character"),
         (("--trace-filter", "kind=gemm"), "--trace-filter says what of a run a trace holds; give --trace FILE with it"),
         (("--trace", "x", "--trace-filter", "kind=gem"), "--trace-filter: unknown kind 'gem'; did you mean 'gemm'?"),
         (("--trace", "x", "--trace-filter", "part=sip9"), "--trace-filter: machine tiny has no part 'sip9'"),

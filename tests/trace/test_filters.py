@@ -49,5 +49,5 @@ def test_what_a_filter_cannot_be(text: str, sentence: str) -> None:
 
 
 def test_a_trace_has_one_time() -> None:
-    with pytest.raises(InputError, match="a trace has one time; give time=START..END once"):
+    with pytest.raises(InputError, match=r"a trace has one time; give time=START\.\.END once"):
         read_filters(["time=1..2", "time=3..4"])

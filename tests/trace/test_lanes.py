@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ def test_lanes_hold_what_follows_each_other_and_are_as_few_as_can_be(slices: lis
         for at in range(max((lane for *_, lane in own), default=-1) + 1):
             inside = sorted((begin, end) for begin, end, lane in own if lane == at)
             assert inside, "no lane is left out"
-            assert all(before[1] <= after[0] for before, after in zip(inside, inside[1:], strict=False))
+            assert all(before[1] <= after[0] for before, after in pairwise(inside))
         most = max((sum(begin <= time < end for begin, end, _ in own) for time, *_ in own), default=0)
         assert len({lane for *_, lane in own}) == most
     assert not lane[length == 0].any()

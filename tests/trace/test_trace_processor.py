@@ -22,16 +22,11 @@ def test_perfetto_finds_what_was_written_and_loses_nothing(tmp_path: Path) -> No
     run_bench("matmul-composite", "tiny", parameters={"M": 64, "K": 128, "N": 64}).write_trace(file)
     lost, slices, flows, processes, ((counts, total),) = query(file, LOST, SLICES, FLOWS, PROCESSES, COUNTERS)
     found = decode(file)
+    lengths = [one.end_ns - one.start_ns for one in found.slices]
     assert lost == []
     assert sorted(slices) == sorted(
-        (
-            one.name,
-            one.category,
-            one.start_ns,
-            took_ns := one.end_ns - one.start_ns,
-            int(took_ns > 0 and one.parent is not None),
-        )
-        for one in found.slices
+        (one.name, one.category, one.start_ns, took_ns, int(took_ns > 0 and one.parent is not None))
+        for one, took_ns in zip(found.slices, lengths, strict=True)
     )
     assert len(flows) == len({flow for one in found.slices for flow in one.flows})
     assert all(left_ns <= came_ns for _, left_ns, _, came_ns in flows)
