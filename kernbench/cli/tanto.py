@@ -47,6 +47,8 @@ def command() -> None:
 @options.assignments("A topology field (tensix_core.fidelity=lofi)")
 @click.option("--explain", is_flag=True, help="Say where the time went.")
 @options.TIME_LIMIT
+@options.TRACE
+@options.TRACE_FILTER
 @options.AS_JSON
 @options.out("Write the global buffers after each program here: g<ID>.npy, and the op log if --explain is given.")
 def run(
@@ -62,6 +64,8 @@ def run(
     assignments: tuple[str, ...],
     explain: bool,
     time_limit: str | None,
+    trace: Path | None,
+    trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -71,6 +75,7 @@ def run(
     """
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.traces import check_parts, check_trace
     from kernbench.limits.run_limits import read_limits
     from kernbench.limits.time_limit import limit_time
     from kernbench.machine import load_machine
@@ -83,12 +88,16 @@ def run(
     check_mode(mode)
     if out is not None:
         check_directory(out)
+    check_trace(trace, trace_filters)
+    if trace is not None and len(programs) > 1:
+        raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
     if not kernels.is_dir():
         raise InputError(f"--kernels takes a folder, and {shorten(kernels)} is none")
     fields, dotted = split_assignments(assignments)
     files = KernelFiles(kernels, load_kernel_map(kernel_map) if kernel_map else {})
     macros = _read_defines(defines)
     device = Device(load_machine(topology, {**fields, **dotted}), nearest=rounding == "nearest", defines=macros)
+    check_parts(device.machine, trace_filters)
     limits, worst = read_limits(time_limit, None), 0
     if len(programs) == 1:
         specs: list[ProgramSpec | None] = [load_program(programs[0])]
@@ -110,6 +119,10 @@ def run(
         shown = _explain(result) if explain and result.session is not None else None
         if out is not None and not result.error:
             _write(device, spec, out, path.stem if len(programs) > 1 else None, result if explain else None)
+        if trace is not None and result.session is not None:
+            from kernbench.runs.trace import write_trace
+
+            write_trace(result.session, (), trace, trace_filters)
         _show(result, shown, as_json)
         if result.error:
             worst = 2

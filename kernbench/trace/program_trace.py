@@ -58,7 +58,7 @@ def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     chosen.check(machine)
     tracks = TrackTable()
     tracks.find(RUN, PROCESS)
-    parts = PartTracks(machine.name, tracks)
+    parts = PartTracks(machine, tracks)
     slices, flows = _trace_log(run, chosen, parts)
     more = _trace_whole_run(run, chosen, tracks)
     counters = make_counters()

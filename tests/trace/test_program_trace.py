@@ -134,7 +134,7 @@ def test_utilisation_integrates_to_busy_time(ran: RunResult, found: Decoded) -> 
     busy = BusyParts(session.program, counted)
     fs_per_flit = session.machine.stations.fs_per_flit[busy.station][None]
     by_part = dict(zip(busy.part.tolist(), busy.fs(session.op_times[None], fs_per_flit)[0][0].tolist(), strict=True))
-    parts, tracks = list_parts(session.machine), PartTracks(session.machine.name, TrackTable())
+    parts, tracks = list_parts(session.machine), PartTracks(session.machine, TrackTable())
     expected: dict[tuple[str, str], float] = defaultdict(float)
     members: Counter[tuple[str, str]] = Counter()
     for at, (name, kind, slots) in enumerate(zip(parts.name, parts.kind, parts.slots.tolist(), strict=True)):
