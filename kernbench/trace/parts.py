@@ -1,8 +1,8 @@
 """The tracks of parts: a process for each cube, IO chiplet, core or cluster, a group for each PE, a track for each part.
 
 They follow from the path of a part: "sip0.cube1.pe2.pe_dma.read" is the track "pe_dma.read" in the group "pe2" of the process
-"sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine. A thread that runs on no part has
-a track in the process "threads".
+"sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine. A thread that runs on no
+part has a track in the process "threads".
 """
 
 from __future__ import annotations
