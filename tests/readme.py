@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGES = (
     README,
-    *(ROOT / "docs" / f"{name}.md" for name in ("analytic", "networks", "probe", "pto")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("analytic", "networks", "probe", "pto", "traces")),
 )  # each a script of its own
 COPIED = ("Makefile", "pyproject.toml", "topology", "models", "benches", "sweeps")
 STUBS = {

@@ -42,6 +42,7 @@ def command() -> None:
 @options.mode()
 @options.assignments(FIELDS)
 @WHAT_IF
+@options.TRACE
 @options.AS_JSON
 @options.out("Keep the swimlane and the figures in this directory.")
 def replay_command(
@@ -50,16 +51,19 @@ def replay_command(
     mode: str,
     assignments: tuple[str, ...],
     what_if: bool,
+    trace: Path | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
+    from kernbench.cli.traces import check_trace
 
     overrides = _fields(assignments)
     if out is not None:
         check_directory(out)
+    check_trace(trace)
     with progress() as display:
         display.say("replaying the graph")
         from kernbench.cli.compiling import announce_compiling
@@ -77,7 +81,7 @@ def replay_command(
             told["what_if"] = _what_ifs(
                 outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed)
             )
-        told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out)
+        told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out, trace)
     if as_json:
         click.echo(json.dumps(told))
         return
@@ -96,6 +100,7 @@ def replay_command(
 @options.assignments(f"A parameter of the case (batch=64), or a{FIELDS[1:]}")
 @click.option("--no-data", is_flag=True, help="Compute no numbers, and compare none: times alone.")
 @WHAT_IF
+@options.TRACE
 @options.AS_JSON
 @options.out("Keep the swimlane and the figures in this directory.")
 def run_command(
@@ -107,6 +112,7 @@ def run_command(
     assignments: tuple[str, ...],
     no_data: bool,
     what_if: bool,
+    trace: Path | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -117,10 +123,12 @@ def run_command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
+    from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
     if out is not None:
         check_directory(out)
+    check_trace(trace)
     with redirect_stdout(sys.stderr), progress() as display:
         display.say("running the graph")
         again, fields = _prepare(bench, topology, case, runtime, mode, parameters, overrides)
@@ -132,7 +140,7 @@ def run_command(
                 run.outcome,
                 lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
             )
-        told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out)
+        told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out, trace)
     _show_run(run, told, as_json=as_json)
 
 
@@ -247,10 +255,20 @@ def _fields(assignments: tuple[str, ...]) -> dict[str, str]:
     return {**parameters, **overrides}
 
 
-def _keep(outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | None) -> dict[str, str]:
+def _keep(
+    outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | None, trace: Path | None
+) -> dict[str, str]:
     """Write the files of a run; returns their paths."""
-    if out is None:
-        return {}
+    files = {} if out is None else _keep_directory(outcome, told, title, out)
+    if trace is not None:
+        from kernbench.pto.trace import write_trace
+
+        write_trace(outcome, trace)
+        files["trace"] = str(trace)
+    return files
+
+
+def _keep_directory(outcome: Outcome, told: Mapping[str, Any], title: str, out: Path) -> dict[str, str]:
     from kernbench.atomic_output import write_directory, write_json, write_parquet
     from kernbench.pto.summary import occupancy_table
     from kernbench.report.swimlane import draw_swimlane

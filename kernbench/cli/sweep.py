@@ -6,7 +6,8 @@ Results (the table, the JSON) go to stdout; progress goes to stderr.
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+import sys
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,14 @@ MOST_SHOWN = 3  # failed points named one by one
 @click.option("--fail-fast", is_flag=True, help="Stop at the first point that fails.")
 @options.TIME_LIMIT
 @options.OP_LIMIT
+@click.option(
+    "--trace-point",
+    "traced",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="Keep a trace of the N-th point, from 1 in the order of the table; may be repeated.",
+)
 @click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
 @options.AS_JSON
 def command(
@@ -62,6 +71,7 @@ def command(
     fail_fast: bool,
     time_limit: str | None,
     op_limit: int | None,
+    traced: tuple[int, ...],
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -79,9 +89,11 @@ def command(
     with status_line() as say:
         say("planning the points")
         from kernbench.sweep.plan import plan_sweep
+        from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
 
         plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
+        check_points(plan, traced)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -93,8 +105,9 @@ def command(
             result = run_plan(
                 plan, workers, on_point, fail_fast=fail_fast, scheduler=scheduler, on_progress=on_progress
             )
+        traces = _trace(plan, traced)
         with result.scan() as scan:
-            _show(result, scan, as_json)
+            _show(result, scan, traces, as_json)
     except KeyboardInterrupt as error:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
@@ -102,6 +115,14 @@ def command(
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
     return 0
+
+
+def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
+    """The traces of points, by their names among the files."""
+    from kernbench.sweep.point_traces import write_traces
+
+    with redirect_stdout(sys.stderr), status_line() as say:
+        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, say).items()}
 
 
 def _announce(plan: Plan) -> None:
@@ -208,7 +229,7 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
     return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, scan: polars.LazyFrame, as_json: bool) -> None:
+def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
@@ -218,7 +239,7 @@ def _show(result: SweepResult, scan: polars.LazyFrame, as_json: bool) -> None:
     plan = result.plan
     with status_line() as say:
         say("drawing the results")
-        files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory)}
+        files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:

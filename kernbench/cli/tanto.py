@@ -54,6 +54,8 @@ def command() -> None:
 @options.assignments("A topology field (tensix_core.fidelity=lofi)")
 @click.option("--explain", is_flag=True, help="Say where the time went.")
 @options.TIME_LIMIT
+@options.TRACE
+@options.TRACE_FILTER
 @options.AS_JSON
 @options.out("Write the global buffers after each program here: g<ID>.npy, and the op log if --explain is given.")
 def run(
@@ -69,6 +71,8 @@ def run(
     assignments: tuple[str, ...],
     explain: bool,
     time_limit: str | None,
+    trace: Path | None,
+    trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -77,6 +81,7 @@ def run(
     With several programs the buffers after each are in a folder of its name, and those after the last beside these.
     """
     from kernbench.cli.outputs import check_directory
+    from kernbench.cli.traces import check_parts, check_trace
     from kernbench.limits.run_limits import read_limits
     from kernbench.modes import check_mode
     from kernbench.tanto.program_file import load_program
@@ -85,12 +90,16 @@ def run(
     check_mode(mode)
     if out is not None:
         check_directory(out)
+    check_trace(trace, trace_filters)
+    if trace is not None and len(programs) > 1:
+        raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
     files = _kernel_files(kernels, kernel_map)
     device = _make_device(topology, assignments, rounding, read_defines(defines))
+    check_parts(device.machine, trace_filters)
     limits = read_limits(time_limit, None)
     only = load_program(programs[0]) if len(programs) == 1 else None
     device.initial = read_inputs(inputs, only)
-    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out)
+    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, trace, trace_filters)
     worst = runs.run(programs[0], only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
         raise click.exceptions.Exit(worst)
@@ -126,6 +135,8 @@ class _Runs:
     explain: bool
     as_json: bool
     out: Path | None
+    trace: Path | None
+    trace_filters: tuple[str, ...]
 
     def try_run(self, path: Path) -> int:
         """The exit code of one program among several; a failure is said, and the next one runs."""
@@ -149,6 +160,10 @@ class _Runs:
         shown = _explain(result) if self.explain and result.session is not None else None
         if self.out is not None and not result.error:
             _write(self.device, spec, self.out, folder, result if self.explain else None)
+        if self.trace is not None and result.session is not None:
+            from kernbench.runs.trace import write_trace
+
+            write_trace(result.session, (), self.trace, self.trace_filters)
         _show(result, shown, self.as_json)
         if result.error:
             click.echo(f"error: {result.error}", err=True)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 
-def check_trace(file: Path | None, filters: Sequence[str]) -> None:
+def check_trace(file: Path | None, filters: Sequence[str] = ()) -> None:
     """Check the file and the filters, as far as that can be without a machine. Errors: InputError."""
     if file is None:
         if filters:

@@ -23,6 +23,7 @@ from kernbench.program.encoded_rows import EncodedRows
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
 from kernbench.trace.transfers import find_transfers
 from kernbench.trace.windows import Windows, fit, rounded
+from kernbench.units import FS_PER_NS
 
 if TYPE_CHECKING:
     import polars
@@ -52,7 +53,8 @@ def count_over_time(
     """The table `counters` of a run that ends at a time; their tracks are added."""
     import polars
 
-    start_fs, end_fs = chosen.start_fs, min(end_fs, chosen.end_fs)
+    start_fs = chosen.start_fs // FS_PER_NS * FS_PER_NS  # whole ns, as times of the file are
+    end_fs = -(-min(end_fs, chosen.end_fs) // FS_PER_NS) * FS_PER_NS
     if end_fs <= start_fs or not chosen.matches(list_parts(program.machine).name).any():
         return make_counters()
     windows = Windows.over(start_fs, end_fs)

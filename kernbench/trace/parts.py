@@ -1,15 +1,21 @@
 """The tracks of parts: a process for each cube, IO chiplet, core or cluster, a group for each PE, a track for each part.
 
 They follow from the path of a part: "sip0.cube1.pe2.pe_dma.read" is the track "pe_dma.read" in the group "pe2" of the process
-"sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine.
+"sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine. A thread that runs on no
+part has a track in the process "threads".
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from kernbench.trace.tables import GROUP, PROCESS, SLICES, TrackTable
 
+if TYPE_CHECKING:
+    from kernbench.machine.machine import Machine
+
+THREADS = "threads"  # the process of threads that run on no part
 _SIP = re.compile(r"sip\d+")
 _PE = re.compile(r"pe\d+")
 
@@ -17,11 +23,13 @@ _PE = re.compile(r"pe\d+")
 class PartTracks:
     """The tracks of the parts of one machine, made when they are asked for."""
 
-    def __init__(self, machine: str, tracks: TrackTable) -> None:
+    def __init__(self, machine: Machine, tracks: TrackTable) -> None:
         self._machine, self._tracks = machine, tracks
 
     def find(self, part: str) -> int:
         """The track of a part, by its path."""
+        if part not in self._machine.node_id and part not in self._machine.server_id:
+            return self._tracks.find(part, SLICES, self._tracks.find(THREADS, PROCESS))
         process, rest = self.split(part)
         parent = self._tracks.find(process, PROCESS)
         if len(rest) > 1 and _PE.fullmatch(rest[0]):
@@ -33,5 +41,5 @@ class PartTracks:
         path = part.partition(" -> ")[0].split(".")
         depth = 2 if _SIP.fullmatch(path[0]) and len(path) > 2 else 1
         if len(path) == depth:
-            return self._machine, path
+            return self._machine.name, path
         return ".".join(path[:depth]), path[depth:]

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 RUN = "run"  # the process of what concerns the whole run
-CRITICAL_PATH, LAUNCHES = "critical path", "launches"  # its tracks
+CRITICAL_PATH, LAUNCHES, START = (
+    "critical path",
+    "launches",
+    "start",
+)  # its tracks; Perfetto counts from its first event
 DATA, TRANSFER = "data", "transfer"  # the slice of a transfer's data, and the category of what belongs to transfers
 EVERYTHING = TraceFilter()
 
@@ -58,7 +62,7 @@ def trace_run(run: RunToTrace, chosen: TraceFilter = EVERYTHING) -> Trace:
     chosen.check(machine)
     tracks = TrackTable()
     tracks.find(RUN, PROCESS)
-    parts = PartTracks(machine.name, tracks)
+    parts = PartTracks(machine, tracks)
     slices, flows = _trace_log(run, chosen, parts)
     more = _trace_whole_run(run, chosen, tracks)
     counters = make_counters()
@@ -153,7 +157,7 @@ def _trace_transfers(
 
 
 def _trace_whole_run(run: RunToTrace, chosen: TraceFilter, tracks: TrackTable) -> polars.DataFrame:
-    """The critical path and the launches."""
+    """The critical path, the launches, and the start of the run, which is there whatever is chosen."""
     import polars
 
     process = tracks.find(RUN, PROCESS)
@@ -170,7 +174,9 @@ def _trace_whole_run(run: RunToTrace, chosen: TraceFilter, tracks: TrackTable) -
     numbers: dict[str, Any] = dict.fromkeys(("track", "start_fs", "end_fs", "within"), polars.Int64)
     texts: dict[str, Any] = dict.fromkeys(("name", "category", "part", "spent"), polars.String)
     found = polars.DataFrame(rows, schema=numbers | texts)
-    return found.filter(chosen.overlaps(found["start_fs"].to_numpy(), found["end_fs"].to_numpy()))
+    found = found.filter(chosen.overlaps(found["start_fs"].to_numpy(), found["end_fs"].to_numpy()))
+    start = _whole(tracks.find(START, SLICES, process), Span(START, 0, 0), RUN)
+    return polars.concat([polars.DataFrame([start], schema=numbers | texts), found])
 
 
 def _whole(track: int, span: Span, category: str) -> dict[str, object]:

@@ -73,9 +73,8 @@ class Windows(NamedTuple):
 
 def fit(used: np.ndarray, room: np.ndarray) -> np.ndarray:
     """float64[window, counter] use that fits the room: what exceeds it goes to later windows, from the last to earlier ones."""
-    found = used.copy()
+    found, more = used.copy(), np.zeros(used.shape[1])
     for windows in (range(len(found)), reversed(range(len(found)))):
-        more = np.zeros(found.shape[1])
         for at in windows:
             more += found[at]
             np.minimum(more, room[at], out=found[at])

@@ -11,6 +11,7 @@ import pytest
 
 from kernbench.cli.main import main
 from tests.tanto.support import COPY_IN, COPY_OUT, buffer, kernel, pipe
+from tests.trace.decoded import decode
 
 KEYS = ["program", "latency_ns", "cycles", "cores", "status", "races", "out_of_range", "l1_peak_bytes"]
 
@@ -54,6 +55,18 @@ def test_programs_run_in_turn_on_one_device(capsys: pytest.CaptureFixture[str], 
     expected = np.load("x.npy").view(np.uint32) & 0xFFFF0000
     for name in ("p/g1.npy", "q/g5.npy", "g0.npy", "g1.npy", "g5.npy"):
         assert np.array_equal(np.load(tmp_path / "o" / name).view(np.uint32), expected)
+
+
+def test_a_program_leaves_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        tanto("p.json", "--in", "0=x.npy", "--trace", "p.pftrace", "--trace-filter", "part=worker[1][1]", "--json") == 0
+    )
+    capsys.readouterr()
+    found = decode(Path("p.pftrace"))
+    assert {names[0] for names in found.tracks.values()} >= {"run", "worker[1][1]"}
+    assert [one for one in found.slices if one.category == "memory"]
+    assert tanto("p.json", "q.json", "--trace", "p.pftrace") == 2
+    assert capsys.readouterr().err == "error: --trace takes one program, and 2 were given; run them one by one\n"
 
 
 def test_bytes_and_kernel_maps(capsys: pytest.CaptureFixture[str]) -> None:
