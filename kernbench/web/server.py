@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from kernbench.errors import InputError, KernBenchError, RunError
 from kernbench.web.assets import read_assets
-from kernbench.web.sources import Source, Sources
+from kernbench.web.sources import MachineSource, Sources, SweepSource
 from kernbench.web.sweep_view import SweepTable, describe, find_version, load_table
 
 HOST = "127.0.0.1"
@@ -36,6 +36,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+_MACHINE = ("about", "nodes", "links")
+
 Answer = tuple[str, bytes]  # type, body
 
 
@@ -44,35 +46,39 @@ class _NotFoundError(Exception):
 
 
 class Viewer:
-    """The answers to requests, by path. Tables are kept until their files change."""
+    """The answers to requests, by path. Tables of sweeps are kept until their files change."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._tables: dict[str, SweepTable] = {}
         self._lock = threading.Lock()
-        self._views: dict[str, Callable[[Source], Answer]] = {"state": self._state, "table": self._table}
+        self._sweep: dict[str, Callable[[SweepSource], Answer]] = {"state": self._state, "table": self._table}
 
     def answer(self, path: str) -> Answer:
         """The answer to a path, still percent-encoded. Errors: _NotFoundError; InputError for a damaged file."""
         if path in (assets := read_assets()):
             return assets[path]
         if path == "/api/sources":
-            return _json({"sources": list(self._sources.list()), "searched": self._sources.searched})
+            listed = [{"kind": _kind(source), "name": name} for name, source in self._sources.list().items()]
+            return _json({"sources": listed, "searched": self._sources.searched})
         parts = [unquote(part) for part in path.split("/")]
-        if len(parts) != 5 or parts[:3] != ["", "api", "sweep"] or parts[4] not in self._views:
+        views = {"sweep": tuple(self._sweep), "machine": _MACHINE}
+        if len(parts) != 5 or parts[:2] != ["", "api"] or parts[4] not in views.get(parts[2], ()):
             raise _NotFoundError("there is nothing under this address")
         source = self._sources.list().get(parts[3])
-        if source is None:
-            raise _NotFoundError(f"there is no sweep {parts[3]!r} here; it may have been moved or removed")
-        return self._views[parts[4]](source)
+        if source is None or _kind(source) != parts[2]:
+            raise _NotFoundError(f"there is no {parts[2]} {parts[3]!r} here; it may have been moved or removed")
+        if isinstance(source, MachineSource):
+            return _show_machine(source, parts[4])
+        return self._sweep[parts[4]](source)
 
-    def _state(self, source: Source) -> Answer:
+    def _state(self, source: SweepSource) -> Answer:
         return _json(describe(source, self._load(source)))
 
-    def _table(self, source: Source) -> Answer:
+    def _table(self, source: SweepSource) -> Answer:
         return ARROW, self._load(source).arrow
 
-    def _load(self, source: Source) -> SweepTable:
+    def _load(self, source: SweepSource) -> SweepTable:
         with self._lock:
             kept = self._tables.get(source.name)
             if kept is None or kept.version != find_version(source):
@@ -167,6 +173,15 @@ def make_server(sources: Sources, port: int = 0) -> _Server:
         if error.errno == errno.EACCES:
             raise InputError(f"port {port} needs the rights of root; give one above 1023") from None
         raise RunError(f"no server can be started on {HOST}: {error.strerror}") from None
+
+
+def _kind(source: SweepSource | MachineSource) -> str:
+    return "machine" if isinstance(source, MachineSource) else "sweep"
+
+
+def _show_machine(source: MachineSource, what: str) -> Answer:
+    view = source.view
+    return _json(view.about) if what == "about" else (ARROW, view.nodes if what == "nodes" else view.links)
 
 
 def _json(content: Any) -> Answer:

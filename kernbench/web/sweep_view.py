@@ -21,7 +21,7 @@ from kernbench.sweep.results.bounds import is_bounded
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.row import BOUND, COLUMNS
-from kernbench.web.sources import Source
+from kernbench.web.sources import SweepSource
 
 if TYPE_CHECKING:
     import polars
@@ -44,14 +44,14 @@ class SweepTable:
     arrow: bytes
 
 
-def find_version(source: Source) -> str:
-    """A text that changes when the files of a sweep change. Errors: InputError as `Source.file`, or if it is gone."""
+def find_version(source: SweepSource) -> str:
+    """A text that changes when the files of a sweep change. Errors: InputError as `SweepSource.file`, or if it is gone."""
     if not source.directory.is_dir():
         raise InputError(f"{source.directory} is not there any more")
     return ";".join(f"{name}:{_stamp(source.file(name))}" for name in (PROGRESS, TABLE, MANIFEST))
 
 
-def read_manifest(source: Source) -> dict[str, Any]:
+def read_manifest(source: SweepSource) -> dict[str, Any]:
     """What `sweep.json` says of the sweep; what it does not say, or says in another form, is left out."""
     try:
         found = json.loads(source.file(MANIFEST).read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ def read_manifest(source: Source) -> dict[str, Any]:
     return {**texts, **counts, "objectives": objectives if is_list(objectives) else []}
 
 
-def load_table(source: Source) -> SweepTable:
+def load_table(source: SweepSource) -> SweepTable:
     """The table of a sweep, or its rows so far. Errors: InputError for a file that is no table of a sweep."""
     version = find_version(source)
     path = next((file for name in (PROGRESS, TABLE) if (file := source.file(name)).is_file()), None)
@@ -84,7 +84,7 @@ def load_table(source: Source) -> SweepTable:
     return SweepTable(version, path.name == PROGRESS, len(table), parameters, objectives, arrow)
 
 
-def describe(source: Source, table: SweepTable) -> dict[str, Any]:
+def describe(source: SweepSource, table: SweepTable) -> dict[str, Any]:
     """The state of a sweep for the page, in JSON's types."""
     told = read_manifest(source)
     points = max(told.get("most_points", told.get("points", 0)), table.rows)

@@ -22,5 +22,5 @@ def test_the_page_needs_nothing_from_elsewhere_and_names_all_licences() -> None:
     page = files["/"][1].decode()
     assert "http" not in page
     licences = files["/licences.txt"][1].decode()
-    for name in ("apache-arrow", "echarts", "flatbuffers", "preact", "zrender"):
+    for name in ("apache-arrow", "d3-zoom", "echarts", "flatbuffers", "preact", "zrender"):
         assert f"\n{name} " in licences

@@ -43,7 +43,7 @@ def swept(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(swept: Path) -> Iterator[str]:
-    with make_server(Sources([str(swept)])) as server:
+    with make_server(Sources([str(swept), "tiny"])) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -79,7 +79,7 @@ def drag(page: Page, box: Any, start: tuple[float, float], end: tuple[float, flo
 
 
 def test_filters_are_one_in_brushes_table_and_address(page: Page, address: str) -> None:
-    page.goto(address)
+    page.goto(f"{address}#/sweep/swept")
     page.wait_for_selector(".table tbody tr")
     assert len(shown(page)) == 12
     page.get_by_label("Filter M", exact=True).fill(">=2")
@@ -113,7 +113,7 @@ def test_a_brush_over_the_plot_filters_both_columns_and_a_double_click_ends_it(p
 
 
 def test_points_open_by_click_and_key_and_stand_beside_each_other(page: Page, address: str) -> None:
-    page.goto(address)
+    page.goto(f"{address}#/sweep/swept")
     page.wait_for_selector(".table tbody tr")
     page.keyboard.press("t")
     page.keyboard.press("End")
@@ -134,7 +134,7 @@ def test_points_open_by_click_and_key_and_stand_beside_each_other(page: Page, ad
 
 
 def test_the_table_is_sorted_by_its_headings_with_missing_figures_last(page: Page, address: str) -> None:
-    page.goto(address)
+    page.goto(f"{address}#/sweep/swept")
     page.locator("th", has_text="latency_ns").locator("button").click()
     page.wait_for_url(lambda url: "sort=latency_ns" in url)
     assert shown(page)[0] == "1"
@@ -147,7 +147,7 @@ def test_the_table_is_sorted_by_its_headings_with_missing_figures_last(page: Pag
 def test_a_running_sweep_updates_itself_and_ends(page: Page, address: str, swept: Path) -> None:
     (swept / "table.parquet").unlink()
     write_sweep(swept, small_table()[:0], points=12, objectives=OBJECTIVES)
-    page.goto(address)
+    page.goto(f"{address}#/sweep/swept")
     page.wait_for_selector("text=No point has finished yet")
     write_sweep(swept, small_table()[:5], "progress.parquet", points=12, most_points=12, objectives=OBJECTIVES)
     page.wait_for_selector("text=5 of 12 points")
@@ -157,3 +157,48 @@ def test_a_running_sweep_updates_itself_and_ends(page: Page, address: str, swept
     page.wait_for_selector("progress", state="detached")
     assert page.locator(".progress").inner_text().startswith("12 points")
     assert len(shown(page)) == 12
+
+
+def test_a_part_is_searched_zoomed_to_and_told_with_its_sources(page: Page, address: str) -> None:
+    page.goto(f"{address}#/machine/tiny")
+    page.wait_for_selector(".drawing canvas")
+    page.keyboard.press("/")
+    page.keyboard.type("cube1 pe1 gemm")
+    page.keyboard.press("Enter")
+    panel = page.get_by_label("A part", exact=True)
+    panel.wait_for()
+    assert "sip0.cube1.pe1.pe_gemm" in panel.inner_text()
+    assert "KernBench architecture" in panel.inner_text()
+    assert "select=sip0.cube1.pe1.pe_gemm&at=" in page.url
+    seen = page.url
+    canvas = page.locator(".drawing canvas")
+    box = canvas.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, 600)
+    page.wait_for_url(lambda url: url != seen)
+    page.goto(seen)
+    page.reload()
+    panel.wait_for()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector(".hover >> text=sip0.cube1.pe1.pe_scheduler")  # stands in the middle of the PE
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector("h2 >> text=sip0.cube1.pe1.pe_scheduler")
+    page.keyboard.press("t")
+    page.keyboard.press("1")
+    page.keyboard.press("Escape")
+    page.get_by_label("Parts of the machine").wait_for()
+
+
+def test_keys_lead_from_source_to_source_and_to_the_list(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector("main.start")
+    page.keyboard.press("]")
+    page.wait_for_selector("main.sweep")
+    page.keyboard.press("]")
+    page.wait_for_selector("main.machine")
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog[open]")
+    page.keyboard.press("Escape")
+    page.go_back()
+    page.wait_for_selector("main.sweep")

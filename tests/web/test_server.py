@@ -24,7 +24,7 @@ NAME = f"swept {HOSTILE.replace('/', '')}"
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "secret.txt").write_text("secret")
-    with make_server(Sources([str(write_sweep(tmp_path / NAME))])) as server:
+    with make_server(Sources([str(write_sweep(tmp_path / NAME)), "tiny"])) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server.server_port
@@ -58,9 +58,17 @@ def test_the_page_and_its_files_are_served_and_nothing_of_others(port: int) -> N
 
 
 def test_a_source_is_found_by_its_name_whatever_is_in_it(port: int) -> None:
-    assert told(port, "/api/sources") == {"sources": [NAME], "searched": None}
+    assert told(port, "/api/sources") == {
+        "sources": [{"kind": "sweep", "name": NAME}, {"kind": "machine", "name": "tiny"}],
+        "searched": None,
+    }
     assert told(port, f"/api/sweep/{quote(NAME)}/state")["rows"] == 12
     assert ask(port, f"/api/sweep/{quote(NAME)}/table")[2].startswith(b"ARROW1")
+    assert told(port, "/api/machine/tiny/about")["family"] == "sip"
+    assert [ask(port, f"/api/machine/tiny/{what}")[2][:6] for what in ("nodes", "links")] == [b"ARROW1"] * 2
+    assert told(port, "/api/sweep/tiny/state") == {
+        "error": "there is no sweep 'tiny' here; it may have been moved or removed"
+    }
     missing = told(port, "/api/sweep/%3Cscript%3E/state")
     assert missing == {"error": "there is no sweep '<script>' here; it may have been moved or removed"}
     assert ask(port, "/api/sweep/%3Cscript%3E/state")[1]["Content-Type"] == "application/json"
@@ -76,6 +84,7 @@ def test_a_source_is_found_by_its_name_whatever_is_in_it(port: int) -> None:
         "/api/sweep/..%2f..%2fsecret.txt/state",
         "/api/sweep/%2e%2e/state",
         "/api/sweep//state",
+        "/api/machine/tiny/state",
         "/sources.sha256",
         "//etc/passwd",
         "/%00",

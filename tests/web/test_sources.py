@@ -18,8 +18,12 @@ def test_sources_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("none", "none is not there; give the directory of a sweep, as kernbench sweep --out leaves it"),
-        ("file", "file is a file; give the directory of a sweep, as kernbench sweep --out leaves it"),
+        ("none", "none is no directory of a sweep, as kernbench sweep leaves it; unknown topology 'none'"),
+        (
+            "./none",
+            "./none is no directory of a sweep, as kernbench sweep leaves it; no such file: ./none; give a path, or",
+        ),
+        ("./file", "file: the file is empty, expected a mapping"),
         ("empty", "empty is no directory of a sweep: it has no sweep.json"),
         ("a\0b", "has a NUL character; leave it out"),
     ],
@@ -30,7 +34,7 @@ def test_what_is_no_sweep_is_refused(name: str, said: str, tmp_path: Path, monke
     Path("empty").mkdir()
     with pytest.raises(InputError) as caught:
         Sources([name])
-    assert str(caught.value).endswith(said)
+    assert said in str(caught.value)
 
 
 def test_without_sources_results_is_searched_each_time(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ import polars
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.web.sources import Source, Sources
+from kernbench.web.sources import Sources, SweepSource
 from kernbench.web.sweep_view import describe, load_table
 from tests.report.tables import table
 from tests.web.sweeps import small_table, write_sweep
 
 
-def source(directory: Path) -> Source:
+def source(directory: Path) -> SweepSource:
     return next(iter(Sources([str(directory)]).list().values()))
 
 

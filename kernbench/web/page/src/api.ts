@@ -20,8 +20,29 @@ export interface SweepState {
   objectives: Objective[];
 }
 
+export interface SourceName {
+  kind: "sweep" | "machine";
+  name: string;
+}
+
+export interface MachineField {
+  name: string;
+  value: string;
+  source: string;
+  place: string; // file:line:column
+}
+
+export interface MachineAbout {
+  name: string;
+  family: string;
+  file: string;
+  description: string;
+  parts: Record<string, { description: string; sheet: string; fields: MachineField[] }>;
+  links: string[]; // by kind of link
+}
+
 export interface SourceList {
-  sources: string[];
+  sources: SourceName[];
   searched: string | null;
 }
 
@@ -52,4 +73,12 @@ export async function sweepState(name: string): Promise<SweepState> {
 
 export async function sweepTable(name: string): Promise<Uint8Array> {
   return new Uint8Array(await (await get(`/api/sweep/${encodeURIComponent(name)}/table`)).arrayBuffer());
+}
+
+export async function machineAbout(name: string): Promise<MachineAbout> {
+  return (await (await get(`/api/machine/${encodeURIComponent(name)}/about`)).json()) as MachineAbout;
+}
+
+export async function machineArrow(name: string, what: "nodes" | "links"): Promise<Uint8Array> {
+  return new Uint8Array(await (await get(`/api/machine/${encodeURIComponent(name)}/${what}`)).arrayBuffer());
 }

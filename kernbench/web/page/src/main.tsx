@@ -1,20 +1,23 @@
 // The page: what there is to show, the view of what is chosen, and the keys.
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { listSources, type SourceList } from "./api";
-import { useRoute, writeRoute } from "./route";
+import { listSources, type SourceList, type SourceName } from "./api";
+import { Machine } from "./machine";
+import { readRoute, useRoute, writeRoute } from "./route";
 import "./style.css";
 import { Sweep } from "./sweep";
 
 const LOOK_MS = 3000;
 const KEYS: [string, string][] = [
-  ["t", "to the table"],
+  ["t", "to the table, or to the drawing"],
   ["↑ ↓ PgUp PgDn Home End", "move in the table"],
   ["Enter", "open the point"],
   ["Shift Enter", "put it beside the open one"],
-  ["/", "to the first filter"],
+  ["/", "to the first filter, or to the search"],
+  ["← → ↑ ↓ + −", "move and zoom the drawing"],
+  ["1 2 3 4", "show all, a SIP, a cube, a PE"],
   ["Escape", "close the panel, then remove all filters"],
-  ["[ ]", "the sweep before, the next one"],
+  ["[ ]", "what stands before in the bar, and next"],
   ["?", "these keys"],
 ];
 
@@ -44,26 +47,26 @@ function Page() {
   const [found, problem] = useSources();
   const help = useRef<HTMLDialogElement>(null);
   const sources = found?.sources ?? [];
-  const open = route.sweep ?? (sources.length === 1 ? sources[0]! : null);
+  const open = route.source ?? (sources.length === 1 ? sources[0]! : null);
   useEffect(() => {
-    document.title = open ? `${open} · KernBench` : "KernBench";
-  }, [open]);
+    document.title = open ? `${open.name} · KernBench` : "KernBench";
+  }, [open?.name]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => onShortcut(event, help.current, (step) => goBeside(sources, open, step));
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
-  }, [route, sources, open]);
+  }, [sources, open]);
   return (
     <>
-      <nav class="bar" aria-label="Sweeps">
+      <nav class="bar" aria-label="Sweeps and machines">
         <a class="brand" href="#/">
           KernBench
         </a>
         <ul>
-          {sources.map((name) => (
-            <li key={name}>
-              <a href={linkTo(name)} aria-current={name === open ? "page" : undefined}>
-                {name}
+          {sources.map((one) => (
+            <li key={linkTo(one)}>
+              <a href={linkTo(one)} aria-current={isSame(one, open) ? "page" : undefined}>
+                {one.name}
               </a>
             </li>
           ))}
@@ -72,11 +75,23 @@ function Page() {
           Keys ?
         </button>
       </nav>
-      {open ? (
-        <Sweep key={open} name={open} settings={route.settings} onSettings={(settings) => go({ sweep: open, settings })} />
-      ) : (
-        <Start found={found} problem={problem} />
+      {open?.kind === "sweep" && (
+        <Sweep
+          key={open.name}
+          name={open.name}
+          settings={route.sweep}
+          onSettings={(sweep) => go({ ...route, source: open, sweep })}
+        />
       )}
+      {open?.kind === "machine" && (
+        <Machine
+          key={open.name}
+          name={open.name}
+          settings={route.machine}
+          onSettings={(machine) => go({ ...route, source: open, machine })}
+        />
+      )}
+      {!open && <Start found={found} problem={problem} />}
       <dialog ref={help} aria-label="Keys">
         <h2>Keys</h2>
         <dl>
@@ -99,13 +114,16 @@ function Page() {
   );
 }
 
-function linkTo(name: string): string {
-  const settings = { x: null, y: null, colour: null, axes: null, sort: null, points: [], filters: {} };
-  return writeRoute({ sweep: name, settings });
+function linkTo(source: SourceName): string {
+  return writeRoute({ ...readRoute(""), source });
 }
 
-function goBeside(sources: readonly string[], open: string | null, step: number): void {
-  const at = open === null ? -1 : sources.indexOf(open);
+function isSame(one: SourceName, other: SourceName | null): boolean {
+  return one.kind === other?.kind && one.name === other.name;
+}
+
+function goBeside(sources: readonly SourceName[], open: SourceName | null, step: number): void {
+  const at = sources.findIndex((one) => isSame(one, open));
   const next = sources[(at + step + sources.length) % sources.length];
   if (next !== undefined) location.hash = linkTo(next);
 }
@@ -115,8 +133,8 @@ function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: 
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const focus = (selector: string) => document.querySelector<HTMLElement>(selector)?.focus();
   if (event.key === "?") help?.showModal();
-  else if (event.key === "/") focus(".table thead input");
-  else if (event.key === "t") focus(".table");
+  else if (event.key === "/") focus(".table thead input, .search input");
+  else if (event.key === "t") focus(".table, .drawing canvas");
   else if (event.key === "[") step(-1);
   else if (event.key === "]") step(1);
   else return;
@@ -129,11 +147,11 @@ function Start({ found, problem }: { found: SourceList | null; problem: string |
   if (found.sources.length) {
     return (
       <main class="start">
-        <h1>Sweeps</h1>
+        <h1>Sweeps and machines</h1>
         <ul>
-          {found.sources.map((name) => (
-            <li key={name}>
-              <a href={linkTo(name)}>{name}</a>
+          {found.sources.map((one) => (
+            <li key={linkTo(one)}>
+              <a href={linkTo(one)}>{one.name}</a> <span class="note">{one.kind}</span>
             </li>
           ))}
         </ul>
