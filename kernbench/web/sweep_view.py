@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 UNSHOWN = ("key", "bench_digest", "topology_digest", "kernbench", "program_digest")
+KEY_DIGITS = 16  # of a key, enough to tell the points of a sweep apart
 KEY, FRONT, BOUNDED = "_key", "_front", "_bounded"  # columns of the Arrow table: of the row; on the front; bounds alone
 TOLD = ("description", "workload", "bench", "topology", "mode")
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
@@ -116,7 +117,7 @@ def _read_objectives(given: list[Any], table: polars.DataFrame) -> tuple[Objecti
 
 
 def _to_arrow(table: polars.DataFrame, objectives: tuple[Objective, ...]) -> bytes:
-    """The columns that the page shows: figures as float64 with nan for none, texts and truths as texts."""
+    """The columns that the page shows: figures as float64 with nan for none, texts and truths as dictionaries."""
     import polars
 
     front = table["key"].is_in(pareto_front(table, objectives)["key"].to_list())
@@ -127,8 +128,10 @@ def _to_arrow(table: polars.DataFrame, objectives: tuple[Objective, ...]) -> byt
         if column.dtype.is_numeric():
             columns.append(column.cast(polars.Float64).fill_null(float("nan")))
         elif column.null_count() < len(column):
-            columns.append(column.cast(polars.String))
-    frame = polars.DataFrame([*columns, table["key"].alias(KEY), front.alias(FRONT), is_bounded(table).alias(BOUNDED)])
+            columns.append(column.cast(polars.String).cast(polars.Categorical))
+    frame = polars.DataFrame(
+        [*columns, table["key"].str.head(KEY_DIGITS).alias(KEY), front.alias(FRONT), is_bounded(table).alias(BOUNDED)]
+    )
     file = BytesIO()
     frame.write_ipc(file, compression="uncompressed", compat_level=polars.CompatLevel.oldest())
     return file.getvalue()

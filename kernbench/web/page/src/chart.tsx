@@ -65,6 +65,8 @@ export function usePalette(): Palette {
   return dark ? DARK : LIGHT;
 }
 
+const AFTER_MS = 20; // so that the table shows a change first, and quick changes are drawn once
+
 interface ChartProps {
   option: EChartsOption;
   label: string;
@@ -89,8 +91,11 @@ export function Chart({ option, label, onReady, onDrawn, replace }: ChartProps) 
     };
   }, []);
   useEffect(() => {
-    chart.current?.setOption(option, { replaceMerge: [...replace], lazyUpdate: false });
-    if (chart.current) onDrawn?.(chart.current);
+    const timer = setTimeout(() => {
+      chart.current?.setOption(option, { replaceMerge: [...replace], lazyUpdate: false });
+      if (chart.current) onDrawn?.(chart.current);
+    }, AFTER_MS);
+    return () => clearTimeout(timer);
   }, [option]);
   return <div class="chart" ref={box} role="img" aria-label={label} />;
 }

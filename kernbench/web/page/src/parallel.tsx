@@ -5,9 +5,9 @@ import { useMemo, useRef } from "preact/hooks";
 import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale } from "./axis";
 import { Chart, colourOf, FONT, type Palette } from "./chart";
 import { withFilter, type Filters } from "./filters";
-import { formatNumber, shortName, type Column, type Points } from "./points";
+import { formatNumber, shortName, thin, type Column, type Points } from "./points";
 
-const MOST_LINES = 4000;
+const MOST_LINES = 2000;
 
 interface ParallelProps {
   points: Points;
@@ -29,8 +29,7 @@ function rowsToDraw(points: Points, mask: Uint8Array): number[] {
   mask.forEach((keeps, row) => {
     if (keeps) (points.front[row] ? front : passing).push(row);
   });
-  const step = Math.max(1, Math.ceil(passing.length / MOST_LINES));
-  return [...passing.filter((_, index) => index % step === 0), ...front];
+  return [...thin(passing, MOST_LINES), ...front];
 }
 
 type ColourOf = ((row: number) => string) | null;
@@ -40,7 +39,7 @@ function lineSeries(rows: readonly number[], places: readonly Float64Array[], co
     type: "parallel" as const,
     activeOpacity: 1,
     inactiveOpacity: 1,
-    progressive: 1000,
+    progressive: 0,
     smooth: false,
     animation: false,
     data: rows.map((row) => ({
@@ -64,7 +63,6 @@ function optionOf(props: ParallelProps, scales: AxisScale[]): EChartsOption {
   const shown = rowsToDraw(points, mask);
   const out: number[] = [];
   mask.forEach((keeps, row) => keeps || out.push(row));
-  const step = Math.max(1, Math.ceil(out.length / MOST_LINES));
   const opacity = Math.min(0.9, Math.max(0.12, 60 / Math.max(shown.length, 1)));
   const marked = [palette.one, palette.other];
   return {
@@ -73,7 +71,7 @@ function optionOf(props: ParallelProps, scales: AxisScale[]): EChartsOption {
     parallel: { left: 64, right: 80, top: 62, bottom: 16, parallelAxisDefault: axisStyle(palette) },
     parallelAxis: scales.map((scale, dim) => parallelAxis(scale, dim, palette)),
     series: [
-      lineSeries(out.filter((_, index) => index % step === 0), places, null, {
+      lineSeries(thin(out, MOST_LINES), places, null, {
         silent: true,
         lineStyle: { color: palette.faint, width: 1, opacity: 0.35 },
       }),
@@ -166,7 +164,7 @@ export function Parallel(props: ParallelProps) {
         replace={["series"]}
       />
       <Legend colour={colour} parameters={parameters} palette={palette} />
-      {passing > MOST_LINES && <p class="note">Lines of every {Math.ceil(passing / MOST_LINES)}th point, and of the front.</p>}
+      {passing > MOST_LINES && <p class="note">A part of the lines is drawn, and the front.</p>}
     </section>
   );
 }

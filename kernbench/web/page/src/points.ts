@@ -1,5 +1,5 @@
 // The points of a sweep, column by column, from Arrow.
-import { tableFromIPC } from "apache-arrow";
+import { DataType, tableFromIPC, type Data } from "apache-arrow";
 
 export interface NumberColumn {
   kind: "number";
@@ -38,12 +38,11 @@ export function readPoints(arrow: Uint8Array): Points {
   for (const field of table.schema.fields) {
     const vector = table.getChild(field.name);
     if (!vector) continue;
-    const values: unknown[] | Float64Array = vector.toArray() as unknown[] | Float64Array;
     if (field.name === "_key") points.keys = Array.from(vector as Iterable<unknown>, String);
     else if (field.name === "_front") points.front = flags(vector as Iterable<unknown>);
     else if (field.name === "_bounded") points.bounded = flags(vector as Iterable<unknown>);
-    else if (values instanceof Float64Array) columns.set(field.name, numbers(field.name, values));
-    else columns.set(field.name, texts(field.name, vector as Iterable<unknown>));
+    else if (DataType.isDictionary(vector.type)) columns.set(field.name, texts(field.name, vector.data));
+    else columns.set(field.name, numbers(field.name, vector.toArray() as Float64Array));
   }
   return points;
 }
@@ -66,8 +65,13 @@ function numbers(name: string, values: Float64Array): NumberColumn {
   return { kind: "number", name, values, least, most, distinct };
 }
 
-function texts(name: string, vector: Iterable<unknown>): TextColumn {
-  const values = Array.from(vector, (value) => (value === null ? null : String(value)));
+function texts(name: string, chunks: readonly Data[]): TextColumn {
+  const values: (string | null)[] = [];
+  for (const chunk of chunks) {
+    const known = Array.from((chunk.dictionary ?? []) as Iterable<unknown>, String);
+    const codes = chunk.values as ArrayLike<number>;
+    for (let row = 0; row < chunk.length; row++) values.push(chunk.getValid(row) ? (known[codes[row]!] ?? null) : null);
+  }
   const distinct = [...new Set(values.filter((value) => value !== null))].sort();
   return { kind: "text", name, values, distinct };
 }
@@ -104,6 +108,12 @@ export function formatNumber(value: number): string {
 
 export function formatCell(column: Column, row: number): string {
   return column.kind === "number" ? formatNumber(column.values[row] ?? NaN) : (column.values[row] ?? "–");
+}
+
+/** At most so many rows, from all parts of a list. */
+export function thin(rows: readonly number[], most: number): readonly number[] {
+  const step = Math.ceil(rows.length / most);
+  return step > 1 ? rows.filter((_, index) => index % step === 0) : rows;
 }
 
 /** A column's name without what all fields of the machine begin with. */

@@ -5,7 +5,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale } from "./axis";
 import { Chart, colourOf, FONT, type Palette } from "./chart";
 import { withFilter, type Filters } from "./filters";
-import { formatCell, shortName, type Column, type Points } from "./points";
+import { formatCell, shortName, thin, type Column, type Points } from "./points";
 
 interface ScatterProps {
   points: Points;
@@ -22,7 +22,8 @@ interface ScatterProps {
   onChoose: (row: number, beside: boolean) => void;
 }
 
-const LARGE = 4000;
+const MOST_DRAWN = 6000; // of each series; the front is always whole
+const MANY = 2000; // points that are drawn small
 
 function itemsOf(rows: readonly number[], x: Float64Array, y: Float64Array, style?: (row: number) => object) {
   return rows
@@ -41,10 +42,11 @@ function seriesOf(props: ScatterProps, xs: AxisScale, ys: AxisScale, colourScale
   const full = (row: number) => ({ color: ramp(c[row]) });
   const hollow = (row: number) => ({ color: "transparent", borderColor: ramp(c[row]), borderWidth: 1.5 });
   const pick = (test: (row: number) => boolean, style?: (row: number) => object) =>
-    itemsOf(rowsWhere(points.count, test), x, y, style);
-  const scatter = { type: "scatter" as const, animation: false, large: false, progressive: LARGE };
-  const size = points.count > LARGE ? 4 : 8;
-  const front = pick((row) => points.front[row] === 1 && mask[row] === 1).sort((a, b) => a.value[0]! - b.value[0]!);
+    itemsOf(thin(rowsWhere(points.count, test), MOST_DRAWN), x, y, style);
+  const scatter = { type: "scatter" as const, animation: false, progressive: 0 };
+  const size = points.count > MANY ? 4 : 8;
+  const onFront = rowsWhere(points.count, (row) => points.front[row] === 1 && mask[row] === 1);
+  const front = itemsOf(onFront, x, y).sort((a, b) => a.value[0]! - b.value[0]!);
   const marked = [palette.one, palette.other];
   return [
     { ...scatter, data: pick((row) => !mask[row]), silent: true, symbolSize: size - 2, itemStyle: { color: palette.faint, opacity: 0.5 } },
@@ -178,6 +180,9 @@ export function Scatter(props: ScatterProps) {
   }
 
   return (
-    <Chart option={option} label={`${y.name} over ${x.name}`} onReady={onReady} onDrawn={takeBrush} replace={["series"]} />
+    <>
+      <Chart option={option} label={`${y.name} over ${x.name}`} onReady={onReady} onDrawn={takeBrush} replace={["series"]} />
+      {points.count > MOST_DRAWN && <p class="note">A part of the points is drawn, and the front.</p>}
+    </>
   );
 }
