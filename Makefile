@@ -9,7 +9,7 @@ INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test soak fuzz faults lint mutants bench bench-reference golden docs clean
+.PHONY: help setup run test soak fuzz faults lint mutants page bench bench-reference golden docs clean
 
 help:  ## say what each verb does
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 22
@@ -39,6 +39,9 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 
 mutants: $(INSTALLED)  ## put thirty mistakes into the loops, one at a time: random programs notice each
 	$(BIN)/python -m tests.mutants --most 30
+
+page:  ## build the page of the viewer, kernbench/web/assets, from kernbench/web/page; needs node 20 and npm
+	cd kernbench/web/page && npm ci --no-fund --no-audit && npm run --silent check && npm run --silent build
 
 bench: $(INSTALLED)  ## measure how fast the simulator itself is, against results/reference
 	$(BIN)/python -m benches.perf

@@ -38,6 +38,7 @@ COMMANDS = {
     "tanto": "Run Tanto programs on a chip of Tensix cores; check their kernels.",
     "evaluate": "Run a fixed set of benches; keep a table and its figures.",
     "sweep": "Run a bench at every point of a grid; keep a table, say what is best and what matters.",
+    "web": "Show sweeps, also while they run, and machines in a browser.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
 SIGNALLED = 128  # plus the number of a signal: a shell's exit code of a process that it ended

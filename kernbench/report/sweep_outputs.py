@@ -8,18 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.modes import Mode
 from kernbench.report.heatmap import plot_heat
 from kernbench.report.html_report import write_page
 from kernbench.report.markdown_report import write_report
+from kernbench.report.objectives import choose_objectives
 from kernbench.report.parallel import plot_parallel
 from kernbench.report.pareto import plot_pareto
 from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
-from kernbench.report.swept_axes import find_cost, find_swept, same_work
-from kernbench.sweep.grid.grid import Grid, Objective
-from kernbench.sweep.results.bounds import answerable
-from kernbench.sweep.results.derived_columns import LATENCY, objectives_of
+from kernbench.sweep.grid.grid import Grid
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import STAMP
@@ -32,24 +29,6 @@ KEPT = (
     *("latency_ns", "accepted", "bottleneck", "bottleneck_utilisation", "achieved_tflops", "tflops_of_peak"),
     *("fidelity", "status", "error", "key"),
 )
-
-
-def choose_objectives(grid: Grid, table: polars.DataFrame) -> tuple[Objective, ...]:
-    """The objectives of the grid. By default the least latency, and the least cost if the table has one cost axis; if the work
-    differs from point to point the most achieved TFLOPS, and of traffic the most accepted load as well as the least latency. In
-    mode auto, the objectives that decided which points ran.
-    """
-    if grid.objectives or grid.mode == Mode.AUTO:
-        return objectives_of(grid)
-    done = answerable(table)
-    if not same_work(find_swept(table)):
-        if grid.pattern is not None:
-            return (Objective("accepted", least=False), LATENCY)
-        rates = done["achieved_tflops"]
-        if not rates.null_count() and rates.max():
-            return (Objective("achieved_tflops", least=False),)
-    cost = find_cost(done)
-    return (LATENCY, Objective(cost.column)) if cost else (LATENCY,)
 
 
 def read_report_columns(scan: polars.LazyFrame) -> polars.DataFrame:

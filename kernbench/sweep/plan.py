@@ -25,11 +25,12 @@ from kernbench.sweep.design.points import Points
 from kernbench.sweep.design.sampling import DRAWS, sample
 from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read_units
 from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
+from kernbench.sweep.results.derived_columns import LATENCY
+from kernbench.sweep.results.file_names import MANIFEST
 from kernbench.sweep.results.store import RANK, Store, write_whole
 from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.row import ERROR, OK
 
-MANIFEST = "sweep.json"
 METHODS: dict[str, Callable[[ParameterSpace], Design]] = {
     "grid": expand,
     **dict.fromkeys(DRAWS, sample),
@@ -98,8 +99,22 @@ def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Poi
 
 
 def write_manifest(plan: Plan) -> None:
-    """Leave the digests of the inputs in the directory. Errors: InputError if it cannot be written."""
-    manifest = {"schema": 1, "grid": plan.grid.name, "points": len(plan.points), "digests": dict(plan.inputs.digests)}
+    """Leave what the sweep is of, and the digests of its inputs, there. Errors: InputError if it cannot be written."""
+    grid = plan.grid
+    asked = grid.objectives or ((LATENCY,) if grid.mode == Mode.AUTO else ())
+    manifest = {
+        "schema": 1,
+        "grid": grid.name,
+        "description": grid.description,
+        "workload": grid.workload,
+        "bench": grid.bench,
+        "topology": grid.topology,
+        "mode": grid.mode,
+        "points": len(plan.points),
+        "most_points": plan.most_points,
+        "objectives": [{"column": objective.column, "least": objective.least} for objective in asked],
+        "digests": dict(plan.inputs.digests),
+    }
     text = json.dumps(manifest, indent=2) + "\n"
     write_whole(plan.directory / MANIFEST, lambda path: path.write_text(text, encoding="utf-8"))
 

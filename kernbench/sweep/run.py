@@ -18,10 +18,12 @@ from kernbench.sweep.execution.executor import LOCAL, ExecutorConfig, OnPoint, e
 from kernbench.sweep.execution.point_progress import OnProgress
 from kernbench.sweep.execution.worker import RunPoint, run_point
 from kernbench.sweep.grid.grid import Grid
+from kernbench.sweep.live_table import LiveTable
 from kernbench.sweep.optimise_loop import run_search
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
 from kernbench.sweep.result import SweepResult
+from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.results.store import Store
 from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.results.table import write_table
@@ -29,8 +31,6 @@ from kernbench.sweep.row import OK, Row
 
 if TYPE_CHECKING:
     import polars
-
-TABLE = "table.parquet"
 
 GridLike = str | Path | Mapping[str, Any]
 
@@ -67,16 +67,23 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Sweep
     started = time.perf_counter()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
+    live = LiveTable(plan)
+
+    def on_row(point: Point, row: Row) -> None:
+        on_point(point, row)
+        live.on_row()
+
     refined, decided = None, None
     try:
         if plan.grid.mode == Mode.AUTO:
-            refined, decided = run_auto(plan, store, config, on_point)
+            refined, decided = run_auto(plan, store, config, on_row)
         else:
-            execute(plan.missing, store, config, on_point)
+            execute(plan.missing, store, config, on_row)
     finally:
         store.compact()
         rows = AutoRows(store, plan.points, refined) if refined else StoredRows(store, plan.points)
         write_table(plan.grid, plan.points, rows, plan.directory / TABLE)
+        live.close()
     count = int(rows.found.sum())
     if count < len(plan.points):
         raise RunError(

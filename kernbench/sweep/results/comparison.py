@@ -21,6 +21,7 @@ from kernbench.errors import InputError, shorten, suggest
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses
+from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.row import BOUND, COLUMNS, OK
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ COMPARED = ("latency_ns", "pe_exec_ns")
 RATES = ("achieved_", "tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation")  # of these more is better, of all other figures less
 PLACE = "place of the row"  # what pairs points that have no parameters, and runs
 CHANGE = "_change"  # after a column's name: B's figure over A's, less 1
-TABLE, RUN = "table.parquet", "result.json"
+RUN = "result.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,54 @@
+"""`kernbench web`: the viewer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import click
+
+if TYPE_CHECKING:
+    from kernbench.web.sources import MachineSource, SweepSource
+
+
+@click.command("web")
+@click.argument("given", nargs=-1, metavar="[SWEEP_DIR|TOPOLOGY]...")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="Serve on this port.  [default: a free one]",
+)
+@click.option("--no-open", is_flag=True, help="Open no browser; print the address alone.")
+def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
+    """Show sweeps, also while they run, and machines in a browser: one page, on this computer alone, without a network.
+
+    SWEEP_DIR is a directory that kernbench sweep --out leaves or is filling, TOPOLOGY a name or a YAML file; without any,
+    all sweeps in results/ are shown. Ctrl-C ends the viewer.
+    """
+    from kernbench.cli.main import TerminatedError
+    from kernbench.web.server import HOST, make_server
+    from kernbench.web.sources import Sources
+
+    sources = Sources(given)
+    with make_server(sources, port) as server:
+        address = f"http://{HOST}:{server.server_port}/"
+        if len(given) == 1:
+            address += _hash(next(iter(sources.list().values())))
+        click.echo(f"the viewer is at {address} (Ctrl-C ends it)")
+        if not no_open:
+            click.launch(address)
+        try:
+            server.serve_forever(poll_interval=0.1)
+        except TerminatedError:
+            raise
+        except KeyboardInterrupt:
+            click.echo("stopped")
+
+
+def _hash(source: SweepSource | MachineSource) -> str:
+    from kernbench.web.sources import MachineSource
+
+    kind = "machine" if isinstance(source, MachineSource) else "sweep"
+    return f"#/{kind}/{quote(source.name, safe='')}"

@@ -1,0 +1,62 @@
+// Builds the page: src → ../assets. The same sources and package-lock.json give the same bytes.
+// `node build.mjs DIRECTORY` builds elsewhere, to compare.
+import { build } from "esbuild";
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = resolve(process.argv[2] ?? join(here, "../assets"));
+const LICENCE = /^(licen[cs]e|notice)(\.(txt|md))?$/i;
+
+/** The packages that the bundle has code of, by the paths of its inputs. */
+function packagesOf(inputs) {
+  const found = new Set();
+  for (const path of inputs) {
+    const name = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1];
+    if (name) found.add(name);
+  }
+  return [...found].sort();
+}
+
+function licencesOf(name) {
+  const folder = join(here, "node_modules", name);
+  const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const texts = readdirSync(folder).filter((file) => LICENCE.test(file)).sort();
+  if (!texts.length) throw new Error(`${name} has no file of its licence`);
+  const body = texts.map((file) => readFileSync(join(folder, file), "utf8").trim()).join("\n\n");
+  return `${"=".repeat(80)}\n${name} ${version} (${license})\n${"=".repeat(80)}\n\n${body}\n`;
+}
+
+/** A digest of all that the build reads, so that a test sees, without node, whether the assets are of these sources. */
+function digestOfSources() {
+  const names = ["build.mjs", "package.json", "package-lock.json", "tsconfig.json"];
+  const sources = readdirSync(join(here, "src")).map((name) => `src/${name}`);
+  const digest = createHash("sha256");
+  for (const name of [...names, ...sources].sort()) {
+    digest.update(`${name}\n`).update(readFileSync(join(here, name)));
+  }
+  return digest.digest("hex");
+}
+
+if (!existsSync(join(here, "node_modules"))) throw new Error("run `npm ci` in kernbench/web/page first");
+mkdirSync(out, { recursive: true });
+const result = await build({
+  absWorkingDir: here,
+  entryPoints: { page: "src/main.tsx" },
+  outdir: out,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  charset: "utf8",
+  legalComments: "none",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  metafile: true,
+});
+copyFileSync(join(here, "src/index.html"), join(out, "index.html"));
+const packages = packagesOf(Object.keys(result.metafile.inputs));
+writeFileSync(join(out, "licences.txt"), packages.map(licencesOf).join("\n"));
+writeFileSync(join(out, "sources.sha256"), digestOfSources() + "\n");

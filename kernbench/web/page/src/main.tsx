@@ -1,0 +1,169 @@
+// The page: what there is to show, the view of what is chosen, and the keys.
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { listSources, type SourceList, type SourceName } from "./api";
+import { Machine } from "./machine";
+import { readRoute, useRoute, writeRoute } from "./route";
+import "./style.css";
+import { Sweep } from "./sweep";
+
+const LOOK_MS = 3000;
+const KEYS: [string, string][] = [
+  ["t", "to the table, or to the drawing"],
+  ["↑ ↓ PgUp PgDn Home End", "move in the table"],
+  ["Enter", "open the point"],
+  ["Shift Enter", "put it beside the open one"],
+  ["/", "to the first filter, or to the search"],
+  ["← → ↑ ↓ + −", "move and zoom the drawing"],
+  ["1 2 3 4", "show all, a SIP, a cube, a PE"],
+  ["Escape", "close the panel, then remove all filters"],
+  ["[ ]", "what stands before in the bar, and next"],
+  ["?", "these keys"],
+];
+
+function useSources(): [SourceList | null, string | null] {
+  const [found, setFound] = useState<SourceList | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    let timer = 0;
+    async function look(): Promise<void> {
+      try {
+        const list = await listSources();
+        setFound((before) => (JSON.stringify(before) === JSON.stringify(list) ? before : list));
+        setProblem(null);
+      } catch (error) {
+        setProblem(error instanceof Error ? error.message : String(error));
+      }
+      timer = window.setTimeout(look, LOOK_MS);
+    }
+    void look();
+    return () => clearTimeout(timer);
+  }, []);
+  return [found, problem];
+}
+
+function Page() {
+  const [route, go] = useRoute();
+  const [found, problem] = useSources();
+  const help = useRef<HTMLDialogElement>(null);
+  const sources = found?.sources ?? [];
+  const open = route.source ?? (sources.length === 1 ? sources[0]! : null);
+  useEffect(() => {
+    document.title = open ? `${open.name} · KernBench` : "KernBench";
+  }, [open?.name]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => onShortcut(event, help.current, (step) => goBeside(sources, open, step));
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [sources, open]);
+  return (
+    <>
+      <nav class="bar" aria-label="Sweeps and machines">
+        <a class="brand" href="#/">
+          KernBench
+        </a>
+        <ul>
+          {sources.map((one) => (
+            <li key={linkTo(one)}>
+              <a href={linkTo(one)} aria-current={isSame(one, open) ? "page" : undefined}>
+                {one.name}
+              </a>
+            </li>
+          ))}
+        </ul>
+        <button type="button" class="plain" title="Keys (?)" onClick={() => help.current?.showModal()}>
+          Keys ?
+        </button>
+      </nav>
+      {open?.kind === "sweep" && (
+        <Sweep
+          key={open.name}
+          name={open.name}
+          settings={route.sweep}
+          onSettings={(sweep) => go({ ...route, source: open, sweep })}
+        />
+      )}
+      {open?.kind === "machine" && (
+        <Machine
+          key={open.name}
+          name={open.name}
+          settings={route.machine}
+          onSettings={(machine) => go({ ...route, source: open, machine })}
+        />
+      )}
+      {!open && <Start found={found} problem={problem} />}
+      <dialog ref={help} aria-label="Keys">
+        <h2>Keys</h2>
+        <dl>
+          {KEYS.map(([keys, text]) => (
+            <div key={keys}>
+              <dt>{keys}</dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+        </dl>
+        <p class="note">
+          Drag along an axis or over the plot to filter; a click on a brushed axis, or a double click in the plot, removes its filter.
+          All that is set is in the address.
+        </p>
+        <form method="dialog">
+          <button>Close</button>
+        </form>
+      </dialog>
+    </>
+  );
+}
+
+function linkTo(source: SourceName): string {
+  return writeRoute({ ...readRoute(""), source });
+}
+
+function isSame(one: SourceName, other: SourceName | null): boolean {
+  return one.kind === other?.kind && one.name === other.name;
+}
+
+function goBeside(sources: readonly SourceName[], open: SourceName | null, step: number): void {
+  const at = sources.findIndex((one) => isSame(one, open));
+  const next = sources[(at + step + sources.length) % sources.length];
+  if (next !== undefined) location.hash = linkTo(next);
+}
+
+function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: (by: number) => void): void {
+  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const focus = (selector: string) => document.querySelector<HTMLElement>(selector)?.focus();
+  if (event.key === "?") help?.showModal();
+  else if (event.key === "/") focus(".table thead input, .search input");
+  else if (event.key === "t") focus(".table, .drawing canvas");
+  else if (event.key === "[") step(-1);
+  else if (event.key === "]") step(1);
+  else return;
+  event.preventDefault();
+}
+
+function Start({ found, problem }: { found: SourceList | null; problem: string | null }) {
+  if (problem) return <p class="message error" role="alert">{problem}</p>;
+  if (!found) return <p class="message loading">Looking for sweeps …</p>;
+  if (found.sources.length) {
+    return (
+      <main class="start">
+        <h1>Sweeps and machines</h1>
+        <ul>
+          {found.sources.map((one) => (
+            <li key={linkTo(one)}>
+              <a href={linkTo(one)}>{one.name}</a> <span class="note">{one.kind}</span>
+            </li>
+          ))}
+        </ul>
+      </main>
+    );
+  }
+  return (
+    <main class="message">
+      <p>There is no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
+      <pre>kernbench sweep quickstart</pre>
+    </main>
+  );
+}
+
+render(<Page />, document.getElementById("page")!);

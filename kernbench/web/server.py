@@ -1,0 +1,192 @@
+"""The server of the viewer: the page and its data, on loopback, for browsers on this computer alone.
+
+Python's own server does: there is one reader, requests are few, all are GET, and every answer is whole before it is sent. A
+request whose Host is not this server, or whose Origin is another site, is refused: a page elsewhere can neither read nor
+rebind its name to what is served here.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, cast
+from urllib.parse import unquote, urlsplit
+
+from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.web.assets import read_assets
+from kernbench.web.sources import MachineSource, Sources, SweepSource
+from kernbench.web.sweep_view import SweepTable, describe, find_version, load_table
+
+HOST = "127.0.0.1"
+NAMES = (HOST, "localhost")
+MOST_TABLES = 4  # kept in memory
+JSON, ARROW = "application/json", "application/vnd.apache.arrow.file"
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+_MACHINE = ("about", "nodes", "links")
+
+Answer = tuple[str, bytes]  # type, body
+
+
+class _NotFoundError(Exception):
+    """There is nothing under a URL; the text says what is not there."""
+
+
+class Viewer:
+    """The answers to requests, by path. Tables of sweeps are kept until their files change."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._tables: dict[str, SweepTable] = {}
+        self._lock = threading.Lock()
+        self._sweep: dict[str, Callable[[SweepSource], Answer]] = {"state": self._state, "table": self._table}
+
+    def answer(self, path: str) -> Answer:
+        """The answer to a path, still percent-encoded. Errors: _NotFoundError; InputError for a damaged file."""
+        if path in (assets := read_assets()):
+            return assets[path]
+        if path == "/api/sources":
+            listed = [{"kind": _kind(source), "name": name} for name, source in self._sources.list().items()]
+            return _json({"sources": listed, "searched": self._sources.searched})
+        parts = [unquote(part) for part in path.split("/")]
+        views = {"sweep": tuple(self._sweep), "machine": _MACHINE}
+        if len(parts) != 5 or parts[:2] != ["", "api"] or parts[4] not in views.get(parts[2], ()):
+            raise _NotFoundError("there is nothing under this address")
+        source = self._sources.list().get(parts[3])
+        if source is None or _kind(source) != parts[2]:
+            raise _NotFoundError(f"there is no {parts[2]} {parts[3]!r} here; it may have been moved or removed")
+        if isinstance(source, MachineSource):
+            return _show_machine(source, parts[4])
+        return self._sweep[parts[4]](source)
+
+    def _state(self, source: SweepSource) -> Answer:
+        return _json(describe(source, self._load(source)))
+
+    def _table(self, source: SweepSource) -> Answer:
+        return ARROW, self._load(source).arrow
+
+    def _load(self, source: SweepSource) -> SweepTable:
+        with self._lock:
+            kept = self._tables.get(source.name)
+            if kept is None or kept.version != find_version(source):
+                self._tables.pop(source.name, None)
+                kept = self._tables[source.name] = load_table(source)
+                while len(self._tables) > MOST_TABLES:
+                    self._tables.pop(next(iter(self._tables)))
+            return kept
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = os.name == "posix"  # elsewhere two viewers could have one port
+    allow_reuse_port = False
+
+    def __init__(self, port: int, viewer: Viewer) -> None:
+        self.viewer = viewer
+        super().__init__((HOST, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that went away is no error, and all else is answered where it happens."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "kernbench", ""
+    timeout = 60  # seconds of silence, after which a connection is closed
+
+    @property
+    def _own(self) -> _Server:
+        return cast(_Server, self.server)
+
+    def do_GET(self) -> None:
+        self._respond()
+
+    def do_HEAD(self) -> None:
+        self._respond()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the command line is not the place for requests."""
+
+    def _respond(self) -> None:
+        if refusal := self._refusal():
+            self._send(HTTPStatus.FORBIDDEN, _error(refusal))
+            return
+        try:
+            self._send(HTTPStatus.OK, self._own.viewer.answer(urlsplit(self.path).path))
+        except (_NotFoundError, ValueError) as error:  # ValueError: the URL is none
+            self._send(HTTPStatus.NOT_FOUND, _error(str(error)))
+        except KernBenchError as error:
+            self._send(HTTPStatus.UNPROCESSABLE_ENTITY, _error(str(error)))
+        except ConnectionError:
+            self.close_connection = True
+        except Exception as error:  # the last handler: the page shows a sentence
+            sentence = f"this is a bug in kernbench: {type(error).__name__}: {error}"
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, _error(sentence))
+
+    def _refusal(self) -> str | None:
+        """Why a request is refused: it was not made to this server, or by another site."""
+        hosts = [f"{name}:{self._own.server_port}" for name in NAMES]
+        if self.headers.get_all("Host", []) not in ([host] for host in hosts):
+            return f"this viewer answers at http://{hosts[0]} alone"
+        origins = self.headers.get_all("Origin", [])
+        if any(origin not in [f"http://{host}" for host in hosts] for origin in origins):
+            return "this viewer answers no other site"
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and self.path.startswith("/api/"):
+            return "this viewer answers no other site"
+        return None
+
+    def _send(self, status: HTTPStatus, answer: Answer) -> None:
+        kind, body = answer
+        self.send_response(status)
+        for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
+def make_server(sources: Sources, port: int = 0) -> _Server:
+    """A server on loopback that has its port; `serve_forever` runs it. With port 0 the system chooses one.
+
+    Errors: InputError for a port that is taken or not allowed; RunError if there is no loopback.
+    """
+    try:
+        return _Server(port, Viewer(sources))
+    except OverflowError:
+        raise InputError(f"--port takes 0 to 65535, and got {port}") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(f"port {port} is taken by another program; give another --port, or none") from None
+        if error.errno == errno.EACCES:
+            raise InputError(f"port {port} needs the rights of root; give one above 1023") from None
+        raise RunError(f"no server can be started on {HOST}: {error.strerror}") from None
+
+
+def _kind(source: SweepSource | MachineSource) -> str:
+    return "machine" if isinstance(source, MachineSource) else "sweep"
+
+
+def _show_machine(source: MachineSource, what: str) -> Answer:
+    view = source.view
+    return _json(view.about) if what == "about" else (ARROW, view.nodes if what == "nodes" else view.links)
+
+
+def _json(content: Any) -> Answer:
+    return JSON, json.dumps(content, allow_nan=False).encode()
+
+
+def _error(sentence: str) -> Answer:
+    return _json({"error": sentence})

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import hashlib
+
+from kernbench.web.assets import FOLDER, read_assets
+
+PAGE = FOLDER.parent / "page"
+BUILT_FROM = ("build.mjs", "package.json", "package-lock.json", "tsconfig.json")
+
+
+def test_the_built_files_are_of_the_sources_that_stand_beside_them() -> None:
+    names = sorted([*BUILT_FROM, *(f"src/{path.name}" for path in (PAGE / "src").iterdir())])
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(f"{name}\n".encode() + (PAGE / name).read_bytes())
+    kept = (FOLDER / "sources.sha256").read_text().strip()
+    assert kept == digest.hexdigest(), "run `make page`: kernbench/web/assets is not of kernbench/web/page"
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_names_all_licences() -> None:
+    files = read_assets()
+    page = files["/"][1].decode()
+    assert "http" not in page
+    licences = files["/licences.txt"][1].decode()
+    for name in ("apache-arrow", "d3-zoom", "echarts", "flatbuffers", "preact", "zrender"):
+        assert f"\n{name} " in licences
