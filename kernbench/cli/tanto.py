@@ -97,10 +97,11 @@ def run(
     device = _make_device(topology, assignments, rounding, read_defines(defines))
     check_parts(device.machine, trace_filters)
     limits = read_limits(time_limit, None)
-    only = load_program(programs[0]) if len(programs) == 1 else None
+    first, is_alone = programs[0], len(programs) == 1
+    only = load_program(first) if is_alone else None
     device.initial = read_inputs(inputs, only)
     runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, trace, trace_filters)
-    worst = runs.run(programs[0], only, None) if only else max([runs.try_run(path) for path in programs])
+    worst = runs.run(first, only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
         raise click.exceptions.Exit(worst)
 

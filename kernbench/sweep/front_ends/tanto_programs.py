@@ -127,7 +127,8 @@ def _list_files(parameters: Mapping[str, str]) -> list[Path]:
     path, files = Path(parameters["program"]), _kernel_files(parameters)
     program = load_program(path)
     read_inputs(_split(parameters["inputs"]), program, "inputs")
-    kernels = [files.find(kernel)[0] for kernel in program.kernels]
+    found = [files.find(kernel)[0] for kernel in program.kernels]
+    kernels = [kernel for kernel in found if isinstance(kernel, Path)]
     inputs = [Path(text.partition("=")[2]) for text in _split(parameters["inputs"])]
     maps = [Path(parameters["kernel_map"])] if parameters["kernel_map"] else []
     return [path, *kernels, *inputs, *maps]
