@@ -71,8 +71,12 @@ function drawAreas(g: CanvasRenderingContext2D, machine: Machine, { x, y, k }: C
     const label = area.path.slice(area.path.lastIndexOf(".") + 1);
     if (wide > g.measureText(label).width + 4) {
       g.fillStyle = tones.quiet;
-      if (area.level === 2) g.fillText(label, left + 4, top + 15);
-      else g.fillText(label, left + 1, top - 1);
+      const [at, under] = area.level === 2 ? [left + 4, top + 15] : [left + 1, top - 1];
+      g.strokeStyle = tones.ground;
+      g.lineWidth = 3;
+      g.strokeText(label, at, under);
+      g.lineWidth = 1;
+      g.fillText(label, at, under);
     }
   }
 }

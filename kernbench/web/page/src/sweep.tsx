@@ -282,7 +282,14 @@ function AxesMenu({ drawable, axes, onAxes }: { drawable: readonly Column[]; axe
   const names = axes.map((column) => column.name);
   const toggle = (name: string) => onAxes(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]);
   return (
-    <details class="menu">
+    <details
+      class="menu"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !event.currentTarget.open) return;
+        event.stopPropagation();
+        event.currentTarget.open = false;
+      }}
+    >
       <summary>Axes ({axes.length})</summary>
       <fieldset>
         <legend>Axes of the parallel coordinates</legend>
