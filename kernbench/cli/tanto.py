@@ -91,14 +91,14 @@ def run(
     if out is not None:
         check_directory(out)
     check_trace(trace, trace_filters)
-    if trace is not None and len(programs) > 1:
+    if trace is not None and programs[1:]:
         raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
     files = _kernel_files(kernels, kernel_map)
     device = _make_device(topology, assignments, rounding, read_defines(defines))
     check_parts(device.machine, trace_filters)
     limits = read_limits(time_limit, None)
-    first, is_alone = programs[0], len(programs) == 1
-    only = load_program(first) if is_alone else None
+    first, *others = programs
+    only = None if others else load_program(first)
     device.initial = read_inputs(inputs, only)
     runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, trace, trace_filters)
     worst = runs.run(first, only, None) if only else max([runs.try_run(path) for path in programs])
