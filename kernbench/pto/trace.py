@@ -6,7 +6,9 @@ cluster, whose slices are blocks by the name of their task. A flow leads from th
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,21 +76,25 @@ def _list_slices(outcome: Outcome, tracks: TrackTable) -> polars.DataFrame:
 
 
 def _find_flows(outcome: Outcome) -> polars.DataFrame:
-    """From the phase in which a task was submitted to its first block, where that is later."""
+    """From the phase in which the submission of a task began to its first block, where that is later."""
     record = outcome.record
-    submits = {row.start_fs: at for at, row in enumerate(record.phases)
-               if row.thread == ORCHESTRATOR and row.phase == Phase.SUBMIT}  # fmt: skip
+    submits = [
+        (row.start_fs, row.end_fs, at)
+        for at, row in enumerate(record.phases)
+        if row.thread == ORCHESTRATOR and row.phase == Phase.SUBMIT
+    ]
     first: dict[int, int] = {}
     for at, row in enumerate(record.blocks):
         if row.task not in first or row.start_fs < record.blocks[first[row.task]].start_fs:
             first[row.task] = at
-    pairs = [
-        (submits[row.submitted_fs], len(record.phases) + first[row.task])
-        for row in record.tasks
-        if row.submitted_fs in submits
-        and row.task in first
-        and row.submitted_fs < record.blocks[first[row.task]].start_fs
-    ]
+    pairs: list[tuple[int, int]] = []
+    for row in record.tasks:
+        before = bisect_right(submits, row.submitted_fs, key=itemgetter(0))
+        if before == 0 or row.task not in first:
+            continue
+        _, end_fs, at = submits[before - 1]
+        if row.submitted_fs < min(end_fs, record.blocks[first[row.task]].start_fs):
+            pairs.append((at, len(record.phases) + first[row.task]))
     found = np.array(pairs, np.int64).reshape(-1, 2)
     return make_flows(found[:, 0], found[:, 1])
 
