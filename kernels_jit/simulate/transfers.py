@@ -14,6 +14,7 @@ from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import duration_at, job_at, move_at, route_at, state_at, step_at, time_at, transfer_at
 from kernels_jit.layout.records import COUNTED
+from kernels_jit.simulate.credit_claims import claim_links
 from kernels_jit.simulate.credit_queue import queue_transfer
 from kernels_jit.simulate.event_heap import schedule
 from kernels_jit.simulate.injection import enter, is_awaited
@@ -57,6 +58,8 @@ def start_transfer(m, op, times, job_place, now):
     transfer.start_fs = start_fs_of(m, op, job.row, now)
     if state.credit != _NONE:
         first = transfer.first_step
+        if state.hybrid == 1:
+            claim_links(m, place)
         queue_transfer(m, place, first, transfer.start_fs - step_at(m, first).overhead_fs)
     elif state.hybrid == 1 and try_reserve(m, op, times, place):
         transfer.latest_fs = finish_in_closed_form(m, transfer)
