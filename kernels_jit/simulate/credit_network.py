@@ -50,7 +50,7 @@ def serve_cycles(m, op, times, before_fs, stop):
             return True
         end = min(begin + credit.window, first_cycle(credit, before_fs))
         if credit.tracked != 0:
-            track_transfers(m, op, times, credit, begin, end)
+            end = track_transfers(m, op, times, credit, begin, end)
         credit.served = end
         serve_window(m, op, times, credit, end)
         credit.next = first_wake(m, credit)

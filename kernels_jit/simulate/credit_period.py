@@ -46,12 +46,14 @@ from kernels_jit.simulate.credit_state import (
 
 _NONE = codes.NONE
 _FIRST_LOOKS = 16  # windows until the second state is kept; then twice as many each time
-_PERIODS_LEAST = 4  # for fewer it is not worth while
+_PERIODS_LEAST = 2  # for fewer it is not worth while
+_PHASE = 8  # cycles: as states come again after few packets, windows end where a multiple of it has passed
+_PHASED_LOOKS = 128  # but not for long
 
 
 @inner
 def track_transfers(m, op, times, credit, begin, end):
-    """Before a window is served: resume transfers, or suspend them."""
+    """Before a window is served: resume transfers, or suspend them. Returns the end of the window."""
     todo = credit.suspended
     while todo != 0:
         number = lowest_bit(todo)
@@ -74,6 +76,9 @@ def track_transfers(m, op, times, credit, begin, end):
         row.pause -= 1
         if row.pause <= 0:
             look(m, credit, number, begin)
+            if row.kept == 1 and row.most_looks <= _PHASED_LOOKS:
+                end = min(end, begin + _PHASE - (begin - row.begin) % _PHASE)
+    return end
 
 
 @inner

@@ -44,6 +44,8 @@ SHARES = {
     "credit_sip": 0.03,
     "credit_multicasts": 0.04,
     "credit_sip_multicasts": 0.03,
+    "credit_lone": 0.06,
+    "credit_sip_lone": 0.04,
 }
 OTHERS = {
     "crowded": 0.01,
