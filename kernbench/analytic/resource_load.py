@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from kernbench.analytic.model import ProgramModel
     from kernbench.machine.machine import Machine
 
-_CYCLES_OF_A_HOP = 16  # a flit on a link, its credit, and what is rounded up to cycles, none of which is longer than a flit
+_CYCLES_OF_A_HOP = (
+    16  # a flit on a link, its credit, and what is rounded up to cycles, none of which is longer than a flit
+)
 
 
 def station_load(model: ProgramModel) -> Forms:
@@ -116,7 +118,7 @@ def serial_time(model: ProgramModel) -> np.ndarray:
 
 
 def _credit_hop_fs(machine: Machine) -> int:
-    """The most that a flit pays at a hop of a network with credits, and its credit on the way back, besides multiples of FULL."""
+    """The most that a flit and its credit pay at a hop of a network with credits, besides multiples of FULL."""
     control, wires = machine.flow_control, machine.stations.propagation_fs[: machine.edge_count]
     assert control is not None
     pipeline = max(

@@ -317,8 +317,8 @@ def shift_link(m, credit, link, channels, cycles, flits):
 def shift_memory(m, credit, row, memory, cycles, flits):
     """The same of a memory, whose channels get as many flits each."""
     more_fs = cycles * credit.cycle_fs
-    memory.ready_fs += more_fs
     if memory_of(m, row) == row.first:
+        memory.ready_fs += more_fs
         ring = ring_of(credit, memory, source_of(m, row).port)
         for number in range(m[ring + 1]):
             reply_at(m, reply_place(m, credit, ring, number)).cycle += cycles

@@ -53,7 +53,9 @@ class Traffic:
         self.all: list[Pe] = list(np.ndindex(*shape))
         self.some = random.sample(self.all, min(len(self.all), pes))
         self.homes = random.sample(self.all, min(len(self.all), random.randint(1, 3)))
-        self.sizes = random.choice((PARTIAL_SIZES, PARTIAL_SIZES, PARTIAL_SIZES + WHOLE_SIZES, (*WHOLE_SIZES, 20_000)))
+        self.sizes: tuple[int, ...] = random.choice(
+            (PARTIAL_SIZES, PARTIAL_SIZES, PARTIAL_SIZES + WHOLE_SIZES, (*WHOLE_SIZES, 20_000))
+        )
 
     def draw(self, most_ops: int = 10) -> Program:
         """A thread for each PE."""
