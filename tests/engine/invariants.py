@@ -210,6 +210,21 @@ def _credits(session: Session) -> Iterator[str]:
         between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
         if (flits[between] & 1 == 0).any():
             yield "a packet begins in a virtual channel before the tail of the one before"
+    users = memory.stations["users"][: session.machine.edge_count]
+    if (users != _count_users(memory, session.machine.edge_count)).any():
+        yield "a link counts other users than the transfers that it is for"
+
+
+def _count_users(memory: Memory, links: int) -> np.ndarray:
+    """int64[link] how many transfers count at it."""
+    steps, found = memory.table("steps", r.STEP, memory._steps)["station"], np.zeros(links, np.int64)
+    for place in list_transfers(memory):
+        transfer = at(memory, r.TRANSFER, place)
+        if transfer["claims"] > 0:
+            taken = steps[int(transfer["first_step"]) : int(transfer["end_step"])]
+            taken = (taken - memory["stations"]) // words_of(r.STATION)
+            np.add.at(found, taken[taken < links], 1)
+    return found
 
 
 def _is_awaited(session: Session, transfer: np.void) -> bool:
