@@ -522,7 +522,7 @@ CHANNEL = record(
     # Seen by the sender.
     "credits",
     "depth",
-    "return_first",  # of the ring of cycles in which credits under way can be used, which stands before the buffer
+    "return_first",  # of the ring of cycles in which credits under way can be used, in order, which stands before the buffer
     "return_n",
     # Seen by the receiver, once a packet.
     "allowed",  # bits of the channels that it may take there; or how many copies it has

@@ -33,14 +33,13 @@ from kernels_jit.layout.access import (
 from kernels_jit.layout.records import NEVER, PERIOD_ROW, STATE_MOST, WAIT_STEPS, WAY_SHIFT
 from kernels_jit.simulate.credit_actors import serve_actor
 from kernels_jit.simulate.credit_claims import PAUSE, let_go, reserve, row_of
-from kernels_jit.simulate.credit_link import channel_of, front_of
+from kernels_jit.simulate.credit_link import channel_of, front_of, return_place
 from kernels_jit.simulate.credit_memory import ring_of
 from kernels_jit.simulate.credit_state import (
     flit_place,
     memory_of,
     note_state,
     reply_place,
-    return_place,
     sent_of,
     source_of,
 )

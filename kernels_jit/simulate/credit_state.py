@@ -25,7 +25,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import PERIOD_ROW, REPLY_HEAD, STATE_MOST, WAY_SHIFT
 from kernels_jit.simulate.credit_claims import row_of
-from kernels_jit.simulate.credit_link import channel_of, held_channels, settle
+from kernels_jit.simulate.credit_link import channel_of, held_channels, return_place, settle
 from kernels_jit.simulate.credit_memory import ring_of
 
 _NONE = codes.NONE
@@ -152,13 +152,6 @@ def note_channel(m, link, index, at, end, begin, keep):
         at = note(m, at, buffered.cycle - begin, keep)
         at = note(m, at, buffered.flit, keep)
     return at
-
-
-@inlined
-def return_place(channel, number):
-    """Where the cycle of one of the credits stands that are on their way to a virtual channel."""
-    at = channel.return_first + number
-    return channel.buffer - channel.depth + (at - channel.depth if at >= channel.depth else at)
 
 
 @inlined
