@@ -193,6 +193,11 @@ def _credits(session: Session) -> Iterator[str]:
     held = channels["credits"] + channels["return_n"] + channels["n"]
     if (held != channels["depth"]).any():
         yield f"channel {np.argmax(held != channels['depth'])} has lost or gained a credit"
+    for channel in channels[channels["return_n"] > 1]:
+        ring = memory.words[channel["buffer"] - channel["depth"] : channel["buffer"]]
+        back = ring[(channel["return_first"] + np.arange(channel["return_n"])) % channel["depth"]]
+        if (np.diff(back) < 0).any():
+            yield "a credit under way stands before one that can be used sooner"
     for channel, edge in zip(channels, memory.credit.link_of_channel, strict=True):
         into = at(memory, r.INPUT, int(channel["input"]))
         lane, is_busy = int(into["inward"] + channel["index"]), channel["n"] > 0 and not hidden[edge]

@@ -109,6 +109,8 @@ def tensix(random: Random, *, credit: bool = False, are_long: bool = False) -> P
             "speculative": some((True, False)),
             "internal_speedup": some((1, 1, 2)),
         }
+    if are_long:  # states come again where flits take whole cycles
+        fields |= {f"tensix_noc.{name}": some((32, 32, 28.1)) for name in ("gbs", "core_gbs", "dram_gbs")}
     chip = _Chip(random, fields)
     return chip.draw_long() if are_long else chip.draw()
 

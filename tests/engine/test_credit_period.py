@@ -13,6 +13,7 @@ from kernbench.machine import load_machine
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.lower import Traffic
 from kernels_jit.layout import records as r
+from kernels_jit.layout.codes import NONE
 from tests.engine.invariants import find_broken
 from tests.engine.random_programs import draw_program
 
@@ -160,6 +161,36 @@ def test_transfers_that_share_no_link_are_suspended_side_by_side():
     assert hybrid.speculation.suspended >= 2
     assert find_work(hybrid) < 0.6 * find_work(flit)
     check_equal(hybrid, flit)
+
+
+@pytest.mark.parametrize("count_waits", [False, True])
+def test_a_suspended_transfer_does_not_hold_up_the_router_that_it_begins_at(count_waits):
+    """Two long ones begin at the two links of an interface of a core, and others at the same interface come between."""
+    own, other = "worker[1][1].niu0", "worker[2][2].l1"
+    flows = [f"{own}:{other}:1MiB", f"{own}:worker[1][1].l1:2MiB@100", f"{own}:worker[1][1].l1:2000@21000"]
+    flows += [f"{own}:worker[1][1].l1:2000:read@{at}" for at in (9000, 24000)]
+    machine = load_machine("tensix_tiny", {"flow_control": "credit", "tensix_noc.gbs": 32, "tensix_noc.core_gbs": 32})
+    program = Traffic(machine, parse_flows(flows)).program
+    hybrid, flit = (Session(program, mode, count_waits=count_waits) for mode in ("hybrid", "flit"))
+    most = 0
+    for number, _ in enumerate(iter(hybrid.step, False)):
+        assert number % 97 or find_broken(hybrid) is None
+        most = max(most, count_hidden_sources(hybrid._memory))
+    flit.run()
+    assert most == 2
+    assert hybrid.speculation.resumed >= 2
+    check_equal(hybrid, flit)
+
+
+def count_hidden_sources(memory: Memory) -> int:
+    """At how many links of routers suspended transfers begin."""
+    credit = memory.credit
+    assert credit is not None
+    links = memory.rows(credit["links"], r.LINK, credit["link_n"])
+    routers = memory.rows(credit["routers"], r.ROUTER, credit["router_n"])
+    begins = (links["source"] < credit["router_n"]) & (links["first"] != NONE)
+    known = routers["sources"][links["source"][begins]] >> links["port"][begins] & 1
+    return int((known == 0).sum())
 
 
 @pytest.mark.slow
