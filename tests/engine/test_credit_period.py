@@ -9,7 +9,8 @@ import pytest
 
 from kernbench.engine import Session
 from kernbench.engine.memory import Memory
-from kernbench.machine import load_machine
+from kernbench.machine import Intent, RouteKind, load_machine
+from kernbench.program.program import Program
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.lower import Traffic
 from kernels_jit.layout import records as r
@@ -181,6 +182,27 @@ def test_a_suspended_transfer_does_not_hold_up_the_router_that_it_begins_at(coun
         most = max(most, count_hidden_sources(hybrid._memory))
     flit.run()
     assert most == 2
+    check_equal(hybrid, flit)
+
+
+def test_a_transfer_is_resumed_at_a_router_where_another_begins():
+    """In the middle of a period, while the same interface sends to its own memory and another core does so, too."""
+    rates = {"tensix_noc.gbs": 32, "tensix_noc.core_gbs": 32}
+    fields = {"tensix_port.virtual_channels": 5, "tensix_memory_port.virtual_channels": 4}
+    machine = load_machine("tensix_tiny", {"flow_control": "credit", **fields, **rates})
+    places, program = machine.places, Program(machine)
+    own, near, far = (0, 0), (0, 1), (1, 1)
+    moves = [(own, 0, far, 0, MIB), (own, 0, own, 0, 2 * MIB), (near, 1, own, 0, MIB)]
+    moves += [(near, 0, far, at, 2000) for at in (5001, 9003, 14010, 20007)]
+    for number, (core, network, memory, at, size) in enumerate(moves):
+        thread, source = program.thread(f"{number}"), places.interface(core, network)
+        thread.delay(program.duration(("ns", float(at))))
+        thread.move(machine.routing.route(source, places.l1(memory), Intent.ALL, RouteKind.WRITE), size)
+    program.flush()
+    hybrid, flit = (Session(program, mode) for mode in ("hybrid", "flit"))
+    for session in (hybrid, flit):
+        session.run()
+    assert hybrid.speculation.resumed == 4
     check_equal(hybrid, flit)
 
 
