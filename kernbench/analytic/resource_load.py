@@ -4,7 +4,8 @@ Nothing ends before each of its resources has done its work. And it ends no late
 the other: while anything is still to happen, some row's duration, some flit's service, some wire, node overhead, request or
 acknowledgement is under way, for whatever waits, waits for one of these, and waiting ends the instant they do. A flit of a
 read that has not come to its channel yet waits for flits there (docs/engine.md). So the time is covered by these intervals
-and is at most their sum. (An UNTIL covers the time from the start; the latest covers all.)
+and is at most their sum. (An UNTIL covers the time from the start; the latest covers all.) With credits each flit pays the
+pipeline at each hop, credits are under way besides, and both are rounded up to cycles (docs/analytic.md).
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from kernbench.program.ops import NONE, Op
 
 if TYPE_CHECKING:
     from kernbench.analytic.model import ProgramModel
+    from kernbench.machine.machine import Machine
+
+_CYCLES_OF_A_HOP = (
+    16  # a flit on a link, its credit, and what is rounded up to cycles, none of which is longer than a flit
+)
 
 
 def station_load(model: ProgramModel) -> Forms:
@@ -102,9 +108,24 @@ def serial_time(model: ProgramModel) -> np.ndarray:
     of = np.repeat(np.arange(len(ways.flits)), np.diff(ways.start))  # way of each step
     terms = ways.terms[ways.step]
     count, flits = np.bincount(ways.way, counts, len(ways.flits))[of], ways.flits[of]
-    for term, times in ((FULL, flits - 1), (LAST, 1), (TURN, flits), (OVERHEAD, 1)):
+    passes, gates = flits - 1, np.ones_like(flits)
+    if model.machine.flow_control:
+        passes, gates = _CYCLES_OF_A_HOP * flits, flits
+        form[0] += (count * flits).sum() * float(_credit_hop_fs(model.machine))
+    for term, times in ((FULL, passes), (LAST, 1), (TURN, flits), (OVERHEAD, gates)):
         form += _gather(terms[:, term, 0], terms[:, term, 1] * (count * times).astype(np.float64), len(form))
     return form
+
+
+def _credit_hop_fs(machine: Machine) -> int:
+    """The most that a flit and its credit pay at a hop of a network with credits, besides multiples of FULL."""
+    control, wires = machine.flow_control, machine.stations.propagation_fs[: machine.edge_count]
+    assert control is not None
+    pipeline = max(
+        port.credit_fs + port.routing_fs + port.vc_allocation_fs + port.switch_allocation_fs + port.traversal_fs
+        for port in control.ports
+    )
+    return pipeline + 3 * int(wires.max(initial=0))
 
 
 def _gather(at: np.ndarray, amount: np.ndarray, count: int) -> np.ndarray:

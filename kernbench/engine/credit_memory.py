@@ -47,6 +47,9 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come there
         self._write_windows()
+        if memory["hybrid"]:
+            self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
+            self["hidden"] = memory.take(int(self._lane_words.max()))
         self["waits"] = self["fronts"] = codes.NONE
         if count_waits:
             self["waits"] = memory.take(machine.edge_count * words_of(r.WAITS))

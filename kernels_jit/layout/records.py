@@ -129,6 +129,9 @@ STATE = record(
     "chained",  # tokens that entered a server chain
     "broken",  # chains broken
     "requeued",  # tokens that a broken chain returned to their servers
+    "suspended",  # transfers with credits whose state came again, and that were not served from then on
+    "resumed",  # of these, those that another transfer came to
+    "skipped",  # services of flits that were not done one by one
     words=96,
 )
 
@@ -198,7 +201,7 @@ TRANSFER = record(
     "from_step",  # step at which all flits last stood together; NONE once landed
     "next",  # in the chain of free transfers, or in the ring of the branches of one transfer
     "end_step",  # first step after its route
-    "claims",  # 1: its stations count it as a user
+    "claims",  # 1: its stations count it as a user; with credits: or TRACKED + the number of its PERIOD record
     "words",  # of this row, with hops and sources
     "sources",  # place of its sources
     "batched",  # 1: rows before this one have been done as a batch
@@ -245,7 +248,7 @@ STATION = record(
     "source_last",
     "rank",  # place in the visit order
     "users",  # transfers whose route it is on
-    "reserved",  # number of the route that has it reserved, or NONE
+    "reserved",  # number of the route that has it reserved, or NONE; with credits: of the PERIOD of the only user
     "served_fs",  # when the flit served last arrived; kept in checked runs alone
     words=16,
 )
@@ -361,8 +364,34 @@ CREDIT = record(
     "copied",  # inputs of a switch from which a copy has passed, as bits; their copies stand behind `matches`
     "waits",  # place of the waits of each link, or NONE: they are not counted
     "fronts",  # scratch of a router whose waits are counted
+    "periods",  # PERIOD records of long transfers: see `simulate.credit_period`
+    "tracked",  # those in use, as bits
+    "suspended",  # those whose transfer is not served, as bits
+    "interrupted",  # those to whose links another transfer comes, as bits
+    "hidden",  # scratch: by word of a router's lanes those with flits of others
     words=40,
 )
+PERIODS = 64  # long transfers that are looked at: a word of bits
+TRACKED = 2
+# A long transfer that may have its links to itself, and a state of them. Its words follow.
+PERIOD = record(
+    "transfer",
+    "first",  # steps between which its flits are, from its reservation on
+    "end",
+    "pause",  # windows after which it is looked at again
+    "kept",  # 1: it has its links reserved, and a state is kept
+    "begin",  # the cycle of that state
+    "looks",  # until the next state is kept
+    "most_looks",
+    "sent",  # flits that had left its source, of that state
+    "left",  # flits of the packet under way there
+    "cycles",  # until the state came again; in checked runs it must come once more
+    "flits",  # that left its source meanwhile
+    "due",  # the last cycle before which it need not be served
+    words=16,
+)
+STATE_MOST = 4096  # words of a state
+WAIT_STEPS = 32  # of a transfer that may be suspended where waits are counted
 # By link the time (fs) that flits spent in buffers, by cause, and transfers before it: see `simulate.credit_waits`.
 WAITS = record(
     "moves",  # the cycle in which a flit passes the switch
@@ -377,6 +406,7 @@ WAITS = record(
     "source",  # transfers before the link, longer than their flits take
     words=16,
 )
+PERIOD_ROW = words_of(PERIOD) + STATE_MOST + WAIT_STEPS * words_of(WAITS)  # of a PERIOD, its state and its waits
 # Of a virtual channel, or of each copy of the packet at its front, before its router is served in a cycle.
 FRONT = record(
     "channel",
@@ -492,7 +522,7 @@ CHANNEL = record(
     # Seen by the sender.
     "credits",
     "depth",
-    "return_first",  # of the ring of cycles in which credits under way can be used, which stands before the buffer
+    "return_first",  # of the ring of cycles in which credits under way can be used, in order, which stands before the buffer
     "return_n",
     # Seen by the receiver, once a packet.
     "allowed",  # bits of the channels that it may take there; or how many copies it has

@@ -82,12 +82,22 @@ def settle(m, channel, cycle):
 
 @inlined
 def return_credit(m, channel, cycle):
-    """A flit has left the buffer of a virtual channel; its sender can use the credit in a cycle."""
+    """A flit has left the buffer of a virtual channel; its sender can use the credit in a cycle. Others may be back later."""
     if CHECKED:
         assert channel.credits + channel.return_n + channel.n < channel.depth or channel.n > 0, "a credit too many"
-    at = channel.return_first + channel.return_n
-    m[channel.buffer - (2 * channel.depth - at if at >= channel.depth else channel.depth - at)] = cycle
+    number = channel.return_n
+    while number > 0 and m[return_place(channel, number - 1)] > cycle:
+        m[return_place(channel, number)] = m[return_place(channel, number - 1)]
+        number -= 1
+    m[return_place(channel, number)] = cycle
     channel.return_n += 1
+
+
+@inlined
+def return_place(channel, number):
+    """Where the cycle of one of the credits stands that are on their way to a virtual channel."""
+    at = channel.return_first + number
+    return channel.buffer - (2 * channel.depth - at if at >= channel.depth else channel.depth - at)
 
 
 @inlined

@@ -13,22 +13,16 @@ from kernels_jit.compile.jit import inner
 from kernels_jit.layout import codes
 from kernels_jit.layout.access import (
     LINK_WORDS,
-    MEMORY_WORDS,
-    ROUTER_WORDS,
     credit_at,
     event_at,
     link_at,
-    memory_at,
-    router_at,
     state_at,
     station_at,
 )
 from kernels_jit.layout.records import NEVER
-from kernels_jit.simulate.credit_memory import serve_memory
+from kernels_jit.simulate.credit_actors import serve_actor
+from kernels_jit.simulate.credit_period import first_due, track_transfers
 from kernels_jit.simulate.credit_queue import first_cycle
-from kernels_jit.simulate.credit_router import serve_router
-from kernels_jit.simulate.credit_source import serve_source, serve_sources
-from kernels_jit.simulate.credit_waits import charge_fronts, look_at_fronts
 
 _NONE = codes.NONE
 
@@ -52,9 +46,11 @@ def serve_cycles(m, op, times, before_fs, stop):
         begin = credit.next
         if begin > credit.served:  # nothing asked in between
             credit.moved = begin
-        if begin - credit.moved > credit.patience and state.heap_n == 0:
+        if begin - credit.moved > credit.patience and state.heap_n == 0 and credit.suspended == 0:
             return True
         end = min(begin + credit.window, first_cycle(credit, before_fs))
+        if credit.tracked != 0:
+            end = track_transfers(m, op, times, credit, begin, end)
         credit.served = end
         serve_window(m, op, times, credit, end)
         credit.next = first_wake(m, credit)
@@ -66,7 +62,6 @@ def serve_cycles(m, op, times, before_fs, stop):
 @inner
 def serve_window(m, op, times, credit, end):
     """Serve each actor in the cycles of a window, which begins at the first wake."""
-    sources = credit.router_n + credit.memory_n
     for word in range(credit.words):
         todo = m[credit.pending + word]
         while todo != 0:
@@ -75,23 +70,7 @@ def serve_window(m, op, times, credit, end):
             cycle = m[credit.wakes + actor]
             if cycle >= end:
                 continue
-            if actor < credit.router_n:
-                router = router_at(m, credit.routers + actor * ROUTER_WORDS)
-                while cycle < end:
-                    due = NEVER if router.sources == 0 else serve_sources(m, op, times, credit, router, cycle)
-                    seen = 0 if credit.waits == _NONE else look_at_fronts(m, credit, router, cycle)
-                    served, cycle = cycle, min(due, serve_router(m, op, times, credit, router, cycle))
-                    if seen > 0:
-                        charge_fronts(m, credit, seen, served)
-                        cycle = served + 1
-            elif actor < sources:
-                memory = memory_at(m, credit.memories + (actor - credit.router_n) * MEMORY_WORDS)
-                while cycle < end:
-                    cycle = serve_memory(m, op, times, credit, memory, cycle)
-            else:
-                link = link_at(m, credit.links + (actor - sources) * LINK_WORDS)
-                while cycle < end:
-                    cycle = serve_source(m, op, times, credit, link, cycle)
+            cycle = serve_actor(m, op, times, credit, actor, cycle, end)
             m[credit.wakes + actor] = cycle
             if cycle == NEVER:
                 m[credit.pending + word] &= ~(np.int64(1) << (actor & 63))
@@ -99,8 +78,8 @@ def serve_window(m, op, times, credit, end):
 
 @inner
 def first_wake(m, credit):
-    """The first cycle in which an actor may have something to do, or NEVER."""
-    first = NEVER
+    """The first cycle in which an actor may have something to do, or a suspended transfer is due, or NEVER."""
+    first = first_due(m, credit)
     for word in range(credit.words):
         todo = m[credit.pending + word]
         while todo != 0:

@@ -11,7 +11,7 @@ from kernbench.errors import DeadlockError, RunError
 from kernbench.machine import load_machine
 from kernbench.program.program import Program
 from tests.analytic.recording import BENCHES, named, record
-from tests.engine.random_programs import draw_program
+from tests.engine.random_programs import KINDS, draw_program
 from tests.engine.strategies import programs
 
 
@@ -47,6 +47,24 @@ def test_bounds_hold_of_multicasts(kind):
         assert found.lower_fs <= session.now_fs <= found.upper_fs, seed
         tight += found.lower_fs == session.now_fs
     assert tight > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("credit")])
+def test_bounds_hold_with_credits(kind):
+    near = 0.0
+    for seed in range(12):
+        program = draw_program(kind, seed)
+        session = Session(program, "hybrid")
+        session.run()
+        try:
+            session.check_finished()
+        except DeadlockError:
+            continue
+        found = bounds(program)
+        assert found.lower_fs <= session.now_fs <= found.upper_fs, seed
+        near = max(near, found.lower_fs / max(1, session.now_fs))
+    assert near > 0.5
 
 
 @pytest.mark.slow

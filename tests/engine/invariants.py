@@ -186,17 +186,22 @@ def _bounds(session: Session) -> Iterator[str]:
 def _credits(session: Session) -> Iterator[str]:
     """Each virtual channel has as many credits as its depth, here or under way or as flits, which are in order.
 
-    Its receiver knows whether it is busy, and since when its front can be seen.
+    Its receiver knows whether it is busy, and since when its front can be seen; where a suspended transfer is it sees none.
     """
-    memory = session._memory
+    memory, hidden = session._memory, _find_hidden(session)
     channels = memory.credit.channels
     held = channels["credits"] + channels["return_n"] + channels["n"]
     if (held != channels["depth"]).any():
         yield f"channel {np.argmax(held != channels['depth'])} has lost or gained a credit"
-    for channel in channels:
+    for channel in channels[channels["return_n"] > 1]:
+        ring = memory.words[channel["buffer"] - channel["depth"] : channel["buffer"]]
+        back = ring[(channel["return_first"] + np.arange(channel["return_n"])) % channel["depth"]]
+        if (np.diff(back) < 0).any():
+            yield "a credit under way stands before one that can be used sooner"
+    for channel, edge in zip(channels, memory.credit.link_of_channel, strict=True):
         into = at(memory, r.INPUT, int(channel["input"]))
-        lane = int(into["inward"] + channel["index"])
-        if into["busy"] and (memory.words[into["busy"] + (lane >> 6)] >> (lane & 63) & 1) != (channel["n"] > 0):
+        lane, is_busy = int(into["inward"] + channel["index"]), channel["n"] > 0 and not hidden[edge]
+        if into["busy"] and (memory.words[into["busy"] + (lane >> 6)] >> (lane & 63) & 1) != is_busy:
             yield f"lane {lane} has {channel['n']} flits and its receiver thinks otherwise"
     for channel in channels[channels["n"] > 0]:
         ring = memory.rows(int(channel["buffer"]), r.BUFFERED, int(channel["depth"]))
@@ -210,6 +215,35 @@ def _credits(session: Session) -> Iterator[str]:
         between = np.flatnonzero(flits[1:] >> 1 != flits[:-1] >> 1)
         if (flits[between] & 1 == 0).any():
             yield "a packet begins in a virtual channel before the tail of the one before"
+    links = memory.rows(memory.credit["links"], r.LINK, memory.credit["link_n"])
+    routers = memory.rows(memory.credit["routers"], r.ROUTER, memory.credit["router_n"])
+    for edge in np.flatnonzero(links["source"] < len(routers)):
+        begins = links["first"][edge] != NONE and not hidden[edge]
+        if (routers["sources"][links["source"][edge]] >> links["port"][edge] & 1) != begins:
+            yield f"a router does not know whether transfers begin at link {edge}"
+    users = memory.stations["users"][: session.machine.edge_count]
+    if (users != _count_users(memory, session.machine.edge_count)).any():
+        yield "a link counts other users than the transfers that it is for"
+
+
+def _find_hidden(session: Session) -> np.ndarray:
+    """bool[link] where a suspended transfer is."""
+    memory, links = session._memory, session.machine.edge_count
+    assert memory.credit is not None
+    by, suspended = memory.stations["reserved"][:links], np.uint64(memory.credit["suspended"] & (1 << r.PERIODS) - 1)
+    return (by != NONE) & (suspended >> np.maximum(by, 0).astype(np.uint64) & np.uint64(1) == 1)
+
+
+def _count_users(memory: Memory, links: int) -> np.ndarray:
+    """int64[link] how many transfers count at it."""
+    steps, found = memory.table("steps", r.STEP, memory._steps)["station"], np.zeros(links, np.int64)
+    for place in list_transfers(memory):
+        transfer = at(memory, r.TRANSFER, place)
+        if transfer["claims"] > 0:
+            taken = steps[int(transfer["first_step"]) : int(transfer["end_step"])]
+            taken = (taken - memory["stations"]) // words_of(r.STATION)
+            np.add.at(found, taken[taken < links], 1)
+    return found
 
 
 def _is_awaited(session: Session, transfer: np.void) -> bool:

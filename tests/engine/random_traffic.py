@@ -53,16 +53,18 @@ class Traffic:
         self.all: list[Pe] = list(np.ndindex(*shape))
         self.some = random.sample(self.all, min(len(self.all), pes))
         self.homes = random.sample(self.all, min(len(self.all), random.randint(1, 3)))
-        self.sizes = random.choice((PARTIAL_SIZES, PARTIAL_SIZES, PARTIAL_SIZES + WHOLE_SIZES, (*WHOLE_SIZES, 20_000)))
+        self.sizes: tuple[int, ...] = random.choice(
+            (PARTIAL_SIZES, PARTIAL_SIZES, PARTIAL_SIZES + WHOLE_SIZES, (*WHOLE_SIZES, 20_000))
+        )
 
-    def draw(self) -> Program:
+    def draw(self, most_ops: int = 10) -> Program:
         """A thread for each PE."""
         random = self.random
         plans, closed = random.choice((0, 0, 0.2, 0.5)), random.choice((0.3, 0.9, 1))
         for pe in self.some:
             place = self.machine.places.pe(*pe)
             thread, done = self.program.thread(f"{pe}"), self.program.counter(f"done of {pe}")
-            for _ in range(random.randint(1, 10)):
+            for _ in range(random.randint(1, most_ops)):
                 self.add_op(thread, place, done, plans, closed)
         return self.program
 
@@ -239,7 +241,12 @@ def credit_multicasts(random: Random) -> Program:
     return _draw_credit(random, random.choice((0.2, 0.6)))
 
 
-def _draw_credit(random: Random, many: float = 0) -> Program:
+def credit_lone(random: Random) -> Program:
+    """As `credit`, with long messages that often meet no other."""
+    return _draw_credit(random, are_long=True)
+
+
+def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False) -> Program:
     torus, some = random.random() < 0.4, random.choice
     even = random.random() < 0.5  # all times are whole cycles
     fields = {
@@ -273,7 +280,25 @@ def _draw_credit(random: Random, many: float = 0) -> Program:
     if many:
         fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "mesh_8x8"), fields)
+    if are_long:
+        return add_long_messages(random, machine, fields["w"], fields["h"])
     return add_messages(random, machine, fields["w"], fields["h"], many)
+
+
+def add_long_messages(random: Random, machine: Machine, w: int, h: int) -> Program:
+    """A few endpoints that send long messages now and then, and one that sends short ones between."""
+    program, some = Program(machine), random.choice
+    endpoints = [machine.places.endpoint(row, column) for row in range(h) for column in range(w)]
+    for number in range(random.randint(2, 4)):
+        source, thread = some(endpoints), program.thread(f"{number}")
+        done = program.counter(f"done of {number}")
+        for _ in range(random.randint(1, 3)):
+            thread.delay(program.duration(("ns", float(some((0, 0, 33, 400, random.randint(0, 2000)))))))
+            route = machine.routing.route(source, some(endpoints), Intent.ALL, RouteKind.MESSAGE)
+            thread.move(route, some((25_600, 40_000, 64_001, 100_000)) if number > 0 else some((64, 1000)), done=done)
+            if random.random() < 0.8:
+                thread.wait(done, 1, take=1)
+    return program
 
 
 def packets(random: Random) -> Program:
@@ -305,7 +330,12 @@ def credit_sip_multicasts(random: Random) -> Program:
     return _draw_credit_sip(random, random.choice((0.2, 0.6)))
 
 
-def _draw_credit_sip(random: Random, many: float = 0) -> Program:
+def credit_sip_lone(random: Random) -> Program:
+    """As `credit_sip`, with long transfers that often meet no other."""
+    return _draw_credit_sip(random, are_long=True)
+
+
+def _draw_credit_sip(random: Random, many: float = 0, *, are_long: bool = False) -> Program:
     some = random.choice
     ports = {
         f"{name}_port.{field}": some(values)
@@ -344,7 +374,11 @@ def _draw_credit_sip(random: Random, many: float = 0) -> Program:
     if many:
         fields["outstanding_packets"] = None
     machine = compile_machine(find("topology", "tiny"), {**fields, **ports})
-    return Traffic(random, machine, random.randint(2, 8), many).draw()
+    traffic = Traffic(random, machine, random.randint(1, 3) if are_long else random.randint(2, 8), many)
+    if are_long:
+        traffic.sizes = random.choice(((25_600, 51_200), (300, 25_601, 40_000), (65_536,)))
+        return traffic.draw(most_ops=2)
+    return traffic.draw()
 
 
 def trays(random: Random) -> Program:
@@ -382,4 +416,6 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_multicasts": credit_multicasts,
     "credit_sip": credit_sip,
     "credit_sip_multicasts": credit_sip_multicasts,
+    "credit_lone": credit_lone,
+    "credit_sip_lone": credit_sip_lone,
 }

@@ -46,6 +46,9 @@ SHARES = {
     "credit_sip_multicasts": 0.03,
     "tensix": 0.02,
     "credit_tensix": 0.03,
+    "credit_tensix_lone": 0.03,
+    "credit_lone": 0.06,
+    "credit_sip_lone": 0.04,
 }
 OTHERS = {
     "crowded": 0.01,

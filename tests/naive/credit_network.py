@@ -371,7 +371,7 @@ class CreditNetwork:
             if receiver:
                 receiver.flits += 1
             return
-        channel.returns.append(self.later(now, arrival + link.end_credit_fs))
+        insort(channel.returns, self.later(now, arrival + link.end_credit_fs))
         if flit.tail:
             self.end_packet(now, flit, arrival)
         latest = engine.gather(arrival, flight, flit.step)
@@ -444,7 +444,7 @@ class CreditNetwork:
                 self.waits.charge_memory(link, now - channel.buffer[0][0])
                 channel.buffer.popleft()
                 self.flits -= 1
-                channel.returns.append(self.later(now, now + link.credit_fs))
+                insort(channel.returns, self.later(now, now + link.credit_fs))
                 if flit.tail:
                     self.end_packet(now, flit, end)
                 latest = self.engine.gather(end, flight, flit.step)
@@ -555,7 +555,7 @@ class CreditNetwork:
         _, flit = channel.buffer.popleft()
         self.flits -= 1
         router.flits -= 1
-        channel.returns.append(self.later(now, now + link.credit_fs))
+        insort(channel.returns, self.later(now, now + link.credit_fs))
         for copy in channel.copies:
             copy.passed -= 1
         if flit.tail:
