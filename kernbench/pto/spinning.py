@@ -81,34 +81,26 @@ class SpinTexts:
     @classmethod
     def dep_pool(cls) -> SpinTexts:
         """Of a wait for an entry of a dependency list."""
+
+        def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
+            size = device.deps.size
+            why = f"All {size} entries are in use and no progress after {spins} spins."
+            return FatalCode.DEP_POOL, _deadlock("Dependency Pool", why, size, "PTO2_RING_DEP_POOL")
+
         return cls(
-            lambda device, spins: f"[DepPool] BLOCKED: used={device.deps.used}/{device.deps.size}, spins={spins}",
-            lambda device, spins: (
-                FatalCode.DEP_POOL,
-                _deadlock(
-                    "Dependency Pool",
-                    f"All {device.deps.size} entries are in use and no progress after {spins} spins.",
-                    device.deps.size,
-                    "PTO2_RING_DEP_POOL",
-                ),
-            ),
+            lambda device, spins: f"[DepPool] BLOCKED: used={device.deps.used}/{device.deps.size}, spins={spins}", fail
         )
 
     @classmethod
     def tensor_map(cls) -> SpinTexts:
         """Of a wait for an entry of the map of tensors."""
-        return cls(
-            lambda device, spins: f"[TensorMap] BLOCKED: used={device.map.used}, spins={spins}",
-            lambda device, spins: (
-                FatalCode.FLOW_CONTROL,
-                _deadlock(
-                    "TensorMap Pool",
-                    f"All {device.map.used} entries belong to active tasks and no progress after {spins} spins.",
-                    device.map.used,
-                    "PTO2_TENSORMAP_POOL_SIZE",
-                ),
-            ),
-        )
+
+        def fail(device: Device, spins: int) -> tuple[FatalCode, str]:
+            used = device.map.used
+            why = f"All {used} entries belong to active tasks and no progress after {spins} spins."
+            return FatalCode.FLOW_CONTROL, _deadlock("TensorMap Pool", why, used, "PTO2_TENSORMAP_POOL_SIZE")
+
+        return cls(lambda device, spins: f"[TensorMap] BLOCKED: used={device.map.used}, spins={spins}", fail)
 
     @classmethod
     def clusters(cls) -> SpinTexts:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from tree_sitter import Node
 
 from kernbench.errors import InputError
-from kernbench.library import show_path
 from kernbench.tanto.language.macros import Macro
-
-_MOST_BYTES = 4 << 20
 
 
 class KernelSourceError(InputError):
@@ -72,28 +67,3 @@ class Source:
             self._rows = self.code.split(b"\n")
         column = len(self._rows[row][:start].decode(errors="ignore")) if row < len(self._rows) else start
         return row, column, ""
-
-
-def read_source(path: Path, defines: Mapping[str, str] | None = None) -> Source:
-    """Read a kernel file, in UTF-8 or else Latin-1. Errors: InputError for one that cannot be read."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{show_path(path)}: cannot be read: {error.strerror}") from None
-    if len(data) > _MOST_BYTES:
-        raise InputError(f"{show_path(path)}: has {len(data):,} bytes; a kernel file has at most {_MOST_BYTES:,}")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("latin-1")
-    return make_source(show_path(path), text, defines)
-
-
-def make_source(file: str, text: str, defines: Mapping[str, str] | None = None) -> Source:
-    """Preprocess a text. Errors: KernelSourceError for a directive that is unknown or has no end."""
-    from kernbench.tanto.language.preprocessor import Preprocessor
-
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
-    source = Source(file, text, macros={name: Macro(value) for name, value in (defines or {}).items()})
-    source.code = Preprocessor(source).run().encode()
-    return source

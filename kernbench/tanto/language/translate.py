@@ -9,8 +9,9 @@ from typing import Any
 from tree_sitter import Node
 
 from kernbench.errors import suggest
+from kernbench.tanto.language.reading import read_source
 from kernbench.tanto.language.scope import Function, Scope, Unit, Variable
-from kernbench.tanto.language.source import KernelSourceError, Source, read_source
+from kernbench.tanto.language.source import KernelSourceError, Source
 from kernbench.tanto.language.statements import Statements
 from kernbench.tanto.language.syntax import children, field, parser, text
 from kernbench.tanto.language.types import SCALARS, VOID, Object, Scalar

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernbench.tanto.language.source import KernelSourceError, make_source
+from kernbench.tanto.language.reading import make_source
+from kernbench.tanto.language.source import KernelSourceError
 from kernbench.tanto.language.translate import translate_source
 from tests.tanto.support import scalars
 
