@@ -28,10 +28,12 @@ def summary_table(summary: Mapping[str, Any]) -> Table:
 
 def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     least = "≥ " if summary.get("binding") else ""
-    lines = [
-        ("latency", f"{least}{summary['latency_ns']:,.3f} ns", "simulated time, host launch to host completion"),
-        ("kernel", f"{least}{summary['pe_exec_ns']:,.3f} ns", "simulated time, launch barrier to last PE done"),
-    ]
+    launched = bool(summary["pe_exec_ns"] or summary.get("binding"))  # programs of chips have no launch from a host
+    span = "host launch to host completion" if launched else "start to end of the run"
+    lines = [("latency", f"{least}{summary['latency_ns']:,.3f} ns", f"simulated time, {span}")]
+    if launched:
+        remark = "simulated time, launch barrier to last PE done"
+        lines.append(("kernel", f"{least}{summary['pe_exec_ns']:,.3f} ns", remark))
     if summary.get("binding"):
         lines.append(("all", f"≥ {summary['makespan_ns']:,.3f} ns", f"bound by {summary['binding']}"))
         lines.append(("", f"≤ {summary['upper_ns']:,.3f} ns", "if everything were done one after the other"))

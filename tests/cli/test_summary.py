@@ -52,6 +52,12 @@ def test_what_did_not_happen_has_no_line() -> None:
     assert [line.split()[0] for line in lines] == ["latency", "kernel", "simulation", "numbers"]
 
 
+def test_programs_of_chips_have_no_launch() -> None:
+    lines = shown(pe_exec_ns=0.0)
+    assert lines[0] == "latency 1,234.568 ns simulated time, start to end of the run"
+    assert not any(line.startswith("kernel") for line in lines)
+
+
 def test_addresses_that_no_tensor_maps_are_told() -> None:
     assert shown(unmapped_lookups=1280)[-3] == (
         "unmapped 1,280 look-ups no tensor holds these addresses, so they were taken as physical ones"
