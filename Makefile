@@ -53,9 +53,9 @@ golden: $(INSTALLED)  ## renew op-log digests and the outputs that pages show; r
 	$(BIN)/python -m tests.golden
 	$(BIN)/python -m tests.readme
 
-docs: $(DOCUMENTED)  ## build the pages as HTML in build/docs
+docs: $(DOCUMENTED)  ## build the pages as a site in build/docs, with a search and the Python API
 	$(BIN)/sphinx-build -q -W -c docs . build/docs
-	@echo "open build/docs/README.html"
+	@echo "open build/docs/index.html"
 
 clean:  ## remove what was built, the environment too; results stay
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -57,3 +58,9 @@ def test_importing_loads_nothing() -> None:
     script = "import sys; before = set(sys.modules); import kernbench; print(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"numpy", "numba", "polars", "click", "kernbench.host"}
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    page = (Path(kernbench.__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\.\. auto\w+:: kernbench\.(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == kernbench.__all__

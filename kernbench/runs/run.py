@@ -57,7 +57,7 @@ def run_bench(
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
-    as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
+    as some benches always do; `device` is `all` or `sip:N`. `mode` is "hybrid" or "flit", which give the same times, or
     "analytic", which runs nothing and gives bounds. `time_limit` is in seconds, or a text such as "10 min"; `op_limit` is of
     the operations of all kernels, by default as many as free memory holds. `count_waits` counts what flits wait for on a
     machine with credits, for `RunResult.explain`. `on_stage(text)` is called with what is done next, `on_progress` during
