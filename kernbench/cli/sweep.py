@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
-from kernbench.cli.main import stopped_code
+from kernbench.cli.main import Settings, stopped_code
 from kernbench.cli.progress import status_line, tell_progress
 from kernbench.errors import RunError
 from kernbench.modes import Mode
@@ -62,7 +62,9 @@ MOST_SHOWN = 3  # failed points named one by one
 )
 @click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
 @options.AS_JSON
+@click.pass_obj
 def command(
+    settings: Settings,
     grid: str,
     out: Path | None,
     workers: int | None,
@@ -92,7 +94,9 @@ def command(
         from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
 
-        plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
+        plan = plan_sweep(
+            grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit, command=settings.command_line
+        )
         check_points(plan, traced)
     if dry_run:
         from kernbench.cli.dry_run import show_plan

@@ -1,6 +1,7 @@
 """The output files of a sweep beside its table: the front, plots, `report.md` and `report.html`.
 
-They are made from the table and the grid alone, so they can be made again at any time; the same table gives the same bytes.
+They are made from the table, the grid and `sweep.json` alone, so they can be made again at any time; the same of these give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from kernbench.report.pareto import plot_pareto
 from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.sweep.grid.grid import Grid
+from kernbench.sweep.results.file_names import MANIFEST
+from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import STAMP
@@ -56,6 +59,8 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
 
     Errors: InputError if the directory cannot be written.
     """
+    import polars
+
     table = read_report_columns(scan)
     title = grid.description or f"{grid.workload} on {grid.topology}"
     objectives = choose_objectives(grid, table)
@@ -72,5 +77,7 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     write_whole(paths["front"], find_rows(scan, front).write_parquet)
     pictures = {name: drawn[0] for name, drawn in plots.items() if drawn}
     paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md")
-    paths["page"] = write_page(grid, table, objectives, found, pictures, directory / "report.html")
+    whole = scan.select(polars.exclude(*UNREAD)).collect()
+    manifest = read_manifest(directory / MANIFEST)
+    paths["page"] = write_page(grid, whole, objectives, found, pictures, manifest, directory / "report.html")
     return paths
