@@ -42,27 +42,26 @@ LEVEL = 6  # of gzip: 9 takes three times as long and saves a hundredth
 def write_page(
     grid: Grid,
     table: polars.DataFrame,
+    rows: polars.DataFrame,
     objectives: Sequence[Objective],
     found: Sequence[Sensitivity],
     pictures: Mapping[str, Path],
     manifest: Mapping[str, Any],
     path: Path,
 ) -> Path:
-    """Write the page of a table with all its parameters; returns its path.
+    """Write the page of a table; returns its path.
 
-    `manifest` is what `sweep.json` says, `pictures` are SVG files by name. The page is the same for the same arguments.
+    `rows` are those that its views show (`choose_rows`), with the parameters that do not vary too. `manifest` is what `sweep.json` says, `pictures` are SVG files by name. The page is the same for the same arguments.
     Errors: InputError if it cannot be written.
     """
     first, *rest = summarise(grid, table, objectives)
-    kept = choose_rows(table, objectives)
-    shown = len(table) if kept is None else len(kept)
     state = {
         **describe_sweep(manifest, objectives),
         **{"name": grid.name, "description": grid.description, "mode": grid.mode},
         **{"bench": grid.bench, "workload": grid.workload, "topology": grid.topology},
-        **{"directory": "", "version": "", "running": False, "rows": shown},
+        **{"directory": "", "version": "", "running": False, "rows": len(rows)},
         "points": max(len(table), manifest.get("most_points", 0)),
-        "parameters": list(find_parameters(table)),
+        "parameters": list(find_parameters(rows)),
     }
     program, boot, style = (_read_asset(name) for name in ("report.js", "boot.js", "report.css"))
     text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
@@ -71,12 +70,12 @@ def write_page(
         style=style,
         summary=_text(first),
         sentences="".join(f"<li>{_text(sentence)}</li>" for sentence in [*rest, *list_values(table)]),
-        left_out=_left_out(shown, len(table)),
+        left_out=_left_out(len(rows), len(table)),
         sensitivity=_sensitivities(found),
         pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
         origin="".join(f"<dt>{_text(name)}</dt><dd>{_text(said)}</dd>" for name, said in state["about"]),
         state=json.dumps(state, allow_nan=False).replace("<", "\\u003c"),
-        table=_pack(make_arrow(table, objectives, kept)),
+        table=_pack(make_arrow(rows, objectives)),
         licences=_pack_asset("licences.txt"),
         program=_pack_asset("report.js"),
         boot=boot,

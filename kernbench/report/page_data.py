@@ -68,11 +68,11 @@ def _points_of(manifest: Mapping[str, Any]) -> str:
     return plural(most, "point") if most else ""
 
 
-def make_arrow(table: polars.DataFrame, objectives: Sequence[Objective], most: Sequence[str] | None = None) -> bytes:
+def make_arrow(table: polars.DataFrame, objectives: Sequence[Objective]) -> bytes:
     """The Arrow file of a page: figures as float64 with nan for none, texts and truths as dictionaries.
 
     It has all columns of the table but digests, and those above: `KEY`, `FRONT`, `BOUNDED`, and with `MARK` the marks of
-    figures that are bounds. `most` are the keys of the rows that are kept, by default all.
+    figures that are bounds.
     """
     import polars
 
@@ -83,8 +83,6 @@ def make_arrow(table: polars.DataFrame, objectives: Sequence[Objective], most: S
     marks = [_marks_of(table, column.name, bounded) for column in columns] if bounded.any() else []
     own = [table["key"].str.head(KEY_DIGITS).alias(KEY), front.alias(FRONT), bounded.alias(BOUNDED)]
     frame = polars.DataFrame([*columns, *(mark for mark in marks if mark is not None), *own])
-    if most is not None:
-        frame = frame.filter(table["key"].is_in(list(most)))
     file = BytesIO()
     frame.write_ipc(file, compression="uncompressed", compat_level=polars.CompatLevel.oldest())
     return file.getvalue()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.report.heatmap import plot_heat
-from kernbench.report.html_report import write_page
+from kernbench.report.html_report import choose_rows, write_page
 from kernbench.report.markdown_report import write_report
 from kernbench.report.objectives import choose_objectives
 from kernbench.report.parallel import plot_parallel
@@ -59,8 +59,6 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
 
     Errors: InputError if the directory cannot be written.
     """
-    import polars
-
     table = read_report_columns(scan)
     title = grid.description or f"{grid.workload} on {grid.topology}"
     objectives = choose_objectives(grid, table)
@@ -77,7 +75,15 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     write_whole(paths["front"], find_rows(scan, front).write_parquet)
     pictures = {name: drawn[0] for name, drawn in plots.items() if drawn}
     paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md")
-    whole = scan.select(polars.exclude(*UNREAD)).collect()
+    rows = _read_page_rows(scan, choose_rows(table, objectives))
     manifest = read_manifest(directory / MANIFEST)
-    paths["page"] = write_page(grid, whole, objectives, found, pictures, manifest, directory / "report.html")
+    paths["page"] = write_page(grid, table, rows, objectives, found, pictures, manifest, directory / "report.html")
     return paths
+
+
+def _read_page_rows(scan: polars.LazyFrame, keys: list[str] | None) -> polars.DataFrame:
+    """The rows with these keys, or all, with the columns that a page has."""
+    import polars
+
+    kept = scan if keys is None else scan.filter(polars.col("key").is_in(keys))
+    return kept.select(polars.exclude(*UNREAD)).collect(engine="streaming")
