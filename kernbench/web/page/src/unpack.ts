@@ -3,7 +3,8 @@
 /** The bytes of an element. */
 export async function unpack(id: string): Promise<Uint8Array> {
   const packed = atob(document.getElementById(id)?.textContent ?? "");
-  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+  const bytes = new Uint8Array(packed.length);
+  for (let place = 0; place < packed.length; place++) bytes[place] = packed.charCodeAt(place);
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(plain).arrayBuffer());
 }
