@@ -10,6 +10,8 @@ from hypothesis import settings
 
 from tests.engine.fresh import SEED
 
+pytest_plugins = ["tests.chromium"]
+
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is loaded
 

@@ -115,6 +115,10 @@ def command(
     except KeyboardInterrupt as error:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
+    except RunError:
+        if fail_fast:
+            _show_stopped(plan)
+        raise
     if result.failed:
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
@@ -264,6 +268,19 @@ def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path
     for path in files.values():
         if path.suffix != ".png":  # the PNG lies beside its SVG
             click.echo(f"wrote {path}")
+
+
+def _show_stopped(plan: Plan) -> None:
+    """Write the reports of a sweep that has ended at a failure, so that they say why."""
+    import polars
+
+    from kernbench.report.sweep_outputs import write_outputs
+    from kernbench.sweep.results.file_names import TABLE
+
+    table = plan.directory / TABLE
+    if table.is_file():
+        files = write_outputs(plan.grid, polars.scan_parquet(table), plan.directory)
+        click.echo(f"wrote {files['page']}", err=True)
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
