@@ -1,8 +1,8 @@
 """`report.html`: the results of a sweep on one page that opens from the disk, without a server or a network.
 
-The page has what `report.md` says as text, then the views of the viewer: parallel coordinates, a plot, a table, with one set of
-filters. `kernbench/web/page` has the sources of its script and style, `assets` what is built of them. Script and points stand in
-the page compressed; its policy allows that script alone, by its digest.
+The page has as text what `report.md` says, and the views of the viewer: parallel coordinates, a plot, a table, with one set
+of filters. `kernbench/web/page` has the sources of its script and style, `assets` what is built of them. Script and points
+stand in the page compressed; its policy allows that script alone, by its digest.
 """
 
 from __future__ import annotations
@@ -51,15 +51,23 @@ def write_page(
 ) -> Path:
     """Write the page of a table; returns its path.
 
-    `rows` are those that its views show (`choose_rows`), with the parameters that do not vary too. `manifest` is what `sweep.json` says, `pictures` are SVG files by name. The page is the same for the same arguments.
+    `rows` are those that its views show (`choose_rows`), with the parameters that do not vary too. `manifest` is what
+    `sweep.json` says, `pictures` are SVG files by name. The page is the same for the same arguments.
     Errors: InputError if it cannot be written.
     """
     first, *rest = summarise(grid, table, objectives)
     state = {
         **describe_sweep(manifest, objectives),
-        **{"name": grid.name, "description": grid.description, "mode": grid.mode},
-        **{"bench": grid.bench, "workload": grid.workload, "topology": grid.topology},
-        **{"directory": "", "version": "", "running": False, "rows": len(rows)},
+        "name": grid.name,
+        "description": grid.description,
+        "mode": grid.mode,
+        "bench": grid.bench,
+        "workload": grid.workload,
+        "topology": grid.topology,
+        "directory": "",
+        "version": "",
+        "running": False,
+        "rows": len(rows),
         "points": max(len(table), manifest.get("most_points", 0)),
         "parameters": list(find_parameters(rows)),
     }
@@ -137,9 +145,7 @@ def _picture(name: str, path: Path) -> str:
     """A figure with its caption. The SVG is an image, so that the page's policy and style do not reach into it."""
     svg = b64encode(path.read_bytes()).decode()
     caption = _text(name.capitalize())
-    return (
-        f'<figure><figcaption>{caption}</figcaption><img alt="{caption}" src="data:image/svg+xml;base64,{svg}"></figure>'
-    )
+    return f'<figure><figcaption>{caption}</figcaption><img alt="{caption}" src="data:image/svg+xml;base64,{svg}"></figure>'
 
 
 def _sensitivities(found: Sequence[Sensitivity]) -> str:

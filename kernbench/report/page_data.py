@@ -39,7 +39,7 @@ def describe_sweep(manifest: Mapping[str, Any], objectives: Sequence[Objective])
 
 
 def tell_origin(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What made a sweep, with the name of each: version, command, grid, workload, machine, date. What is unknown is left out."""
+    """What made a sweep, as names with texts: version, command, grid, workload, machine, date. The unknown is left out."""
     digests: Mapping[str, str] = manifest.get("digests", {})
     origin = [
         ("KernBench", manifest.get("kernbench", "")),
