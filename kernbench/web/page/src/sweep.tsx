@@ -153,6 +153,8 @@ export function Views({ state, points, titled, settings, onSettings }: ViewsProp
         <ScalePick scale={settings.scale} onScale={(scale) => change({ scale })} />
         <ColumnMenu title="Columns" legend="Columns of the table" options={all} chosen={columns} onChoose={(names) => change({ columns: names })} />
         <CsvButton points={points} columns={columns} rows={rows} name={state.name} />
+      </div>
+      <div class="tools" role="search">
         <SearchField text={search} problem={readSearch(points, search).problem} onText={(text) => change({ search: text })} />
         <FilterChips {...asked} count={rows.length} of={points.count} />
       </div>
