@@ -28,7 +28,7 @@ export function scaleOf(column: Column, parameters: readonly string[], asked: Sc
   }
   const [low, high] = column.least <= column.most ? [column.least, column.most] : [0, 1];
   if (low > 0 && (asked === "log" || (!asked && high / low > DECADES))) {
-    const room = (high / low) ** 0.03 || 1;
+    const room = Math.max((high / low) ** 0.03, 1.01);
     return { column, title, type: "log", labels: [], low: low / room, high: high * room };
   }
   const room = (high - low || Math.abs(high) || 1) * 0.04;
