@@ -56,21 +56,7 @@ def write_page(
     Errors: InputError if it cannot be written.
     """
     first, *rest = summarise(grid, table, objectives)
-    state = {
-        **describe_sweep(manifest, objectives),
-        "name": grid.name,
-        "description": grid.description,
-        "mode": grid.mode,
-        "bench": grid.bench,
-        "workload": grid.workload,
-        "topology": grid.topology,
-        "directory": "",
-        "version": "",
-        "running": False,
-        "rows": len(rows),
-        "points": max(len(table), manifest.get("most_points", 0)),
-        "parameters": list(find_parameters(rows)),
-    }
+    state = _state(grid, table, rows, objectives, manifest)
     program, boot, style = (_read_asset(name) for name in ("report.js", "boot.js", "report.css"))
     text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=_text(grid.description or grid.name),
@@ -90,6 +76,31 @@ def write_page(
     )
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     return path
+
+
+def _state(
+    grid: Grid,
+    table: polars.DataFrame,
+    rows: polars.DataFrame,
+    objectives: Sequence[Objective],
+    manifest: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The state of the sweep, in the shape in which the viewer's server tells it to the same views."""
+    return {
+        **describe_sweep(manifest, objectives),
+        "name": grid.name,
+        "description": grid.description,
+        "mode": grid.mode,
+        "bench": grid.bench,
+        "workload": grid.workload,
+        "topology": grid.topology,
+        "directory": "",
+        "version": "",
+        "running": False,
+        "rows": len(rows),
+        "points": max(len(table), manifest.get("most_points", 0)),
+        "parameters": list(find_parameters(rows)),
+    }
 
 
 def choose_rows(table: polars.DataFrame, objectives: Sequence[Objective], most: int = MOST_POINTS) -> list[str] | None:
