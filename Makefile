@@ -43,7 +43,7 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 mutants: $(INSTALLED)  ## put thirty mistakes into the loops, one at a time: random programs notice each
 	$(BIN)/python -m tests.mutants --most 30
 
-page:  ## build the page of the viewer, kernbench/web/assets, from kernbench/web/page; needs node 20 and npm
+page:  ## build the pages of the viewer and of reports from kernbench/web/page; needs node 20 and npm
 	cd kernbench/web/page && npm ci --no-fund --no-audit && npm run --silent check && npm run --silent build
 
 bench: $(INSTALLED)  ## measure how fast the simulator itself is, against results/reference

@@ -11,6 +11,8 @@ from hypothesis import settings
 from tests.engine.fresh import SEED
 from tests.own_files import ROOT, find_own_files, run_without
 
+pytest_plugins = ["tests.chromium"]
+
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is loaded
 

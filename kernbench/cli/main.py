@@ -8,6 +8,7 @@ exit code.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -55,9 +56,15 @@ def stopped_code(cause: BaseException | None) -> int:
 
 @dataclass(slots=True)
 class Settings:
-    """The values of the options common to all commands."""
+    """The values of the options common to all commands, and the command line itself."""
 
     debug: bool = False
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command_line(self) -> str:
+        """The command as a shell takes it."""
+        return shlex.join(("kernbench", *self.arguments))
 
 
 def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -137,10 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     more, as after `| head`, there is no sentence.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
-    settings = Settings()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    settings = Settings(arguments=tuple(arguments))
     _open_streams()
     warnings.showwarning = _show_warning
-    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         check_environment(os.environ)
         for argument in arguments:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
-from kernbench.cli.main import stopped_code
+from kernbench.cli.main import Settings, stopped_code
 from kernbench.cli.progress import status_line, tell_progress
 from kernbench.errors import RunError
 from kernbench.modes import Mode
@@ -62,7 +62,9 @@ MOST_SHOWN = 3  # failed points named one by one
 )
 @click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
 @options.AS_JSON
+@click.pass_obj
 def command(
+    settings: Settings,
     grid: str,
     out: Path | None,
     workers: int | None,
@@ -92,7 +94,9 @@ def command(
         from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
 
-        plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
+        plan = plan_sweep(
+            grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit, command=settings.command_line
+        )
         check_points(plan, traced)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
@@ -111,6 +115,10 @@ def command(
     except KeyboardInterrupt as error:
         click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
+    except RunError:
+        if fail_fast:
+            _show_stopped(plan)
+        raise
     if result.failed:
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
@@ -260,6 +268,19 @@ def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path
     for path in files.values():
         if path.suffix != ".png":  # the PNG lies beside its SVG
             click.echo(f"wrote {path}")
+
+
+def _show_stopped(plan: Plan) -> None:
+    """Write the reports of a sweep that has ended at a failure, so that they say why."""
+    import polars
+
+    from kernbench.report.sweep_outputs import write_outputs
+    from kernbench.sweep.results.file_names import TABLE
+
+    table = plan.directory / TABLE
+    if table.is_file():
+        files = write_outputs(plan.grid, polars.scan_parquet(table), plan.directory)
+        click.echo(f"wrote {files['page']}", err=True)
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:

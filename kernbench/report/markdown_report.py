@@ -154,10 +154,11 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
 
 def _summary(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     first, *rest = summarise(grid, table, objectives)
-    return [f"{_line(first)}.", "", *(f"* {_line(sentence)}" for sentence in [*rest, *_varied(table)])]
+    return [f"{_line(first)}.", "", *(f"* {_line(sentence)}" for sentence in [*rest, *list_values(table)])]
 
 
-def _varied(table: polars.DataFrame) -> Iterable[str]:
+def list_values(table: polars.DataFrame) -> Iterable[str]:
+    """A line for each axis of a table, with its values."""
     for axis in find_swept(table):
         shown = [format_value(value) for value in axis.values]
         if len(shown) > MOST_VALUES:

@@ -314,6 +314,19 @@ def test_fail_fast_stops_at_the_first_failure(
     )
     assert fake_runs[:2] == [1, 13]
     assert polars.read_parquet(out / "table.parquet")["status"].to_list()[:2] == ["ok", "error"]
+    assert "1 of which failed." in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_says_what_made_the_sweep_though_its_points_are_there_already(tmp_path: Path) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
+    assert run(grid, "--out", out) == 0
+    before = (out / "report.html").read_bytes()
+    told = json.loads((out / "sweep.json").read_text(encoding="utf-8"))
+    assert told["command"] == f"kernbench sweep {grid} --out {out} --workers 1"
+    assert told["date"].endswith(" UTC")
+    assert f"<dt>Command</dt><dd>{told['command']}</dd>" in before.decode()
+    assert run(grid, "--out", out, "--json") == 0
+    assert (out / "report.html").read_bytes() == before
 
 
 def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

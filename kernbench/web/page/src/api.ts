@@ -18,6 +18,7 @@ export interface SweepState {
   points: number;
   parameters: string[];
   objectives: Objective[];
+  about: [string, string][]; // what made it, with the name of each
 }
 
 export interface SourceName {

@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
+import { focusByKey } from "./keys";
 import { Machine } from "./machine";
 import { readRoute, useRoute, writeRoute } from "./route";
 import "./style.css";
@@ -13,7 +14,7 @@ const KEYS: [string, string][] = [
   ["↑ ↓ PgUp PgDn Home End", "move in the table"],
   ["Enter", "open the point"],
   ["Shift Enter", "put it beside the open one"],
-  ["/", "to the first filter, or to the search"],
+  ["/", "to the search"],
   ["← → ↑ ↓ + −", "move and zoom the drawing"],
   ["1 2 3 4", "show all, a SIP, a cube, a PE"],
   ["Escape", "close the panel, then remove all filters"],
@@ -131,10 +132,8 @@ function goBeside(sources: readonly SourceName[], open: SourceName | null, step:
 function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: (by: number) => void): void {
   const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const focus = (selector: string) => document.querySelector<HTMLElement>(selector)?.focus();
+  focusByKey(event);
   if (event.key === "?") help?.showModal();
-  else if (event.key === "/") focus(".table thead input, .search input");
-  else if (event.key === "t") focus(".table, .drawing canvas");
   else if (event.key === "[") step(-1);
   else if (event.key === "]") step(1);
   else return;

@@ -8,6 +8,9 @@ export interface SweepSettings {
   y: string | null;
   colour: string | null;
   axes: string[] | null;
+  columns: string[] | null; // of the table
+  scale: "linear" | "log" | null; // of the plot; null: as the values suggest
+  search: string;
   sort: string | null; // a column, with "-" before it if descending
   points: string[]; // beginnings of keys: the open point, and the one it is compared with
   filters: Filters;
@@ -25,6 +28,7 @@ export interface Route {
 }
 
 const FILTER = "f.";
+const SCALES = ["linear", "log"] as const;
 
 export function readRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
@@ -38,6 +42,9 @@ export function readRoute(hash: string): Route {
       y: told.get("y"),
       colour: told.get("colour"),
       axes: told.has("axis") ? told.getAll("axis") : null,
+      columns: told.has("column") ? told.getAll("column") : null,
+      scale: SCALES.find((scale) => scale === told.get("scale")) ?? null,
+      search: told.get("search") ?? "",
       sort: told.get("sort"),
       points: told.get("points")?.split(",").filter(Boolean).slice(0, 2) ?? [],
       filters: Object.fromEntries(filters.map(([key, value]) => [key.slice(FILTER.length), value])),
@@ -59,9 +66,11 @@ function decode(text: string): string {
   }
 }
 
-function writeSweep({ x, y, colour, axes, sort, points, filters }: SweepSettings, told: URLSearchParams): void {
-  for (const [key, value] of Object.entries({ x, y, colour, sort })) if (value) told.set(key, value);
+function writeSweep(settings: SweepSettings, told: URLSearchParams): void {
+  const { x, y, colour, scale, search, sort, axes, columns, points, filters } = settings;
+  for (const [key, value] of Object.entries({ x, y, colour, scale, search, sort })) if (value) told.set(key, value);
   for (const axis of axes ?? []) told.append("axis", axis);
+  for (const column of columns ?? []) told.append("column", column);
   if (points.length) told.set("points", points.join(","));
   for (const [name, text] of Object.entries(filters)) told.set(FILTER + name, text);
 }
