@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.grid.grid import Objective
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
+    from kernbench.sweep.request import RequestedGrid
     from kernbench.sweep.row import Row
     from kernbench.sweep.run import OnPoint, SweepResult
 
@@ -39,7 +40,14 @@ MOST_SHOWN = 3  # failed points named one by one
 
 
 @click.command("sweep")
-@click.argument("grid")
+@click.argument("grid", metavar="GRID|BENCH")
+@options.assignments("Values of a parameter: M=64,128 or topology.hbm.channel_gbs=16:128:x2; a grid's own are replaced")
+@click.option("--topology", "-t", help="The machine: a name or a YAML file.  [default: the grid's, else sip_2x4x4]")
+@click.option("--mode", help="hybrid, flit, analytic or auto.  [default: the grid's, else hybrid]")
+@click.option(
+    "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
+)
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
 @options.out("Where rows are kept.  [default: results/<name of the grid>]")
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
@@ -64,6 +72,11 @@ MOST_SHOWN = 3  # failed points named one by one
 @options.AS_JSON
 def command(
     grid: str,
+    assignments: tuple[str, ...],
+    topology: str | None,
+    mode: str | None,
+    objectives: tuple[str, ...],
+    save: Path | None,
     out: Path | None,
     workers: int | None,
     scheduler: str,
@@ -75,25 +88,34 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Run a bench, or the traffic of a pattern, at every point of GRID.
+    """Run a bench, or the traffic of a pattern, at every point of a grid.
 
     It keeps a table, and says what is best, what nothing beats and what matters.
 
-    GRID is a YAML file, or the name of one in sweeps/. Finished points are kept as they finish: stop when you like, run
-    the same command again and only the missing points run.
+    GRID is a YAML file, or the name of one in sweeps/. BENCH is a bench (or a pattern of traffic), with the values of --set;
+    bench:NAME is the bench where a grid has the same name. Values are 64, a list 64,128, steps 16:64:16, factors 16:128:x2,
+    or counts 0.5:2:lin4 and 8:64:log4; sizes may have units, as 4KiB.
+
+    Finished points are kept as they finish: stop when you like, run the same command again and only the missing points run.
     """
     from kernbench.cli.outputs import check_directory
 
     if out is not None:
         check_directory(out)
+    requested = _read_request(grid, assignments, topology, mode, objectives, save)
     with status_line() as say:
         say("planning the points")
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
 
-        plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
+        plan = plan_sweep(requested.grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
         check_points(plan, traced)
+    if save is not None:
+        from kernbench.sweep.saved_grid import save_grid
+
+        save_grid(requested, save)
+        click.echo(f"wrote {save}", err=True)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -115,6 +137,29 @@ def command(
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
     return 0
+
+
+def _read_request(
+    target: str,
+    assignments: tuple[str, ...],
+    topology: str | None,
+    mode: str | None,
+    objectives: tuple[str, ...],
+    save: Path | None,
+) -> RequestedGrid:
+    """The grid that is asked for, under the name of the file that it is saved to."""
+    from kernbench.cli.assignment import read_assignments
+    from kernbench.sweep.request import BENCH, Request, read_request
+    from kernbench.sweep.saved_grid import check_grid_file
+
+    if save is not None:
+        check_grid_file(save)
+    request = Request(read_assignments(assignments), topology, mode, objectives)
+    with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
+        requested = read_request(target, request)
+    if requested.hides and request:
+        click.echo(f"{target}: the grid of this name; {BENCH}{target} is the bench", err=True)
+    return requested if save is None else requested.renamed(save.stem)
 
 
 def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:

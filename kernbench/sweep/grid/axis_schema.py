@@ -8,7 +8,9 @@ from pydantic import AfterValidator, Field
 
 from kernbench.errors import shorten
 from kernbench.schema.model import Model
+from kernbench.schema.guards import is_list
 from kernbench.sweep.grid.axis import Span, Value, linspace, logspace, stepped
+from kernbench.sweep.grid.ranges import expand_range, spread
 from kernbench.sweep.row import fits_column
 
 FORMS = ("value", "values", "range", "linspace", "logspace", "min")
@@ -24,6 +26,19 @@ def _number(value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _fitting(value)
     raise ValueError(f"got {value!r}, expected a number without a unit")
+
+
+def _range(value: Any) -> tuple[Value, ...]:
+    """The values of `16:128:x2`, or of a list of first, last and step, each with a unit or without."""
+    if isinstance(value, str):
+        return tuple(map(_fitting, expand_range(value)))
+    if not is_list(value) or len(value) != 3:
+        raise ValueError(f"got {value!r}, expected [first, last, step] or a text such as 16:128:x2")
+    return tuple(map(_fitting, spread(*map(_quantity, value))))
+
+
+def _quantity(value: Any) -> Any:
+    return _fitting(value) if isinstance(value, str) else _number(value)
 
 
 def _fitting(value: Any) -> Any:
@@ -43,7 +58,7 @@ class AxisSpec(Model):
 
     value: Scalar | None = None
     values: Annotated[list[Scalar], Field(min_length=1)] | None = None
-    range: tuple[Number, Number, Number] | None = None
+    range: Annotated[Any, AfterValidator(_range)] = None
     linspace: tuple[Number, Number, Count] | None = None
     logspace: tuple[Number, Number, Count] | None = None
     min: Number | None = None
@@ -60,7 +75,7 @@ class AxisSpec(Model):
         if self.values is not None:
             return tuple(self.values)
         if self.range is not None:
-            return stepped(*self.range)
+            return self.range
         if self.linspace is not None:
             return linspace(*self.linspace)
         if self.logspace is not None:
