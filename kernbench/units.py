@@ -57,7 +57,7 @@ def parse_count(quantity: object, unit: str) -> int:
 
 
 def unit_of(name: str) -> str:
-    """The unit that the name of a parameter says: `nbytes`, `slot_size` and `offset` are in "B", `gap_ns` in "ns", `M` is a count."""
+    """The unit that the name of a parameter says: "B" of `nbytes`, `slot_size`, `offset`; "ns" of `gap_ns`; "" of a count."""
     ending = name.rpartition("_")[2]
     return "B" if "bytes" in name or ending in ("size", "offset") else _BY_ENDING.get(ending.lower(), "")
 

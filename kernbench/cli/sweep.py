@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.point import Point
     from kernbench.sweep.request import RequestedGrid
     from kernbench.sweep.row import Row
-    from kernbench.sweep.run import OnPoint, SweepResult
+    from kernbench.sweep.run import OnPoint, FinishedSweep
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
 MOST_SHOWN = 3  # failed points named one by one
@@ -274,7 +274,7 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
     return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
+def _show(result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
@@ -324,7 +324,7 @@ def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> N
 
 
 def _summary(
-    result: SweepResult,
+    result: FinishedSweep,
     table: polars.DataFrame,
     objectives: Sequence[Objective],
     files: Mapping[str, Path],

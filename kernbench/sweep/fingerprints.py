@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
-NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure depends on
+NOT_IN_RESULTS = {"api", "cli", "notebook.py", "report", "sweep", "web"}  # what no figure depends on
 
 
 @dataclass(frozen=True, slots=True)

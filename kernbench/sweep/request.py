@@ -65,8 +65,8 @@ class RequestedGrid:
 def read_request(target: Target, request: Request) -> RequestedGrid:
     """The grid that a target and a request make: a grid with other values, or a bench with values.
 
-    `target` is a grid (a file, a name in `sweeps/`, a mapping), a bench (a name, a file, the decorated function, or `bench:NAME`
-    if a grid has its name) or a pattern of traffic. Errors: InputError, with the nearest name for an unknown one.
+    `target` is a grid (a file, a name in `sweeps/`, a mapping), a bench (a name, a file, the decorated function, or
+    `bench:NAME` if a grid has its name) or a pattern of traffic. Errors: InputError, with the nearest name for an unknown one.
     """
     found = _find_target(target)
     if not request or not is_mapping(found.tree.value):
@@ -160,7 +160,7 @@ class _Found:
 
 def _find_target(target: Target) -> _Found:
     """What a target names. Errors: InputError."""
-    if isinstance(target, Mapping):
+    if not callable(target) and not isinstance(target, str | Path):
         return _Found(*load_tree(target), is_grid=True)
     if callable(target):
         from kernbench.runs.bench import find_bench

@@ -23,7 +23,9 @@ class _Dumper(yaml.SafeDumper):
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None if scalar(text) == text else "'"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+    return dumper.represent_scalar(  # pyright: ignore[reportUnknownMemberType]
+        "tag:yaml.org,2002:str", text, style
+    )
 
 
 _Dumper.add_representer(str, _represent_text)

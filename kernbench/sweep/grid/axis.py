@@ -69,7 +69,7 @@ def stepped(first: Number, last: Number, step: Number) -> tuple[Number, ...]:
 
 
 def multiplied(first: Number, last: Number, factor: Number) -> tuple[Number, ...]:
-    """From `first` to `last`, each `factor` times the one before, `last` included where it is one of them. Errors: ValueError."""
+    """From `first` to `last`, each `factor` times the one before, `last` included if it is met. Errors: ValueError."""
     start, end, ratio = _exact(first), _exact(last), _exact(factor)
     leads = ratio > 0 and ratio != 1 and start > 0 and end > 0 and (end == start or (end > start) == (ratio > 1))
     if not leads:

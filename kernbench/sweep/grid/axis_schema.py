@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from kernbench.errors import shorten
-from kernbench.schema.model import Model
 from kernbench.schema.guards import is_list
-from kernbench.sweep.grid.axis import Span, Value, linspace, logspace, stepped
+from kernbench.schema.model import Model
+from kernbench.sweep.grid.axis import Span, Value
 from kernbench.sweep.grid.ranges import expand_range, spread
 from kernbench.sweep.row import fits_column
 
@@ -49,7 +49,7 @@ def _fitting(value: Any) -> Any:
 
 
 Scalar = Annotated[Any, AfterValidator(_scalar)]
-Number = Annotated[Any, AfterValidator(_number)]
+Quantity = Annotated[Any, AfterValidator(_quantity)]
 Count = Annotated[int, Field(strict=True)]
 
 
@@ -59,11 +59,11 @@ class AxisSpec(Model):
     value: Scalar | None = None
     values: Annotated[list[Scalar], Field(min_length=1)] | None = None
     range: Annotated[Any, AfterValidator(_range)] = None
-    linspace: tuple[Number, Number, Count] | None = None
-    logspace: tuple[Number, Number, Count] | None = None
-    min: Number | None = None
-    max: Number | None = None
-    step: Number | None = None
+    linspace: tuple[Quantity, Quantity, Count] | None = None
+    logspace: tuple[Quantity, Quantity, Count] | None = None
+    min: Quantity | None = None
+    max: Quantity | None = None
+    step: Quantity | None = None
     scale: Literal["linear", "log"] | None = None
     when: str | None = None
 
@@ -77,14 +77,19 @@ class AxisSpec(Model):
         if self.range is not None:
             return self.range
         if self.linspace is not None:
-            return linspace(*self.linspace)
+            return spread(*self.linspace[:2], f"lin{self.linspace[2]}")
         if self.logspace is not None:
-            return logspace(*self.logspace)
+            return spread(*self.logspace[:2], f"log{self.logspace[2]}")
         if self.value is not None:
             return (self.value,)
         return self._span() if drawn and self.max is not None and self.step is None else self._stepped()
 
     def _span(self) -> Span:
+        for end in (self.min, self.max):
+            if isinstance(end, str):
+                raise ValueError(
+                    f"got {end!r}, expected a number without a unit, as values are drawn between min and max"
+                )
         return Span(self.min, self.max, logarithmic=self.scale == "log")  # type: ignore[arg-type]
 
     def _stepped(self) -> tuple[Value, ...]:
@@ -94,4 +99,4 @@ class AxisSpec(Model):
             raise ValueError("min goes with max and step; the step may be left out between integers")
         if self.scale is not None:
             raise ValueError("scale goes with min and max without a step, and with a method that draws; use logspace")
-        return stepped(self.min, self.max, step)
+        return spread(self.min, self.max, step)
