@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from html import escape
 
 MOST_ROWS = 20
-_CELL = "padding:2px 12px 2px 0;text-align:left;white-space:nowrap;border-bottom:1px solid color-mix(in srgb,currentColor 15%,transparent)"
+_LINE = "1px solid color-mix(in srgb,currentColor 15%,transparent)"
+_CELL = f"padding:2px 12px 2px 0;text-align:left;white-space:nowrap;border-bottom:{_LINE}"
 
 
 def html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *notes: str) -> str:
@@ -20,4 +21,5 @@ def html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"<tr>{''.join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)}</tr>"
+    inside = "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in cells)
+    return f"<tr>{inside}</tr>"

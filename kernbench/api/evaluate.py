@@ -80,7 +80,7 @@ def evaluate(
 ) -> EvaluationResult:
     """Run an evaluation on a machine: "gemm", "attention" or "allreduce"; nothing is written.
 
-    `settings` are those of `kernbench evaluate --set`, such as `{"shapes": [(64, 128, 64)]}` or `{"bytes_per_pe": "1KiB,1MiB"}`;
+    `settings` are those of `kernbench evaluate --set`: `{"shapes": [(64, 128, 64)]}`, `{"bytes_per_pe": "1KiB,1MiB"}`.
     `overrides` are fields of the topology. `verify` computes the numbers too. `on_row` is called with each row.
     Errors: InputError for an unknown name, and for what the machine cannot do; RunError for a run that fails or wrong numbers.
     """

@@ -60,19 +60,23 @@ def probe(
 ) -> FlowResult | Curve | Survey:
     """Send traffic over a machine; alone, measure its standard cases.
 
-    `flows` are texts such as "node[0][0]:node[3][4]:4KiB@100", or the path of a CSV file. `pattern` is "uniform", "transpose" and
-    others, at each `load` (a number, several, or "0.05:0.6:0.05"), in packets of `packet_flits`, over `window` flit times.
+    `flows` are texts such as "node[0][0]:node[3][4]:4KiB@100", or the path of a CSV file. `pattern` is "uniform",
+    "transpose" and others, at each `load` (a number, several, or "0.05:0.6:0.05"), in packets of `packet_flits` flits, over
+    `window` flit times.
     `count_waits` counts what flits wait for on a machine with credits.
     Errors: InputError for what cannot be sent there, or for flows and a pattern together.
     """
     if flows is not None and pattern is not None:
         raise InputError("probe sends one kind of traffic: give flows or a pattern, or neither to measure the machine")
     if flows is not None:
-        read = read_flows(flows) if isinstance(flows, Path) else parse_flows([flows] if isinstance(flows, str) else flows)
+        read = (
+            read_flows(flows) if isinstance(flows, Path) else parse_flows([flows] if isinstance(flows, str) else flows)
+        )
         return run_flows(load_machine(topology, overrides), read, mode, count_waits=count_waits)
     if pattern is not None:
         injection = InjectionProcess(pattern, packet_flits, seed, window)
-        loads = parse_loads(load if isinstance(load, str) else ",".join(map(str, [load] if isinstance(load, float | int) else load)))
+        given = [load] if isinstance(load, str | float | int) else load
+        loads = parse_loads(",".join(map(str, given)))
         machine = load_machine(topology, overrides)
         if count_waits:
             check_waits(machine)

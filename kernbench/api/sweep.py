@@ -120,7 +120,9 @@ class SweepResult:
         best = rank_points(table, objectives[0], FEW)
         columns = shown_columns(table, objectives)
         rows = [[format_value(row[name]) for name in columns] for row in best.to_dicts()]
-        notes = [f"Pareto front of {', '.join(self.objectives)}: {plural(len(self.front), 'point')}"] * (len(objectives) > 1)
+        notes = [f"Pareto front of {', '.join(self.objectives)}: {plural(len(self.front), 'point')}"] * (
+            len(objectives) > 1
+        )
         failed = [f"{plural(self.failed, 'point')} failed; the column error of .table says why"] * bool(self.failed)
         title = f"{self.workload} on {self.topology}: best {len(best)} of {plural(self.count, 'point')} by {self.objectives[0]}"
         return html_table(title, columns, rows, *notes, *failed)
@@ -144,13 +146,16 @@ def sweep(
     """Run a bench at every point of a grid; returns a result with its table, front and sensitivities.
 
     `grid` is a grid (a file, a name in `sweeps/` or a mapping), or a bench (a name, a file or the decorated function), or a
-    pattern of traffic. `parameters` are values, lists, or texts such as "64,128" and "16:128:x2", of the bench by name or of the
-    topology ("topology.hbm.channel_gbs"); with `topology`, `mode` and `objectives` ("min latency_ns") they replace the grid's own.
+    pattern of traffic. `parameters` are values, lists, or texts such as "64,128" and "16:128:x2", of the bench by name or of
+    the topology ("topology.hbm.channel_gbs"); with `topology`, `mode` and `objectives` ("min latency_ns") they replace the
+    grid's own.
 
     Rows are kept under `out` (default: results/<name of the grid>), and found there the next time. A point that fails is a row
     with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep. `workers` is a number of
     processes (default: one a core). `scheduler` is "local", "processes" or the address of a Dask scheduler; `time_limit` and
-    `op_limit` are of each point, as for `run`. Errors: InputError of all that is wrong with the grid; RunError with `fail_fast`.
+    `op_limit` are of each point, as for `run`.
+
+    Errors: InputError of all that is wrong with the grid; RunError with `fail_fast`.
     """
     wanted = (objectives,) if isinstance(objectives, str) else objectives
     request = Request(parameters or {}, topology, mode, wanted, "parameters")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.point import Point
     from kernbench.sweep.request import RequestedGrid
     from kernbench.sweep.row import Row
-    from kernbench.sweep.run import OnPoint, FinishedSweep
+    from kernbench.sweep.run import FinishedSweep, OnPoint
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
 MOST_SHOWN = 3  # failed points named one by one

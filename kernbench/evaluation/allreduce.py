@@ -87,7 +87,8 @@ def evaluate_allreduce(
 ) -> polars.DataFrame:
     """Run all points; a row each, with the columns of `COLUMNS`. The settings are those of the bench.
 
-    `bytes_per_pe` are the sizes, by default `SIZES`. `slot_size` is for all algorithms but `auto`. `sips_w` and `sips_h` are for the two-dimensional topologies. `on_row` is
+    `bytes_per_pe` are the sizes, by default `SIZES`.
+    `slot_size` is for all algorithms but `auto`. `sips_w` and `sips_h` are for the two-dimensional topologies. `on_row` is
     called with each row.
     Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
     """

@@ -82,8 +82,8 @@ def evaluate_attention(
 ) -> polars.DataFrame:
     """Run both phases at all users and lengths, with `kv_heads` and with `heads` heads of keys; a row each (`COLUMNS`).
 
-    `phases` are "prefill" and "decode" or one of them, `users` their users, `tokens` the lengths of prompts in prefill, `context`
-    those of contexts in decode; by default those of `PHASES`.
+    `phases` are "prefill" and "decode" or one of them, `users` their users, `tokens` the lengths of prompts in prefill,
+    `context` those of contexts in decode; by default those of `PHASES`.
     `overrides` are fields of the topology. `on_row` is called with each row.
     Errors: InputError for sizes that cannot be; RunError when a check of the numbers fails.
     """

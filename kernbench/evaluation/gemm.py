@@ -75,7 +75,8 @@ def evaluate_gemm(
 ) -> polars.DataFrame:
     """Run all shapes in all variants; a row each, with the columns of `COLUMNS`. Times are simulated ns.
 
-    `shapes` are M, K and N each, by default `SHAPES`, and `variants` some of `VARIANTS`, by default all. At most `sips` SIPs, `cubes` of each and `pes` of each cube take part, 0 for all. `overrides` are fields of the topology.
+    `shapes` are M, K and N each, by default `SHAPES`, and `variants` some of `VARIANTS`, by default all.
+    At most `sips` SIPs, `cubes` of each and `pes` of each cube take part, 0 for all. `overrides` are fields of the topology.
     `on_row` is called with each row.
     Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
     """
