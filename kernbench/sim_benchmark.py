@@ -102,8 +102,9 @@ def _list_moved(test: str, before: dict[str, Any], now: dict[str, Any]) -> Itera
     for name in FIGURES:
         old, new = before.get(name), now.get(name)
         if name in before and old != new:
-            both_numbers = all(isinstance(value, int | float) for value in (old, new)) and old
-            change = f"  {new / old - 1:+.3%}" if both_numbers else ""
+            change = ""
+            if isinstance(old, int | float) and isinstance(new, int | float) and old:
+                change = f"  {new / old - 1:+.3%}"
             yield f"{test}  {name}: {_shown_figure(old)} → {_shown_figure(new)}{change}"
 
 

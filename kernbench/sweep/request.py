@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernbench import library
+from kernbench.characters import check_characters
 from kernbench.errors import InputError, find_nearest, shorten, suggest
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.yaml import Mark, Marked, mark_tree, scalar
@@ -167,7 +168,7 @@ def _find_target(target: Target) -> _Found:
 
         bench = find_bench(target)
         return _bench(f"{bench.file}:{bench.name}", bench.name)
-    text = str(target)
+    text = check_characters(str(target), "the sweep")
     if text.startswith(BENCH):
         return _bench(text.removeprefix(BENCH))
     if _BENCH_FILE.fullmatch(text):

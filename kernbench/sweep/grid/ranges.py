@@ -23,7 +23,7 @@ _COUNTED: dict[str, Callable[[Number, Number, int], tuple[Number, ...]]] = {"lin
 def is_range(text: str) -> bool:
     """Whether a text has the shape of a range: two numbers, and what leads from the one to the other."""
     parts = text.split(":")
-    return len(parts) == 3 and all(_is_quantity(part) for part in parts[:2])
+    return "," not in text and len(parts) == 3 and all(_is_quantity(part) for part in parts[:2])
 
 
 def expand_range(text: str) -> tuple[Value, ...]:
