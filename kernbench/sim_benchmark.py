@@ -94,7 +94,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     lines = [line for test, figures in found.items() for line in _list_moved(test, compared[test], figures)]
     if found:
         terminalreporter.section("simulated figures, before and now")
-        terminalreporter.write_line("\n".join(lines) or f"none moved, of {len(found)} tests")
+        terminalreporter.write_line(
+            "\n".join(lines) or f"none moved, of {len(found)} {'test' if len(found) == 1 else 'tests'}"
+        )
 
 
 def _list_moved(test: str, before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
