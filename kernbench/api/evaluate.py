@@ -11,6 +11,7 @@ from kernbench.api.evaluations import find_evaluation, find_part, read_settings
 from kernbench.errors import InputError
 from kernbench.modes import Mode, check_mode
 from kernbench.notebook import html_table
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -29,7 +30,7 @@ class EvaluationResult:
     violations: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<EvaluationResult {self.name} on {self.topology}: {len(self.table)} runs; .table, .plot(directory)>"
+        return f"<EvaluationResult {self.name} on {self.topology}: {plural(len(self.table), 'run')}; .table, .plot(directory)>"
 
     def _repr_html_(self) -> str:
         shown = find_evaluation(self.name).shown

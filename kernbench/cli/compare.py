@@ -198,6 +198,7 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "only_b": len(found.only_b),
         "bounded_a": found.bounded_a,
         "bounded_b": found.bounded_b,
+        "settings": {name: {"a": a, "b": b} for name, (a, b) in found.changed_settings().items()},
         "columns": list(found.columns),
         "moved": _rows(found.moved()),
         "over": _rows(over),

@@ -48,7 +48,7 @@ MOST_SHOWN = 3  # failed points named one by one
     "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
-@options.out("Where rows are kept.  [default: results/<name of the grid>]")
+@options.out("Where rows are kept.  [default: results/<name of the grid, or of the bench>]")
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
     "--scheduler",

@@ -146,7 +146,7 @@ def test_evaluations_are_compared(tmp_path: Path) -> None:
     found = kernbench.compare(tmp_path / "a", after)
     assert found.changed_settings() == {"dtype": ("f16", "f32"), "topology.noc.gbs": (None, "64")}
     assert (len(found.pairs), len(found.moved())) == (1, 1)
-    assert repr(before) == "<EvaluationResult gemm on tiny: 1 runs; .table, .plot(directory)>"
+    assert repr(before) == "<EvaluationResult gemm on tiny: 1 run; .table, .plot(directory)>"
     with pytest.raises(InputError, match="only one of them is an evaluation"):
         kernbench.compare(before, kernbench.run("gemm-single-pe", "tiny"))
 
