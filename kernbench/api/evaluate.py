@@ -86,13 +86,18 @@ def evaluate(
     Errors: InputError for an unknown name, and for what the machine cannot do; RunError for a run that fails or wrong numbers.
     """
     found = find_evaluation(name)
-    if mode == Mode.ANALYTIC:
-        raise InputError("an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid")
-    check_mode(mode)
+    check_measured(mode)
     typed = read_settings(name, settings or {}, "settings")
     table = find_part(found.run)(topology, **typed, overrides=overrides, mode=mode, verify=verify, on_row=on_row)
     violations = find_part(found.check)(table) if found.check else ()
     return EvaluationResult(name, str(topology), mode, typed, dict(overrides or {}), table, tuple(violations))
+
+
+def check_measured(mode: str) -> None:
+    """Errors: InputError for a mode in which nothing happens, or an unknown one."""
+    if mode == Mode.ANALYTIC:
+        raise InputError("an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid")
+    check_mode(mode)
 
 
 def plot_evaluation(name: str, table: polars.DataFrame, directory: Path) -> list[Path]:

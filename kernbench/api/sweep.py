@@ -134,7 +134,7 @@ def sweep(
     workers: int | None = None,
     *,
     parameters: Mapping[str, Any] | None = None,
-    topology: str | None = None,
+    topology: str | Path | None = None,
     mode: str | None = None,
     objectives: str | Sequence[str] = (),
     retry: bool = False,
@@ -158,7 +158,8 @@ def sweep(
     Errors: InputError of all that is wrong with the grid; RunError with `fail_fast`.
     """
     wanted = (objectives,) if isinstance(objectives, str) else objectives
-    request = Request(parameters or {}, topology, mode, wanted, "parameters")
+    machine = None if topology is None else str(topology)
+    request = Request(parameters or {}, machine, mode, wanted, "parameters")
     asked = read_request(grid, request).grid
     plan = plan_sweep(asked, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
     return SweepResult(run_plan(plan, workers, fail_fast=fail_fast, scheduler=scheduler))

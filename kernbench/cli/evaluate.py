@@ -84,16 +84,14 @@ def _evaluate(
     name: str, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
 ) -> EvaluationResult:
     """Run an evaluation, with a line for each run."""
-    from kernbench.api.evaluate import evaluate
+    from kernbench.api.evaluate import check_measured, evaluate
     from kernbench.api.evaluations import find_evaluation, read_settings
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
-    from kernbench.modes import Mode, check_mode
 
-    if mode != Mode.ANALYTIC:
-        check_mode(mode)
+    check_measured(mode)
     given, overrides = split_assignments(assignments)
     settings = read_settings(name, given, "--set")
     check_directory(out)

@@ -60,6 +60,7 @@ def test_a_sweep_returns_its_answers(swept: kernbench.SweepResult, tmp_path: Pat
 def _save(_figure: object, stem: Path) -> list[Path]:
     """A plot that takes no time."""
     path = stem.with_suffix(".svg")
+    path.parent.mkdir(exist_ok=True)
     path.write_text("<svg></svg>", encoding="utf-8")
     return [path]
 
