@@ -212,7 +212,7 @@ def read_summary(name: str, summary: Mapping[str, Any]) -> Side:
     table = polars.DataFrame(summary["rows"], infer_schema_length=None).with_columns(
         status=polars.lit(OK), fidelity=polars.lit(summary["mode"])
     )
-    point = tuple(column for column in summary["point"] if table[column].len())
+    point = tuple(table.select(summary["point"]).columns)
     settings = {**summary["settings"], **{TOPOLOGY + path: value for path, value in summary["overrides"].items()}}
     return Side(name, table, is_run=False, point=point, settings=settings)
 
