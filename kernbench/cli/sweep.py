@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kernbench.sweep.grid.grid import Objective
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
-    from kernbench.sweep.request import RequestedGrid
     from kernbench.sweep.row import Row
     from kernbench.sweep.run import FinishedSweep, OnPoint
 
@@ -98,11 +97,12 @@ def command(
 
     Finished points are kept as they finish: stop when you like, run the same command again and only the missing points run.
     """
+    from kernbench.cli.asked import read_asked
     from kernbench.cli.outputs import check_directory
 
     if out is not None:
         check_directory(out)
-    requested = _read_request(grid, assignments, topology, mode, objectives, save)
+    requested = read_asked(grid, assignments, topology, mode, objectives, save)
     with status_line() as say:
         say("planning the points")
         from kernbench.sweep.plan import plan_sweep
@@ -137,29 +137,6 @@ def command(
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
     return 0
-
-
-def _read_request(
-    target: str,
-    assignments: tuple[str, ...],
-    topology: str | None,
-    mode: str | None,
-    objectives: tuple[str, ...],
-    save: Path | None,
-) -> RequestedGrid:
-    """The grid that is asked for, under the name of the file that it is saved to."""
-    from kernbench.cli.assignment import read_assignments
-    from kernbench.sweep.request import BENCH, Request, read_request
-    from kernbench.sweep.saved_grid import check_grid_file
-
-    if save is not None:
-        check_grid_file(save)
-    request = Request(read_assignments(assignments), topology, mode, objectives)
-    with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
-        requested = read_request(target, request)
-    if requested.hides and request:
-        click.echo(f"{target}: the grid of this name; {BENCH}{target} is the bench", err=True)
-    return requested if save is None else requested.renamed(save.stem)
 
 
 def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
