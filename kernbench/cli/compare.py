@@ -38,7 +38,7 @@ MOST_SHOWN = 20
 def command(
     a: Path, b: Path, thresholds: tuple[str, ...], worse: bool, columns: tuple[str, ...], as_json: bool
 ) -> None:
-    """Show what moved from A to B: two sweeps, or two runs kept with --out, point by point.
+    """Show what moved from A to B: two sweeps, two evaluations, or two runs kept with --out, point by point.
 
     Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there. Points that one side
     bounded and the other simulated are left out; where that leaves none, the exit code is 1 with any threshold.
@@ -138,13 +138,10 @@ def _show_path(path: list[tuple[str, float, float]]) -> None:
 
 
 def _settings(found: Comparison) -> Iterable[str]:
-    """The settings that differ between two runs."""
-    if not (found.a.is_run and found.b.is_run):
-        return
-    ours, theirs = ({name: side.table[name][0] for name in side.parameters} for side in (found.a, found.b))
-    for name in dict.fromkeys([*ours, *theirs]):
-        if ours.get(name) != theirs.get(name):
-            yield f"{name}: {ours.get(name, 'as it stands')} in A, {theirs.get(name, 'as it stands')} in B"
+    """The settings that differ between two runs, or two evaluations."""
+    for name, values in found.changed_settings().items():
+        a, b = ("as it stands" if value is None else value for value in values)
+        yield f"{name}: {a} in A, {b} in B"
 
 
 def _sentences(found: Comparison, column: str) -> Iterable[str]:
@@ -201,6 +198,7 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "only_b": len(found.only_b),
         "bounded_a": found.bounded_a,
         "bounded_b": found.bounded_b,
+        "settings": {name: {"a": a, "b": b} for name, (a, b) in found.changed_settings().items()},
         "columns": list(found.columns),
         "moved": _rows(found.moved()),
         "over": _rows(over),

@@ -17,7 +17,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from io import StringIO, TextIOWrapper
 from traceback import print_exc
 from typing import TextIO
@@ -109,16 +108,11 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _installed_version() -> str:
-    try:
-        return version("kernbench")
-    except PackageNotFoundError:  # a checkout that was never installed
-        return "0 (not installed)"
-
-
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(f"kernbench {_installed_version()}")
+        from kernbench import __version__
+
+        click.echo(f"kernbench {__version__}")
         ctx.exit()
 
 

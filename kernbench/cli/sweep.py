@@ -32,15 +32,22 @@ if TYPE_CHECKING:
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
     from kernbench.sweep.row import Row
-    from kernbench.sweep.run import OnPoint, SweepResult
+    from kernbench.sweep.run import FinishedSweep, OnPoint
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
 MOST_SHOWN = 3  # failed points named one by one
 
 
 @click.command("sweep")
-@click.argument("grid")
-@options.out("Where rows are kept.  [default: results/<name of the grid>]")
+@click.argument("grid", metavar="GRID|BENCH")
+@options.assignments("Values of a parameter: M=64,128 or topology.hbm.channel_gbs=16:128:x2; a grid's own are replaced")
+@click.option("--topology", "-t", help="The machine: a name or a YAML file.  [default: the grid's, else sip_2x4x4]")
+@click.option("--mode", help="hybrid, flit, analytic or auto.  [default: the grid's, else hybrid]")
+@click.option(
+    "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
+)
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
+@options.out("Where rows are kept.  [default: results/<name of the grid, or of the bench>]")
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
     "--scheduler",
@@ -66,6 +73,11 @@ MOST_SHOWN = 3  # failed points named one by one
 def command(
     settings: Settings,
     grid: str,
+    assignments: tuple[str, ...],
+    topology: str | None,
+    mode: str | None,
+    objectives: tuple[str, ...],
+    save: Path | None,
     out: Path | None,
     workers: int | None,
     scheduler: str,
@@ -77,17 +89,22 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Run a bench, or the traffic of a pattern, at every point of GRID.
+    """Run a bench, or the traffic of a pattern, at every point of a grid.
 
     It keeps a table, and says what is best, what nothing beats and what matters.
 
-    GRID is a YAML file, or the name of one in sweeps/. Finished points are kept as they finish: stop when you like, run
-    the same command again and only the missing points run.
+    GRID is a YAML file, or the name of one in sweeps/. BENCH is a bench (or a pattern of traffic), with the values of --set;
+    bench:NAME is the bench where a grid has the same name. Values are 64, a list 64,128, steps 16:64:16, factors 16:128:x2,
+    or counts 0.5:2:lin4 and 8:64:log4; sizes may have units, as 4KiB.
+
+    Finished points are kept as they finish: stop when you like, run the same command again and only the missing points run.
     """
+    from kernbench.cli.asked import read_asked
     from kernbench.cli.outputs import check_directory
 
     if out is not None:
         check_directory(out)
+    requested = read_asked(grid, assignments, topology, mode, objectives, save)
     with status_line() as say:
         say("planning the points")
         from kernbench.sweep.plan import plan_sweep
@@ -95,9 +112,14 @@ def command(
         from kernbench.sweep.run import run_plan
 
         plan = plan_sweep(
-            grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit, command=settings.command_line
+            requested.grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit, command=settings.command_line
         )
         check_points(plan, traced)
+    if save is not None:
+        from kernbench.sweep.saved_grid import save_grid
+
+        save_grid(requested, save)
+        click.echo(f"wrote {save}", err=True)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -237,7 +259,7 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
     return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
+def _show(result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
@@ -300,7 +322,7 @@ def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> N
 
 
 def _summary(
-    result: SweepResult,
+    result: FinishedSweep,
     table: polars.DataFrame,
     objectives: Sequence[Objective],
     files: Mapping[str, Path],

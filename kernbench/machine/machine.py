@@ -51,7 +51,7 @@ class DropIn:
     parameters: Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Machine:
     """A compiled topology. Arrays are read-only; times are femtoseconds, lengths micrometres in `edge_um`."""
 
@@ -111,6 +111,9 @@ class Machine:
         self.places = self.shape.locate(self.node_id, self.server_id)
         self.routing = Routing(self)
         self.costs = Costs(self.dropins)
+
+    def __repr__(self) -> str:
+        return f"<Machine {self.name}, family {self.family}: {self.node_count:,} nodes, {self.edge_count:,} links>"
 
     @property
     def node_count(self) -> int:

@@ -26,6 +26,7 @@ from kernbench.characters import check_characters
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
 from kernbench.schema.scalars import Scalar, read_parameter
+from kernbench.units import unit_of
 from kernbench.user_modules import error_text, execute, line_of
 
 TANTO = "tanto-"  # what names of benches of Tanto programs begin with
@@ -348,7 +349,7 @@ def typed_parameters(b: Bench, given: Mapping[str, object]) -> dict[str, Scalar]
 
 
 def _typed(b: Bench, name: str, value: object) -> Scalar:
-    return read_parameter(f"parameter {name!r} of bench {b.name!r}", b.parameters[name], value)
+    return read_parameter(f"parameter {name!r} of bench {b.name!r}", b.parameters[name], value, unit_of(name))
 
 
 def _file(function: Callable[..., object]) -> Path:

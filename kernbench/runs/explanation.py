@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.notebook import html_table
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
 from kernbench.oplog.queueing import Queueing, find_queueing
@@ -48,7 +49,7 @@ class Usage:
     busiest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Why a run took as long as it did."""
 
@@ -63,6 +64,16 @@ class Explanation:
     busy_fs: np.ndarray  # int64[part]
     window_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
+
+    def __repr__(self) -> str:
+        spent = ", ".join(f"{ns / (self.path_ns or 1):.0%} {kind}" for kind, ns in list(self.spent_ns.items())[:3])
+        return f"<Explanation of {self.path_ns:,.1f} ns: {spent}; .spent_ns, .usage, .what_if, .advice, .path_table()>"
+
+    def _repr_html_(self) -> str:
+        rows = [[kind, f"{ns:,.1f}", f"{ns / (self.path_ns or 1):.1%}"] for kind, ns in self.spent_ns.items()]
+        title = f"critical path of {self.path_ns:,.1f} ns, by class of part"
+        table = html_table(title, ["spent on", "ns", "of it"], rows, *self.advice)
+        return table if self.what_if is None else table + self.what_if.to_html()
 
     @property
     def path_ns(self) -> float:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernbench.runs.what_if import WhatIf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunResult:
     """The figures of one run. Simulated times in ns; `wall_s` is real.
 
@@ -65,6 +65,31 @@ class RunResult:
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
+
+    def __repr__(self) -> str:
+        return f"<RunResult {self._told}; .explain(), .op_log(), .write(directory)>"
+
+    def _repr_html_(self) -> str:
+        from kernbench.notebook import html_table
+
+        shown = (
+            "latency_ns",
+            "pe_exec_ns",
+            "upper_ns",
+            "binding",
+            "bottleneck_part",
+            "achieved_tflops",
+            "achieved_gbs",
+        )
+        figures = {name: getattr(self, name) for name in (*shown, "tflops_of_peak", "gbs_of_peak", "verified")}
+        rows = [[name, _text(value)] for name, value in figures.items() if value is not None]
+        return html_table(self._told, ["figure", "value"], rows, *self.mismatches)
+
+    @property
+    def _told(self) -> str:
+        given = "".join(f", {name} {value}" for name, value in self.parameters.items())
+        at_least = "at least " if self.binding is not None else ""
+        return f"{self.bench} on {self.topology}, {self.mode} mode{given}: {at_least}{self.latency_ns:,.1f} ns"
 
     @property
     def program_digest(self) -> str:
@@ -172,3 +197,7 @@ class RunResult:
             "mismatches": list(self.mismatches),
             "collectives": [dict(one) for one in self.collectives],
         }
+
+
+def _text(value: object) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -19,6 +19,7 @@ from kernbench.arrays import expand_ranges
 from kernbench.engine.batch import Batch, Runs
 from kernbench.engine.batch_times import batch_times
 from kernbench.errors import InputError
+from kernbench.notebook import html_table
 from kernbench.program.ops import NONE, Op
 from kernbench.runs.metrics import latency_fs
 from kernbench.units import FS_PER_NS
@@ -50,13 +51,31 @@ class Alternative:
         return {"fields": fields, "latency_ns": self.latency_ns, "change": self.change}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class WhatIf:
     """The alternatives of a run: each field alone, and groups of fields that gain more than their members do."""
 
     factor: float  # by which rates are multiplied and times divided
     latency_ns: float
     alternatives: tuple[Alternative, ...]  # the fastest first
+
+    def __repr__(self) -> str:
+        best = self.best
+        told = "nothing makes it shorter" if best is None else f"{' and '.join(best.fields)} {best.change:+.1%}"
+        return f"<WhatIf {self.factor:g} times as fast, of {self.latency_ns:,.1f} ns: {told}; .alternatives>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """A table for notebooks: the fields of each alternative, and its latency."""
+        rows = [
+            [" and ".join(one.fields), f"{one.latency_ns:,.1f}", f"{one.change:+.1%}"]
+            for one in self.alternatives
+            if one.change
+        ]
+        title = f"what if it were {self.factor:g} times as fast"
+        return html_table(title, ["field", "latency ns", "change"] if rows else [], rows)
 
     @property
     def best(self) -> Alternative | None:

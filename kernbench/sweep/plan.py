@@ -64,7 +64,7 @@ class Plan:
 
 
 def plan_sweep(
-    grid: str | Path | Mapping[str, Any],
+    grid: Grid | str | Path | Mapping[str, Any],
     out: Path | str | None = None,
     *,
     retry: bool = False,
@@ -78,7 +78,7 @@ def plan_sweep(
     `run_bench`. `command` is the command line that asks for it. Errors: InputError of all that is wrong with the grid.
     """
     given = read_limits(time_limit, op_limit)
-    checked = load_grid(grid)
+    checked = grid if isinstance(grid, Grid) else load_grid(grid)
     if checked.pattern is not None and given.ops is not None:
         raise InputError(f"the op limit {NO_OPS}")
     own = checked.limits
