@@ -139,8 +139,9 @@ class RunView:
         try:
             return make()
         except (OSError, *_MALFORMED, *unreadable()) as error:
+            why = shorten(str(error).partition("\n")[0])
             raise InputError(
-                f"the files of {name} in {self._source.directory} are not those of a run ({shorten(error)}); {AGAIN}"
+                f"the files of {name} in {self._source.directory} are not those of a run ({why}); {AGAIN}"
             ) from None
 
     def _make_slices(self) -> polars.DataFrame:

@@ -113,7 +113,7 @@ export function Playback({ busy, look, span, playing, settings, onLook, onSettin
       </button>
       <label class="pick">
         Window
-        <select value={look.width} onChange={(event) => onLook({ width: Number(event.currentTarget.value) })}>
+        <select aria-label="Window" value={look.width} onChange={(event) => onLook({ width: Number(event.currentTarget.value) })}>
           {[...new Set([...WIDTHS, look.width])].sort((a, b) => a - b).map((width) => (
             <option key={width} value={width}>
               {(width * window).toLocaleString("en-US")} ns
@@ -123,7 +123,7 @@ export function Playback({ busy, look, span, playing, settings, onLook, onSettin
       </label>
       <label class="pick" title="Colour of parts and links (c: the next)">
         Colour
-        <select value={look.by} onChange={(event) => onLook({ by: event.currentTarget.value as Look["by"] })}>
+        <select aria-label="Colour by" value={look.by} onChange={(event) => onLook({ by: event.currentTarget.value as Look["by"] })}>
           {([...MEASURES, "function"] as const).map((by) => (
             <option key={by} value={by}>
               {WORDS[by]}

@@ -137,6 +137,8 @@ export class Run {
   load<Name extends keyof Made>(what: Name): Promise<Made[Name]> {
     const kept = this.kept.get(what) as Promise<Made[Name]> | undefined;
     if (kept) return kept;
+    const missing = this.about.missing[what];
+    if (missing) return Promise.reject(new Error(missing));
     const made = runArrow(this.name, what).then((arrow) => make[what](tableFromIPC(arrow)) as Made[Name]);
     made.catch(() => this.kept.delete(what));
     this.kept.set(what, made);
