@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from kernbench.report.table import MARKS
@@ -82,10 +81,7 @@ def make_arrow(table: polars.DataFrame, objectives: Sequence[Objective]) -> byte
     columns = [column for name in shown if (column := _to_page(table[name])) is not None]
     marks = [_marks_of(table, column.name, bounded) for column in columns] if bounded.any() else []
     own = [table["key"].str.head(KEY_DIGITS).alias(KEY), front.alias(FRONT), bounded.alias(BOUNDED)]
-    frame = polars.DataFrame([*columns, *(mark for mark in marks if mark is not None), *own])
-    file = BytesIO()
-    frame.write_ipc(file, compression="uncompressed", compat_level=polars.CompatLevel.oldest())
-    return file.getvalue()
+    return to_arrow(polars.DataFrame([*columns, *(mark for mark in marks if mark is not None), *own]))
 
 
 def _to_page(column: polars.Series) -> polars.Series | None:
