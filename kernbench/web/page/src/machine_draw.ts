@@ -42,8 +42,8 @@ export function draw(
   selected: number | null,
   hovered: number | null,
 ): void {
-  const [width, height] = [g.canvas.clientWidth, g.canvas.clientHeight];
-  const ratio = g.canvas.width / Math.max(width, 1);
+  const ratio = devicePixelRatio; // not from the size on the page: the canvas may be on none
+  const [width, height] = [g.canvas.width / ratio, g.canvas.height / ratio];
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.fillStyle = tones.ground;
   g.fillRect(0, 0, width, height);
