@@ -34,14 +34,14 @@ export function paintHead(pixels: Pixels, line: Line, { frame, whole, window, sl
 export function drawHead(g: CanvasRenderingContext2D, scene: Scene, pathWide: readonly Wide[]): void {
   const { frame, tones, window, path, pathHovered } = scene;
   drawWide(g, scene, pathWide);
-  if (path) {
+  if (frame.head > PATH_TOP) {
     g.fillStyle = tones.critical;
     g.fillRect(0, frame.head - 3, frame.width, 1.5);
-    if (pathHovered !== null) {
-      const left = xOf(path.start[pathHovered]!, window, frame.width);
-      const right = xOf(path.end[pathHovered]!, window, frame.width);
-      outline(g, new DOMRect(left, PATH_TOP, right - left, PATH_PX - 6), tones.near, { ...frame, head: 0 });
-    }
+  }
+  if (path && pathHovered !== null) {
+    const left = xOf(path.start[pathHovered]!, window, frame.width);
+    const right = xOf(path.end[pathHovered]!, window, frame.width);
+    outline(g, new DOMRect(left, PATH_TOP, right - left, PATH_PX - 6), tones.near, { ...frame, head: 0 });
   }
   drawOverviewWindow(g, scene);
   drawRuler(g, scene);

@@ -10,16 +10,15 @@ import { formatExact, formatTime } from "./timeline_time";
 interface HoverProps {
   x: number;
   y: number;
-  width: number; // of what it stands in
-  height: number;
+  box: HTMLElement; // that it stands in
   title: string;
   lines: readonly string[];
 }
 
-export function Hover({ x, y, width, height, title, lines }: HoverProps) {
-  const right = x > width / 2;
-  const above = y > height - 130;
-  const place = { left: `${right ? x - 14 : x + 14}px`, top: `${above ? y - 12 : y + 16}px` };
+export function Hover({ x, y, box, title, lines }: HoverProps) {
+  const right = x > box.clientWidth / 2;
+  const above = y > box.clientHeight - 130;
+  const place = { left: `${box.offsetLeft + (right ? x - 14 : x + 14)}px`, top: `${above ? y - 12 : y + 16}px` };
   return (
     <div class="hover tip" style={{ ...place, transform: `translate(${right ? "-100%" : "0"}, ${above ? "-100%" : "0"})` }}>
       <strong>{title}</strong>
@@ -31,12 +30,11 @@ export function Hover({ x, y, width, height, title, lines }: HoverProps) {
 }
 
 /** The title and the lines for what is under the pointer. */
-export function sayHit(data: TimelineData, tracks: readonly string[], hit: Hit, rows: readonly Row[], stage: Stage): Pick<HoverProps, "title" | "lines"> | null {
-  const { slices, path } = data;
-  if (hit.what === "slice") return { title: slices.names[slices.name[hit.place]!]!, lines: sayOperation(slices, tracks, data.bytes, hit.place) };
+export function sayHit({ slices, names: tracks, bytes }: TimelineData, path: CriticalPath | null, hit: Hit, rows: readonly Row[], stage: Stage): Pick<HoverProps, "title" | "lines"> | null {
+  if (hit.what === "slice") return { title: slices.names[slices.name[hit.place]!]!, lines: sayOperation(slices, tracks, bytes, hit.place) };
   if (hit.what === "arrow") {
     const place = slices.place[hit.row]!;
-    return { title: `to ${slices.names[slices.name[place]!]}`, lines: sayOperation(slices, tracks, data.bytes, place) };
+    return { title: `to ${slices.names[slices.name[place]!]}`, lines: sayOperation(slices, tracks, bytes, place) };
   }
   if (hit.what === "path") return path && { title: path.slices.names[path.slices.name[hit.place]!]!, lines: sayStep(path, hit.place) };
   const row = rows[hit.row];

@@ -1,18 +1,5 @@
 // The keys of the timeline. They work wherever the focus is, but for fields that take text and the drawing of the machine.
-
-export interface Acts {
-  zoom: (factor: number) => void;
-  pan: (part: number) => void;
-  all: () => void;
-  fit: () => void;
-  measure: () => void;
-  step: (by: 1 | -1) => void; // to the next operation of the track
-  find: (by: 1 | -1) => void; // to the next that is found
-  cursor: (by: number) => void; // to the next row
-  enter: (all: boolean) => void; // fold or unfold the row of the cursor, select its part
-  fold: (open: boolean) => void;
-  escape: () => void;
-}
+import type { Acts } from "./timeline_acts";
 
 const [ZOOM, PAN] = [0.7, 0.2];
 

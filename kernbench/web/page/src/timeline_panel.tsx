@@ -1,20 +1,12 @@
 // What the page tells of an operation, of a measured time, and of the run while nothing is selected.
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import type { RunRow } from "./api";
 import { firstAfter, type Slices } from "./timeline_slices";
 import { formatExact, formatTime, type Window } from "./timeline_time";
 import { toneOfKind, type TimelineTones } from "./timeline_tones";
 
 const MOST_LISTED = 40;
-
-/** One row of the op log, as the server tells it. */
-export interface Told {
-  params: Record<string, unknown>;
-  thread: string;
-  dependencies: number[];
-  dependents: number[];
-  transfers: { far: string; leave_fs: number; arrive_fs: number; inward: boolean }[];
-}
 
 interface PanelProps {
   title: ComponentChildren;
@@ -56,7 +48,8 @@ interface OperationProps {
   bytes: ArrayLike<number>; // by row
   place: number;
   critical: boolean;
-  told: Told | null;
+  told: RunRow | null;
+  nodes: readonly string[];
   problem: string | null;
   tones: TimelineTones;
   onRow: (row: number) => void;
@@ -65,7 +58,7 @@ interface OperationProps {
   onClose: () => void;
 }
 
-export function Operation({ slices, tracks, bytes, place, critical, told, problem, tones, onRow, onPart, onFit, onClose }: OperationProps) {
+export function Operation({ slices, tracks, bytes, place, critical, told, nodes, problem, tones, onRow, onPart, onFit, onClose }: OperationProps) {
   const row = slices.row[place]!;
   const part = tracks[slices.track[place]!]!;
   const [start, end, issue] = [slices.start[place]!, slices.end[place]!, slices.issue[place]!];
@@ -100,8 +93,8 @@ export function Operation({ slices, tracks, bytes, place, critical, told, proble
           <ul class="links">
             {told.transfers.slice(0, MOST_LISTED).map(({ far, leave_fs, arrive_fs, inward }, index) => (
               <li key={index}>
-                <button type="button" class="plain" onClick={() => onPart(far)}>
-                  {far}
+                <button type="button" class="plain" onClick={() => onPart(nodes[far] ?? "")}>
+                  {nodes[far] ?? `node ${far}`}
                 </button>
                 <span>
                   {inward ? "from there" : "to there"}: the first byte leaves at {formatExact(leave_fs)}, the last arrives {formatTime(arrive_fs - leave_fs, 7)} later
@@ -158,6 +151,7 @@ function Rows({ rows, slices, tracks, tones, onRow }: RowsProps) {
 }
 
 interface SummaryProps {
+  note: string | undefined; // what is missing in the run
   slices: Slices;
   window: Window;
   tones: TimelineTones;
@@ -167,7 +161,7 @@ interface SummaryProps {
 }
 
 /** What happens in a window of time, by name. */
-export function Summary({ slices, window, tones, measured, onName, onClose }: SummaryProps) {
+export function Summary({ note, slices, window, tones, measured, onName, onClose }: SummaryProps) {
   const sums = useMemo(() => sumUp(slices, window), [slices, window.from, window.to]);
   const table = (
     <table>
@@ -202,6 +196,7 @@ export function Summary({ slices, window, tones, measured, onName, onClose }: Su
         <h2>Operations</h2>
         <p class="note">Click on one for all that the op log has of it. Shift-drag, or drag along the ruler, to measure a time.</p>
         {table}
+        {note && <p class="note">{note}</p>}
       </aside>
     );
   }

@@ -134,14 +134,16 @@ export function heightOf(rows: readonly Row[]): number {
   return last ? last.top + last.height : 0;
 }
 
-/** Folds as the address says them: "*" is all open, then groups with a minus are closed; else the open ones. */
+const NONE = "none";
+
+/** Folds as the address says them: "*" is all open, then groups with a minus are closed; else the open ones, or "none". */
 export function writeFolds({ all, but }: Folds): string {
-  return all ? ["*", ...[...but].map((id) => `-${id}`)].join(",") : [...but].join(",");
+  return all ? ["*", ...[...but].map((id) => `-${id}`)].join(",") : [...but].join(",") || NONE;
 }
 
 export function readFolds(text: string | null): Folds | null {
   if (text === null) return null;
   const said = text.split(",").filter(Boolean);
   const all = said[0] === "*";
-  return { all, but: new Set(all ? said.slice(1).map((id) => id.replace(/^-/, "")) : said) };
+  return { all, but: new Set(all ? said.slice(1).map((id) => id.replace(/^-/, "")) : said.filter((id) => id !== NONE)) };
 }

@@ -3,7 +3,7 @@
 import { Density, Line, type Shades } from "./timeline_density";
 import { arrowAt, type Arrow } from "./timeline_arrows";
 import { boxOf, drawTimeline } from "./timeline_draw";
-import { headOf, OVERVIEW_PX, pathAt, RULER_PX } from "./timeline_head";
+import { OVERVIEW_PX, pathAt, RULER_PX } from "./timeline_head";
 import { Labels } from "./timeline_labels";
 import { Pixels } from "./timeline_pixels";
 import { rowAt, rowsOf, type Row } from "./timeline_rows";
@@ -31,7 +31,9 @@ export interface Link {
 export interface Shown {
   rows: readonly Row[];
   shades: Shades;
+  path: Slices | null;
   pathShades: Shades | null;
+  critical: Uint32Array; // places on the critical path
   tones: TimelineTones;
   selected: number | null;
   selectedTrack: number | null;
@@ -53,7 +55,8 @@ type Drag = { what: "pan" | "measure" | "overview" | "press"; x: number; y: numb
 const [NEAR_PX, CLICK_PX, SETTLED_MS, MOVE_MS] = [3, 4, 250, 160];
 
 export class Stage {
-  window: Window;
+  window: Window; // that is seen now
+  target: Window; // that is moved to
   private shown: Shown | null = null;
   private readonly pixels = new Pixels();
   private readonly line = new Line();
@@ -73,12 +76,11 @@ export class Stage {
     private readonly canvas: HTMLCanvasElement,
     private readonly scroller: HTMLElement,
     private readonly slices: Slices,
-    private readonly path: Slices | null,
-    private readonly critical: Uint32Array,
+    private readonly head: number,
     readonly whole: Window,
     private readonly events: Events,
   ) {
-    this.window = whole;
+    this.window = this.target = whole;
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(canvas);
     scroller.addEventListener("scroll", this.invalidate);
@@ -98,10 +100,6 @@ export class Stage {
     clearTimeout(this.settling);
   }
 
-  get head(): number {
-    return headOf(this.path !== null);
-  }
-
   /** Show something else of the run. */
   show(shown: Shown): void {
     const before = this.shown;
@@ -115,7 +113,7 @@ export class Stage {
   /** Look at a window at once, or move there. */
   look(to: Window, moving = false): void {
     cancelAnimationFrame(this.moving);
-    const target = keepIn(to, this.whole);
+    const target = (this.target = keepIn(to, this.whole));
     if (!moving || matchMedia("(prefers-reduced-motion: reduce)").matches) return this.setWindow(target);
     const [from, begun] = [this.window, performance.now()];
     const step = (now: number) => {
@@ -127,16 +125,17 @@ export class Stage {
   }
 
   /** Zoom around the pointer, or around the middle. */
-  zoom(factor: number, moving: boolean): void {
-    const { from, to } = this.window;
-    const time = this.pointer && this.pointer.y > OVERVIEW_PX ? this.timeAt(this.pointer.x) : (from + to) / 2;
-    this.look(zoomAt(this.window, time, factor, this.whole), moving);
+  zoom(factor: number, moving = true): void {
+    const { from, to } = this.target;
+    const part = this.pointer && this.pointer.y > OVERVIEW_PX ? this.pointer.x / this.canvas.clientWidth : 0.5;
+    this.look(zoomAt(this.target, from + part * (to - from), factor, this.whole), moving);
   }
 
   /** Move by a part of what is seen. */
   pan(part: number, moving: boolean): void {
-    const by = (this.window.to - this.window.from) * part;
-    this.look({ from: this.window.from + by, to: this.window.to + by }, moving);
+    const { from, to } = this.target;
+    const by = (to - from) * part;
+    this.look({ from: from + by, to: to + by }, moving);
   }
 
   /** Scroll so that the row of a track is seen. */
@@ -206,8 +205,6 @@ export class Stage {
       frame,
       first: rowAt(rows, scroll),
       slices: this.slices,
-      path: this.path,
-      critical: this.critical,
       window: this.window,
       whole: this.whole,
       density: this.density,
@@ -253,7 +250,7 @@ export class Stage {
     if (!shown || y < OVERVIEW_PX + RULER_PX) return null;
     const time = this.timeAt(x);
     if (y < this.head) {
-      const place = this.path ? pathAt(this.path, time) : null;
+      const place = shown.path ? pathAt(shown.path, time) : null;
       return place === null ? null : { x, y, what: "path", place };
     }
     const arrow = arrowAt(this.arrows, x, y);
