@@ -99,7 +99,7 @@ export function makeActs({ data, path, shown, settings, stage, cursor, setCursor
         const step = path!.steps[path!.slices.row[hit.place]!]!;
         if (step.row >= 0) selectRow(step.row);
         else change({ select: step.part });
-      } else if (hit?.what === "group" && under) toggle(under, false);
+      } else if (hit?.what === "group" && under && !under.open) toggle(under, false);
       else change({ row: null });
     },
     /** Open what is around a track, so that it has a row. Returns whether it had one. */

@@ -13,10 +13,11 @@ export class Labels {
   /** Draw a text in the middle of a lane, cut where the room ends. */
   draw(g: CanvasRenderingContext2D, text: string, left: number, top: number, room: number, height: number): void {
     const label = this.made.get(text) ?? this.make(text);
-    const [wide, high] = [Math.min(room, label.width / this.ratio), Math.min(height, label.height / this.ratio)];
+    const wide = Math.round(Math.min(room * this.ratio, label.width)) / this.ratio;
+    const high = Math.min(height, label.height / this.ratio);
     const above = label.height - high * this.ratio; // of the text that is cut in a low lane
-    g.imageSmoothingEnabled = true;
-    g.drawImage(label, 0, above / 2, wide * this.ratio, high * this.ratio, left, top + (height - high) / 2, wide, high);
+    const sharp = (px: number) => Math.round(px * this.ratio) / this.ratio;
+    g.drawImage(label, 0, above / 2, wide * this.ratio, high * this.ratio, sharp(left), sharp(top + (height - high) / 2), wide, high);
   }
 
   private make(text: string): HTMLCanvasElement {

@@ -85,11 +85,16 @@ export function MachinePane({ machine, slices, nodeOfTrack, lit, selected, tones
         onClick={(event) => onNode(nodeAt(machine, camera, event.offsetX, event.offsetY))}
       />
       <p class="note">
-        {told === undefined || told === null ? "What is busy under the pointer lights up here" : machine.names[told]}
-        {lit.time !== null && <span> at {formatTime(lit.time, 6)}</span>}
+        {say(told === undefined || told === null ? null : machine.names[told]!, lit.time)}
       </p>
     </section>
   );
+}
+
+function say(part: string | null, time: number | null): string {
+  const when = time === null ? "" : formatTime(time, 6);
+  if (part) return when ? `${part} · ${when}` : part;
+  return when ? `Busy at ${when}` : "What is busy under the pointer lights up here.";
 }
 
 function fitted(machine: Machine, box: HTMLElement) {
