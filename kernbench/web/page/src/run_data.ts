@@ -50,6 +50,12 @@ export interface Path {
   row: Int32Array; // of the op log, -1 for none
 }
 
+/** The links and memory channels that transfers on the critical path passed. */
+export interface PathParts {
+  row: Int32Array; // of the op log
+  part: Int32Array;
+}
+
 /** Parts that can be busy, and where each is drawn. */
 export interface Parts {
   name: string[];
@@ -65,7 +71,7 @@ export interface Busy {
   window: Int32Array;
   utilisation: Float32Array; // of all slots
   queued: Float32Array; // how many jobs and transfers waited, on average
-  bytes: Float64Array;
+  bytes: Float32Array;
 }
 
 const make = {
@@ -98,6 +104,7 @@ const make = {
     spent: floats(table, "spent_fs"),
     row: ints(table, "row"),
   }),
+  path_parts: (table: Table): PathParts => ({ row: ints(table, "row"), part: ints(table, "part") }),
   parts: (table: Table): Parts => ({
     name: strings(table, "name"),
     slots: ints(table, "slots"),
@@ -108,9 +115,9 @@ const make = {
     count: table.numRows,
     part: ints(table, "part"),
     window: ints(table, "window"),
-    utilisation: Float32Array.from(floats(table, "utilisation")),
-    queued: Float32Array.from(floats(table, "queued")),
-    bytes: floats(table, "bytes"),
+    utilisation: singles(table, "utilisation"),
+    queued: singles(table, "queued"),
+    bytes: singles(table, "bytes"),
   }),
 };
 
@@ -130,6 +137,8 @@ export class Run {
   load<Name extends keyof Made>(what: Name): Promise<Made[Name]> {
     const kept = this.kept.get(what) as Promise<Made[Name]> | undefined;
     if (kept) return kept;
+    const missing = this.about.missing[what];
+    if (missing) return Promise.reject(new Error(missing));
     const made = runArrow(this.name, what).then((arrow) => make[what](tableFromIPC(arrow)) as Made[Name]);
     made.catch(() => this.kept.delete(what));
     this.kept.set(what, made);
@@ -151,6 +160,11 @@ export async function loadRun(name: string): Promise<Run> {
 function floats(table: Table, name: string): Float64Array {
   const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
   return found instanceof Float64Array ? found : Float64Array.from(found ?? []);
+}
+
+function singles(table: Table, name: string): Float32Array {
+  const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
+  return found instanceof Float32Array ? found : Float32Array.from(found ?? []);
 }
 
 function ints(table: Table, name: string): Int32Array {
