@@ -56,7 +56,7 @@ class RunView:
             "nodes": lambda: self._read(NODES),
             "links": lambda: self._read(LINKS),
             "parts": lambda: self._read(PARTS),
-            "transfers": lambda: self._read(TRANSFERS),
+            "transfers": self._make_transfers,
             "path": self._make_path,
             "path_parts": self._make_path_parts,
             "busy": self._make_busy,
@@ -178,6 +178,12 @@ class RunView:
             },
             schema={"name": polars.String, "process": polars.String, "part": polars.String},
         )
+
+    def _make_transfers(self) -> polars.DataFrame:
+        import polars
+
+        times = polars.col("leave_fs", "arrive_fs").cast(polars.Float64)  # the page has no use for 64-bit integers
+        return self._read(TRANSFERS).with_columns(times)
 
     def _make_path(self) -> polars.DataFrame:
         import polars
