@@ -18,7 +18,7 @@ import kernbench
 from benches.perf.figures import Figures
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
-from tests.web.test_page import FLAGS
+from tests.web.conftest import FLAGS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -207,7 +207,8 @@ class RunView:
     def _make_busy(self) -> polars.DataFrame:
         log = self._read(OP_LOG, ["issue_fs", "start_fs", "end_fs", "bytes"])
         windows = list_windows(_find_end(self._read_json(RESULT)))
-        return make_busy(log, *(self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES)), windows)
+        held, parts, transfers, services = (self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES))
+        return make_busy(log, held, parts, transfers, services, windows)
 
     def _list_tracks(self, found: polars.Series) -> list[str]:
         """Parts in the order of the machine, then by name; parts of a part after it."""

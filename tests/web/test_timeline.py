@@ -17,7 +17,6 @@ from kernbench.runs.file_names import OP_LOG
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
 from tests.web.runs import write_run
-from tests.web.test_page import browser, page  # noqa: F401  (fixtures)
 
 if TYPE_CHECKING:
     from playwright.sync_api import FloatRect, Locator, Page
@@ -74,12 +73,12 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
-def told(page: Page) -> dict[str, str]:  # noqa: F811
+def told(page: Page) -> dict[str, str]:
     """What the address says."""
     return {key: values[0] for key, values in parse_qs(page.url.partition("?")[2]).items()}
 
 
-def window(page: Page) -> tuple[float, float]:  # noqa: F811
+def window(page: Page) -> tuple[float, float]:
     start, end = told(page)["time"].split("..")
     return float(start), float(end)
 
@@ -90,14 +89,14 @@ def box_of(canvas: Locator) -> FloatRect:
     return found
 
 
-def open_timeline(page: Page, address: str, run: str, query: str = "") -> FloatRect:  # noqa: F811
+def open_timeline(page: Page, address: str, run: str, query: str = "") -> FloatRect:
     """Open a run; returns the box of its canvas, once it is drawn."""
     page.goto(f"{address}#/run/{run}/timeline?{query}")
     page.get_by_role("treeitem").first.wait_for()
     return box_of(page.locator(".tracks canvas"))
 
 
-def test_slices_that_overlap_stand_in_lanes_and_many_in_a_pixel_are_a_paler_tone(page: Page, address: str) -> None:  # noqa: F811
+def test_slices_that_overlap_stand_in_lanes_and_many_in_a_pixel_are_a_paler_tone(page: Page, address: str) -> None:
     box = open_timeline(page, address, "made", f"time=0..{LONG_NS}")
     top = box["y"] + NO_PATH_PX + GROUP_PX + 2
 
@@ -123,7 +122,7 @@ def test_slices_that_overlap_stand_in_lanes_and_many_in_a_pixel_are_a_paler_tone
     assert max(shares) < 0.7
 
 
-def test_wheel_keys_and_drags_move_the_window_that_the_address_names(page: Page, address: str) -> None:  # noqa: F811
+def test_wheel_keys_and_drags_move_the_window_that_the_address_names(page: Page, address: str) -> None:
     box = open_timeline(page, address, "made", f"time=0..{LONG_NS}")
     quarter = box["x"] + box["width"] / 4
     page.mouse.move(quarter, box["y"] + 200)
@@ -165,7 +164,7 @@ def test_wheel_keys_and_drags_move_the_window_that_the_address_names(page: Page,
     assert float(told(page)["now"]) == pytest.approx(LONG_NS / 2, rel=0.01)
 
 
-def test_operations_are_searched_stepped_through_and_followed_to_what_they_wait_for(page: Page, address: str) -> None:  # noqa: F811
+def test_operations_are_searched_stepped_through_and_followed_to_what_they_wait_for(page: Page, address: str) -> None:
     open_timeline(page, address, "ran", "open=none")
     assert page.get_by_role("treeitem", expanded=True).count() == 0
     page.keyboard.press("/")
@@ -198,7 +197,7 @@ def test_operations_are_searched_stepped_through_and_followed_to_what_they_wait_
     panel.wait_for(state="detached")
 
 
-def test_rows_fold_by_key_and_click_and_kinds_are_left_out(page: Page, address: str) -> None:  # noqa: F811
+def test_rows_fold_by_key_and_click_and_kinds_are_left_out(page: Page, address: str) -> None:
     open_timeline(page, address, "ran", "open=none")
     rows = page.get_by_role("treeitem")
     closed = rows.count()
@@ -220,7 +219,7 @@ def test_rows_fold_by_key_and_click_and_kinds_are_left_out(page: Page, address: 
     page.wait_for_url(lambda url: "kinds=" not in url)
 
 
-def test_the_machine_and_the_timeline_select_in_each_other(page: Page, address: str) -> None:  # noqa: F811
+def test_the_machine_and_the_timeline_select_in_each_other(page: Page, address: str) -> None:
     box = open_timeline(page, address, "ran", "open=*")
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 70)
     page.wait_for_selector(".pane .note >> text=Busy at")
@@ -241,7 +240,7 @@ def test_the_machine_and_the_timeline_select_in_each_other(page: Page, address: 
     page.wait_for_url(lambda url: f"select={part}" in url)
 
 
-def test_a_run_without_operations_machine_or_path_says_so(page: Page, address: str) -> None:  # noqa: F811
+def test_a_run_without_operations_machine_or_path_says_so(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/none/timeline")
     page.wait_for_selector("text=Nothing happened in this run")
     page.wait_for_selector(".absent >> text=run it again with this KernBench and --out")

@@ -115,7 +115,7 @@ function endsOf(machine: Machine, { x, y, k }: Camera, link: number, width: numb
 }
 
 function strokeLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, links: Iterable<number>): void {
-  const [width, height] = [g.canvas.clientWidth, g.canvas.clientHeight];
+  const [width, height] = [g.canvas.width / devicePixelRatio, g.canvas.height / devicePixelRatio];
   g.beginPath();
   for (const link of links) {
     const ends = endsOf(machine, camera, link, width, height);
