@@ -168,7 +168,7 @@ def test_operations_are_searched_stepped_through_and_followed_to_what_they_wait_
     open_timeline(page, address, "ran", "open=none")
     assert page.get_by_role("treeitem", expanded=True).count() == 0
     page.keyboard.press("/")
-    page.keyboard.type("pe0 gemm")
+    page.keyboard.type("cube0 pe0")
     status = page.get_by_role("status")
     status.wait_for()
     count = int(status.inner_text())
