@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 LARGE = {"M": 2048, "N": 2048, "K": 4096}
 CANVAS, ROUNDS, MOVES = ".tracks canvas", 3, 60
 FIRST_PAINT = """() => new Promise((seen) => {
-  const look = () => document.querySelector(".name") ? requestAnimationFrame(() => seen(performance.now())) : requestAnimationFrame(look);
+  const look = () => {
+    if (document.querySelector(".name")) requestAnimationFrame(() => seen(performance.now()));
+    else requestAnimationFrame(look);
+  };
   look();
 })"""
 WATCH = """(kind) => {

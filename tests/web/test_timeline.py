@@ -1,4 +1,4 @@
-"""The timeline of a run in a real browser: what is seen, zoomed, selected, searched and measured. An error on its console is a failure."""
+"""The timeline of a run in a real browser: what is seen, zoomed, selected, searched and measured."""
 
 from __future__ import annotations
 
@@ -130,7 +130,9 @@ def test_wheel_keys_and_drags_move_the_window_that_the_address_names(page: Page,
     page.wait_for_url(lambda url: f"time=0..{LONG_NS}" not in url)
     start, end = window(page)
     assert end - start < 0.7 * LONG_NS
-    assert start + (end - start) / 4 == pytest.approx(LONG_NS / 4, abs=LONG_NS / 500)  # what was under the pointer stays there
+    assert start + (end - start) / 4 == pytest.approx(
+        LONG_NS / 4, abs=LONG_NS / 500
+    )  # what was under the pointer stays there
     page.mouse.down()
     page.mouse.move(quarter + box["width"] / 10, box["y"] + 200, steps=3)
     page.mouse.up()
@@ -232,7 +234,10 @@ def test_the_machine_and_the_timeline_select_in_each_other(page: Page, address: 
     page.mouse.wheel(0, -200)
     for across in range(20, int(pane["width"]), 6):
         page.mouse.move(pane["x"] + across, pane["y"] + pane["height"] / 2)
-        if "." in page.locator(".pane .note").inner_text() and page.locator(".pane .note").inner_text() != "sip0.cube0.pe0.pe_gemm":
+        if (
+            "." in page.locator(".pane .note").inner_text()
+            and page.locator(".pane .note").inner_text() != "sip0.cube0.pe0.pe_gemm"
+        ):
             break
     part = page.locator(".pane .note").inner_text().split(" · ")[0]
     page.mouse.down()
