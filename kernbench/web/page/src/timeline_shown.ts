@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { RunRow } from "./api";
 import type { TimelineData, TimelineMore } from "./timeline";
 import { indexIn, linksOf, nodeOf, nodesByName, trackAt } from "./timeline_links";
-import { growTree, layOut, type Branch, type Folds } from "./timeline_rows";
+import { growTree, layOut, writeFolds, type Branch, type Folds } from "./timeline_rows";
 import { findRows, readSearch, shade } from "./timeline_search";
 import type { TimelineSettings } from "./timeline_settings";
 import type { Shown } from "./timeline_stage";
@@ -48,7 +48,7 @@ function useRow({ run }: TimelineData, row: number | null): { told: RunRow | nul
 function useRows(data: TimelineData, said: Folds | null) {
   const tree = useMemo(() => growTree(data.tracks, data.slices), [data]);
   const usual = useMemo<Folds>(() => ({ all: tree.reduce((sum, { tracks }) => sum + tracks.length, 0) <= MOST_OPEN, but: new Set() }), [tree]);
-  const folds = said ?? usual;
+  const folds = useMemo(() => said ?? usual, [said && writeFolds(said), usual]);
   const rows = useMemo(() => layOut(tree, folds, data.slices), [tree, folds]);
   return { tree, folds, rows };
 }
@@ -57,7 +57,7 @@ function useShades({ slices, names }: TimelineData, { path }: TimelineMore, { fi
   const kept = useMemo(() => {
     const said = kinds && new Set(kinds);
     return (kind: number) => !said || said.has(slices.kinds[kind] ?? "");
-  }, [kinds, slices]);
+  }, [kinds?.join(), slices]);
   const search = useMemo(() => readSearch(find, names, slices.names), [find, names]);
   const shades = useMemo(() => shade(slices, search, kept, tones), [slices, search, kept, tones]);
   const pathShades = useMemo(() => path && shade(path.slices, null, () => true, tones), [path, tones]);

@@ -89,6 +89,20 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
     () => ({ time: hover.time ?? settings.now, near: nearNodes(slices, shown.nodeOfTrack, more.far, hover.hit) }),
     [data, more, hover, settings.now],
   );
+  const names = useMemo(
+    () => (
+      <Names
+        rows={shown.rows}
+        scroller={scroller}
+        head={head}
+        selected={shown.selectedTrack}
+        cursor={cursor}
+        onToggle={(row, all) => acts.current!.toggle(row, all)}
+        onPart={({ branch }) => acts.current!.part(branch.id)}
+      />
+    ),
+    [shown.rows, head, shown.selectedTrack, cursor],
+  );
   const tip = hover.hit && stage.current && sayHit(data, more.path, hover.hit, shown.rows, stage.current);
   return (
     <div class="timeline">
@@ -114,15 +128,7 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
             aria-label="Timeline. w, a, s, d zoom and move; arrows up and down go through the rows; ? shows all keys"
             aria-activedescendant={cursor === null ? undefined : `row ${cursor}`}
           >
-            <Names
-              rows={shown.rows}
-              scroller={scroller}
-              head={head}
-              selected={shown.selectedTrack}
-              cursor={cursor}
-              onToggle={(row, all) => acts.current!.toggle(row, all)}
-              onPart={({ branch }) => change({ select: branch.id })}
-            />
+            {names}
             <canvas ref={canvas} role="img" aria-label={`Timeline of ${run.name}`} />
           </div>
           <div class="corner" aria-hidden="true" style={{ height: `${head}px` }}>
