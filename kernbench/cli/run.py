@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @options.TRACE
 @options.TRACE_FILTER
 @options.AS_JSON
-@options.out("Keep the op log and the result in this directory.")
+@options.out("Keep the op log, the machine and the result in this directory, for kernbench web.")
 def command(
     bench: str,
     topology: str,

@@ -13,6 +13,7 @@ from kernbench.machine.machine_tables import tell_machine
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece
 from kernbench.oplog.log import build_log, order_rows
+from kernbench.program.ops import NONE
 from kernbench.runs.explanation import find_path, make_path_table
 from kernbench.runs.file_names import MACHINE, OP_LOG, PATH, USAGE
 from kernbench.runs.view_tables import make_view_tables
@@ -49,7 +50,7 @@ def write_files(
         row = order_rows(session.program, times.start_fs, times.end_fs)
         write_parquet(build_log(session.program, *times, row), partial / OP_LOG)
         path = find_path(session, result.launches, times) if explanation is None else explanation.path
-        write_parquet(_path_with_rows(path, row), partial / PATH)
+        write_parquet(_path_with_rows(path, row, session.program.row_count), partial / PATH)
         for name, table in make_view_tables(session.program, times, row).items():
             write_parquet(table, partial / name)
         write_json(tell_machine(session.machine), partial / MACHINE)
@@ -61,13 +62,14 @@ def write_files(
     return files
 
 
-def _path_with_rows(path: Sequence[Piece], row: np.ndarray) -> polars.DataFrame:
-    """The critical path with `row`, that of the op log, null for a piece of which it has none."""
+def _path_with_rows(path: Sequence[Piece], row: np.ndarray, rows: int) -> polars.DataFrame:
+    """The critical path with `row`, that of the op log, null for a piece of which it has none.
+
+    `row`: int64[row of the op log] its row in the op table, of so many `rows`.
+    """
     import polars
 
-    of_piece = np.array([piece.row for piece in path for _ in piece.spent_fs], np.int64)
-    order = np.argsort(row)
-    place = np.minimum(np.searchsorted(row, of_piece, sorter=order), len(row) - 1)
-    found = polars.Series(order[place], dtype=polars.Int64)
-    known = polars.Series(row[order[place]] == of_piece)
-    return make_path_table(path).with_columns(row=polars.select(polars.when(known).then(found)).to_series())
+    place = np.full(rows + 1, NONE, np.int64)  # the last, which NONE reads, is none
+    place[row] = np.arange(len(row))
+    found = polars.Series(place[[piece.row for piece in path for _ in piece.spent_fs]], dtype=polars.Int64)
+    return make_path_table(path).with_columns(row=found.replace(NONE, None))

@@ -142,10 +142,11 @@ class RunResult:
     def write(
         self, out: str | Path, explanation: Explanation | None = None, what_if: WhatIf | None = None
     ) -> dict[str, str]:
-        """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
+        """Write `oplog.parquet`, `critical_path.parquet` and `result.json` into a directory, all or nothing; returns their
+        paths by name. What `kernbench web` draws beside is written too (`runs.view_tables`).
 
-        With the result of `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums;
-        with that of `what_if` it has the table.
+        With the result of `explain` also `utilisation.parquet`, and `result.json` has the sums; with that of `what_if` it has
+        the table.
         Errors: RunError if the disk refuses; InputError in mode analytic.
         """
         from kernbench.runs.files import write_files

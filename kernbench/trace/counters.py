@@ -22,7 +22,7 @@ from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
 from kernbench.trace.transfers import find_transfers
-from kernbench.trace.use import Held, Moved, spread_busy, spread_waiting
+from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
 from kernbench.trace.windows import Windows, fit, rounded
 from kernbench.units import FS_PER_NS
 
@@ -78,7 +78,7 @@ def _make_utilisation(
     held_fs = np.bincount(held.server, held.end_fs - held.start_fs, served_fs.shape[1])
     gauges = _list_gauges(machine, held_fs + served_fs.T @ kinds.count, chosen, parts)
     moved = Moved(kinds.which[row[found.at]], found.leave_fs, found.arrive_fs)
-    used_fs = spread_busy(windows, held, moved, served_fs, gauges.parts)
+    used_fs = spread_held(windows, held, gauges.parts) + spread_moved(windows, moved, served_fs @ gauges.parts)
     room_fs = windows.length_fs[:, None] * gauges.slots
     share = 100 * fit(used_fs, room_fs) / room_fs
     return _make_tracks(windows, share, gauges.name, gauges.process, "utilisation", "%", tracks)
@@ -86,14 +86,12 @@ def _make_utilisation(
 
 def _list_served(machine: Machine, kinds: np.ndarray) -> Any:
     """float64[kind, part], sparse: how long (fs) a transfer of each kind keeps each link and memory channel busy."""
-    from scipy.sparse import csr_array
-
     services = list_services(machine, kinds)
     full_fs = machine.stations.fs_per_flit[services.station]
     took_fs = padded_service_fs(services.nbytes, full_fs, machine.flit_bytes) * services.count
     servers = len(machine.server_name)
     shape = len(kinds), servers + len(machine.station_name)
-    return csr_array((took_fs.astype(float), (services.kind, servers + services.station)), shape)
+    return make_sparse(services.kind, servers + services.station, took_fs, shape)
 
 
 def _list_held(program: Program, times: Times, row: np.ndarray) -> Held:

@@ -31,19 +31,20 @@ class Moved(NamedTuple):
     arrive_fs: np.ndarray
 
 
-def spread_busy(windows: Windows, held: Held, moved: Moved, served_fs: Any, counted: Any) -> np.ndarray:
-    """float64[window, counter]: how long (fs) the parts of each counter were busy; a window may have more than its length.
+def spread_held(windows: Windows, held: Held, counted: Any) -> np.ndarray:
+    """float64[window, counter]: how long (fs) jobs and transfers held the servers of each counter.
 
-    `served_fs`: sparse float64[kind, part], what one transfer of a kind takes of each; `counted`: sparse
-    float64[part, counter], 1 where a part counts.
+    `counted`: sparse float64[part, counter], 1 where a part counts.
     """
     took_fs = (held.end_fs - held.start_fs).astype(float)
-    found = windows.spread(held.start_fs, held.end_fs, took_fs, held.server, counted)
-    return found + spread_moved(windows, moved, served_fs @ counted)
+    return windows.spread(held.start_fs, held.end_fs, took_fs, held.server, counted)
 
 
 def spread_moved(windows: Windows, moved: Moved, amount: Any) -> np.ndarray:
-    """float64[window, counter]: sums over transfers of what one of each kind adds, sparse float64[kind, counter]."""
+    """float64[window, counter]: sums over transfers of what one of each kind adds, sparse float64[kind, counter].
+
+    A window may get more than there is room for (`windows.fit`).
+    """
     once = np.ones(len(moved.kind))
     return windows.spread(moved.leave_fs, moved.arrive_fs, once, moved.kind, amount.tocsr())
 
@@ -54,3 +55,17 @@ def spread_waiting(windows: Windows, held: Held, counted: Any) -> np.ndarray:
     server, issue_fs, start_fs = held.server[waited], held.issue_fs[waited], held.start_fs[waited]
     waited_fs = windows.spread(issue_fs, start_fs, (start_fs - issue_fs).astype(float), server, counted)
     return waited_fs / windows.length_fs[:, None]
+
+
+def make_sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
+    """A sparse float64 matrix of values, int64[n] rows and columns; values of one place add up."""
+    from scipy.sparse import csr_array
+
+    return csr_array((value.astype(float), (row, column)), shape)
+
+
+def set_beside(left: Any, right: Any) -> Any:
+    """Two sparse matrices of as many rows as one, the columns of the first before those of the second."""
+    from scipy.sparse import hstack
+
+    return hstack([left, right])

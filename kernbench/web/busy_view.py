@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.trace.use import Held, Moved, spread_busy, spread_moved, spread_waiting
+from kernbench.trace.use import Held, Moved, make_sparse, set_beside, spread_held, spread_moved, spread_waiting
 from kernbench.trace.windows import Windows, fit, rounded
 
 if TYPE_CHECKING:
@@ -34,20 +34,19 @@ def make_busy(
     ValueError or an error of polars for tables that do not belong together.
     """
     import polars
-    from scipy.sparse import csr_array
 
     jobs, moved = _read_held(log, held), _read_moved(transfers)
     kind, part = (services[name].to_numpy() for name in ("kind", "part"))
     shape = 1 + int(max(kind.max(initial=0), moved.kind.max(initial=0))), len(parts)
-    served_fs, passed = (
-        csr_array((services[name].to_numpy().astype(float), (kind, part)), shape) for name in ("served_fs", "bytes")
-    )
+    served_fs, passed = (make_sparse(kind, part, services[name].to_numpy(), shape) for name in ("served_fs", "bytes"))
     used = np.unique(np.concatenate([part, jobs.server]))
-    counted = csr_array((np.ones(len(used)), (used, np.arange(len(used)))), (len(parts), len(used)))
+    counted = make_sparse(used, np.arange(len(used)), np.ones(len(used)), (len(parts), len(used)))
+    both = spread_moved(windows, moved, set_beside(served_fs @ counted, passed @ counted))
+    busy_fs, nbytes = both[:, : len(used)], both[:, len(used) :]
     room_fs = windows.length_fs[:, None] * parts["slots"].to_numpy()[used].astype(float)
-    share = rounded(fit(spread_busy(windows, jobs, moved, served_fs, counted), room_fs) / room_fs)
+    share = rounded(fit(busy_fs + spread_held(windows, jobs, counted), room_fs) / room_fs)
     queued = rounded(spread_waiting(windows, jobs, counted))
-    nbytes = np.rint(spread_moved(windows, moved, passed @ counted) + _spread_held_bytes(windows, log, held, counted))
+    nbytes = np.rint(nbytes + _spread_held_bytes(windows, log, held, counted))
     window, column = np.nonzero((share > 0) | (queued > 0) | (nbytes > 0))
     here = window, column
     return polars.DataFrame(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ class RunView:
         self._source = source
         self.version = find_run_version(source)
         self._kept: dict[str, bytes] = {}
-        self._lock = threading.Lock()
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # a slow table holds up no other
         self._tables: dict[str, Callable[[], polars.DataFrame]] = {
             "slices": self._make_slices,
             "tracks": self._make_tracks,
@@ -87,7 +88,7 @@ class RunView:
         """A table as Arrow."""
         if told := self._missing(name):
             raise InputError(told)
-        with self._lock:
+        with self._locks[name]:
             if name not in self._kept:
                 self._kept[name] = to_arrow(self._guarded(name, self._tables[name]))
             return self._kept[name]
@@ -96,7 +97,7 @@ class RunView:
         """A row of the op log, with the rows that depend on it. Errors: InputError if there is none of this number."""
         import polars
 
-        with self._lock:
+        with self._locks[OP_LOG]:
             path = self._file(OP_LOG)
             found = self._guarded(OP_LOG, lambda: polars.scan_parquet(path).slice(number, 1).collect())
             if number < 0 or len(found) == 0:
