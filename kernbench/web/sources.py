@@ -103,6 +103,10 @@ def is_known(directory: Path) -> bool:
 def _check(text: str) -> Path | MachineView:
     path = Path(check_characters(text, "the directory or topology"))
     try:
+        if path.suffix in (".json", ".parquet") and is_file(path) and is_known(path.parent):
+            raise InputError(
+                f"{shorten(text)} is a file of a sweep or a run; give its directory, {shorten(path.parent)}"
+            )
         if not path.is_dir():
             return _read_machine(text)
         if not is_known(path):

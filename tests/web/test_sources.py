@@ -36,6 +36,7 @@ def test_sources_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
 def test_what_is_neither_is_refused(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
+    write_sweep(Path("swept"))
     for directory, files in {"empty": (), "half": ("oplog.parquet",), "probe": ("result.json",)}.items():
         Path(directory).mkdir()
         for file in files:

@@ -5,6 +5,7 @@ import type { Look } from "./machine_time";
 import type { RunSettings } from "./route";
 
 const STEP_MS = 80;
+const SETTLE_MS = 250; // browsers allow few changes of the address in a second
 const WIDTHS = [1, 4, 16, 64];
 const WORDS: Record<Look["by"], string> = { utilisation: "utilisation", queueing: "queueing", bytes: "bytes", function: "function of parts" };
 const TELLS: Record<Measure, string> = {
@@ -18,50 +19,57 @@ export interface Playing {
   on: boolean;
   toggle: () => void;
   set: (now: number | null) => void;
+  move: (now: number) => void; // one of many
   step: (windows: number) => void;
 }
 
-/** The time that is shown. While it plays the address stays as it is; it takes the time when playing stops. */
+/** The time that is shown. While it plays or is moved the address stays as it is; it takes the time when that has stopped. */
 export function usePlaying(busy: BusyTime | null, settings: RunSettings, onNow: (now: number | null) => void): Playing {
   const [on, setOn] = useState(false);
-  const [at, setAt] = useState(0);
-  const latest = useRef(at);
-  latest.current = at;
+  const [moved, setMoved] = useState<number | null>(null);
+  const tell = useRef(onNow);
+  tell.current = onNow;
+  const at = useRef(0);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const window = busy?.windowNs ?? 1;
-  const begin = () => settings.now ?? settings.time?.[0] ?? 0;
-  const stop = () => {
+  const [first, last] = settings.time ?? [0, (busy?.windows ?? 1) * window];
+  const now = moved ?? settings.now;
+  at.current = now ?? first;
+  const end = (to: number | null) => {
+    clearTimeout(timer.current);
     setOn(false);
-    onNow(latest.current);
+    setMoved(null);
+    tell.current(to);
   };
+  const move = (to: number) => {
+    setOn(false);
+    setMoved(to);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => end(to), SETTLE_MS);
+  };
+  const clamp = (to: number) => round(Math.max(0, Math.min(to, ((busy?.windows ?? 1) - 1) * window)));
   useEffect(() => {
-    if (!on || !busy) return;
-    const end = (settings.time?.[1] ?? busy.windows * window) - window / 2;
-    const timer = setInterval(() => {
-      if (latest.current + window > end) stop();
-      else setAt(latest.current + window);
+    if (!on) return;
+    const ticks = setInterval(() => {
+      if (at.current + 1.5 * window > last) end(at.current);
+      else setMoved(round(at.current + window));
     }, STEP_MS);
-    return () => clearInterval(timer);
-  }, [on, busy]);
+    return () => clearInterval(ticks);
+  }, [on, window, last]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   return {
-    now: on ? at : settings.now,
+    now,
     on,
     toggle: () => {
       if (!busy) return;
-      if (on) return stop();
-      const last = (settings.time?.[1] ?? busy.windows * window) - 2 * window;
-      setAt(begin() > last ? (settings.time?.[0] ?? 0) : begin());
+      if (on) return end(at.current);
+      clearTimeout(timer.current);
+      setMoved(at.current + 2.5 * window > last ? first : at.current);
       setOn(true);
     },
-    set: (now) => {
-      setOn(false);
-      onNow(now);
-    },
-    step: (windows) => {
-      if (!busy) return;
-      setOn(false);
-      const to = (Math.floor((on ? at : begin()) / window) + windows) * window;
-      onNow(round(Math.max(0, Math.min(to, (busy.windows - 1) * window))));
-    },
+    set: end,
+    move: (to) => move(clamp(to)),
+    step: (windows) => move(clamp((Math.floor(at.current / window + 1e-6) + windows) * window)),
   };
 }
 
@@ -98,7 +106,7 @@ export function Playback({ busy, look, span, playing, settings, onLook, onSettin
         step={1}
         disabled={!busy}
         value={span?.first ?? 0}
-        onInput={(event) => playing.set(round(Number(event.currentTarget.value) * window))}
+        onInput={(event) => playing.move(Number(event.currentTarget.value) * window)}
       />
       <output class={playing.now === null ? "note" : ""}>
         {busy ? `${first.toFixed(0)}–${last.toFixed(0)} ns` : "reading …"}
