@@ -111,10 +111,10 @@ def test_slices_that_overlap_stand_in_lanes_and_many_in_a_pixel_are_a_paler_tone
     shown = page.evaluate(
         """([x, y]) => {
           const canvas = document.querySelector(".tracks canvas");
-          const {data} = canvas.getContext("2d").getImageData(x, y, 200, 1);
-          return Array.from({length: 200}, (_, at) => Array.from(data.slice(4 * at, 4 * at + 3)));
+          const {data} = canvas.getContext("2d").getImageData(x, y, 100, 1);
+          return Array.from({length: 100}, (_, at) => Array.from(data.slice(4 * at, 4 * at + 3)));
         }""",
-        [int(box["width"] / 2), int(NO_PATH_PX + GROUP_PX + 3 * 11 + 4 + 2 + 6)],
+        [int(box["width"] * 0.55), int(NO_PATH_PX + GROUP_PX + 3 * 11 + 4 + 2 + 6)],
     )
     ground, gemm = (0x17, 0x1B, 0x21), (0xA8, 0x64, 0x1A)
     shares = [(red - ground[0]) / (gemm[0] - ground[0]) for red, _, _ in shown]

@@ -14,6 +14,7 @@ import { Operation, Summary } from "./timeline_panel";
 import { isSameWindow, readSettings, writeSettings, type TimelineSettings } from "./timeline_settings";
 import { useShown, type Everything } from "./timeline_shown";
 import { Stage, type Hit } from "./timeline_stage";
+import type { Window } from "./timeline_time";
 import { timelineTones, type TimelineTones } from "./timeline_tones";
 import { Tools } from "./timeline_tools";
 
@@ -53,12 +54,16 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
   const stage = useRef<Stage | null>(null);
   const head = headOf(!run.about.missing["path"]);
   const acts = useRef<Acts | null>(null);
+  const written = useRef<Window | null>(null); // the window that the address has from here; by now another may be seen
 
   useEffect(() => {
     const made = new Stage(canvas.current!, scroller.current!, slices, head, shown.whole, {
       onHover: (hit, time) => setHover({ hit, time }),
       onClick: (hit, under) => acts.current!.click(hit, under),
-      onWindow: (window) => change({ time: window }),
+      onWindow: (window) => {
+        written.current = window;
+        change({ time: window });
+      },
       onMeasure: (measure) => change({ measure }),
       onNow: (now) => change({ now }),
     });
@@ -74,7 +79,7 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
     stage.current!.show(shown);
   }, Object.values(shown));
   useEffect(() => {
-    if (settings.time && !isSameWindow(settings.time, stage.current!.target)) stage.current!.look(settings.time);
+    if (settings.time && !isSameWindow(settings.time, written.current)) stage.current!.look(settings.time);
   }, [settings.time?.from, settings.time?.to]);
   useReveal(data, shown, settings, stage, acts);
   useEffect(() => {
