@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernbench.atomic_output import RESULT, write_directory, write_json, write_parquet
+from kernbench.errors import InputError
 from kernbench.machine.machine_tables import tell_machine
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece
@@ -34,8 +35,10 @@ def write_files(
     With an explanation also its table of utilisation, and its sums among the figures; a what-if table is among the figures
     too. What `kernbench web` draws beside (`view_tables`) is written, but not among what is returned.
 
-    Errors: RunError if the disk refuses.
+    Errors: RunError if the disk refuses; InputError in mode analytic.
     """
+    if result.binding is not None:
+        raise InputError("analytic mode has no events, so it keeps no op log; use mode hybrid")
     files = {"oplog": str(out / OP_LOG), "result": str(out / RESULT), "critical_path": str(out / PATH)}
     summary = {**result.to_dict(), "files": files}
     if explanation is not None:
@@ -71,5 +74,6 @@ def _path_with_rows(path: Sequence[Piece], row: np.ndarray, rows: int) -> polars
 
     place = np.full(rows + 1, NONE, np.int64)  # the last, which NONE reads, is none
     place[row] = np.arange(len(row))
-    found = polars.Series(place[[piece.row for piece in path for _ in piece.spent_fs]], dtype=polars.Int64)
+    of_piece = np.array([piece.row for piece in path for _ in piece.spent_fs], np.int64)
+    found = polars.Series(place[of_piece], dtype=polars.Int64)
     return make_path_table(path).with_columns(row=found.replace(NONE, None))

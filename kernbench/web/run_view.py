@@ -11,7 +11,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
@@ -40,6 +40,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {  # files by what is made of them
     "path_parts": (PATH, TRANSFERS, SERVICES),
     "busy": (OP_LOG, PARTS, HELD, TRANSFERS, SERVICES),
 }
+Found = TypeVar("Found")
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
@@ -95,22 +96,23 @@ class RunView:
 
     def row(self, number: int) -> dict[str, Any]:
         """A row of the op log, with the rows that depend on it. Errors: InputError if there is none of this number."""
+        with self._locks[OP_LOG]:
+            return self._guarded(OP_LOG, lambda: self._find_row(number))
+
+    def _find_row(self, number: int) -> dict[str, Any]:
         import polars
 
-        with self._locks[OP_LOG]:
-            path = self._file(OP_LOG)
-            found = self._guarded(OP_LOG, lambda: polars.scan_parquet(path).slice(number, 1).collect())
-            if number < 0 or len(found) == 0:
-                raise InputError(f"the op log has no row {number}")
-            before = self._guarded(OP_LOG, lambda: self._read(OP_LOG, ["dependencies"]))
-            own = before.with_row_index("row").filter(polars.col("dependencies").list.contains(number))
-            transfers: list[dict[str, Any]] = []
-            if not self._missing("transfers"):
-                table = self._guarded("transfers", lambda: self._read(TRANSFERS))
-                transfers = table.filter(polars.col("row") == number).drop("row", "kind").to_dicts()
+        found = polars.scan_parquet(self._file(OP_LOG)).slice(number, 1).collect()
+        if len(found) == 0:
+            raise InputError(f"the op log has no row {number}")
+        log = self._read(OP_LOG, ["dependencies"]).with_row_index("row")
+        dependents = log.filter(polars.col("dependencies").list.contains(number))["row"].to_list()
+        transfers: list[dict[str, Any]] = []
+        if not self._missing("transfers"):
+            transfers = self._read(TRANSFERS).filter(polars.col("row") == number).drop("row", "kind").to_dicts()
         told = found.to_dicts()[0]
         params = json.loads(told["params"] or "{}")
-        return {**told, "params": params, "row": number, "dependents": own["row"].to_list(), "transfers": transfers}
+        return {**told, "params": params, "row": number, "dependents": dependents, "transfers": transfers}
 
     def _missing(self, name: str) -> str | None:
         """A sentence on the files that a table needs and that are not there, if so."""
@@ -136,7 +138,7 @@ class RunView:
             raise InputError(f"{path} is no JSON object; {AGAIN}")
         return dict(found)
 
-    def _guarded(self, name: str, make: Callable[[], polars.DataFrame]) -> polars.DataFrame:
+    def _guarded(self, name: str, make: Callable[[], Found]) -> Found:
         try:
             return make()
         except (OSError, *_MALFORMED, *unreadable()) as error:

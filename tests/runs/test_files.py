@@ -9,7 +9,7 @@ from typing import Any
 import polars
 import pytest
 
-from kernbench.errors import RunError
+from kernbench.errors import InputError, RunError
 from kernbench.runs import files
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.runs.files import write_files
@@ -70,4 +70,11 @@ def test_a_failure_leaves_nothing(ran: RunResult, tmp_path: Path, monkeypatch: p
     assert str(caught.value) == (
         f"the run is done but {out} cannot be written: No space left on device; nothing was kept"
     )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bounds_have_no_files(tmp_path: Path) -> None:
+    bounded = run_bench("gemm-single-pe", "tiny", mode="analytic", parameters={"M": 32, "K": 64, "N": 32})
+    with pytest.raises(InputError, match="analytic mode has no events, so it keeps no op log; use mode hybrid"):
+        write_files(bounded, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

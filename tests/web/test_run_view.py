@@ -158,6 +158,15 @@ def test_files_of_something_else_are_named(file: str, asked: str, directory: Pat
         RunView(RunSource("foreign", foreign)).arrow(asked)
 
 
+def test_rows_of_something_else_are_named(directory: Path, tmp_path: Path) -> None:
+    foreign = shutil.copytree(directory, tmp_path / "foreign")
+    polars.DataFrame({"dependencies": [[0]]}).write_parquet(foreign / "oplog.parquet")
+    with pytest.raises(
+        InputError, match=r"the files of oplog\.parquet in .*foreign are not those of a run \(.*\); run it"
+    ):
+        RunView(RunSource("foreign", foreign)).row(0)
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"makespan_ns": "long"}'])
 def test_a_result_that_is_none_is_a_sentence(text: str, directory: Path, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"

@@ -121,7 +121,7 @@ export function Playback({ busy, look, span, playing, settings, onLook, onSettin
       </button>
       <label class="pick">
         Window
-        <select aria-label="Window" value={look.width} onChange={(event) => onLook({ width: Number(event.currentTarget.value) })}>
+        <select aria-label="Window" disabled={!busy} value={look.width} onChange={(event) => onLook({ width: Number(event.currentTarget.value) })}>
           {[...new Set([...WIDTHS, look.width])].sort((a, b) => a - b).map((width) => (
             <option key={width} value={width}>
               {(width * window).toLocaleString("en-US")} ns
