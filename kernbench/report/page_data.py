@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from kernbench.report.arrow import to_arrow
 from kernbench.report.table import MARKS
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import is_bounded, sense_of

@@ -1,7 +1,7 @@
 // The keys that lead to a part of a page.
 const PLACES: Record<string, string> = {
   "/": ".searching, .search input",
-  t: ".table, .drawing canvas",
+  t: ".table, .scroller, .drawing canvas",
 };
 
 /** Moves the focus if a key that leads somewhere was pressed, not in a field. */

@@ -22,6 +22,10 @@ const KEYS: [string, string][] = [
   ["v", "to the next view of a run; V to the one before"],
   ["Space , .", "machine of a run: play or pause, a window back, a window on"],
   ["c p", "machine of a run: colour by something else, critical path on or off"],
+  ["w s a d", "timeline: closer, farther, earlier, later"],
+  ["0 f m", "timeline: the whole run, zoom to the operation, measure it"],
+  [", . n N", "timeline: the operation before and after, and of those found"],
+  ["↑ ↓ Enter e E", "timeline: go through the rows, fold one; unfold and fold all"],
   ["[ ]", "what stands before in the bar, and next"],
   ["?", "these keys"],
 ];

@@ -28,7 +28,7 @@ export function Run({ name, settings, onSettings }: RunProps) {
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {
     let gone = false;
-    loadRun(name)
+    loadRun(name, settings.view === "timeline" ? ["slices", "tracks"] : [])
       .then((found) => gone || setRun(found))
       .catch((error: unknown) => gone || setProblem(error instanceof Error ? error.message : String(error)));
     return () => {

@@ -125,12 +125,12 @@ type Made = { [Name in keyof typeof make]: ReturnType<(typeof make)[Name]> };
 
 /** A run, as every view of it gets it. */
 export class Run {
+  machine: Machine | null = null; // null: the directory does not have it; `about.missing.nodes` says why
   private kept = new Map<string, Promise<unknown>>();
 
   constructor(
     readonly name: string,
     readonly about: RunAbout,
-    readonly machine: Machine | null, // null: the directory does not have it; `about.missing.nodes` says why
   ) {}
 
   /** A table, fetched once. The promise fails with a sentence for readers. */
@@ -150,11 +150,15 @@ export class Run {
   }
 }
 
-export async function loadRun(name: string): Promise<Run> {
-  const about = await runAbout(name);
-  if (!about.machine) return new Run(name, about, null);
-  const [nodes, links] = await Promise.all([runArrow(name, "nodes"), runArrow(name, "links")]);
-  return new Run(name, about, readMachine(about.machine, nodes, links));
+/** A run with its machine. The tables that the open view needs are fetched meanwhile. */
+export async function loadRun(name: string, wanted: readonly (keyof Made)[]): Promise<Run> {
+  const run = new Run(name, await runAbout(name));
+  for (const what of wanted) run.load(what).catch(() => undefined); // the view asks again, and says what is wrong
+  if (run.about.machine) {
+    const [nodes, links] = await Promise.all([runArrow(name, "nodes"), runArrow(name, "links")]);
+    run.machine = readMachine(run.about.machine, nodes, links);
+  }
+  return run;
 }
 
 function floats(table: Table, name: string): Float64Array {
