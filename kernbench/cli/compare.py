@@ -139,12 +139,8 @@ def _show_path(path: list[tuple[str, float, float]]) -> None:
 
 def _settings(found: Comparison) -> Iterable[str]:
     """The settings that differ between two runs."""
-    if not (found.a.is_run and found.b.is_run):
-        return
-    ours, theirs = ({name: side.table[name][0] for name in side.parameters} for side in (found.a, found.b))
-    for name in dict.fromkeys([*ours, *theirs]):
-        if ours.get(name) != theirs.get(name):
-            yield f"{name}: {ours.get(name, 'as it stands')} in A, {theirs.get(name, 'as it stands')} in B"
+    for name, a, b in found.moved_settings():
+        yield f"{name}: {'as it stands' if a is None else a} in A, {'as it stands' if b is None else b} in B"
 
 
 def _sentences(found: Comparison, column: str) -> Iterable[str]:

@@ -1,8 +1,8 @@
 """The server of the viewer: the page and its data, on loopback, for browsers on this computer alone.
 
-Python's own server does: there is one reader, requests are few, all are GET, and every answer is whole before it is sent. A
-request whose Host is not this server, or whose Origin is another site, is refused: a page elsewhere can neither read nor
-rebind its name to what is served here.
+Python's own server does: there is one reader, requests are few, and every answer is whole before it is sent. A request whose
+Host is not this server, or whose Origin is another site, is refused: a page elsewhere can neither read nor rebind its name to what
+is served here. POST starts and cancels jobs alone; it has to come from the page itself, which a browser says by its Origin.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kernbench.web.sweep_view import SweepTable, describe, find_version, load_ta
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
 MOST_TABLES = 4  # kept in memory
+MOST_BODY = 1 << 12  # bytes of a POST
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.file"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -98,6 +99,11 @@ class _Server(ThreadingHTTPServer):
         self.viewer = viewer
         super().__init__((HOST, port), _Handler)
 
+    def server_close(self) -> None:
+        """Free the port and end all jobs."""
+        super().server_close()
+        self.viewer.close()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Nothing: a browser that went away is no error, and all else is answered where it happens."""
 
@@ -117,15 +123,21 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._respond()
 
+    def do_POST(self) -> None:
+        self._respond()
+
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: the command line is not the place for requests."""
 
     def _respond(self) -> None:
         if refusal := self._refusal():
+            self.close_connection = True  # what it sends is not read
             self._send(HTTPStatus.FORBIDDEN, _error(refusal))
             return
         try:
-            self._send(HTTPStatus.OK, self._own.viewer.answer(urlsplit(self.path).path))
+            path, viewer = urlsplit(self.path).path, self._own.viewer
+            answer = viewer.change(path, self._read_body()) if self.command == "POST" else viewer.answer(path)
+            self._send(HTTPStatus.OK, answer)
         except (_NotFoundError, ValueError) as error:  # ValueError: the URL is none
             self._send(HTTPStatus.NOT_FOUND, _error(str(error)))
         except KernBenchError as error:
@@ -146,7 +158,23 @@ class _Handler(BaseHTTPRequestHandler):
             return "this viewer answers no other site"
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and self.path.startswith("/api/"):
             return "this viewer answers no other site"
+        if self.command == "POST" and not (origins and self.headers.get("Content-Type") == JSON):
+            return "this viewer takes requests that change something from its own page alone"
         return None
+
+    def _read_body(self) -> Any:
+        """The JSON that came with a POST. Errors: InputError for something else, or too much of it."""
+        length = self.headers.get("Content-Length", "")
+        if not (length.isascii() and length.isdigit() and int(length) <= MOST_BODY):
+            self.close_connection = True
+            raise InputError(f"a request needs a Content-Length of {MOST_BODY} bytes at most")
+        try:
+            found = json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            found = None
+        if not is_mapping(found):
+            raise InputError("a request needs a JSON object")
+        return found
 
     def _send(self, status: HTTPStatus, answer: Answer) -> None:
         kind, body = answer

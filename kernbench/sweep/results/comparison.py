@@ -79,6 +79,14 @@ class Comparison:
         found = [(kind, a.get(kind, 0.0), b.get(kind, 0.0)) for kind in dict.fromkeys([*a, *b])]
         return sorted(found, key=lambda one: (-abs(one[2] - one[1]), one[0]))
 
+    def moved_settings(self) -> list[tuple[str, Any, Any]]:
+        """Of two runs, the settings that differ, with their values in A and in B; None where a side does not set it."""
+        if not (self.a.is_run and self.b.is_run):
+            return []
+        ours, theirs = ({name: side.table[name][0] for name in side.parameters} for side in (self.a, self.b))
+        names = dict.fromkeys([*ours, *theirs])
+        return [(name, ours.get(name), theirs.get(name)) for name in names if ours.get(name) != theirs.get(name)]
+
     def moved(self) -> polars.DataFrame:
         """The pairs in which anything changed, the largest change of the first column first."""
         import polars
