@@ -15,6 +15,7 @@ import numpy as np
 
 from kernbench.errors import InputError, suggest
 from kernbench.machine.costs import Costs
+from kernbench.machine.description import Description
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
 from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
 from kernbench.machine.intents import EdgeKind, Intent
@@ -96,6 +97,7 @@ class Machine:
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False
     )  # hashes of files outside `models` folders
+    description: Description = field(default=Description(), repr=False)  # the topology as it is written
     costs: Costs = field(init=False, repr=False)  # of the work of a PE
     places: Places = field(init=False, repr=False)  # ids of PEs, memories and endpoints; the only maker of their names
     routing: Routing = field(init=False, repr=False)

@@ -99,15 +99,7 @@ class Explanation:
 
     def path_table(self) -> polars.DataFrame:
         """The critical path: start_ns, end_ns, part, op_name, kind, spent_ns; a row for each class of each piece."""
-        import polars
-
-        rows = [
-            (piece.start_fs / FS_PER_NS, piece.end_fs / FS_PER_NS, piece.part, piece.name, kind, fs / FS_PER_NS)
-            for piece in self.path
-            for kind, fs in piece.spent_fs.items()
-        ]
-        names = {"start_ns": float, "end_ns": float, "part": str, "op_name": str, "kind": str, "spent_ns": float}
-        return polars.DataFrame(rows, schema=names, orient="row")
+        return make_path_table(self.path)
 
     def utilisation_table(self) -> polars.DataFrame:
         """Every link, memory channel and engine: part, kind, busy_ns, utilisation."""
@@ -177,6 +169,19 @@ def explain_run(
         window_fs=window_fs,
         network=session.network_waits,
     )
+
+
+def make_path_table(path: Sequence[Piece]) -> polars.DataFrame:
+    """The table of `Explanation.path_table`."""
+    import polars
+
+    rows = [
+        (piece.start_fs / FS_PER_NS, piece.end_fs / FS_PER_NS, piece.part, piece.name, kind, fs / FS_PER_NS)
+        for piece in path
+        for kind, fs in piece.spent_fs.items()
+    ]
+    names = {"start_ns": float, "end_ns": float, "part": str, "op_name": str, "kind": str, "spent_ns": float}
+    return polars.DataFrame(rows, schema=names, orient="row")
 
 
 def find_path(session: Session, launches: Sequence[Launch], times: Times) -> tuple[Piece, ...]:

@@ -71,7 +71,7 @@ def _make_utilisation(
     machine, ended = program.machine, times.end_fs >= 0
     row = np.flatnonzero(ended)
     found = find_transfers(program, times, row, ends=False)
-    held = _held_servers(program)[row]
+    held = find_held_parts(program)[row]
     row, server = row[held >= 0], held[held >= 0]
     start_fs, end_fs = times.start_fs[row], times.end_fs[row]
     held_fs = np.bincount(server, end_fs - start_fs, len(machine.server_name))
@@ -99,7 +99,7 @@ def _list_served(machine: Machine, kinds: np.ndarray) -> Any:
     return csr_array((took_fs.astype(float), (services.kind, services.station)), shape)
 
 
-def _held_servers(program: Program) -> EncodedRows:
+def find_held_parts(program: Program) -> EncodedRows:
     """int32[row] the server that each row holds, negative for none."""
     from kernels_jit.measure.held_servers import find_held_servers
 
@@ -140,7 +140,7 @@ def _make_queues(
 
     machine = program.machine
     row = np.flatnonzero((times.start_fs > times.issue_fs) & (times.issue_fs >= 0))
-    server = _held_servers(program)[row]
+    server = find_held_parts(program)[row]
     known = chosen.matches(machine.server_name)
     here = (server >= 0) & known[server]
     row, server = row[here], server[here]

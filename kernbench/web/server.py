@@ -10,21 +10,26 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from kernbench.errors import InputError, KernBenchError, RunError
+from kernbench.schema.guards import is_mapping
 from kernbench.web.assets import read_assets
-from kernbench.web.sources import MachineSource, Sources, SweepSource
+from kernbench.web.run_comparison import compare_runs
+from kernbench.web.run_jobs import RunJobs
+from kernbench.web.run_view import RunView, find_run_version
+from kernbench.web.sources import MachineSource, RunSource, Source, Sources, SweepSource
 from kernbench.web.sweep_view import SweepTable, describe, find_version, load_table
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-MOST_TABLES = 4  # kept in memory
+MOST_TABLES, MOST_RUNS = 4, 2  # kept in memory
 MOST_BODY = 1 << 12  # bytes of a POST
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.file"
 HEADERS = {
@@ -37,7 +42,10 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+NOTHING = "there is nothing under this address"
+_KINDS: Mapping[type[Source], str] = {SweepSource: "sweep", RunSource: "run", MachineSource: "machine"}
 _MACHINE = ("about", "nodes", "links")
+_ROW = re.compile(r"row/(\d{1,12})", re.ASCII)
 
 Answer = tuple[str, bytes]  # type, body
 
@@ -47,34 +55,80 @@ class _NotFoundError(Exception):
 
 
 class Viewer:
-    """The answers to requests, by path. Tables of sweeps are kept until their files change."""
+    """The answers to requests, by path. Tables of sweeps and runs are kept until their files change."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._tables: dict[str, SweepTable] = {}
+        self._runs: dict[str, RunView] = {}
         self._lock = threading.Lock()
-        self._sweep: dict[str, Callable[[SweepSource], Answer]] = {"state": self._state, "table": self._table}
+        self._jobs = RunJobs(sources)
+        self._sweep: dict[str, Callable[[SweepSource], Answer]] = {
+            "state": self._state,
+            "table": self._table,
+            "runs": self._list_runs,
+        }
+        self._changes = {"/api/jobs/start": self._jobs.start, "/api/jobs/cancel": self._jobs.cancel}
+
+    def close(self) -> None:
+        """End all jobs."""
+        self._jobs.close()
+
+    def change(self, path: str, asked: Mapping[str, Any]) -> Answer:
+        """The answer to a POST: a job that was started or cancelled. Errors: _NotFoundError; InputError."""
+        if path not in self._changes:
+            raise _NotFoundError(NOTHING)
+        return _json(self._changes[path](asked))
 
     def answer(self, path: str) -> Answer:
         """The answer to a path, still percent-encoded. Errors: _NotFoundError; InputError for a damaged file."""
         if path in (assets := read_assets()):
             return assets[path]
         if path == "/api/sources":
-            listed = [{"kind": _kind(source), "name": name} for name, source in self._sources.list().items()]
+            listed = [{"kind": kind_of(source), "name": name} for name, source in self._sources.list().items()]
             return _json({"sources": listed, "searched": self._sources.searched})
-        parts = [unquote(part) for part in path.split("/")]
-        views = {"sweep": tuple(self._sweep), "machine": _MACHINE}
-        if len(parts) != 5 or parts[:2] != ["", "api"] or parts[4] not in views.get(parts[2], ()):
-            raise _NotFoundError("there is nothing under this address")
-        source = self._sources.list().get(parts[3])
-        if source is None or _kind(source) != parts[2]:
-            raise _NotFoundError(f"there is no {parts[2]} {parts[3]!r} here; it may have been moved or removed")
-        if isinstance(source, MachineSource):
-            return _show_machine(source, parts[4])
-        return self._sweep[parts[4]](source)
+        if path == "/api/jobs":
+            return _json({"jobs": self._jobs.list()})
+        match [unquote(part) for part in path.split("/")]:
+            case ["", "api", "compare", one, other]:
+                return _json(compare_runs(*(cast(RunSource, self._find("run", name)) for name in (one, other))))
+            case ["", "api", kind, name, *what] if what and kind in _KINDS.values():
+                return self._show(self._find(kind, name), "/".join(what))
+            case _:
+                raise _NotFoundError(NOTHING)
+
+    def _find(self, kind: str, name: str) -> Source:
+        source = self._sources.list().get(name)
+        if source is None or kind_of(source) != kind:
+            raise _NotFoundError(f"there is no {kind} {name!r} here; it may have been moved or removed")
+        return source
+
+    def _show(self, source: Source, what: str) -> Answer:
+        if isinstance(source, RunSource) and what == "commands":
+            return _json(self._jobs.tell(source))
+        if isinstance(source, RunSource):
+            return _show_run(self._load_run(source), what)
+        if isinstance(source, MachineSource) and what in _MACHINE:
+            return _show_machine(source, what)
+        if isinstance(source, SweepSource) and what in self._sweep:
+            return self._sweep[what](source)
+        raise _NotFoundError(NOTHING)
+
+    def _load_run(self, source: RunSource) -> RunView:
+        with self._lock:
+            kept = self._runs.get(source.name)
+            if kept is None or kept.version != find_run_version(source):
+                self._runs.pop(source.name, None)
+                kept = self._runs[source.name] = RunView(source)
+                while len(self._runs) > MOST_RUNS:
+                    self._runs.pop(next(iter(self._runs)))
+            return kept
 
     def _state(self, source: SweepSource) -> Answer:
         return _json(describe(source, self._load(source)))
+
+    def _list_runs(self, source: SweepSource) -> Answer:
+        return _json({"runs": self._sources.runs_of(source)})
 
     def _table(self, source: SweepSource) -> Answer:
         return ARROW, self._load(source).arrow
@@ -203,8 +257,19 @@ def make_server(sources: Sources, port: int = 0) -> _Server:
         raise RunError(f"no server can be started on {HOST}: {error.strerror}") from None
 
 
-def _kind(source: SweepSource | MachineSource) -> str:
-    return "machine" if isinstance(source, MachineSource) else "sweep"
+def kind_of(source: Source) -> str:
+    """The word for what a source is, in URLs."""
+    return _KINDS[type(source)]
+
+
+def _show_run(view: RunView, what: str) -> Answer:
+    if what == "about":
+        return _json(view.about())
+    if what in view.names:
+        return ARROW, view.arrow(what)
+    if found := _ROW.fullmatch(what):
+        return _json(view.row(int(found[1])))
+    raise _NotFoundError(NOTHING)
 
 
 def _show_machine(source: MachineSource, what: str) -> Answer:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from kernbench.sweep.results.bounds import is_bounded
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.row import BOUND, COLUMNS
+from kernbench.web.arrow import to_arrow
 from kernbench.web.sources import SweepSource
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def load_table(source: SweepSource) -> SweepTable:
         given = read_manifest(source).get("objectives", [])
         objectives = _read_objectives(given, table) or default_objectives(table, of_traffic="accepted" in table.columns)
         parameters = tuple(table.columns[: next(i for i, name in enumerate(table.columns) if name in COLUMNS)])
-        arrow = _to_arrow(table, objectives)
+        arrow = _show_table(table, objectives)
     except FileNotFoundError:  # it has just been finished: the next look finds the whole table
         return SweepTable(version, True, 0, (), (), b"")
     except (OSError, StopIteration, *_MALFORMED, *unreadable()) as error:
@@ -116,7 +116,7 @@ def _read_objectives(given: list[Any], table: polars.DataFrame) -> tuple[Objecti
     return tuple(one for one in found if one.column in table.columns and table[one.column].dtype.is_numeric())
 
 
-def _to_arrow(table: polars.DataFrame, objectives: tuple[Objective, ...]) -> bytes:
+def _show_table(table: polars.DataFrame, objectives: tuple[Objective, ...]) -> bytes:
     """The columns that the page shows: figures as float64 with nan for none, texts and truths as dictionaries."""
     import polars
 
@@ -132,6 +132,4 @@ def _to_arrow(table: polars.DataFrame, objectives: tuple[Objective, ...]) -> byt
     frame = polars.DataFrame(
         [*columns, table["key"].str.head(KEY_DIGITS).alias(KEY), front.alias(FRONT), is_bounded(table).alias(BOUNDED)]
     )
-    file = BytesIO()
-    frame.write_ipc(file, compression="uncompressed", compat_level=polars.CompatLevel.oldest())
-    return file.getvalue()
+    return to_arrow(frame)

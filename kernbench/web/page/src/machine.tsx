@@ -101,7 +101,7 @@ function addressOf({ x, y, k }: Camera, box: HTMLElement): [number, number, numb
   return [round((box.clientWidth / 2 - x) / k), round((box.clientHeight / 2 - y) / k), round(box.clientWidth / k)];
 }
 
-function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<MachineProps, "name">) {
+export function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<MachineProps, "name">) {
   const palette = usePalette();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const tones = useMemo(() => tonesOf(palette, dark), [palette, dark]);

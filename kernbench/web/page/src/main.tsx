@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
 import { Machine } from "./machine";
 import { readRoute, useRoute, writeRoute } from "./route";
+import { Run } from "./run";
 import "./style.css";
 import { Sweep } from "./sweep";
 
@@ -17,6 +18,7 @@ const KEYS: [string, string][] = [
   ["← → ↑ ↓ + −", "move and zoom the drawing"],
   ["1 2 3 4", "show all, a SIP, a cube, a PE"],
   ["Escape", "close the panel, then remove all filters"],
+  ["v", "to the next view of a run; V to the one before"],
   ["[ ]", "what stands before in the bar, and next"],
   ["?", "these keys"],
 ];
@@ -58,7 +60,7 @@ function Page() {
   }, [sources, open]);
   return (
     <>
-      <nav class="bar" aria-label="Sweeps and machines">
+      <nav class="bar" aria-label="Runs, sweeps and machines">
         <a class="brand" href="#/">
           KernBench
         </a>
@@ -89,6 +91,14 @@ function Page() {
           name={open.name}
           settings={route.machine}
           onSettings={(machine) => go({ ...route, source: open, machine })}
+        />
+      )}
+      {open?.kind === "run" && (
+        <Run
+          key={open.name}
+          name={open.name}
+          settings={route.run}
+          onSettings={(run) => go({ ...route, source: open, run })}
         />
       )}
       {!open && <Start found={found} problem={problem} />}
@@ -143,11 +153,11 @@ function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: 
 
 function Start({ found, problem }: { found: SourceList | null; problem: string | null }) {
   if (problem) return <p class="message error" role="alert">{problem}</p>;
-  if (!found) return <p class="message loading">Looking for sweeps …</p>;
+  if (!found) return <p class="message loading">Looking for runs and sweeps …</p>;
   if (found.sources.length) {
     return (
       <main class="start">
-        <h1>Sweeps and machines</h1>
+        <h1>Runs, sweeps and machines</h1>
         <ul>
           {found.sources.map((one) => (
             <li key={linkTo(one)}>
@@ -160,8 +170,11 @@ function Start({ found, problem }: { found: SourceList | null; problem: string |
   }
   return (
     <main class="message">
-      <p>There is no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
-      <pre>kernbench sweep quickstart</pre>
+      <p>There is no run and no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
+      <pre>
+        kernbench sweep quickstart{"\n"}
+        kernbench run matmul-composite --explain --out results/matmul
+      </pre>
     </main>
   );
 }
