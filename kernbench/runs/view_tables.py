@@ -21,7 +21,7 @@ from kernbench.machine.machine_tables import make_link_table, make_node_table, m
 from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
 from kernbench.oplog.utilisation import list_services
 from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS
-from kernbench.trace.counters import find_held_parts
+from kernbench.trace.counters import find_held_servers
 from kernbench.trace.transfers import find_transfers
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def make_view_tables(program: Program, times: Times, row: np.ndarray) -> dict[st
         NODES: make_node_table(machine),
         LINKS: make_link_table(machine),
         PARTS: make_part_table(machine),
-        HELD: polars.DataFrame({"part": find_held_parts(program)[row]}),
+        HELD: polars.DataFrame({"part": find_held_servers(program)[row]}),
         TRANSFERS: _make_transfers(program, times, row, kinds.which[row]),
         SERVICES: _make_services(machine, kinds.kinds),
     }

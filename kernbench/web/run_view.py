@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
@@ -22,6 +20,7 @@ from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import split_path
 from kernbench.units import FS_PER_NS
 from kernbench.web.arrow import to_arrow
+from kernbench.web.busy_view import list_windows, make_busy
 from kernbench.web.sources import RunSource
 
 if TYPE_CHECKING:
@@ -58,6 +57,7 @@ class RunView:
             "parts": lambda: self._read(PARTS),
             "transfers": lambda: self._read(TRANSFERS),
             "path": self._make_path,
+            "busy": self._make_busy,
         }
 
     @property
@@ -70,8 +70,16 @@ class RunView:
         found = self._read_json(RESULT)
         missing = {name: told for name in self._tables if (told := self._missing(name))}
         machine = None if "nodes" in missing or "links" in missing else self._read_json(MACHINE)
-        end_fs = round(float(found["makespan_ns"]) * FS_PER_NS)
-        return {**found, "name": self._source.name, "machine": machine, "span_fs": [0, end_fs], "missing": missing}
+        end_fs = _find_end(found)
+        windows = list_windows(end_fs)
+        return {
+            **found,
+            "name": self._source.name,
+            "machine": machine,
+            "span_fs": [0, end_fs],
+            "window_fs": int(windows.length_fs[0]),
+            "missing": missing,
+        }
 
     def arrow(self, name: str) -> bytes:
         """A table as Arrow."""
@@ -176,11 +184,15 @@ class RunView:
         times = {name: f"{name.removesuffix('fs')}ns" for name in ("start_fs", "end_fs", "spent_fs")}
         return path.select(
             *((polars.col(ns) * FS_PER_NS).round().alias(name) for name, ns in times.items()),
-            "part",
-            "kind",
-            polars.col("op_name").alias("name"),
+            *(polars.col(name).cast(polars.Categorical) for name in ("part", "kind")),
+            polars.col("op_name").cast(polars.Categorical).alias("name"),
             row.fill_null(-1).cast(polars.Int32).alias("row"),
         )
+
+    def _make_busy(self) -> polars.DataFrame:
+        log = self._read(OP_LOG, ["issue_fs", "start_fs", "end_fs", "bytes"])
+        windows = list_windows(_find_end(self._read_json(RESULT)))
+        return make_busy(log, *(self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES)), windows)
 
     def _list_tracks(self, found: polars.Series) -> list[str]:
         """Parts in the order of the machine, then by name; parts of a part after it."""
@@ -188,6 +200,14 @@ class RunView:
         if not self._missing("nodes"):
             place = {name: at for at, name in enumerate(self._read(NODES)["name"].to_list())}
         return sorted(found.to_list(), key=lambda name: (_place(name, place), name))
+
+
+def _find_end(result: Mapping[str, Any]) -> int:
+    """The end of a run in fs. Errors: InputError if its result does not say it."""
+    try:
+        return round(float(result["makespan_ns"]) * FS_PER_NS)
+    except (*_MALFORMED,) as error:
+        raise InputError(f"{RESULT} is not that of a run ({shorten(error)}); {AGAIN}") from None
 
 
 def _place(name: str, place: Mapping[str, int]) -> int:

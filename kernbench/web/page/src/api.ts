@@ -61,6 +61,7 @@ export interface RunAbout {
   what_if?: unknown;
   machine: MachineAbout | null; // as it was, with all overrides
   span_fs: [number, number];
+  window_fs: number; // the length of a window of `busy`
   missing: Record<string, string>; // by table that cannot be made, a sentence that says why and what would help
   [key: string]: unknown;
 }

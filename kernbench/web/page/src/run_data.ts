@@ -65,7 +65,7 @@ export interface Busy {
   window: Int32Array;
   utilisation: Float32Array; // of all slots
   queued: Float32Array; // how many jobs and transfers waited, on average
-  bytes: Float64Array;
+  bytes: Float32Array;
 }
 
 const make = {
@@ -108,9 +108,9 @@ const make = {
     count: table.numRows,
     part: ints(table, "part"),
     window: ints(table, "window"),
-    utilisation: Float32Array.from(floats(table, "utilisation")),
-    queued: Float32Array.from(floats(table, "queued")),
-    bytes: floats(table, "bytes"),
+    utilisation: singles(table, "utilisation"),
+    queued: singles(table, "queued"),
+    bytes: singles(table, "bytes"),
   }),
 };
 
@@ -151,6 +151,11 @@ export async function loadRun(name: string): Promise<Run> {
 function floats(table: Table, name: string): Float64Array {
   const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
   return found instanceof Float64Array ? found : Float64Array.from(found ?? []);
+}
+
+function singles(table: Table, name: string): Float32Array {
+  const found = table.getChild(name)?.toArray() as ArrayLike<number> | undefined;
+  return found instanceof Float32Array ? found : Float32Array.from(found ?? []);
 }
 
 function ints(table: Table, name: string): Int32Array {
