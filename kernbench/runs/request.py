@@ -7,12 +7,12 @@ they were asked for by: a name, or the whole path of a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.errors import InputError, shorten
-from kernbench.library import is_file, is_path
+from kernbench.library import is_file, is_path, shipped
 from kernbench.modes import Mode
 from kernbench.schema.guards import is_mapping
 
@@ -24,20 +24,16 @@ _SETTING = re.compile(r"[A-Za-z_][\w.\[\]]*")
 _NAMED = re.compile(r"\.py:[^/\\]+$")  # a bench of a file with several
 
 
-def note_request(
-    found: Bench, bench: str | int | Path | Callable[..., object], topology: str | Path, device: str, *, live: bool
-) -> dict[str, Any] | None:
-    """What a run is asked for, in JSON's types; paths are made absolute. None for a function, which no command names."""
-    if callable(bench):
+def note_request(found: Bench, topology: str | Path, device: str, *, live: bool) -> dict[str, Any] | None:
+    """What a run is asked for, in JSON's types; paths are whole. None for a bench without a file, which no command names."""
+    named = any(found.file.parent == shipped() / folder for folder in ("benches", "benches/tanto"))
+    if not named and not is_file(found.file):
         return None
-    named = found.name if isinstance(bench, int) or str(bench).lstrip("-").isdigit() else str(bench)
-    return {"bench": _absolute(named), "topology": _absolute(str(topology)), "device": device, "live": live}
-
-
-def _absolute(text: str) -> str:
-    name = _NAMED.search(text)
-    file, more = (text[: name.start() + 3], text[name.start() + 3 :]) if name else (text, "")
-    return str(Path(file).absolute()) + more if is_path(file) or is_file(Path(file)) else text
+    bench = found.name if named else f"{found.file.absolute()}:{found.name}"
+    machine = str(topology)
+    if is_path(machine) or is_file(Path(machine)):
+        machine = str(Path(machine).absolute())
+    return {"bench": bench, "topology": machine, "device": device, "live": live}
 
 
 def file_of_bench(bench: str) -> Path | None:

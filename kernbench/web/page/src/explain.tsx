@@ -1,5 +1,5 @@
 // Why a run took as long as it did: what its latency was spent on, what bound it, and what would make it shorter.
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { runAbout } from "./api";
 import { usePalette } from "./chart";
 import "./explain.css";
@@ -39,7 +39,8 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
     const margin = Math.max((end - start) * 2, 1);
     onSettings({ ...settings, view: "timeline", time: [Math.max(0, start - margin), end + margin], now: start, select: part || settings.select });
   };
-  const onPart = (path: string) => onSettings({ ...settings, view: "machine", select: path, at: null });
+  const onPart = (path: string) => onSettings({ ...settings, view: "machine", select: nodeOf(path, names), at: null });
+  const names = useMemo(() => new Set(run.machine?.names), [run]);
   const found = about.explain;
   return (
     <div class="explain" tabIndex={-1}>
@@ -85,6 +86,13 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
       )}
     </div>
   );
+}
+
+/** The node of a machine that a part is in: of a channel or a port that which it belongs to, of a link its source. */
+function nodeOf(path: string, names: ReadonlySet<string>): string {
+  let found = path.split(" -> ")[0]!;
+  while (!names.has(found) && found.includes(".")) found = found.slice(0, found.lastIndexOf("."));
+  return found;
 }
 
 /** What bound the run, and the advice, in the words of the command line. */

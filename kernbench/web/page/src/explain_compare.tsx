@@ -16,6 +16,7 @@ interface Comparison {
 }
 
 const AS_IT_STANDS = "as it stands";
+const LITTLE = 1.1; // times, below which a difference is told in percent
 const SHARES = ["tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation"];
 
 /** The choice of another run to put beside this one. */
@@ -88,7 +89,8 @@ function tellRatio({ figures }: Comparison): string {
   if (!latency?.a || !latency.b) return "";
   if (latency.a === latency.b) return "Both have the same latency.";
   const times = Math.max(latency.a, latency.b) / Math.min(latency.a, latency.b);
-  return `B is ${times.toFixed(2)} times ${latency.b < latency.a ? "faster" : "slower"} than A.`;
+  const size = times < LITTLE ? formatShare(times - 1) : `${times.toFixed(2)} times`;
+  return `B is ${size} ${latency.b < latency.a ? "faster" : "slower"} than A.`;
 }
 
 function Settings({ found }: { found: Comparison }) {

@@ -59,7 +59,7 @@ function optionOf(found: Roofline, launches: readonly Launch[], palette: Palette
     type: "log" as const,
     nameLocation: "middle" as const,
     nameTextStyle: { color: palette.quiet },
-    axisLabel: { color: palette.quiet, hideOverlap: true, formatter: (value: number) => String(Number(value.toPrecision(2))) },
+    axisLabel: { color: palette.quiet, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => String(Number(value.toPrecision(2))) },
     splitLine: { lineStyle: { color: palette.line, opacity: 0.5 } },
     axisLine: { lineStyle: { color: palette.line } },
   };

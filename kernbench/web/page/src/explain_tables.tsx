@@ -28,7 +28,7 @@ function PartButton({ path, onPart }: { path: string; onPart: (path: string) => 
 
 export function Utilisation({ found, onPart }: FoundProps & { onPart: (path: string) => void }) {
   return (
-    <Card title="Utilisation" note={`over ${formatNs(found.window_ns)} ns, the busiest of each class`}>
+    <Card title="Utilisation" note={`over ${formatNs(found.window_ns)} ns, the busiest of each class`} wide>
       <Figures
         headings={[
           { text: "class", left: true },

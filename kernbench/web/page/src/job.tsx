@@ -17,7 +17,7 @@ export function JobBox({ handle, label, note, command, refused }: JobBoxProps) {
     <div class="job" aria-live="polite">
       {!running && (
         <div class="row">
-          <button type="button" class="start" disabled={Boolean(refused)} onClick={start}>
+          <button type="button" class="go" disabled={Boolean(refused)} onClick={start}>
             {label}
           </button>
           {note && <span class="note">{note}</span>}

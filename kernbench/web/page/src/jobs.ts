@@ -1,4 +1,5 @@
 // Jobs of the server: started and cancelled by POST, looked at while one runs.
+import { createContext } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Unreachable } from "./api";
 
@@ -24,6 +25,9 @@ export interface Commands {
 }
 
 const LOOK_MS = 300;
+
+/** Whether there is a server that runs jobs: a page that stands alone, as a report, has none. */
+export const HasServer = createContext(false);
 
 async function ask(path: string, body?: object): Promise<unknown> {
   let response: Response;

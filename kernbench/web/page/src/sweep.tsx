@@ -5,6 +5,7 @@ import { axisColumns } from "./axis";
 import { usePalette } from "./chart";
 import { Detail } from "./detail";
 import { applyFilters, type Filters } from "./filters";
+import { HasServer } from "./jobs";
 import { Parallel } from "./parallel";
 import { formatCell, readPoints, shortName, varies, type Column, type Points } from "./points";
 import type { SweepSettings } from "./route";
@@ -82,7 +83,9 @@ export function Sweep({ name, settings, onSettings }: SweepProps) {
         </p>
       )}
       {loaded.points.count ? (
-        <Views {...loaded} settings={settings} onSettings={onSettings} />
+        <HasServer.Provider value={true}>
+          <Views {...loaded} settings={settings} onSettings={onSettings} />
+        </HasServer.Provider>
       ) : (
         <>
           <Summary state={loaded.state} points={loaded.points} onChoose={() => undefined} />
