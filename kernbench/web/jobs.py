@@ -27,6 +27,7 @@ MOST_RUNNING = 2
 MOST_KEPT = 20  # finished ones, which the page may still ask for
 GRACE_S = 3.0  # until a job that is to end is killed
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
+KERNBENCH = (sys.executable, "-m", "kernbench")
 _ERROR = "error: "
 
 
@@ -64,7 +65,9 @@ def show_command(arguments: Sequence[str]) -> str:
 class Jobs:
     """The jobs of a server, by their ids. No method waits for a job but `close`."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = KERNBENCH) -> None:
+        """`command` is what arguments are given to."""
+        self._command = command
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._ids = count(1)
@@ -90,7 +93,7 @@ class Jobs:
                 return same.to_dict()
             if self._closed or len(running) >= MOST_RUNNING:
                 raise InputError(f"{len(running)} jobs are running already; wait until one is done, or cancel one")
-            job = Job(str(next(self._ids)), kind, source, part, tuple(arguments), _open([*arguments, *keep]))
+            job = Job(str(next(self._ids)), kind, source, part, tuple(arguments), _open([*self._command, *arguments, *keep]))
             self._jobs[job.id] = job
             self._forget()
             job.thread = threading.Thread(target=self._watch, args=(job, on_done), daemon=True)
@@ -160,11 +163,11 @@ class Jobs:
             del self._jobs[job_id]
 
 
-def _open(arguments: Sequence[str]) -> subprocess.Popen[str]:
-    """The process of a command, in a session of its own: Ctrl-C on the viewer's terminal is the viewer's to answer."""
+def _open(command: Sequence[str]) -> subprocess.Popen[str]:
+    """The process of a command in a session of its own: Ctrl-C on the viewer's terminal is the viewer's to answer."""
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "kernbench", *arguments],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

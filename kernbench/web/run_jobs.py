@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,7 +25,7 @@ from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.results.file_names import PROGRESS, TABLE
 from kernbench.sweep.row import COLUMNS
-from kernbench.web.jobs import Jobs, show_command
+from kernbench.web.jobs import KERNBENCH, Jobs, show_command
 from kernbench.web.point_runs import KEY_DIGITS, name_of_point, runs_of_points
 from kernbench.web.sources import RunSource, Sources, SweepSource
 from kernbench.web.sweep_view import read_manifest
@@ -37,8 +37,8 @@ OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: [
 class RunJobs:
     """Starts the jobs of a viewer, and puts what comes out where its sources find it."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources, self._jobs = sources, Jobs()
+    def __init__(self, sources: Sources, command: Sequence[str] = KERNBENCH) -> None:
+        self._sources, self._jobs = sources, Jobs(command)
         self._room: tempfile.TemporaryDirectory[str] | None = None
         self._numbers = count(1)
 

@@ -57,12 +57,11 @@ class _NotFoundError(Exception):
 class Viewer:
     """The answers to requests, by path. Tables of sweeps and runs are kept until their files change."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    def __init__(self, sources: Sources, jobs: RunJobs) -> None:
+        self._sources, self._jobs = sources, jobs
         self._tables: dict[str, SweepTable] = {}
         self._runs: dict[str, RunView] = {}
         self._lock = threading.Lock()
-        self._jobs = RunJobs(sources)
         self._sweep: dict[str, Callable[[SweepSource], Answer]] = {
             "state": self._state,
             "table": self._table,
@@ -240,13 +239,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-def make_server(sources: Sources, port: int = 0) -> _Server:
+def make_server(sources: Sources, port: int = 0, jobs: RunJobs | None = None) -> _Server:
     """A server on loopback that has its port; `serve_forever` runs it. With port 0 the system chooses one.
+
+    `jobs` are ended with it.
 
     Errors: InputError for a port that is taken or not allowed; RunError if there is no loopback.
     """
     try:
-        return _Server(port, Viewer(sources))
+        return _Server(port, Viewer(sources, jobs or RunJobs(sources)))
     except OverflowError:
         raise InputError(f"--port takes 0 to 65535, and got {port}") from None
     except OSError as error:

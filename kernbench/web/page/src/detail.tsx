@@ -18,8 +18,8 @@ export function Detail({ points, state, chosen, onClose, onDrop }: DetailProps) 
   const parameters = columns.filter((column) => state.parameters.includes(column.name));
   const results = columns.filter((column) => !state.parameters.includes(column.name));
   const two = chosen.length > 1;
-  const live = useContext(HasServer);
-  const [runs, look] = usePointRuns(live ? state.name : null);
+  const canRun = useContext(HasServer) && commandOf(points, state, chosen[0]!) !== "";
+  const [runs, look] = usePointRuns(canRun ? state.name : null);
   return (
     <aside class="card detail" aria-label={two ? "Two points beside each other" : "A point"}>
       <header>
@@ -29,8 +29,7 @@ export function Detail({ points, state, chosen, onClose, onDrop }: DetailProps) 
         </button>
       </header>
       {!two && <p class="note">Shift-click or Shift-Enter on another point puts it beside this one.</p>}
-      {live &&
-        commandOf(points, state, chosen[0]!) !== "" &&
+      {canRun &&
         chosen.map((row, which) => (
           <RunOfPoint
             key={points.keys[row]}
@@ -41,7 +40,7 @@ export function Detail({ points, state, chosen, onClose, onDrop }: DetailProps) 
             onDone={look}
           />
         ))}
-      {live && two && <BothRuns runs={chosen.map((row) => runs[points.keys[row]!])} />}
+      {canRun && two && <BothRuns runs={chosen.map((row) => runs[points.keys[row]!])} />}
       <table>
         {two && (
           <thead>

@@ -21,6 +21,13 @@ const SHARES = ["tflops_of_peak", "gbs_of_peak", "bottleneck_utilisation"];
 
 /** The choice of another run to put beside this one. */
 export function CompareWith({ run, beside, onBeside }: { run: string; beside: string | null; onBeside: (name: string | null) => void }) {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && beside && !document.querySelector("dialog[open]")) onBeside(null);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [beside, onBeside]);
   const [others, setOthers] = useState<string[]>([]);
   useEffect(() => {
     listSources().then(
