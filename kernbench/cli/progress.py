@@ -35,7 +35,7 @@ def progress() -> Generator[Display]:
         yield _write_lines()
         return
     if not sys.stderr.isatty():
-        yield Display(_stay_silent, None, lambda _done, _total: None)
+        yield Display(_stay_silent, None, _show_no_runs)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -67,7 +67,9 @@ def progress() -> Generator[Display]:
 
 def _write_lines() -> Display:
     """Callbacks that write what is being done, and how much of it is done, as lines of JSON on stderr."""
-    text, share, written, due = "", None, None, 0.0
+    text, due = "", 0.0
+    share: float | None = None
+    written: tuple[str, float | None] | None = None
 
     def write() -> None:
         nonlocal written, due
@@ -99,6 +101,10 @@ def _tell_runs(done: float, total: int) -> str:
 
 
 def _stay_silent(_text: str) -> None:
+    pass
+
+
+def _show_no_runs(_done: float, _total: int) -> None:
     pass
 
 

@@ -51,16 +51,26 @@ def list_arguments(result: Mapping[str, Any]) -> list[str]:
     asked: Mapping[str, Any] = request if is_mapping(request) else {}
     bench, topology = asked.get("bench", result.get("bench")), asked.get("topology", result.get("topology"))
     parameters, overrides = result.get("parameters"), result.get("overrides")
-    if not (is_mapping(parameters) and is_mapping(overrides)) or "request" in result and request is None:
-        raise InputError("the run cannot be repeated: it was not made by `kernbench run` with a bench that has a name or a file")
+    if not (is_mapping(parameters) and is_mapping(overrides)) or ("request" in result and request is None):
+        raise InputError(
+            "the run cannot be repeated: it was not made by `kernbench run` with a bench that has a name or a file"
+        )
     if result.get("mode") == Mode.ANALYTIC:
         raise InputError("the run is of mode analytic, which has no events; run it again in mode hybrid")
     settings = [*parameters.items(), *((TOPOLOGY + path, value) for path, value in overrides.items())]
-    return repeat_arguments(bench, topology, result.get("mode"), settings, asked.get("device", "all"), live=bool(asked.get("live")))
+    return repeat_arguments(
+        bench, topology, result.get("mode"), settings, asked.get("device", "all"), live=bool(asked.get("live"))
+    )
 
 
 def repeat_arguments(
-    bench: object, topology: object, mode: object, settings: list[tuple[str, object]], device: object = "all", *, live: bool = False
+    bench: object,
+    topology: object,
+    mode: object,
+    settings: list[tuple[str, object]],
+    device: object = "all",
+    *,
+    live: bool = False,
 ) -> list[str]:
     """The arguments that run a bench on a machine; settings of None are left out.
 

@@ -99,9 +99,7 @@ class RunResult:
 
         if self.binding is not None:
             raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
-        return explain_run(
-            self.device.session, self.launches, what_if=what_if, on_stage=on_stage, on_runs=on_runs
-        )
+        return explain_run(self.device.session, self.launches, what_if=what_if, on_stage=on_stage, on_runs=on_runs)
 
     def what_if(
         self,

@@ -81,8 +81,8 @@ def find_what_if(
     """The what-if table of a finished run.
 
     Without `fields`, of every field that a time of the run follows from. None if the program does not repeat the run without
-    the host, which waited for results in between. `on_stage(text)` is called with what is done next, `on_runs(done, total)` during
-    the runs.
+    the host, which waited for results in between. `on_stage(text)` is called with what is done next,
+    `on_runs(done, total)` during the runs.
 
     Errors: InputError for a factor that is not positive or too small, or a field that no time follows from.
     """

@@ -1,8 +1,8 @@
 """Jobs of the viewer: commands of this installation, each in a process of its own, watched and ended by the server.
 
-A job is `python -m kernbench …` without a shell. It tells its progress as lines of JSON on stderr (`kernbench.cli.progress`), and
-its error there as on a terminal. Its standard input is a pipe of the server that nothing is written to: when the server is gone,
-however it ended, the pipe is closed and the job ends itself.
+A job is `python -m kernbench …` without a shell. It tells its progress as lines of JSON on stderr
+(`kernbench.cli.progress`), and its error there as on a terminal. Its standard input is a pipe of the server that nothing is
+written to: when the server is gone, however it ended, the pipe is closed and the job ends itself.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Job:
     def to_dict(self) -> dict[str, Any]:
         """What the page is told."""
         seconds = monotonic() - self.begun if self.seconds is None else self.seconds
-        told = {name: getattr(self, name) for name in ("id", "kind", "source", "part", "state", "stage", "share", "error")}
+        told = {
+            name: getattr(self, name) for name in ("id", "kind", "source", "part", "state", "stage", "share", "error")
+        }
         return {**told, "result": self.result, "seconds": seconds, "command": show_command(self.arguments)}
 
 
@@ -79,7 +81,13 @@ class Jobs:
             return [job.to_dict() for job in self._jobs.values()]
 
     def start(
-        self, kind: str, source: str, part: str, arguments: Sequence[str], keep: Sequence[str], on_done: Callable[[], str | None]
+        self,
+        kind: str,
+        source: str,
+        part: str,
+        arguments: Sequence[str],
+        keep: Sequence[str],
+        on_done: Callable[[], str | None],
     ) -> dict[str, Any]:
         """Start a command, or find it where it runs already for the same.
 
@@ -93,7 +101,9 @@ class Jobs:
                 return same.to_dict()
             if self._closed or len(running) >= MOST_RUNNING:
                 raise InputError(f"{len(running)} jobs are running already; wait until one is done, or cancel one")
-            job = Job(str(next(self._ids)), kind, source, part, tuple(arguments), _open([*self._command, *arguments, *keep]))
+            job = Job(
+                str(next(self._ids)), kind, source, part, tuple(arguments), _open([*self._command, *arguments, *keep])
+            )
             self._jobs[job.id] = job
             self._forget()
             job.thread = threading.Thread(target=self._watch, args=(job, on_done), daemon=True)

@@ -1,7 +1,7 @@
 """Runs of single points of a sweep: where they are kept, and what they are called.
 
-A point that is run alone leaves its run in the directory of its sweep, in `runs/` under the beginning of the point's key. So it is
-there when the viewer is started again.
+A point that is run alone leaves its run in the directory of its sweep, in `runs/` under the beginning of the point's key. So
+it is there when the viewer is started again.
 """
 
 from __future__ import annotations

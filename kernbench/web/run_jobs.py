@@ -1,8 +1,8 @@
 """The jobs that the page may start: explain a run, make its what-if table, run a point of a sweep alone.
 
-What is run is what the files of a source say was run: no text of a request is an argument. A bench or a machine that is named by
-its path has to be in the directory that the viewer was started in, or to come with KernBench: a directory from elsewhere does not
-bring code along.
+What is run is what the files of a source say was run: no text of a request is an argument. A bench or a machine that is
+named by its path has to be in the directory that the viewer was started in, or to come with KernBench: a directory from
+elsewhere does not bring code along.
 """
 
 from __future__ import annotations
@@ -141,10 +141,14 @@ def _checked(arguments: list[str]) -> list[str]:
     """Arguments of `run` whose files may be run here. Errors: InputError for another file."""
     bench, topology = arguments[1], arguments[arguments.index("--topology") + 1]
     near = (Path.cwd().resolve(), library.shipped().resolve())
-    for what, file in (("bench", file_of_bench(bench)), ("machine", Path(topology) if library.is_path(topology) else None)):
+    for what, file in (
+        ("bench", file_of_bench(bench)),
+        ("machine", Path(topology) if library.is_path(topology) else None),
+    ):
         if file is not None and not any(file.resolve().is_relative_to(place) for place in near):
             raise InputError(
-                f"its {what} is {shorten(file)}, and the viewer runs no file outside the directory it was started in, {near[0]}; "
+                f"its {what} is {shorten(file)}, and the viewer runs no file outside the directory "
+                f"it was started in, {near[0]}; "
                 f"start it nearer, or run: {show_command(arguments)}"
             )
     return arguments

@@ -1,8 +1,9 @@
 """The server of the viewer: the page and its data, on loopback, for browsers on this computer alone.
 
-Python's own server does: there is one reader, requests are few, and every answer is whole before it is sent. A request whose
-Host is not this server, or whose Origin is another site, is refused: a page elsewhere can neither read nor rebind its name to what
-is served here. POST starts and cancels jobs alone; it has to come from the page itself, which a browser says by its Origin.
+Python's own server does: there is one reader, requests are few, and every answer is whole before it is sent. A request
+whose Host is not this server, or whose Origin is another site, is refused: a page elsewhere can neither read nor rebind its
+name to what is served here. POST starts and cancels jobs alone; it has to come from the page itself, which a browser says
+by its Origin.
 """
 
 from __future__ import annotations

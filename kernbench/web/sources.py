@@ -68,7 +68,9 @@ class Sources:
         """Errors: InputError for what is neither a directory of a sweep or a run nor a topology."""
         self._given = _name_apart([_check(text) for text in given])
         self._results = None if given else results
-        self._points: dict[tuple[str, str], Path] = {}  # runs of points, by sweep and key, that are not in the sweep's directory
+        self._points: dict[
+            tuple[str, str], Path
+        ] = {}  # runs of points, by sweep and key, that are not in the sweep's directory
         self._replaced: dict[str, Path] = {}  # directories that are shown in place of those of runs
 
     @property

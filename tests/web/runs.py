@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
 from kernbench.runs.run import run_bench
 
-# Takes the arguments of `kernbench run`. It copies the run of the file `explained` into --out, as an explained one of the same bench.
-# With --what-if it says how far it is, then waits for the file `go` beside itself; without that file it never ends.
+# Takes the arguments of `kernbench run`. It copies the run `explained` into --out, as if it had been made by them. It
+# waits while there is a file `waits`. With --what-if it says how far it is, then waits for a file `go`.
 COMMAND = """
 import json, shutil, sys, time
 from pathlib import Path
@@ -20,6 +21,8 @@ here = Path(__file__).parent
 arguments = sys.argv[1:]
 (here / "arguments.json").write_text(json.dumps(arguments))
 print(json.dumps({"stage": "simulating", "share": None}), file=sys.stderr, flush=True)
+while (here / "waits").exists():
+    time.sleep(0.01)
 if "--what-if" in arguments:
     print(json.dumps({"stage": "what if: 3.0 of 12 runs done", "share": 0.25}), file=sys.stderr, flush=True)
     while not (here / "go").exists():
@@ -42,7 +45,7 @@ def _kept() -> tuple[Path, Path]:
     return place / "plain", place / "explained"
 
 
-def write_run(directory: Path, *, explained: bool = False, **told: object) -> Path:
+def write_run(directory: Path, told: Mapping[str, object] | None = None, *, explained: bool = False) -> Path:
     """A directory of a run, in whose `result.json` some fields are as told; returns it."""
     shutil.copytree(_kept()[explained], directory)
     if told:

@@ -35,7 +35,7 @@ class Client:
 
     def ask(self, path: str, asked: object = None, **headers: str | None) -> tuple[int, dict[str, Any]]:
         """The status and the answer of a GET, or of a POST with JSON; headers of None are left out."""
-        own = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json", **headers}
+        own = {"Origin": f"http://127.0.0.1:{self.port}", "Content_Type": "application/json", **headers}
         sent = {name.replace("_", "-"): value for name, value in own.items() if value is not None}
         body = None if asked is None else asked if isinstance(asked, bytes) else json.dumps(asked)
         with closing(http.client.HTTPConnection("127.0.0.1", self.port)) as connection:
@@ -81,7 +81,8 @@ def test_an_explanation_is_made_and_stays_with_the_run(client: Client) -> None:
     assert "explain" not in before
     job = client.start("explain", "plain")
     assert job["command"] == (
-        "kernbench run gemm-single-pe --topology tiny --mode hybrid --set M=32 --set K=128 --set N=128 --set dtype=f16 --explain"
+        "kernbench run gemm-single-pe --topology tiny --mode hybrid "
+        "--set M=32 --set K=128 --set N=128 --set dtype=f16 --explain"
     )
     assert client.ask("/api/run/plain/commands")[1]["commands"]["explain"] == job["command"]
     assert (client.ended()["state"], client.ended()["result"]) == ("done", "plain")
@@ -157,7 +158,7 @@ def test_an_error_is_worded_as_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_another_run_is_not_taken_for_the_kept_one(tmp_path: Path) -> None:
-    for client in serve(tmp_path, write_run(tmp_path / "old", latency_ns=7.0)):
+    for client in serve(tmp_path, write_run(tmp_path / "old", {"latency_ns": 7.0})):
         client.start("explain", "old")
         assert client.ended()["error"].startswith("the run has another latency_ns now, ")
 
@@ -170,11 +171,14 @@ def test_another_run_is_not_taken_for_the_kept_one(tmp_path: Path) -> None:
         ({"parameters": {"M --out x": 1}}, "the run cannot be repeated: it sets M --out x to 1"),
         ({"request": {"bench": "--help", "topology": "tiny"}}, "its bench is '--help', which is no name"),
         ({"request": {"bench": "/etc/evil.py", "topology": "tiny"}}, "the viewer runs no file outside the directory"),
-        ({"request": {"bench": "gemm-single-pe", "topology": "../../x.yaml"}}, "its machine is ../../x.yaml, and the viewer"),
+        (
+            {"request": {"bench": "gemm-single-pe", "topology": "../../x.yaml"}},
+            "its machine is ../../x.yaml, and the viewer",
+        ),
     ],
 )
 def test_what_cannot_be_repeated_is_refused(told: dict[str, object], said: str, tmp_path: Path) -> None:
-    for client in serve(tmp_path, write_run(tmp_path / "kept", **told)):
+    for client in serve(tmp_path, write_run(tmp_path / "kept", told)):
         status, answer = client.ask("/api/jobs/start", {"kind": "explain", "source": "kept"})
         assert status == 422
         assert said in answer["error"]
@@ -216,8 +220,7 @@ def test_what_is_no_job_is_refused(asked: object, said: str, client: Client) -> 
     ],
 )
 def test_only_the_page_itself_starts_jobs(headers: dict[str, str | None], client: Client) -> None:
-    own = {"Content_Type": "application/json"}
-    status, answer = client.ask("/api/jobs/start", {"kind": "explain", "source": "plain"}, **{**own, **headers})
+    status, answer = client.ask("/api/jobs/start", {"kind": "explain", "source": "plain"}, **headers)
     assert status == 403
     assert answer["error"].startswith("this viewer ")
     assert client.ask("/api/jobs")[1] == {"jobs": []}
