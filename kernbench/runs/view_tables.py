@@ -5,7 +5,7 @@
 | machine_nodes, machine_links, machine_parts | each node, link, and part that can be busy, of the machine with all overrides |
 | held_parts | each row of the op log: `part` that it held from start to end, a row of machine_parts, -1 for none |
 | transfers | each end of a transfer: `row` of the op log, `leave_fs`, `arrive_fs` of its data, `far` node, `inward` (from there), `kind` |
-| transfer_services | each part that a kind of transfers passes: `kind`, `part`, `served_fs` and `bytes` of one transfer |
+| transfer_services | each part that a kind of transfers passes: `kind`, `part`, and of one transfer `served_fs`, `bytes` |
 
 Utilisation over time follows from these (`kernbench.trace.use`), so it costs a run nothing that nobody looks at.
 """

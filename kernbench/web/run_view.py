@@ -36,6 +36,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {  # files by what is made of them
     "parts": (PARTS,),
     "transfers": (TRANSFERS,),
     "path": (PATH,),
+    "path_parts": (PATH, TRANSFERS, SERVICES),
     "busy": (OP_LOG, PARTS, HELD, TRANSFERS, SERVICES),
 }
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -57,6 +58,7 @@ class RunView:
             "parts": lambda: self._read(PARTS),
             "transfers": lambda: self._read(TRANSFERS),
             "path": self._make_path,
+            "path_parts": self._make_path_parts,
             "busy": self._make_busy,
         }
 
@@ -137,8 +139,9 @@ class RunView:
         try:
             return make()
         except (OSError, *_MALFORMED, *unreadable()) as error:
+            why = shorten(str(error).partition("\n")[0])
             raise InputError(
-                f"the files of {name} in {self._source.directory} are not those of a run ({shorten(error)}); {AGAIN}"
+                f"the files of {name} in {self._source.directory} are not those of a run ({why}); {AGAIN}"
             ) from None
 
     def _make_slices(self) -> polars.DataFrame:
@@ -188,6 +191,12 @@ class RunView:
             polars.col("op_name").cast(polars.Categorical).alias("name"),
             row.fill_null(-1).cast(polars.Int32).alias("row"),
         )
+
+    def _make_path_parts(self) -> polars.DataFrame:
+        """The links and memory channels that each transfer on the critical path passed: `row` of the op log, `part`."""
+        rows = self._make_path().select("row").unique()
+        kinds = self._read(TRANSFERS, ["row", "kind"]).unique().join(rows, on="row", how="semi")
+        return kinds.join(self._read(SERVICES, ["kind", "part"]), on="kind").select("row", "part").sort("row", "part")
 
     def _make_busy(self) -> polars.DataFrame:
         log = self._read(OP_LOG, ["issue_fs", "start_fs", "end_fs", "bytes"])

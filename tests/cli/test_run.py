@@ -116,7 +116,11 @@ def test_a_slower_memory_takes_longer(capsys: pytest.CaptureFixture[str]) -> Non
 def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json", "--out", "results/one") == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary["files"] == {"oplog": "results/one/oplog.parquet", "result": "results/one/result.json"}
+    assert summary["files"] == {
+        "oplog": "results/one/oplog.parquet",
+        "result": "results/one/result.json",
+        "critical_path": "results/one/critical_path.parquet",
+    }
     assert load_sealed_json(own / summary["files"]["result"]) == summary
     log = polars.read_parquet(own / summary["files"]["oplog"])
     assert {"start_fs", "end_fs", "component", "op_kind", "op_name"} <= set(log.columns)

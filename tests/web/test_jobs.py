@@ -21,7 +21,7 @@ from kernbench.errors import RunError
 from kernbench.web.run_jobs import RunJobs
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
-from tests.web.runs import write_command, write_run
+from tests.web.job_runs import write_command, write_run
 from tests.web.sweeps import small_table, write_sweep
 
 PATIENCE_S = 20

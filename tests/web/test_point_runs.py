@@ -7,7 +7,7 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.web.point_runs import list_point_runs, runs_of_points
 from kernbench.web.sources import RunSource, Sources
-from tests.web.runs import write_run
+from tests.web.job_runs import write_run
 from tests.web.sweeps import write_sweep
 
 KEY = "0123456789abcdef"

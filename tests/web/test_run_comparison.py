@@ -6,7 +6,7 @@ import pytest
 
 from kernbench.web.run_comparison import compare_runs
 from kernbench.web.sources import RunSource
-from tests.web.runs import write_run
+from tests.web.job_runs import write_run
 
 
 def source(directory: Path) -> RunSource:

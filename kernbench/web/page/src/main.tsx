@@ -19,6 +19,8 @@ const KEYS: [string, string][] = [
   ["1 2 3 4", "show all, a SIP, a cube, a PE"],
   ["Escape", "close the panel, then remove all filters"],
   ["v", "to the next view of a run; V to the one before"],
+  ["Space , .", "machine of a run: play or pause, a window back, a window on"],
+  ["c p", "machine of a run: colour by something else, critical path on or off"],
   ["[ ]", "what stands before in the bar, and next"],
   ["?", "these keys"],
 ];

@@ -50,6 +50,12 @@ export interface Path {
   row: Int32Array; // of the op log, -1 for none
 }
 
+/** The links and memory channels that transfers on the critical path passed. */
+export interface PathParts {
+  row: Int32Array; // of the op log
+  part: Int32Array;
+}
+
 /** Parts that can be busy, and where each is drawn. */
 export interface Parts {
   name: string[];
@@ -98,6 +104,7 @@ const make = {
     spent: floats(table, "spent_fs"),
     row: ints(table, "row"),
   }),
+  path_parts: (table: Table): PathParts => ({ row: ints(table, "row"), part: ints(table, "part") }),
   parts: (table: Table): Parts => ({
     name: strings(table, "name"),
     slots: ints(table, "slots"),
@@ -130,6 +137,8 @@ export class Run {
   load<Name extends keyof Made>(what: Name): Promise<Made[Name]> {
     const kept = this.kept.get(what) as Promise<Made[Name]> | undefined;
     if (kept) return kept;
+    const missing = this.about.missing[what];
+    if (missing) return Promise.reject(new Error(missing));
     const made = runArrow(this.name, what).then((arrow) => make[what](tableFromIPC(arrow)) as Made[Name]);
     made.catch(() => this.kept.delete(what));
     this.kept.set(what, made);
