@@ -1,4 +1,4 @@
-"""The explain view and the panel of a point in a real browser: jobs are started with clicks. An error on its console is a failure."""
+"""The explain view and the panel of a point in a real browser, with jobs that clicks start."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
 // The critical path: how much of the latency each class of part took, where in time, and piece by piece.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Palette } from "./chart";
 import { formatNs, formatShare, type Explained } from "./explain_data";
 import { Bar, Card, Figures } from "./explain_parts";
+import { Strip, type OnTime } from "./explain_strip";
 import type { Path, Run } from "./run_data";
 
 const FS_IN_NS = 1e6;
 const TONES = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e"];
 const MOST_PIECES = 200; // shown in the list
-
-type OnTime = (start: number, end: number, part: string) => void;
 
 interface PathCardProps {
   run: Run;
@@ -75,7 +74,7 @@ export function PathCard({ run, found, palette, onTime }: PathCardProps) {
           <i key={name} style={{ flexGrow: ns, background: toneOf(name) }} title={`${name}: ${formatNs(ns)} ns, ${formatShare(ns / whole)}`} />
         ))}
       </div>
-      {path && <Strip path={path} kind={kind} toneOf={toneOf} faint={palette.faint} onTime={onTime} />}
+      {path && <Strip path={path} kinds={classes.map(([name]) => name)} kind={kind} toneOf={toneOf} faint={palette.faint} onTime={onTime} />}
       <div class="two">
         <Figures
           headings={[{ text: "spent on", left: true }, { text: "ns" }, { text: "share" }, { text: "" }]}
@@ -129,86 +128,4 @@ function Pieces({ path, kind, onTime }: { path: Path; kind: string | null; onTim
       </ol>
     </div>
   );
-}
-
-interface StripProps {
-  path: Path;
-  kind: string | null;
-  toneOf: (kind: string) => string;
-  faint: string;
-  onTime: OnTime;
-}
-
-/** The pieces along the time of the run, in the colours of their classes. A click shows that time in the timeline. */
-function Strip({ path, kind, toneOf, faint, onTime }: StripProps) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const [hover, setHover] = useState<number | null>(null);
-  const [first, last] = useMemo(() => spanOf(path), [path]);
-  useEffect(() => {
-    const drawn = canvas.current!;
-    const draw = () => drawStrip(drawn, path, first, last, (name) => (kind === null || kind === name ? toneOf(name) : faint));
-    const observer = new ResizeObserver(draw);
-    observer.observe(drawn);
-    draw();
-    return () => observer.disconnect();
-  }, [path, kind, faint]);
-  const rowAt = (event: MouseEvent) => {
-    const box = canvas.current!.getBoundingClientRect();
-    const time = first + ((event.clientX - box.left) / box.width) * (last - first);
-    for (let row = 0; row < path.count; row++) if (path.start[row]! <= time && time < path.end[row]!) return row;
-    return null;
-  };
-  return (
-    <div class="strip">
-      <canvas
-        ref={canvas}
-        role="img"
-        aria-label="The critical path along the time of the run"
-        onMouseMove={(event) => setHover(rowAt(event))}
-        onMouseLeave={() => setHover(null)}
-        onClick={(event) => {
-          const row = rowAt(event);
-          if (row !== null) onTime(path.start[row]! / FS_IN_NS, path.end[row]! / FS_IN_NS, path.part[row]!);
-        }}
-      />
-      <p class="note ends">
-        <span>{formatNs(first / FS_IN_NS)} ns</span>
-        <span>
-          {hover === null
-            ? "along the time of the run; a click shows it in the timeline"
-            : `${path.name[hover]} ${path.part[hover]}, ${formatNs((path.end[hover]! - path.start[hover]!) / FS_IN_NS)} ns from ${formatNs(path.start[hover]! / FS_IN_NS)}`}
-        </span>
-        <span>{formatNs(last / FS_IN_NS)} ns</span>
-      </p>
-    </div>
-  );
-}
-
-function spanOf(path: Path): [number, number] {
-  let [first, last] = [Infinity, -Infinity];
-  for (let row = 0; row < path.count; row++) {
-    first = Math.min(first, path.start[row]!);
-    last = Math.max(last, path.end[row]!);
-  }
-  return first < last ? [first, last] : [0, 1];
-}
-
-function drawStrip(canvas: HTMLCanvasElement, path: Path, first: number, last: number, toneOf: (kind: string) => string): void {
-  const { clientWidth: wide, clientHeight: high } = canvas;
-  canvas.width = wide * devicePixelRatio;
-  canvas.height = high * devicePixelRatio;
-  const context = canvas.getContext("2d")!;
-  context.scale(devicePixelRatio, devicePixelRatio);
-  const x = (fs: number) => ((fs - first) / (last - first)) * wide;
-  for (let row = 0; row < path.count; ) {
-    const start = row;
-    let from = path.start[row]!;
-    while (row < path.count && path.start[row] === path.start[start] && path.end[row] === path.end[start]) {
-      const to = from + path.spent[row]!;
-      context.fillStyle = toneOf(path.kind[row]!);
-      context.fillRect(x(from), 0, Math.max(x(to) - x(from), 0.5), high);
-      from = to;
-      row++;
-    }
-  }
 }

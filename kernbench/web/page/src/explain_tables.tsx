@@ -158,16 +158,20 @@ export function Launches({ found }: FoundProps) {
 export function Network({ found, onPart }: FoundProps & { onPart: (path: string) => void }) {
   if (!found.network) return null;
   const { links } = found.network;
+  const waits = ["waiting_ns", ...CAUSES.map(([name]) => name)];
+  const sum = (name: string) => links.reduce((total, link) => total + Number(link[name]), 0);
   return (
     <Card title="Waiting in the network by link" note="summed over flits, ns" wide>
       {links.length ? (
         <Figures
           headings={[{ text: "link", left: true }, { text: "waiting" }, ...CAUSES.map(([, text]) => ({ text }))]}
-          rows={links.map((link) => [
-            <PartButton path={String(link["link"])} onPart={onPart} />,
-            formatTenths(Number(link["waiting_ns"])),
-            ...CAUSES.map(([name]) => formatTenths(Number(link[name]))),
-          ])}
+          rows={[
+            ["all links", ...waits.map((name) => formatTenths(sum(name)))],
+            ...links.map((link) => [
+              <PartButton path={String(link["link"])} onPart={onPart} />,
+              ...waits.map((name) => formatTenths(Number(link[name]))),
+            ]),
+          ]}
         />
       ) : (
         <p class="note">No flit waited.</p>
