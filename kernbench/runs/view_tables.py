@@ -4,10 +4,11 @@
 |---|---|
 | machine_nodes, machine_links, machine_parts | each node, link, and part that can be busy, of the machine with all overrides |
 | held_parts | each row of the op log: `part` that it held from start to end, a row of machine_parts, -1 for none |
-| transfers | each end of a transfer: `row` of the op log, `leave_fs`, `arrive_fs` of its data, `far` node, `inward` (from there), `kind` |
+| transfers | each far end of a transfer: `row` of the op log, `leave_fs` and `arrive_fs` of data, node `far`, `inward` |
 | transfer_services | each part that a kind of transfers passes: `kind`, `part`, and of one transfer `served_fs`, `bytes` |
 
-Utilisation over time follows from these (`kernbench.trace.use`), so it costs a run nothing that nobody looks at.
+Transfers have a `kind` too; `inward` says that data come from `far`, as those of a read. Utilisation over time follows from
+these tables (`kernbench.trace.use`), so a run takes no time for what nobody looks at.
 """
 
 from __future__ import annotations

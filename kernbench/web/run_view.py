@@ -56,7 +56,7 @@ class RunView:
             "nodes": lambda: self._read(NODES),
             "links": lambda: self._read(LINKS),
             "parts": lambda: self._read(PARTS),
-            "transfers": lambda: self._read(TRANSFERS),
+            "transfers": self._make_transfers,
             "path": self._make_path,
             "path_parts": self._make_path_parts,
             "busy": self._make_busy,
@@ -179,6 +179,12 @@ class RunView:
             schema={"name": polars.String, "process": polars.String, "part": polars.String},
         )
 
+    def _make_transfers(self) -> polars.DataFrame:
+        import polars
+
+        times = polars.col("leave_fs", "arrive_fs").cast(polars.Float64)  # the page has no use for 64-bit integers
+        return self._read(TRANSFERS).with_columns(times)
+
     def _make_path(self) -> polars.DataFrame:
         import polars
 
@@ -201,7 +207,8 @@ class RunView:
     def _make_busy(self) -> polars.DataFrame:
         log = self._read(OP_LOG, ["issue_fs", "start_fs", "end_fs", "bytes"])
         windows = list_windows(_find_end(self._read_json(RESULT)))
-        return make_busy(log, *(self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES)), windows)
+        held, parts, transfers, services = (self._read(file) for file in (HELD, PARTS, TRANSFERS, SERVICES))
+        return make_busy(log, held, parts, transfers, services, windows)
 
     def _list_tracks(self, found: polars.Series) -> list[str]:
         """Parts in the order of the machine, then by name; parts of a part after it."""

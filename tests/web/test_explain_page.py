@@ -16,7 +16,7 @@ from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
 from tests.web.job_runs import write_command, write_run
 from tests.web.sweeps import write_sweep
-from tests.web.test_page import OBJECTIVES, browser, page  # noqa: F401  (fixtures)
+from tests.web.test_page import OBJECTIVES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -36,7 +36,7 @@ def serve(*given: str, command: Sequence[str] = KERNBENCH) -> Iterator[str]:
         thread.join()
 
 
-def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_path: Path) -> None:  # noqa: F811
+def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_path: Path) -> None:
     """With the command itself, in a process of its own."""
     given = [write_run(tmp_path / "plain"), write_run(tmp_path / "other", explained=True)]
     with serve(*map(str, given)) as address:
@@ -60,7 +60,7 @@ def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_pat
         page.wait_for_selector("section[aria-label='Two runs']", state="detached")
 
 
-def test_a_point_is_run_from_its_panel_cancelled_and_opened(page: Page, tmp_path: Path) -> None:  # noqa: F811
+def test_a_point_is_run_from_its_panel_cancelled_and_opened(page: Page, tmp_path: Path) -> None:
     swept = write_sweep(tmp_path / "swept", bench="gemm-single-pe", objectives=OBJECTIVES)
     command = write_command(tmp_path / "command")
     (tmp_path / "command" / "waits").touch()
@@ -78,7 +78,7 @@ def test_a_point_is_run_from_its_panel_cancelled_and_opened(page: Page, tmp_path
         page.get_by_role("link", name="Open the run").wait_for()
 
 
-def test_an_error_of_a_job_is_shown_as_a_sentence(page: Page, tmp_path: Path) -> None:  # noqa: F811
+def test_an_error_of_a_job_is_shown_as_a_sentence(page: Page, tmp_path: Path) -> None:
     command = write_command(tmp_path / "command", fails=True)
     with serve(str(write_run(tmp_path / "plain")), command=command) as address:
         page.goto(f"{address}#/run/plain/explain")

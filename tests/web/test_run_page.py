@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
 from tests.web.runs import write_run
-from tests.web.test_page import browser, page  # noqa: F401  (fixtures)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -48,7 +46,7 @@ def ready(page: Page) -> None:
     page.wait_for_selector(".now")
 
 
-def test_tabs_keep_the_part_and_the_time(page: Page, address: str) -> None:  # noqa: F811
+def test_tabs_keep_the_part_and_the_time(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/ran/machine?select=sip0.cube0.pe0.pe_gemm&now=200&time=100..400")
     page.wait_for_selector("h1 >> text=gemm-single-pe")
     page.get_by_role("tab", name="Machine").and_(page.locator("[aria-selected=true]")).wait_for()
@@ -60,7 +58,7 @@ def test_tabs_keep_the_part_and_the_time(page: Page, address: str) -> None:  # n
         assert kept in page.url
 
 
-def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None:  # noqa: F811
+def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/ran/machine")
     ready(page)
     assert time_shown(page).startswith("0–")
@@ -88,7 +86,7 @@ def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None: 
     page.wait_for_url(lambda url: "now=" not in url)
 
 
-def test_playing_ends_with_the_run(page: Page, address: str) -> None:  # noqa: F811
+def test_playing_ends_with_the_run(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/ran/machine")
     ready(page)
     page.get_by_label("Time", exact=True).press("End")
@@ -99,7 +97,7 @@ def test_playing_ends_with_the_run(page: Page, address: str) -> None:  # noqa: F
     page.get_by_role("button", name="Play").wait_for()
 
 
-def test_colours_and_the_path_are_chosen_and_in_the_address(page: Page, address: str) -> None:  # noqa: F811
+def test_colours_and_the_path_are_chosen_and_in_the_address(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/ran/machine?select=sip0.cube0.pe0.pe_gemm")
     ready(page)
     legend = page.locator(".key.ramp")
@@ -122,7 +120,7 @@ def test_colours_and_the_path_are_chosen_and_in_the_address(page: Page, address:
     assert not page.get_by_label("Critical path").is_checked()
 
 
-def test_the_path_says_where_it_is_now(page: Page, address: str) -> None:  # noqa: F811
+def test_the_path_says_where_it_is_now(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/ran/machine?now=1")
     ready(page)
     page.wait_for_selector(".now >> text=this time is not on it")
@@ -132,7 +130,7 @@ def test_the_path_says_where_it_is_now(page: Page, address: str) -> None:  # noq
     assert " ns" in page.locator(".now").inner_text()
 
 
-def test_a_part_under_the_pointer_tells_its_use(page: Page, address: str) -> None:  # noqa: F811
+def test_a_part_under_the_pointer_tells_its_use(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/ran/machine")
     ready(page)
     page.keyboard.press("/")
@@ -145,13 +143,13 @@ def test_a_part_under_the_pointer_tells_its_use(page: Page, address: str) -> Non
     page.locator(".hover >> text=not busy in this run").or_(page.locator(".hover .told svg")).wait_for()
 
 
-def test_a_run_of_an_earlier_version_says_what_would_make_its_machine(page: Page, address: str) -> None:  # noqa: F811
+def test_a_run_of_an_earlier_version_says_what_would_make_its_machine(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/old/machine")
     page.wait_for_selector(".message.error >> text=machine_nodes.parquet are not in")
     page.wait_for_selector("text=run it again with this KernBench and --out")
 
 
-def test_what_is_missing_leaves_the_drawing(page: Page, address: str) -> None:  # noqa: F811
+def test_what_is_missing_leaves_the_drawing(page: Page, address: str) -> None:
     page.goto(f"{address}#/run/half/machine")
     page.wait_for_selector(".banner >> text=transfers.parquet is not in")
     page.wait_for_selector(".drawing canvas")

@@ -61,8 +61,8 @@ export function draw(
   hovered: number | null,
   overlay: Overlay | null = null,
 ): void {
-  const [width, height] = [g.canvas.clientWidth, g.canvas.clientHeight];
-  const ratio = g.canvas.width / Math.max(width, 1);
+  const ratio = devicePixelRatio; // not from the size on the page: the canvas may be on none
+  const [width, height] = [g.canvas.width / ratio, g.canvas.height / ratio];
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.fillStyle = tones.ground;
   g.fillRect(0, 0, width, height);
@@ -115,7 +115,7 @@ function endsOf(machine: Machine, { x, y, k }: Camera, link: number, width: numb
 }
 
 function strokeLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, links: Iterable<number>): void {
-  const [width, height] = [g.canvas.clientWidth, g.canvas.clientHeight];
+  const [width, height] = [g.canvas.width / devicePixelRatio, g.canvas.height / devicePixelRatio];
   g.beginPath();
   for (const link of links) {
     const ends = endsOf(machine, camera, link, width, height);
