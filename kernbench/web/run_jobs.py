@@ -66,8 +66,11 @@ class RunJobs:
             return self._jobs.start(kind, name, "", _arguments_of_run(source, kind), ["--out", str(room)], done)
         if kind == POINT and isinstance(source, SweepSource):
             arguments, key = _arguments_of_point(source, part)
-            place = self._place_of_point(source, key)
-            return self._jobs.start(kind, name, key, arguments, ["--out", str(place)], lambda: name_of_point(name, key))
+            place = runs_of_points(source.directory) / key
+            if not os.access(source.directory, os.W_OK):
+                place = self._new_place()
+            done = partial(self._show_point, source, key, place)
+            return self._jobs.start(kind, name, key, arguments, ["--out", str(place)], done)
         raise InputError(f"there is nothing {shorten(name)!r} here that a job {shorten(kind)!r} could be for")
 
     def tell(self, source: RunSource) -> dict[str, Any]:
@@ -84,20 +87,20 @@ class RunJobs:
 
     def _keep(self, source: RunSource, made: Path) -> str:
         """Put an explanation into the run's directory, or where that is not writable show the run made again in its place."""
-        check_same(source.directory, made)
         try:
+            check_same(source.directory, made)
             add_explanation(source.directory, made)
         except RunError:
             self._sources.replace(source.name, made)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{source.directory} cannot be read any more ({shorten(error)})") from None
         return source.name
 
-    def _place_of_point(self, source: SweepSource, key: str) -> Path:
-        kept = runs_of_points(source.directory) / key
-        if os.access(source.directory, os.W_OK):
-            return kept
-        place = self._new_place()
-        self._sources.add_point(source.name, key, place)
-        return place
+    def _show_point(self, source: SweepSource, key: str, place: Path) -> str:
+        """Let the sources find the run of a point, if it is not with its sweep."""
+        if not place.is_relative_to(source.directory):
+            self._sources.add_point(source.name, key, place)
+        return name_of_point(source.name, key)
 
 
 def _arguments_of_run(source: RunSource, kind: str) -> list[str]:
