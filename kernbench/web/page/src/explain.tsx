@@ -91,7 +91,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
 /** The node of a machine that a part is in: of a channel or a port that which it belongs to, of a link its source. */
 function nodeOf(path: string, names: ReadonlySet<string>): string {
   let found = path.split(" -> ")[0]!;
-  while (!names.has(found) && found.includes(".")) found = found.slice(0, found.lastIndexOf("."));
+  while (names.size && !names.has(found) && found.includes(".")) found = found.slice(0, found.lastIndexOf("."));
   return found;
 }
 
