@@ -26,6 +26,7 @@ import click
 from kernbench.atomic_output import FULL
 from kernbench.characters import check_characters, show_controls
 from kernbench.cli.environment import check_environment
+from kernbench.cli.starter import end_with_starter
 from kernbench.errors import KernBenchError, suggest
 
 # The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
@@ -144,6 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.showwarning = _show_warning
     try:
         check_environment(os.environ)
+        end_with_starter(os.environ)
         for argument in arguments:
             check_characters(argument, "the argument")
         with _terminable():

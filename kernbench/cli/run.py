@@ -17,7 +17,7 @@ from kernbench.library import show_path
 from kernbench.modes import Mode
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnStage
+    from kernbench.cli.progress import Display
     from kernbench.runs.bench import Bench
     from kernbench.runs.result import RunResult
 
@@ -104,7 +104,7 @@ def command(
             on_stage=display.say,
             on_progress=display.on_progress,
         )
-        summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display.say)}
+        summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display)}
         if trace is not None:
             display.say("writing the trace")
             result.write_trace(trace, trace_filters)
@@ -142,21 +142,21 @@ def _prepare(
     return found
 
 
-def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, say: OnStage) -> dict[str, Any]:
+def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, display: Display) -> dict[str, Any]:
     """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
     explanation, table = None, None
     if explain:
-        say("explaining the run")
-        explanation = result.explain(what_if=what_if, on_stage=say)
+        display.say("explaining the run")
+        explanation = result.explain(what_if=what_if, on_stage=display.say, on_runs=display.on_runs)
         found: dict[str, Any] = {"explain": explanation.to_dict()}
     elif what_if:
-        table = result.what_if(on_stage=say)
+        table = result.what_if(on_stage=display.say, on_runs=display.on_runs)
         found = {"what_if": table and table.to_dict()}
     else:
         found = {}
     if out is None:
         return {"files": {}, **found}
-    say("writing the op log")
+    display.say("writing the op log")
     return {"files": result.write(out, explanation, table), **found}
 
 

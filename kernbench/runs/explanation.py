@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from kernbench.engine import Session
     from kernbench.engine.network_waits import NetworkWaits
-    from kernbench.engine.progress import OnStage
+    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.launch import Launch
 
 
@@ -154,9 +154,15 @@ def is_long(events: int) -> bool:
 
 
 def explain_run(
-    session: Session, launches: Sequence[Launch], *, what_if: bool = False, on_stage: OnStage = lambda _: None
+    session: Session,
+    launches: Sequence[Launch],
+    *,
+    what_if: bool = False,
+    on_stage: OnStage = lambda _: None,
+    on_runs: OnRuns = lambda _done, _total: None,
 ) -> Explanation:
     """Explain a finished run; with `what_if` the table is part of it however long the run is."""
+    wanted = what_if or not is_long(session.events)
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
     busy_fs, window_fs = busy_of_run(session, launches)
@@ -168,7 +174,7 @@ def explain_run(
         launches=time_by_launch(session.program, path, launches, times),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches, on_stage=on_stage) if what_if or not is_long(session.events) else None,
+        what_if=find_what_if(session, launches, on_stage=on_stage, on_runs=on_runs) if wanted else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,

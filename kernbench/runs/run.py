@@ -24,6 +24,7 @@ from kernbench.runs.bounds import find_bounds
 from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
+from kernbench.runs.request import note_request
 from kernbench.runs.result import RunResult
 from kernbench.runs.tanto_run import check_family, run_tanto_bench
 
@@ -94,12 +95,15 @@ def _run(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
+    request = note_request(found, topology, device, live=live)
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
     check_family(found, topology, machine.family)
     if found.is_tanto:
         ran = run_tanto_bench(found, machine, given, mode, verify=verify, stage=stage, on_progress=on_progress)
-        return RunResult(bench=found.name, topology=machine.name, overrides=dict(overrides or {}), **ran)
+        return RunResult(
+            bench=found.name, topology=machine.name, overrides=dict(overrides or {}), request=request, **ran
+        )
     live = live or found.live
     if mode == Mode.ANALYTIC:
         driven = RecordingDevice(machine, live=live, limits=limits)
@@ -126,6 +130,7 @@ def _run(
         device=driven,
         launches=tuple(torch.runtime.launches),
         unmapped_lookups=driven.unmapped_lookups,
+        request=request,
         **_list_metrics(driven, torch, mode),
     )
 

@@ -17,6 +17,7 @@ from kernbench.library import is_file
 from kernbench.runs.file_names import OP_LOG
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.web.machine_view import MachineView
+from kernbench.web.point_runs import list_point_runs, name_of_point
 
 RESULTS = Path("results")
 FILES = (PROGRESS, TABLE, MANIFEST, RESULT)
@@ -67,6 +68,10 @@ class Sources:
         """Errors: InputError for what is neither a directory of a sweep or a run nor a topology."""
         self._given = _name_apart([_check(text) for text in given])
         self._results = None if given else results
+        self._points: dict[
+            tuple[str, str], Path
+        ] = {}  # runs of points, by sweep and key, that are not in the sweep's directory
+        self._replaced: dict[str, Path] = {}  # directories that are shown in place of those of runs
 
     @property
     def searched(self) -> str | None:
@@ -74,7 +79,33 @@ class Sources:
         return None if self._results is None else str(self._results)
 
     def list(self) -> dict[str, Source]:
-        """The sources by name; of `results/` the latest first."""
+        """The sources by name, each sweep before the runs of its points; of `results/` the latest first."""
+        found: dict[str, Source] = {}
+        for name, source in self._list_given().items():
+            found[name] = RunSource(name, self._replaced[name]) if name in self._replaced else source
+            if isinstance(source, SweepSource):
+                for key, directory in self._list_points(source).items():
+                    of_point = name_of_point(name, key)
+                    found[of_point] = RunSource(of_point, self._replaced.get(of_point, directory))
+        return found
+
+    def runs_of(self, sweep: SweepSource) -> dict[str, str]:
+        """The runs of a sweep's points: names of sources, by the beginnings of the points' keys."""
+        return {key: name_of_point(sweep.name, key) for key in self._list_points(sweep)}
+
+    def add_point(self, sweep: str, key: str, directory: Path) -> None:
+        """Show the run of a point that will be in this directory, which is not that of the sweep."""
+        self._points[sweep, key] = directory
+
+    def replace(self, run: str, directory: Path) -> None:
+        """Show this directory in place of that of a run."""
+        self._replaced[run] = directory
+
+    def _list_points(self, sweep: SweepSource) -> dict[str, Path]:
+        own = {key: path for (name, key), path in self._points.items() if name == sweep.name and is_run(path)}
+        return {**list_point_runs(sweep.directory), **own}
+
+    def _list_given(self) -> dict[str, Source]:
         if self._results is None:
             return self._given
         try:

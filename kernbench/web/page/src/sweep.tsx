@@ -5,6 +5,7 @@ import { axisColumns } from "./axis";
 import { usePalette } from "./chart";
 import { Detail } from "./detail";
 import type { Filters } from "./filters";
+import { HasServer } from "./jobs";
 import { Parallel } from "./parallel";
 import { readPoints, varies, type Column, type Points } from "./points";
 import type { SweepSettings } from "./route";
@@ -85,7 +86,9 @@ export function Sweep({ name, settings, onSettings }: SweepProps) {
         </p>
       )}
       {loaded.points.count ? (
-        <Views {...loaded} titled settings={settings} onSettings={onSettings} />
+        <HasServer.Provider value={true}>
+          <Views {...loaded} titled settings={settings} onSettings={onSettings} />
+        </HasServer.Provider>
       ) : (
         <>
           <Summary state={loaded.state} points={loaded.points} titled onChoose={() => undefined} />
