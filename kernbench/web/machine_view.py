@@ -16,6 +16,7 @@ from kernbench import library
 from kernbench.machine import load_machine
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.topology import ParsedTopology, read_topology
+from kernbench.machine.tray_rows import drawn_places
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.yaml import Marked, load
 
@@ -88,13 +89,14 @@ def _field(name: str, value: Marked, parameter: Marked | None, sheet: Path) -> d
 def _node_table(machine: Machine) -> polars.DataFrame:
     import polars
 
+    x_mm, y_mm = drawn_places(machine)
     return polars.DataFrame(
         {
             "name": list(machine.node_name),
             "kind": list(machine.node_kind),
             "part": _parts_of_nodes(machine),
-            "x": machine.node_x_mm,
-            "y": machine.node_y_mm,
+            "x": x_mm,
+            "y": y_mm,
         }
     )
 
