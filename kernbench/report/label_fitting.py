@@ -70,7 +70,9 @@ def settle(figure: Figure) -> None:
 
 def _seen(axis: Axis, labels: Sequence[Text]) -> list[tuple[float, Bbox]]:
     """The place and the extent of each label, in the order of the axis."""
-    at = 0 if axis.axis_name == "x" else 1
+    from matplotlib.axis import XAxis
+
+    at = 0 if isinstance(axis, XAxis) else 1
     low, high = sorted(axis.get_view_interval())
     found = [(float(label.get_position()[at]), label.get_window_extent()) for label in labels]
     return sorted(((place, box) for place, box in found if low <= place <= high), key=lambda one: one[0])

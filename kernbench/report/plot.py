@@ -13,6 +13,8 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kernbench.report import colours, style
 from kernbench.report.axis_labels import axis_title, quantity_of, setting_text, value_texts
 from kernbench.report.engineering import quantity
@@ -126,7 +128,9 @@ def _label(figure: Figure, grid: Sequence[Axes], done: polars.DataFrame, layout:
         scale(axes, "x", quantity_of(across), across.values, swept=True)
     else:
         style.name_ticks(axes, "x", across.values)
-    drawn = [float(y) for panel in grid for line in panel.lines for y in line.get_ydata() if y == y]
+    drawn = [
+        y for panel in grid for line in panel.lines for y in np.asarray(line.get_ydata(), float).tolist() if y == y
+    ]
     shown = quantity("latency_ns", drawn)
     scale(axes, "y", shown, drawn, swept=False)
     style.label_across(grid, axis_title(across))

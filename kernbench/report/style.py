@@ -177,7 +177,7 @@ def legend(
     _grow(figure, len(heading) + -(-len(names) // columns))
 
 
-def _legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], title: str, where: str, columns: int) -> None:
+def _legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], title: str, where: Any, columns: int) -> None:
     made = figure.legend(
         handles,
         list(map(shown, names)),
