@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.machine.part_index import Places
-
 if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
@@ -20,10 +18,8 @@ FEWEST = 4  # SIPs in a line that are drawn in rows
 
 
 def columns_of(machine: Machine) -> int:
-    """The SIPs in a row of the drawing; those of the machine's own grid if that has more than one row."""
+    """The SIPs in a row of the drawing of a machine of family `sip`; those of its own grid if that has several rows."""
     places = machine.places
-    if not isinstance(places, Places):
-        return 1
     if places.sip_h > 1 or places.sip_count < FEWEST:
         return places.sip_w
     root = isqrt(places.sip_count - 1) + 1
@@ -33,7 +29,7 @@ def columns_of(machine: Machine) -> int:
 
 def is_in_rows(machine: Machine) -> bool:
     """Whether the SIPs of a machine are drawn in rows that it does not have."""
-    return isinstance(machine.places, Places) and columns_of(machine) < machine.places.sip_w
+    return machine.family == "sip" and columns_of(machine) < machine.places.sip_w
 
 
 def drawn_places(machine: Machine) -> tuple[np.ndarray, np.ndarray]:

@@ -139,7 +139,9 @@ def _norm(cells: np.ndarray) -> Any:
 
 def _write_cells(axes: Axes, cells: np.ndarray, senses: np.ndarray, image: Any, shown: Quantity) -> None:
     """Write the figure of each cell, if there is room for all of them."""
-    texts = {at: MARKS[senses[at]] + shown.show(value, DIGITS) for at, value in np.ndenumerate(cells) if value == value}
+    texts = {
+        at: _cell_text(senses, at, shown.show(value, DIGITS)) for at, value in np.ndenumerate(cells) if value == value
+    }
     widest = max(map(len, texts.values()))
     size = min(LARGEST_PT, style.PAGE * 72 * USED / (cells.shape[1] * LETTER_EM * (widest + 1)))
     if size < SMALLEST_PT:
@@ -149,3 +151,8 @@ def _write_cells(axes: Axes, cells: np.ndarray, senses: np.ndarray, image: Any, 
         dark = senses[row, column] is None and 0.3 * red + 0.59 * green + 0.11 * blue < DARK
         ink = "white" if dark else "black"
         axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)
+
+
+def _cell_text(senses: np.ndarray, at: tuple[int, ...], figure: str) -> str:
+    sense: Any = senses[at]
+    return MARKS[sense] + figure

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 8
 MOST_DIGITS = 15  # that a float has
-ALIKE = 1.01  # how much the steps of a regular ladder may differ
+ALIKE = 1.01  # how much the steps may differ of values that ask for a logarithmic axis
+ROUNDED = 1.25  # and of a ladder whose every second or third value has a tick: 4, 6, 8, 11, 16 are rounded
 DECADE, DOUBLED_TWICE = 10.0, 4.0  # the largest value as a multiple of the least
 FEWEST = 3  # powers of ten; with fewer, round values stand between them
 EDGE = 1e-9  # of an axis, by which a sum of steps may miss its end
@@ -48,7 +49,7 @@ def find_ticks(shown: Quantity, values: Sequence[float], *, swept: bool) -> list
     if len(ladder) == 1 or (swept and len(ladder) <= MOST_TICKS):
         return ladder
     logarithmic = is_logarithmic(ladder)
-    if swept and _is_regular(ladder, logarithmic=logarithmic):
+    if swept and _is_regular(ladder, logarithmic=logarithmic, alike=ROUNDED):
         return ladder[:: ceil(len(ladder) / MOST_TICKS)]
     if logarithmic:
         powers = _log_ticks(ladder[0], ladder[-1], binary=shown.binary)
@@ -72,13 +73,13 @@ def is_logarithmic(values: Sequence[float]) -> bool:
         return False
     ladder = sorted(set(values))
     doubled = len(ladder) > 2 and high / low >= DOUBLED_TWICE
-    return high / low >= DECADE or (doubled and _is_regular(ladder, logarithmic=True))
+    return high / low >= DECADE or (doubled and _is_regular(ladder, logarithmic=True, alike=ALIKE))
 
 
-def _is_regular(ladder: Sequence[float], *, logarithmic: bool) -> bool:
+def _is_regular(ladder: Sequence[float], *, logarithmic: bool, alike: float) -> bool:
     """Whether each value is the same multiple of the last, or the same amount above it."""
     steps = [after / before if logarithmic else after - before for before, after in pairwise(ladder)]
-    return max(steps) / min(steps) < ALIKE
+    return max(steps) / min(steps) < alike
 
 
 def _log_ticks(low: float, high: float, *, binary: bool) -> list[float]:

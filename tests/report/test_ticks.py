@@ -31,6 +31,8 @@ def test_few_swept_values_are_the_ticks_and_of_many_every_second_or_third() -> N
     assert find_ticks(shown, sizes[:8], swept=True) == sizes[:8]
     assert find_ticks(shown, sizes, swept=True) == sizes[::2]
     assert find_ticks(shown, [3.0, 1.0, 3.0], swept=True) == [1.0, 3.0]
+    rounded = [4.0, 6.0, 8.0, 11.0, 16.0, 23.0, 32.0, 45.0, 64.0, 91.0, 128.0]
+    assert find_ticks(named("n", PLAIN, rounded), rounded, swept=True) == rounded[::2]
     assert set(find_ticks(named("n", PLAIN, range(30)), range(30), swept=True)) <= set(range(30))
 
 
