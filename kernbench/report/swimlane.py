@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.summary import FS_PER_US, thread_name
 from kernbench.report.colours import of_names
+from kernbench.report.engineering import number
 from kernbench.report.svg import Svg, text_width
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _draw_axis(svg: Svg, end_fs: int, scale: float, bottom: float) -> None:
     while tick * FS_PER_US <= end_fs:
         x = LEFT + tick * FS_PER_US * scale
         svg.polyline([(x, TOP - 4), (x, bottom)], "#DDDDDD", line=0.5)
-        svg.text(x, TOP - 12, f"{tick:,g} µs", 9)
+        svg.text(x, TOP - 12, f"{number(tick)} µs", 9)
         tick += step
 
 
