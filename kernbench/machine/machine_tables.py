@@ -12,6 +12,7 @@ import numpy as np
 
 from kernbench import library
 from kernbench.machine.intents import EdgeKind
+from kernbench.machine.tray_rows import drawn_places
 
 if TYPE_CHECKING:
     import polars
@@ -50,16 +51,17 @@ def tell_machine(machine: Machine) -> dict[str, Any]:
 
 
 def make_node_table(machine: Machine) -> polars.DataFrame:
-    """Nodes: name, kind, part whose figures it has ("" for none), x and y in mm."""
+    """Nodes: name, kind, part whose figures it has ("" for none), x and y in mm where it is drawn."""
     import polars
 
+    x_mm, y_mm = drawn_places(machine)
     return polars.DataFrame(
         {
             "name": list(machine.node_name),
             "kind": list(machine.node_kind),
             "part": _parts_of_nodes(machine),
-            "x": machine.node_x_mm,
-            "y": machine.node_y_mm,
+            "x": x_mm,
+            "y": y_mm,
         }
     )
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, shorten
+from kernbench.report.arrow import to_arrow
 from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.trace.parts import split_path
 from kernbench.units import FS_PER_NS
-from kernbench.report.arrow import to_arrow
 from kernbench.web.busy_view import list_windows, make_busy
 from kernbench.web.sources import RunSource
 
