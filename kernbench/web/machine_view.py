@@ -5,19 +5,15 @@ The part that a node or a link takes its times from is the one that the machine 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench import library
 from kernbench.machine import load_machine
+from kernbench.machine.field_values import ShownPart, show_topology
 from kernbench.machine.intents import EdgeKind
-from kernbench.machine.topology import ParsedTopology, read_topology
-from kernbench.schema.guards import is_mapping
-from kernbench.schema.yaml import Marked, load
 
 if TYPE_CHECKING:
     import polars
@@ -40,48 +36,28 @@ class MachineView:
 
     def __init__(self, topology: str) -> None:
         self.machine = load_machine(topology, {})
-        path = library.find("topology", topology)
-        parsed = read_topology(path, {})
+        shown = show_topology(topology)
         self.about: dict[str, Any] = {
-            "name": self.machine.name,
-            "family": self.machine.family,
-            "file": library.show_path(path),
-            "description": _plain(parsed.tree, "description"),
-            "parts": {part: _fields(parsed, part) for part in parsed.sheets},
+            "name": shown.name,
+            "family": shown.family,
+            "file": library.show_path(shown.file),
+            "description": shown.description,
+            "parts": {name: _part(part) for name, part in shown.parts.items()},
             "links": [LINKS.get(kind, "") for kind in EdgeKind],
         }
         self.nodes = _to_arrow(_node_table(self.machine))
         self.links = _to_arrow(_link_table(self.machine))
 
 
-def _plain(tree: Marked, name: str) -> str:
-    found = tree.value.get(name)
-    return "" if found is None else str(found.plain())
-
-
-def _fields(parsed: ParsedTopology, part: str) -> dict[str, Any]:
+def _part(part: ShownPart) -> dict[str, Any]:
     """The figures of a part: value as written, with its file and line, and the source that its sheet names for it."""
-    sheet = load(parsed.sheets[part])
-    parameters = sheet.value.get("parameters")
-    known: Mapping[str, Marked] = parameters.value if parameters is not None else {}
-    held = parsed.tree.value[part]
-    fields = held.value if is_mapping(held.value) else {}
     return {
-        "description": _plain(sheet, "description"),
-        "sheet": library.show_path(parsed.sheets[part]),
-        "fields": [_field(name, value, known.get(name), parsed.sheets[part]) for name, value in fields.items()],
-    }
-
-
-def _field(name: str, value: Marked, parameter: Marked | None, sheet: Path) -> dict[str, str]:
-    of_sheet = value.mark.file == library.show_path(sheet) and parameter is not None
-    return {
-        "name": name,
-        "value": str(value.plain()),
-        "source": str(parameter.value["source"].plain())
-        if of_sheet and parameter is not None
-        else "set by the topology",
-        "place": str(value.mark),
+        "description": part.description,
+        "sheet": library.show_path(part.sheet),
+        "fields": [
+            {"name": one.path.partition(".")[2], "value": one.written, "source": one.source, "place": one.place}
+            for one in part.fields
+        ],
     }
 
 
