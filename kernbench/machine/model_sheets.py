@@ -13,6 +13,7 @@ from kernbench.components.part import Part
 from kernbench.errors import InputError
 from kernbench.machine.families import FAMILIES
 from kernbench.schema.described import DescribedField, as_text, describe_fields
+from kernbench.schema.guards import is_mapping
 from kernbench.schema.model import check
 from kernbench.schema.sheet import Sheet
 from kernbench.schema.yaml import Marked, load
@@ -96,7 +97,7 @@ def sheets_of_kind(kind: str) -> list[str]:
             tree = load(library.find("models", name))
         except InputError:
             continue
-        if isinstance(tree.value, dict) and "kind" in tree.value and tree.value["kind"].plain() == kind:
+        if is_mapping(tree.value) and "kind" in tree.value and tree.value["kind"].plain() == kind:
             found.append(name)
     return found
 
