@@ -32,6 +32,7 @@ from kernbench.errors import KernBenchError, suggest
 COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
+    "show": "Show what may be set: the fields of a machine, the parameters of a bench or a sweep.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
     "pto": "Run graphs of tasks with their runtime, or replay measured ones.",
     "diagram": "Draw a machine to scale: one SVG a view.",

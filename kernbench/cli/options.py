@@ -22,6 +22,11 @@ def mode(more: str = "") -> Option:
     return click.option("--mode", default="hybrid", show_default=True, help=text)
 
 
+KIND: Option = click.option(
+    "--kind",
+    type=click.Choice(["bench", "machine", "sweep", "pto", "pto-sweep", "sheet", "collective"]),
+    help="Only what is of this kind.",
+)
 TIME_LIMIT: Option = click.option(
     "--time-limit",
     metavar="TIME",
