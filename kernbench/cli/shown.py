@@ -42,7 +42,9 @@ class Shown:
         wanted = set(matching(prefix, fields))
         if not wanted:
             sections = {one.partition(".")[0] for one in fields}
-            raise InputError(f"{self.name} has no field {prefix!r}{suggest(prefix, fields if '.' in prefix else sections)}")
+            raise InputError(
+                f"{self.name} has no field {prefix!r}{suggest(prefix, fields if '.' in prefix else sections)}"
+            )
         kept = (
             Section(section.title, rows, section.columns)
             for section in self.sections
