@@ -42,6 +42,7 @@ COMMANDS = {
     "web": "Show sweeps, also while they run, and machines in a browser.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
+COMPLETION = "_KERNBENCH_COMPLETE"  # the variable by which a shell asks for completions
 SIGNALLED = 128  # plus the number of a signal: a shell's exit code of a process that it ended
 
 
@@ -139,6 +140,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
     settings = Settings()
+    if COMPLETION in os.environ:
+        from kernbench.cli.completion import register
+
+        register()
     _open_streams()
     warnings.showwarning = _show_warning
     arguments = sys.argv[1:] if arguments is None else arguments

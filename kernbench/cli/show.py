@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.cli.catalogue import KINDS, TITLES, kinds_of_file, names_of
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import is_path
@@ -23,7 +23,9 @@ _WITH_FIELDS = ("machine", "sheet")  # what can be compared, and what `--set` is
 
 
 @click.command("show")
-@click.argument("names", nargs=-1, required=True, metavar="NAME [FIELD] | --diff A B [FIELD]")
+@click.argument(
+    "names", nargs=-1, required=True, metavar="NAME [FIELD] | --diff A B [FIELD]", shell_complete=completion.shown
+)
 @options.KIND
 @click.option("--diff", is_flag=True, help="Show the fields in which two machines or two model sheets differ.")
 @options.assignments("Show a machine with this topology field (topology.hbm.channel_gbs=64)")

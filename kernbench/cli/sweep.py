@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.cli.main import stopped_code
 from kernbench.cli.progress import status_line, tell_progress
 from kernbench.errors import RunError
@@ -39,7 +39,7 @@ MOST_SHOWN = 3  # failed points named one by one
 
 
 @click.command("sweep")
-@click.argument("grid")
+@click.argument("grid", shell_complete=completion.sweeps)
 @options.out("Where rows are kept.  [default: results/<name of the grid>]")
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
