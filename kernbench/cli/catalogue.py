@@ -99,7 +99,7 @@ def kinds_of_file(path: Path) -> list[str]:
 def _description(file: Path) -> str:
     tree = _load(file)
     said = str(tree.get("description", ""))
-    return f"{said}, family {tree['family']}" if "family" in tree else said
+    return ", ".join(filter(None, (said, f"family {tree['family']}"))) if "family" in tree else said
 
 
 def _load(file: Path) -> dict[str, object]:

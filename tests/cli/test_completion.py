@@ -73,7 +73,10 @@ def test_bash_completes_both_sides_of_an_assignment(tmp_path: Path) -> None:
     script = f"""
     eval "$({COMPLETION}=bash_source kernbench)"
     compopt() {{ :; }}
-    try() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _kernbench_completion; echo "${{COMPREPLY[*]}}"; }}
+    try() {{
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+        _kernbench_completion kernbench; echo "${{COMPREPLY[*]}}"
+    }}
     try kernbench run vector-add --set topology.flow_c
     try kernbench run vector-add --set topology.flow_control = c
     try kernbench run vector-add --set topology.flow_control =

@@ -140,5 +140,5 @@ def test_files_are_shown_by_their_path(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_help_of_run_says_what_is_wrong_with_a_bench(capsys: Capture) -> None:
-    assert main(["run", "matmul", "--help"]) == 0
+    assert main(["run", "matmul-composit", "--help"]) == 0
     assert "did you mean" in capsys.readouterr().out
