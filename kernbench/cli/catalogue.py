@@ -63,8 +63,8 @@ def list_entries(kind: str) -> tuple[list[Entry], list[str]]:
     replaced = library.list_replaced(KINDS[kind])
     read = _docstring if library.SUFFIXES[KINDS[kind]] == ".py" else _description
     for name in library.list_names(KINDS[kind]):
-        file = library.find(KINDS[kind], name)
         try:
+            file = library.find(KINDS[kind], name)
             entries.append(Entry(kind, name, read(file), file, name in replaced))
         except InputError as error:
             problems.append(str(error).splitlines()[0])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernbench.characters import show_controls
 from kernbench.cli import options
 from kernbench.cli.catalogue import KINDS, TITLES, Entry, list_entries
 from kernbench.library import show_path
@@ -41,7 +41,7 @@ def command(words: tuple[str, ...], kind: str | None, as_json: bool) -> None:
             entries, problems = list_entries(one)
             found[one] = [entry for entry in entries if entry.matches(words)]
             for problem in problems:
-                warnings.warn(f"skipped: {problem}", stacklevel=1)
+                click.echo(f"warning: skipped: {show_controls(problem)}", err=True)
     benches, tanto = _benches(words) if "bench" in kinds else ([], [])
     if as_json:
         data: dict[str, Any] = {"benches": _plain(benches), "tanto": _plain(tanto)} if "bench" in kinds else {}
