@@ -37,6 +37,7 @@ TITLES = {
     "pto-sweep": "sweep of task graphs",
     "sheet": "model sheet",
     "collective": "collective algorithm",
+    "tanto-program": "Tanto program",
 }
 
 
@@ -83,9 +84,15 @@ def names_of(kind: str) -> list[str]:
 
 
 def kinds_of_file(path: Path) -> list[str]:
-    """The kinds that the content of a file can be."""
+    """The kinds that the content of a file can be. Errors: InputError for what is none that `show` knows."""
     if path.is_dir():
+        if not (path / "kernel_config.py").is_file():
+            raise InputError(f"{show_path(path)} is a directory, and no bench of task graphs; give a file")
         return ["pto"]
+    if path.suffix == ".json":
+        return ["tanto-program"]
+    if path.suffix not in (".py", ".yaml"):
+        raise InputError(f"{show_path(path)} is no YAML, Python or program file (.yaml, .py, .json); give one")
     if path.suffix == ".py":
         from kernbench.pto.bench import looks_like_bench
 

@@ -78,6 +78,10 @@ def _show(kind: str, name: str, overrides: Mapping[str, str], prefix: str | None
         from kernbench.cli.show_machine import show_machine, show_sheet
 
         return show_machine(name, overrides, prefix) if kind == "machine" else show_sheet(name, prefix)
+    if kind == "tanto-program":
+        from kernbench.cli.show_program import show_program
+
+        return show_program(name, prefix)
     if "sweep" in kind:
         from kernbench.cli.show_sweep import show_sweep
 
@@ -93,7 +97,7 @@ def _show(kind: str, name: str, overrides: Mapping[str, str], prefix: str | None
 def _kinds(name: str) -> list[str]:
     """The kinds that a name is of, in the order of `KINDS`. Errors: InputError for a name of nothing."""
     path = Path(name.rpartition(":")[0] if ".py:" in name else name)
-    if is_path(name) or (path.suffix in (".py", ".yaml") and path.is_file()):
+    if is_path(name) or (path.suffix in (".py", ".yaml", ".json") and path.is_file()):
         if not path.exists():
             raise InputError(f"no such file: {shorten(path)}; give a path, or a name of `kernbench list`")
         return kinds_of_file(path)

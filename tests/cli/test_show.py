@@ -142,3 +142,27 @@ def test_files_are_shown_by_their_path(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_help_of_run_says_what_is_wrong_with_a_bench(capsys: Capture) -> None:
     assert main(["run", "matmul-composit", "--help"]) == 0
     assert "did you mean" in capsys.readouterr().out
+
+
+def test_a_tanto_program_file_is_shown(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "copy.json"
+    file.write_text(
+        json.dumps(
+            {
+                "globals": [{"id": 1, "fmt": "float32", "size": 2048}],
+                "pipes": [{"id": 2, "kind": 0, "fmt": "float32", "tiles": 4, "ranges": [[0, 0, 1, 1]]}],
+                "kernels": [{"kind": 0, "path": "read.cpp", "ranges": [[0, 0, 1, 1]]}],
+            }
+        )
+    )
+    found = data(capsys, str(file))
+    assert (found["kind"], found["description"]) == ("tanto-program", "1 kernel, 1 pipe, 1 buffer, 0 semaphores")
+    assert found["fields"][0] == {"field": "read.cpp", "kind": "reader", "cores": "(0, 0) to (1, 1)"}
+
+
+def test_a_directory_or_another_kind_of_file_is_one_sentence(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "kernel.cpp").write_text("void f() {}")
+    assert main(["show", f"{tmp_path}/kernel.cpp"]) == 2
+    assert "is no YAML, Python or program file (.yaml, .py, .json); give one" in capsys.readouterr().err
+    assert main(["show", f"{tmp_path}/."]) == 2
+    assert "is a directory, and no bench of task graphs; give a file" in capsys.readouterr().err
