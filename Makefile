@@ -52,9 +52,10 @@ bench: $(INSTALLED)  ## measure how fast the simulator itself is, against result
 bench-reference: $(INSTALLED)  ## measure and make that the reference
 	$(BIN)/python -m benches.perf --rewrite
 
-golden: $(INSTALLED)  ## renew op-log digests and the outputs that pages show; read the difference before you keep it
+golden: $(INSTALLED)  ## renew op-log digests, outputs that pages show and reference pages; read the difference before you keep it
 	$(BIN)/python -m tests.golden
 	$(BIN)/python -m tests.readme
+	$(BIN)/python -m tests.reference
 
 docs: $(DOCUMENTED)  ## build the pages as a site in build/docs, with a search and the Python API
 	$(BIN)/sphinx-build -q -W -c docs . build/docs

@@ -33,6 +33,7 @@ from kernbench.errors import KernBenchError, suggest
 COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
+    "show": "Show what may be set: the fields of a machine, the parameters of a bench or a sweep.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
     "pto": "Run graphs of tasks with their runtime, or replay measured ones.",
     "diagram": "Draw a machine to scale: one SVG a view.",
@@ -42,6 +43,7 @@ COMMANDS = {
     "web": "Show sweeps, also while they run, and machines in a browser.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
+COMPLETION = "_KERNBENCH_COMPLETE"  # the variable by which a shell asks for completions
 SIGNALLED = 128  # plus the number of a signal: a shell's exit code of a process that it ended
 
 
@@ -141,6 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
     arguments = sys.argv[1:] if arguments is None else arguments
     settings = Settings(arguments=tuple(arguments))
+    if COMPLETION in os.environ:
+        from kernbench.cli.completion import register
+
+        register()
     _open_streams()
     warnings.showwarning = _show_warning
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.errors import RunError
 
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from kernbench.pto.what_if import Rerun
 
 TOPOLOGY = click.option(
-    "--topology", "-t", help="The machine: a name or a YAML file.  [default: ascend_910b2, or what the graph names]"
+    "--topology",
+    "-t",
+    help="The machine: a name or a YAML file.  [default: ascend_910b2, or what the graph names]",
+    shell_complete=completion.topologies,
 )
 WHAT_IF = click.option(
     "--what-if", is_flag=True, help="Simulate the run with each thing that may bound it twice as fast or large."
@@ -90,7 +93,7 @@ def replay_command(
 
 
 @command.command("run")
-@click.argument("bench")
+@click.argument("bench", shell_complete=completion.task_graphs)
 @click.option("--case", help="One of the bench's cases.  [default: its first]")
 @click.option(
     "--runtime", help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]"

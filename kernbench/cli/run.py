@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
+from kernbench.cli.bench_help import BenchCommand
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.library import show_path
 from kernbench.modes import Mode
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from kernbench.runs.result import RunResult
 
 
-@click.command("run")
-@click.argument("bench")
+@click.command("run", cls=BenchCommand)
+@click.argument("bench", shell_complete=completion.benches)
 @options.TOPOLOGY
 @options.mode("; analytic: bounds, without events")
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
@@ -64,7 +65,7 @@ def command(
 ) -> None:
     """Run BENCH on a machine; say how long it takes, why so long and whether its numbers are right.
 
-    BENCH is a name or an index of `kernbench list`, or a Python file.
+    BENCH is a name or an index of `kernbench list`, or a Python file; `kernbench run BENCH --help` explains its parameters.
     """
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory

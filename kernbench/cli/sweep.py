@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.cli.main import Settings, stopped_code
 from kernbench.cli.progress import status_line, tell_progress
 from kernbench.errors import RunError
@@ -39,10 +39,19 @@ MOST_SHOWN = 3  # failed points named one by one
 
 
 @click.command("sweep")
-@click.argument("grid", metavar="GRID|BENCH")
+@click.argument("grid", metavar="GRID|BENCH", shell_complete=completion.swept)
 @options.assignments("Values of a parameter: M=64,128 or topology.hbm.channel_gbs=16:128:x2; a grid's own are replaced")
-@click.option("--topology", "-t", help="The machine: a name or a YAML file.  [default: the grid's, else sip_2x4x4]")
-@click.option("--mode", help="hybrid, flit, analytic or auto.  [default: the grid's, else hybrid]")
+@click.option(
+    "--topology",
+    "-t",
+    help="The machine: a name or a YAML file.  [default: the grid's, else sip_2x4x4]",
+    shell_complete=completion.topologies,
+)
+@click.option(
+    "--mode",
+    help="hybrid, flit, analytic or auto.  [default: the grid's, else hybrid]",
+    shell_complete=completion.modes,
+)
 @click.option(
     "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.errors import InputError, KernBenchError, shorten
 
 if TYPE_CHECKING:
@@ -40,7 +40,14 @@ def command() -> None:
     "--kernel-map", type=click.Path(path_type=Path), help='A JSON file: path to {"src": path, "params": [...]}.'
 )
 @click.option("--in", "inputs", multiple=True, metavar="ID=FILE", help="A global buffer from a .npy or .bin file.")
-@click.option("--topology", "-t", default="wormhole_n150", show_default=True, help="The chip: a name or a YAML file.")
+@click.option(
+    "--topology",
+    "-t",
+    default="wormhole_n150",
+    show_default=True,
+    help="The chip: a name or a YAML file.",
+    shell_complete=completion.topologies,
+)
 @options.mode()
 @click.option(
     "--rounding",

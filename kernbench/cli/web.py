@@ -7,12 +7,14 @@ from urllib.parse import quote
 
 import click
 
+from kernbench.cli import completion
+
 if TYPE_CHECKING:
     from kernbench.web.sources import Source
 
 
 @click.command("web")
-@click.argument("given", nargs=-1, metavar="[RUN_DIR|SWEEP_DIR|TOPOLOGY]...")
+@click.argument("given", nargs=-1, metavar="[RUN_DIR|SWEEP_DIR|TOPOLOGY]...", shell_complete=completion.web)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
