@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError, suggest
 from kernbench.modes import Mode, check_mode
+from kernbench.report.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     import polars
@@ -30,7 +32,7 @@ class Evaluation:
     settings: Mapping[str, type]
     run: str
     plot: str
-    shown: Mapping[str, tuple[str, str]]  # title and format, by column
+    shown: Mapping[str, Field]  # by column
     progress: str  # the line for each row, while it runs
     check: str = ""  # a function that returns the violated invariants of a table
 
@@ -41,14 +43,14 @@ EVALUATIONS = {
         run="kernbench.evaluation.gemm:evaluate_gemm",
         plot="kernbench.report.gemm:plot_gemm",
         shown={
-            "M": ("M", ""),
-            "K": ("K", ""),
-            "N": ("N", ""),
-            "variant": ("variant", ""),
-            "pe_exec_ns": ("kernel ns", ",.1f"),
-            "achieved_tflops": ("TFLOPS", ",.3f"),
-            "efficiency": ("of peak", ".0%"),
-            "bottleneck": ("bottleneck", ""),
+            "M": Field("M", "d"),
+            "K": Field("K", "d"),
+            "N": Field("N", "d"),
+            "variant": Field("variant"),
+            "pe_exec_ns": Field("kernel ns", ",.1f"),
+            "achieved_tflops": Field("TFLOPS", ",.3f", rank=3),
+            "efficiency": Field("of peak", ".0%", rank=1),
+            "bottleneck": Field("bottleneck"),
         },
         progress="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
     ),
@@ -57,15 +59,15 @@ EVALUATIONS = {
         run="kernbench.evaluation.attention:evaluate_attention",
         plot="kernbench.report.attention:plot_attention",
         shown={
-            "phase": ("phase", ""),
-            "users": ("users", ",d"),
-            "length": ("length", ",d"),
-            "kv_heads": ("heads of keys", ",d"),
-            "latency_ns": ("latency ns", ",.1f"),
-            "tokens_per_us": ("tokens a µs", ",.1f"),
-            "achieved_tflops": ("TFLOPS", ",.3f"),
-            "achieved_gbs": ("GB/s", ",.1f"),
-            "bottleneck": ("bottleneck", ""),
+            "phase": Field("phase"),
+            "users": Field("users", ",d"),
+            "length": Field("length", ",d"),
+            "kv_heads": Field("heads of keys", ",d", rank=6),
+            "latency_ns": Field("latency ns", ",.1f"),
+            "tokens_per_us": Field("tokens a µs", ",.1f", rank=4),
+            "achieved_tflops": Field("TFLOPS", ",.3f", rank=3),
+            "achieved_gbs": Field("GB/s", ",.1f", rank=2),
+            "bottleneck": Field("bottleneck"),
         },
         progress="{phase} {users} x {length} {kv_heads} heads of keys  {latency_ns:,.1f} ns",
     ),
@@ -82,17 +84,17 @@ EVALUATIONS = {
         run="kernbench.evaluation.allreduce:evaluate_allreduce",
         plot="kernbench.report.allreduce:plot_allreduce",
         shown={
-            "sip_topology": ("SIPs", ""),
-            "algorithm": ("algorithm", ""),
-            "root": ("root", ""),
-            "buffer_kind": ("slots", ""),
-            "bytes_per_pe": ("bytes of a PE", ",d"),
-            "latency_ns": ("latency ns", ",.1f"),
-            "busbw_gbs": ("bus GB/s", ",.1f"),
-            "task_bound_ns": ("bound ns", ",.1f"),
-            "times_task_bound": ("of it", ".2f"),
-            "bound_ns": ("algorithm's", ",.1f"),
-            "times_bound": ("of it", ".2f"),
+            "sip_topology": Field("SIPs"),
+            "algorithm": Field("algorithm"),
+            "root": Field("root"),
+            "buffer_kind": Field("slots"),
+            "bytes_per_pe": Field("bytes of a PE", ",d"),
+            "latency_ns": Field("latency ns", ",.1f"),
+            "busbw_gbs": Field("bus GB/s", ",.1f", rank=4),
+            "task_bound_ns": Field("bound ns", ",.1f", rank=3),
+            "times_task_bound": Field("of it", ".2f", rank=2),
+            "bound_ns": Field("algorithm's", ",.1f", rank=1),
+            "times_bound": Field("of it", ".2f", rank=2),
         },
         progress="{sip_topology} {algorithm} {root} {buffer_kind} {bytes_per_pe} B  {latency_ns:,.1f} ns",
         check="kernbench.evaluation.allreduce:find_violations",
@@ -148,9 +150,7 @@ def command(
     if not data_only:
         files |= _draw(name, table, out)
     if not as_json:
-        from kernbench.cli.screen import figures_table, show
-
-        show(figures_table(table.to_dicts(), EVALUATIONS[name].shown))
+        show(figures_table(table.to_dicts(), EVALUATIONS[name].shown, whole=f"in {name}.parquet"))
     check = EVALUATIONS[name].check
     violations: list[str] = _find(check)(table) if check else []
     summary = {"evaluation": name, "rows": table.to_dicts(), "files": files}
@@ -172,13 +172,13 @@ def _evaluate(
     check_directory(out)
     announce_compiling()
 
-    with status_line() as say:
-        say("running the first case")
+    with status_line() as tell:
+        tell("running the first case")
 
         def show_row(row: Mapping[str, Any]) -> None:
             text = EVALUATIONS[name].progress.format(**row)
-            click.echo(text, err=True)
-            say(f"running the case after {text}")
+            say(text, err=True)
+            tell(f"running the case after {text}")
 
         run = _find(EVALUATIONS[name].run)
         table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row)
@@ -223,8 +223,8 @@ def _read(path: Path) -> polars.DataFrame:
 def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
     from kernbench.cli.progress import status_line
 
-    with status_line() as say:
-        say("drawing the figures")
+    with status_line() as tell:
+        tell("drawing the figures")
         return {"figures": [str(path) for path in _find(EVALUATIONS[name].plot)(table, out)]}
 
 
@@ -239,4 +239,4 @@ def _report(summary: dict[str, Any], as_json: bool) -> None:
         return
     files = summary["files"]
     for path in (*(files[kind] for kind in ("table", "json") if kind in files), *files.get("figures", ())):
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -7,15 +7,13 @@ import sys
 from collections.abc import Container, Iterable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import say, show
 from kernbench.library import show_path
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from kernbench.report.text_table import Field, TextTable, figures_table
 
 
 @click.command("list")
@@ -37,35 +35,35 @@ def command(as_json: bool) -> None:
         known = {"topologies": names["topology"], "sweeps": names["sweeps"], "pto": names["benches/pto"]}
         click.echo(json.dumps({"benches": benches, "tanto": chip, **known}))
         return
-    from kernbench.cli.screen import show
-
     show(_bench_table(benches, replacing))
     if chip:
-        click.echo()
+        say()
         show(_bench_table(chip, (), title="Tanto bench"))
     for kind, known in names.items():
         replaced = library.list_replaced(kind)
         shown = (f"{name} ({_instead(replaced[name])})" if name in replaced else name for name in known)
-        click.echo(f"\n{kind}: {', '.join(shown)}")
+        say(f"\n{kind}: {', '.join(shown)}")
 
 
 def _instead(file: str | Path) -> str:
     return f"{show_path(file)}, in place of the shipped one"
 
 
-def _bench_table(benches: Iterable[Mapping[str, object]], replacing: Container[str], title: str | None = None) -> Table:
+def _bench_table(
+    benches: Iterable[Mapping[str, object]], replacing: Container[str], title: str | None = None
+) -> TextTable:
     """The benches of a table; those that have no title of their own are numbered, as `kernbench run` takes them."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("", title or "bench", "what it does", "parameters with their defaults"):
-        table.add_column(column, justify="left" if column else "right")
+    rows: list[dict[str, object]] = []
     for index, bench in enumerate(benches):
         parameters: Mapping[str, object] = bench["parameters"]  # type: ignore[assignment]
         defaults = " ".join(f"{key}={value}" for key, value in parameters.items())
-        name, description = str(bench["name"]), str(bench["description"])
-        if name in replacing:
-            description += f" ({_instead(str(bench['file']))})"
-        table.add_row("" if title else str(index), Text(name), Text(description), Text(defaults))
-    return table
+        instead = f" ({_instead(str(bench['file']))})" if str(bench["name"]) in replacing else ""
+        about = f"{bench['description']}{instead}"
+        rows.append({"index": None if title else index, "name": bench["name"], "about": about, "defaults": defaults})
+    fields = {
+        "index": Field("", "d"),
+        "name": Field(title or "bench"),
+        "about": Field("what it does"),
+        "defaults": Field("parameters with their defaults"),
+    }
+    return figures_table(rows, fields)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def replay_command(
     if as_json:
         click.echo(json.dumps(told))
         return
-    click.secho(f"{graph} on {told['topology']}, {summary.tasks:,} tasks", bold=True)
+    say(f"{graph} on {told['topology']}, {summary.tasks:,} tasks", bold=True)
     _show(summary, told)
 
 
@@ -198,10 +199,10 @@ def _show_run(run: BenchRun, told: Mapping[str, Any], *, as_json: bool) -> None:
         click.echo(json.dumps(told, default=str))
     else:
         given = "".join(f"  {name}={value}" for name, value in run.parameters.items())
-        click.secho(f"{told['bench']} on {run.topology}, {told['runtime']}{given}", bold=True)
+        say(f"{told['bench']} on {run.topology}, {told['runtime']}{given}", bold=True)
         _show(summarise(run.outcome), told)
         if run.verified:
-            click.echo("numbers: as the golden ones")
+            say("numbers: as the golden ones")
     if run.verified is False:
         raise RunError("; ".join(run.mismatches))
 
@@ -234,11 +235,10 @@ def sweep_command(grid: str, as_json: bool, out: Path | None) -> None:
         click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), "table": str(out / "table.parquet")}))
         return
     from kernbench.cli.pto_tables import sweep_table
-    from kernbench.cli.screen import show
 
-    click.secho(f"{found.description or found.name}, {len(table)} points", bold=True)
+    say(f"{found.description or found.name}, {len(table)} points", bold=True)
     show(sweep_table(table.to_dicts()))
-    click.echo(f"wrote {out / 'table.parquet'}")
+    say(f"wrote {out / 'table.parquet'}")
 
 
 def _case(cases: Mapping[str, object]) -> str | None:
@@ -291,11 +291,12 @@ def _what_ifs(outcome: Outcome, rerun: Rerun) -> list[dict[str, Any]]:
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:
     from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
-    from kernbench.cli.screen import show
 
-    for table in (summary_table(summary, told), stage_table(summary), thread_table(summary)):
-        show(table)
+    tables = [summary_table(summary, told), stage_table(summary), thread_table(summary)]
     if "what_if" in told:
-        show(what_if_table(told["what_if"]))
+        tables.append(what_if_table(told["what_if"]))
+    for table in tables:
+        show(table)
+        say()
     for path in told["files"].values():
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

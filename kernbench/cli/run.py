@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.library import show_path
 from kernbench.modes import Mode
@@ -113,7 +114,8 @@ def command(
         click.echo(json.dumps(summary))
     else:
         left_out = explain and not what_if and is_long(result.events)
-        _show(summary, f" ({show_path(found.file)})" if replaces_shipped(found) else "", long=left_out)
+        where = f" ({show_path(found.file)})" if replaces_shipped(found) else ""
+        _show(summary, where, found.parameters, long=left_out)
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
 
@@ -160,12 +162,11 @@ def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, say
     return {"files": result.write(out, explanation, table), **found}
 
 
-def _show(summary: dict[str, Any], where: str, *, long: bool) -> None:
-    from kernbench.cli.screen import show
-    from kernbench.cli.summary import summary_table
+def _show(summary: dict[str, Any], where: str, defaults: Mapping[str, object], *, long: bool) -> None:
+    from kernbench.cli.summary import summary_table, tell_settings
 
-    parameters = "".join(f"  {name}={value}" for name, value in summary["parameters"].items())
-    click.secho(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
+    settings = tell_settings(summary["parameters"], defaults, summary["overrides"])
+    say(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{settings}", bold=True)
     show(summary_table(summary))
     if "explain" in summary:
         from kernbench.cli.explained import show_explanation
@@ -176,4 +177,4 @@ def _show(summary: dict[str, Any], where: str, *, long: bool) -> None:
 
         show_what_if(summary["what_if"])
     for path in summary["files"].values():
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -17,6 +17,7 @@ import click
 from kernbench.cli import options
 from kernbench.cli.main import stopped_code
 from kernbench.cli.progress import status_line, tell_progress
+from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.row import OK
@@ -86,8 +87,8 @@ def command(
 
     if out is not None:
         check_directory(out)
-    with status_line() as say:
-        say("planning the points")
+    with status_line() as tell:
+        tell("planning the points")
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
@@ -109,7 +110,7 @@ def command(
         with result.scan() as scan:
             _show(result, scan, traces, as_json)
     except KeyboardInterrupt as error:
-        click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
+        say(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
     if result.failed:
         total = plural(result.count, "point")
@@ -121,8 +122,8 @@ def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
     """The traces of points, by their names among the files."""
     from kernbench.sweep.point_traces import write_traces
 
-    with redirect_stdout(sys.stderr), status_line() as say:
-        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, say).items()}
+    with redirect_stdout(sys.stderr), status_line() as tell:
+        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, tell).items()}
 
 
 def _announce(plan: Plan) -> None:
@@ -132,17 +133,17 @@ def _announce(plan: Plan) -> None:
     count = f"{plural(total, 'point')}{kept}"
     if searched:
         count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
-    click.echo(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
+    say(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
         design = plan.points.design
         counts = (
             f"{plural(total, 'different point')} found; of {design.drawn:,} drawn {design.met:,} met the conditions"
         )
-        click.echo(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
+        say(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
         run = f"{plural(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"
-        click.echo(f"{changed} changed since the last run here: {run}", err=True)
+        say(f"{changed} changed since the last run here: {run}", err=True)
     if missing:
         from kernbench.cli.compiling import announce_compiling
 
@@ -212,7 +213,7 @@ def _line_writer(plan: Plan) -> OnPoint:
         done += 1
         if done % every == 0 or done == total:
             count = f"{done}/{total}" if done <= total else f"{done - total} with events"
-            click.echo(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
+            say(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
 
     return write
 
@@ -237,8 +238,8 @@ def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path
     from kernbench.sweep.results.pareto import best_point
 
     plan = result.plan
-    with status_line() as say:
-        say("drawing the results")
+    with status_line() as tell:
+        tell("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
@@ -247,35 +248,36 @@ def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path
         click.echo(json.dumps(_summary(result, table, objectives, files, best)))
         return
     for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
-        click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
+        say(f"{_assignments(plan, row)}: {row['error']}", err=True)
     for gap in find_gaps(plan.grid, table):
-        click.echo(gap, err=True)
+        say(gap, err=True)
     _show_results(table, objectives)
     for sentence in tell_free(plan.grid, table, objectives):
-        click.echo(sentence)
+        say(sentence)
     if result.decided:
-        click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
+        say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
-        click.echo(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
+        say(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
         if path.suffix != ".png":  # the PNG lies beside its SVG
-            click.echo(f"wrote {path}")
+            say(f"wrote {path}")
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
-    from kernbench.cli.screen import show
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.report.table import best_points, front_points, sensitivity_table
     from kernbench.sweep.results.pareto import rank_points
 
     if not len(rank_points(table, objectives[0], 1)):
         return
-    show(best_points(table, objectives))
+    tables = [best_points(table, objectives)]
     if len(objectives) > 1:
-        show(front_points(table, objectives))
-    found = find_sensitivities(table, objectives)
-    if found:
-        show(sensitivity_table(found))
+        tables.append(front_points(table, objectives))
+    if found := find_sensitivities(table, objectives):
+        tables.append(sensitivity_table(found))
+    for each in tables:
+        show(each)
+        say()
 
 
 def _summary(

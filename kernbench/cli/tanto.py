@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import complain, say
 from kernbench.errors import InputError, KernBenchError, shorten
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class _Runs:
         except KernBenchError as error:
             if self.as_json:
                 click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
-            click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
+            complain(f"error: {error if str(path) in str(error) else f'{path}: {error}'}")
             return error.exit_code
 
     def run(self, path: Path, spec: ProgramSpec, folder: str | None) -> int:
@@ -167,7 +168,7 @@ class _Runs:
             write_trace(result.session, (), self.trace, self.trace_filters)
         _show(result, shown, self.as_json)
         if result.error:
-            click.echo(f"error: {result.error}", err=True)
+            complain(f"error: {result.error}")
         return 2 if result.error else 0
 
 
@@ -200,10 +201,10 @@ def _show(result: TantoResult, explanation: dict[str, Any] | None, as_json: bool
         click.echo(json.dumps(result.to_dict() | ({"explain": explanation} if explanation else {})))
         return
     time = "" if result.latency_ns is None else f"{result.latency_ns:,.1f} ns, {result.cycles:,.0f} cycles, "
-    click.secho(f"{result.program}: {result.status}", bold=True)
-    click.echo(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
+    say(f"{result.program}: {result.status}", bold=True)
+    say(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
     for sentence in [str(race) for race in result.races] + [f"warning: {line}" for line in result.out_of_range]:
-        click.echo(sentence)
+        say(sentence)
     if explanation:
         from kernbench.cli.explained import show_explanation
 
@@ -230,15 +231,15 @@ def check(paths: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> N
     else:
         for report in reports:
             _show_report(report)
-        click.echo(f"{len(reports)} kernel files are good, {len(wrong)} are not")
+        say(f"{len(reports)} kernel files are good, {len(wrong)} are not")
     if wrong:
         raise InputError("\n".join(wrong))
 
 
 def _show_report(report: dict[str, Any]) -> None:
-    click.secho(f"{report['file']}: {report['kind']} kernel", bold=True)
+    say(f"{report['file']}: {report['kind']} kernel", bold=True)
     for title, key in (("takes", "parameters"), ("compile time", "compile_time"), ("uses", "uses"), ("L1", "l1")):
         if report[key]:
-            click.echo(f"  {title}: {', '.join(report[key])}")
+            say(f"  {title}: {', '.join(report[key])}")
     for sentence in report["may_race"]:
-        click.echo(f"  may race: {sentence}")
+        say(f"  may race: {sentence}")

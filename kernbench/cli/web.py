@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 import click
 
+from kernbench.cli.screen import say
+
 if TYPE_CHECKING:
     from kernbench.web.sources import MachineSource, SweepSource
 
@@ -36,7 +38,7 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
         address = f"http://{HOST}:{server.server_port}/"
         if len(given) == 1:
             address += _hash(next(iter(sources.list().values())))
-        click.echo(f"the viewer is at {address} (Ctrl-C ends it)")
+        say(f"the viewer is at {address} (Ctrl-C ends it)")
         if not no_open:
             click.launch(address)
         try:
@@ -44,7 +46,7 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
         except TerminatedError:
             raise
         except KeyboardInterrupt:
-            click.echo("stopped")
+            say("stopped")
 
 
 def _hash(source: SweepSource | MachineSource) -> str:
