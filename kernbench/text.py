@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_WORD = re.compile(r"\S*\d (?:[fpnµm]?s|[KMGT]?i?B|GB/s|TFLOPS|%|x)(?!\w)\S*|\S+")  # a number and its unit are one word
+
 
 def plural(count: int, noun: str) -> str:
     """A count with its noun: "1 point", "1,200 points"."""
@@ -20,16 +24,27 @@ def count_cells(text: str) -> int:
 def wrap(text: str, width: int | None) -> list[str]:
     """The lines of a text, broken at blanks so that none is wider than `width` characters, without a width as they are.
 
-    A word is never cut, so a line of one word may be wider. What is broken keeps the indent of its line.
+    A word is never cut, so a line of one word may be wider; a number stays with its unit. What is broken keeps the indent
+    of its line.
     """
     return [part for line in text.split("\n") for part in _wrap_line(line, width)]
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text; a number and its unit are one."""
+    return _WORD.findall(text)
+
+
+def clip(text: str, width: int) -> str:
+    """The first words of a text that fit a width, with "…" if that is not all."""
+    return text if count_cells(text) <= width else f"{wrap(text, width - 2)[0]} …"
 
 
 def _wrap_line(line: str, width: int | None) -> list[str]:
     if width is None or count_cells(line) <= width:
         return [line]
     indent = line[: len(line) - len(line.lstrip(" "))]
-    first, *words = line.split()
+    first, *words = split_words(line)
     lines = [indent + first]
     for word in words:
         longer = f"{lines[-1]} {word}"

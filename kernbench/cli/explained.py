@@ -28,7 +28,7 @@ LAUNCHES = {
     "achieved_tflops": Field("TFLOPS", ",.3f", rank=4),
     "tflops_of_peak": Field("of peak", ".1%", rank=2),
     "achieved_gbs": Field("GB/s", ",.1f", rank=3),
-    "gbs_of_peak": Field("of peak", ".1%", rank=2),
+    "gbs_of_peak": Field("of peak GB/s", ".1%", rank=1),
 }
 WHAT_IF = {"fields": Field("field"), "latency_ns": Field("latency ns", ",.3f"), "change": Field("change", "+.1%")}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line

@@ -35,7 +35,7 @@ COLUMNS = {
     "commit_ns": Field("commit", ",.3f", rank=6),
     "effective_gbs": Field("effective GB/s", ",.1f", rank=3),
     "bottleneck_gbs": Field("bottleneck GB/s", ",.1f", rank=4),
-    "utilisation": Field("utilisation", ".1%"),
+    "utilisation": Field("busy", ".1%"),
 }
 VERDICTS = {True: ("PASS", "green"), False: ("FAIL", "red"), None: ("n/a ", "yellow")}
 

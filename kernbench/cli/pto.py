@@ -124,6 +124,7 @@ def run_command(
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import progress
+    from kernbench.cli.summary import tell_settings
     from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
@@ -142,7 +143,9 @@ def run_command(
                 lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
             )
         told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out, trace)
-    _show_run(run, told, as_json=as_json)
+    chosen = case or _case(run.bench.cases)
+    settings = tell_settings(run.parameters, run.bench.parameters(chosen, {}), fields)
+    _show_run(run, told, f", case {chosen}{settings}" if chosen else settings, as_json=as_json)
 
 
 def _prepare(
@@ -191,15 +194,14 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
     }
 
 
-def _show_run(run: BenchRun, told: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a run. Errors: RunError if its numbers are wrong."""
+def _show_run(run: BenchRun, told: Mapping[str, Any], settings: str, *, as_json: bool) -> None:
+    """Print a run, with what was set. Errors: RunError if its numbers are wrong."""
     from kernbench.pto.summary import summarise
 
     if as_json:
         click.echo(json.dumps(told, default=str))
     else:
-        given = "".join(f"  {name}={value}" for name, value in run.parameters.items())
-        say(f"{told['bench']} on {run.topology}, {told['runtime']}{given}", bold=True)
+        say(f"{told['bench']} on {run.topology}, {told['runtime']}{settings}", bold=True)
         _show(summarise(run.outcome), told)
         if run.verified:
             say("numbers: as the golden ones")

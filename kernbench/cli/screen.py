@@ -38,12 +38,15 @@ def say(
     text: str = "", *, bold: bool = False, colour: str | None = None, first: str | None = None, err: bool = False
 ) -> None:
     """Print sentences, wrapped at words on a terminal; `colour` is that of all words, `first` that of the first, in bold."""
-    lines = wrap(text, find_width(sys.stderr if err else sys.stdout))
+    stream = sys.stderr if err else sys.stdout
+    lines = wrap(text, find_width(stream))
     styled = [click.style(line, bold=bold or None, fg=colour) if line else line for line in lines]
     if first is not None:
         word, blank, rest = lines[0].partition(" ")
         styled[0] = f"{click.style(word, bold=True, fg=first)}{blank}{rest}"
-    click.echo("\n".join(styled), err=err, color=wants_colour())
+    click.echo(
+        "\n".join(styled), file=stream, color=wants_colour()
+    )  # the stream of now: a progress bar may be below it
 
 
 def complain(text: str) -> None:

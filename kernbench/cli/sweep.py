@@ -21,7 +21,7 @@ from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.row import OK
-from kernbench.text import plural
+from kernbench.text import clip, plural
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.run import OnPoint, SweepResult
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
+BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the blanks between
 MOST_SHOWN = 3  # failed points named one by one
 
 
@@ -174,19 +175,20 @@ def _progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
     with Progress(*columns, console=console, transient=True) as progress:
         task, done, under_way = progress.add_task("", total=_to_run(plan)), 0, dict[int, float]()
 
-        def show(text: str | None = None) -> None:
+        def draw(text: str | None = None) -> None:
             total = max(progress.tasks[task].total or 0, done + len(under_way))
-            progress.update(task, completed=done + sum(under_way.values()), total=total, description=text)
+            description = text and clip(text, console.width - BESIDE_BAR - 2 * len(f"{total}"))
+            progress.update(task, completed=done + sum(under_way.values()), total=total, description=description)
 
         def on_point(point: Point, _row: Row) -> None:
             nonlocal done
             done += 1
             under_way.pop(point.index, None)
-            show()
+            draw()
 
         def on_progress(found: PointProgress) -> None:
             under_way[found.point] = found.share
-            show(_tell(found))
+            draw(_tell(found))
 
         yield on_point, on_progress
 

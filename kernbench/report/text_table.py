@@ -1,8 +1,8 @@
 """The tables of all commands, as lines of text that fit a terminal.
 
 A number is never cut nor broken, a word is never cut in two. Where a table is wider than the terminal, these follow each other:
-headings are broken at their words; texts are wrapped at blanks, and long names shortened in the columns that allow it; the
-columns that matter least are left out, with a line that names them. If columns that may not be left out are still too
+headings are broken at their words; long texts are wrapped at blanks, and long names shortened in the columns that allow it;
+the columns that matter least are left out, with a line that names them. If columns that may not be left out are still too
 wide together, each row becomes a list of headings and values. Without a width, as in a pipe, nothing of this is done.
 """
 
@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernbench.characters import show_controls, visible
-from kernbench.text import count_cells, wrap
+from kernbench.text import count_cells, split_words, wrap
 
 KEEP = 100  # the rank of a column that is never left out
 GAP = 2  # blanks between columns
 BOLD, DIM = "bold", "dim"
+SHORT = 20  # characters of a text that is not wrapped
 INDENT = "  "  # of a value below its heading
 _PIECE = re.compile(r".+?(?:[._]|\s+|$)")  # of a heading, which may be broken after it
 _STEP = re.compile(r".+?(?:[./:]|$)")  # of a name, which may be shortened by it
@@ -62,7 +63,8 @@ class Column:
         return max(heading, *map(self._least, self._narrowest()), 0)
 
     def _least(self, cell: str) -> int:
-        return count_cells(cell) if self.right or self.shortens else max(map(count_cells, cell.split()), default=0)
+        whole = count_cells(cell)
+        return whole if self.right or self.shortens or whole <= SHORT else max(map(count_cells, split_words(cell)))
 
     def _narrowest(self) -> Sequence[str]:
         return shorten_names(self.cells, 0) if self.shortens else self.cells
