@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.probe_effort import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError, suggest
 from kernbench.modes import Mode, check_mode
+from kernbench.report.table_files import write_forms
 from kernbench.report.text_table import Field, figures_table
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ EVALUATIONS = {
 @click.option("--figures-only", is_flag=True, help="Draw the figures of the table that is there; run nothing.")
 @options.AS_JSON
 @options.out("Where table and figures are.  [default: results/NAME]")
+@options.FORMS
 def command(
     name: str,
     topology: str,
@@ -122,6 +125,7 @@ def command(
     figures_only: bool,
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run the evaluation NAME on a machine; keep its table as parquet and JSON, and draw its figures.
 
@@ -147,6 +151,7 @@ def command(
         _report({"evaluation": name, "files": files}, as_json)
         return
     table, files = _evaluate(name, topology, mode, verify_data, assignments, out)
+    files |= write_forms(files, forms)
     if not data_only:
         files |= _draw(name, table, out)
     if not as_json:
@@ -238,5 +243,4 @@ def _report(summary: dict[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(summary))
         return
     files = summary["files"]
-    for path in (*(files[kind] for kind in ("table", "json") if kind in files), *files.get("figures", ())):
-        say(f"wrote {path}")
+    show_files(files)

@@ -50,6 +50,7 @@ def probe_flows(
     mode: str,
     overrides: Mapping[str, str],
     out: Path | None,
+    forms: Sequence[str],
     as_json: bool,
     explain: bool,
 ) -> None:
@@ -67,7 +68,7 @@ def probe_flows(
     announce_compiling()
     with progress() as display:
         result = run_flows(machine, flows, mode, display.on_progress, count_waits=explain)
-    _keep(result, overrides, out, as_json)
+    _keep(result, overrides, out, forms, as_json)
 
 
 def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
@@ -77,8 +78,11 @@ def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
     return parse_flows(texts) if file is None else read_flows(file)
 
 
-def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
+def _keep(
+    result: FlowResult, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
+) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
+    from kernbench.report.table_files import write_forms
 
     files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
     summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
@@ -89,6 +93,7 @@ def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as
             write_json(summary, partial / RESULT)
 
         write_directory(out, write)
+        files |= write_forms(files, forms)
     if as_json:
         click.echo(
             f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}'

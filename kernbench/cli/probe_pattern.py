@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ def probe_pattern(
     mode: str,
     overrides: Mapping[str, str],
     out: Path | None,
+    forms: Sequence[str],
     as_json: bool,
     explain: bool,
 ) -> None:
@@ -68,12 +69,13 @@ def probe_pattern(
             tell(f"simulating the load after {point.load:g}")
 
         curve = run_curve(machine, injection, loads, mode, show_point, count_waits=explain)
-    _keep(curve, overrides, out, as_json)
+    _keep(curve, overrides, out, forms, as_json)
 
 
-def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
+def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, forms: Sequence[str], as_json: bool) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curve
+    from kernbench.report.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}
@@ -84,6 +86,7 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
         write_json(summary, partial / RESULT)
 
     write_directory(out, write)
+    files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps(summary))
         return

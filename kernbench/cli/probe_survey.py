@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,12 +40,15 @@ COLUMNS = {
 VERDICTS = {True: ("PASS", "green"), False: ("FAIL", "red"), None: ("n/a ", "yellow")}
 
 
-def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
+def probe_survey(
+    topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
+) -> None:
     """Probe a machine with its standard cases. Errors: RunError if an invariant fails, after all results are shown."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
+    from kernbench.report.table_files import write_forms
     from kernbench.traffic.probe_cases import TITLES
     from kernbench.traffic.probe_suite import run_survey
 
@@ -56,6 +59,7 @@ def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Pa
     with status_line() as tell:
         survey = run_survey(machine, mode, lambda case: tell(f"{TITLES[case.family]}: {case.name}"))
     files = _keep(survey, overrides, out)
+    files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps({**survey.to_dict(), "overrides": overrides, "files": files}))
     else:

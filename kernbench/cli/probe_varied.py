@@ -48,6 +48,7 @@ def probe_varied(
     overrides: Mapping[str, str],
     vary: str,
     out: Path | None,
+    forms: Sequence[str],
     as_json: bool,
     explain: bool,
 ) -> None:
@@ -81,14 +82,21 @@ def probe_varied(
                 say(f"{field}={value}  load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
 
             curves.append(run_curve(machine, injection, loads, mode, show_point, count_waits=explain))
-    _keep(field, values, curves, overrides, out, as_json)
+    _keep(field, values, curves, overrides, out, forms, as_json)
 
 
 def _keep(
-    field: str, values: Sequence[str], curves: Sequence[Curve], overrides: Mapping[str, str], out: Path, as_json: bool
+    field: str,
+    values: Sequence[str],
+    curves: Sequence[Curve],
+    overrides: Mapping[str, str],
+    out: Path,
+    forms: Sequence[str],
+    as_json: bool,
 ) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curves
+    from kernbench.report.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {
@@ -104,6 +112,7 @@ def _keep(
         write_json(summary, partial / RESULT)
 
     write_directory(out, write)
+    files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps(summary))
         return

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 @options.TRACE_FILTER
 @options.AS_JSON
 @options.out("Keep the op log and the result in this directory.")
+@options.FORMS
 def command(
     bench: str,
     topology: str,
@@ -62,17 +63,19 @@ def command(
     trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run BENCH on a machine; say how long it takes, why so long and whether its numbers are right.
 
     BENCH is a name or an index of `kernbench list`, or a Python file.
     """
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
     from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
+    check_forms(forms, out)
     if out is not None:
         check_directory(out)
     check_trace(trace, trace_filters)
@@ -83,6 +86,7 @@ def command(
         display.say("reading the bench and the machine")
         from kernbench.limits.run_limits import read_limits
         from kernbench.limits.time_limit import limit_time
+        from kernbench.report.table_files import write_forms
         from kernbench.runs.bench import replaces_shipped
         from kernbench.runs.explanation import is_long
         from kernbench.runs.run import run_bench
@@ -106,6 +110,7 @@ def command(
             on_progress=display.on_progress,
         )
         summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display.say)}
+        summary["files"] |= write_forms(summary["files"], forms)
         if trace is not None:
             display.say("writing the trace")
             result.write_trace(trace, trace_filters)

@@ -40,13 +40,12 @@ def say(
     """Print sentences, wrapped at words on a terminal; `colour` is that of all words, `first` that of the first, in bold."""
     stream = sys.stderr if err else sys.stdout
     lines = wrap(text, find_width(stream))
-    styled = [click.style(line, bold=bold or None, fg=colour) if line else line for line in lines]
+    if bold or colour:
+        lines = [click.style(line, bold=bold or None, fg=colour) if line else line for line in lines]
     if first is not None:
         word, blank, rest = lines[0].partition(" ")
-        styled[0] = f"{click.style(word, bold=True, fg=first)}{blank}{rest}"
-    click.echo(
-        "\n".join(styled), file=stream, color=wants_colour()
-    )  # the stream of now: a progress bar may be below it
+        lines[0] = f"{click.style(word, bold=True, fg=first)}{blank}{rest}"
+    click.echo("\n".join(lines), file=stream, color=wants_colour())  # the stream of now: a progress bar may be below it
 
 
 def complain(text: str) -> None:

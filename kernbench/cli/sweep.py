@@ -43,6 +43,7 @@ MOST_SHOWN = 3  # failed points named one by one
 @click.command("sweep")
 @click.argument("grid")
 @options.out("Where rows are kept.  [default: results/<name of the grid>]")
+@options.FORMS
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
     "--scheduler",
@@ -67,6 +68,7 @@ MOST_SHOWN = 3  # failed points named one by one
 def command(
     grid: str,
     out: Path | None,
+    forms: tuple[str, ...],
     workers: int | None,
     scheduler: str,
     retry: bool,
@@ -109,7 +111,7 @@ def command(
             )
         traces = _trace(plan, traced)
         with result.scan() as scan:
-            _show(result, scan, traces, as_json)
+            _show(result, scan, traces, forms, as_json)
     except KeyboardInterrupt as error:
         say(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
@@ -232,17 +234,21 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
     return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
+def _show(
+    result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path], forms: Sequence[str], as_json: bool
+) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
+    from kernbench.report.table_files import write_forms
     from kernbench.sweep.results.pareto import best_point
 
     plan = result.plan
     with status_line() as tell:
         tell("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
+        files |= {name: Path(path) for name, path in write_forms(files, forms).items()}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:

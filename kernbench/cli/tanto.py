@@ -59,6 +59,7 @@ def command() -> None:
 @options.TRACE_FILTER
 @options.AS_JSON
 @options.out("Write the global buffers after each program here: g<ID>.npy, and the op log if --explain is given.")
+@options.FORMS
 def run(
     programs: tuple[Path, ...],
     kernels: Path,
@@ -76,12 +77,13 @@ def run(
     trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run PROGRAMS, JSON files, in turn on one chip, which keeps its buffers.
 
     With several programs the buffers after each are in a folder of its name, and those after the last beside these.
     """
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.traces import check_parts, check_trace
     from kernbench.limits.run_limits import read_limits
     from kernbench.modes import check_mode
@@ -89,6 +91,7 @@ def run(
     from kernbench.tanto.program_settings import read_defines, read_inputs
 
     check_mode(mode)
+    check_forms(forms, out)
     if out is not None:
         check_directory(out)
     check_trace(trace, trace_filters)
@@ -101,7 +104,7 @@ def run(
     first, *others = programs
     only = None if others else load_program(first)
     device.initial = read_inputs(inputs, only)
-    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, trace, trace_filters)
+    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, forms, trace, trace_filters)
     worst = runs.run(first, only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
         raise click.exceptions.Exit(worst)
@@ -137,6 +140,7 @@ class _Runs:
     explain: bool
     as_json: bool
     out: Path | None
+    forms: tuple[str, ...]
     trace: Path | None
     trace_filters: tuple[str, ...]
 
@@ -161,7 +165,7 @@ class _Runs:
             result = run_program(self.device, spec, self.files, name=str(path), numbers=self.numbers, mode=self.mode)
         shown = _explain(result) if self.explain and result.session is not None else None
         if self.out is not None and not result.error:
-            _write(self.device, spec, self.out, folder, result if self.explain else None)
+            _write(self.device, spec, self.out, self.forms, folder, result if self.explain else None)
         if self.trace is not None and result.session is not None:
             from kernbench.runs.trace import write_trace
 
@@ -172,21 +176,26 @@ class _Runs:
         return 2 if result.error else 0
 
 
-def _write(device: Device, spec: ProgramSpec, out: Path, folder: str | None, result: TantoResult | None) -> None:
+def _write(
+    device: Device, spec: ProgramSpec, out: Path, forms: tuple[str, ...], folder: str | None, result: TantoResult | None
+) -> None:
     """Write the buffers of a program, all or none, and the op log of a result."""
     import numpy as np
 
     from kernbench.atomic_output import write_directory, write_parquet
+    from kernbench.report.table_files import write_forms
+    from kernbench.runs.files import OP_LOG
 
     def write(partial: Path) -> None:
         for one in spec.globals:
             np.save(partial / f"g{one.id}.npy", device.read(one.id))
         if result is not None and result.session is not None:
-            write_parquet(result.op_log(), partial / "oplog.parquet")
+            write_parquet(result.op_log(), partial / OP_LOG)
 
-    if folder is not None:
-        write_directory(out / folder, write)
-    write_directory(out, write)
+    for place in (out,) if folder is None else (out / folder, out):
+        write_directory(place, write)
+        if (place / OP_LOG).exists():
+            write_forms({"oplog": place / OP_LOG}, forms)
 
 
 def _explain(result: TantoResult) -> dict[str, Any]:
