@@ -22,7 +22,7 @@ def moved_points(found: Comparison, moved: polars.DataFrame, most: int) -> TextT
     columns = [
         Column(short_name(name), list(map(format_value, rows[name])), right=rows[name].dtype.is_numeric(), rank=1)
         for name in found.parameters
-        if moved[name].n_unique() > 1
+        if found.pairs[name].n_unique() > 1
     ]
     for column in found.columns:
         columns += _changes(rows, column)

@@ -17,7 +17,7 @@ WORD = re.compile(r"[A-Za-z]{3,}")
 LEFT_OUT = "left out, for lack of room: they are in --json"
 
 COMMANDS = (
-    ["run", "gemm-single-pe", "-t", "tiny", "--explain", "--set", "M=32", "--set", "N=32", "--set", "K=32"],
+    ["run", "gemm-single-pe", "-t", "tiny", "--set", "M=32", "--set", "N=32", "--set", "K=32"],
     ["list"],
     ["probe", "-t", "tiny"],
     ["probe", "-t", "tiny", "--flow", "host:sip0.cube0.pe0:4KiB", "--flow", "sip0.cube0.pe0:sip0.cube0.pe1:1MiB"],
@@ -62,7 +62,7 @@ def test_every_command_fits_the_terminal(given: list[str], said: list[str | Text
             lines = lines_of(one, width)
             assert [line for line in lines if count_cells(line) > width] == []
             for pattern in (NUMBER, WORD):
-                assert set(pattern.findall("\n".join(lines))) <= set(pattern.findall(whole + LEFT_OUT))
+                assert set(pattern.findall("\n".join(lines))) <= set(pattern.findall(f"{whole}\n{LEFT_OUT}"))
 
 
 def test_an_error_is_wrapped_at_words_and_red(
