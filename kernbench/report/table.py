@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name
-from kernbench.report.text_table import KEEP, Column, TextTable
+from kernbench.report.text_table import DEAR, KEEP, Column, TextTable
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses, is_bounded
 from kernbench.sweep.results.pareto import pareto_front, rank_points
@@ -27,7 +27,7 @@ RANKS = {
     "p99_ns": 6,
     "accepted": 7,
 }
-PARAMETERS = 10  # the rank of all varying parameters: the last ones go first
+PARAMETERS = DEAR  # the rank of all varying parameters: the last ones go first
 TRAFFIC = ("accepted", "p99_ns", "saturation_load")
 WHOLE = "in table.parquet"
 SENSITIVITY_RANKS = {"1 % more gives": 1, "worst at": 2, "between them": 3}

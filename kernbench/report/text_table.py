@@ -17,9 +17,10 @@ from kernbench.characters import show_controls, visible
 from kernbench.text import count_cells, split_words, wrap
 
 KEEP = 100  # the rank of a column that is never left out
+DEAR = 10  # from this rank on columns stay as long as there is a blank at which any text can be wrapped
 GAP = 2  # blanks between columns
 BOLD, DIM = "bold", "dim"
-SHORT = 20  # characters of a text that is not wrapped
+SHORT = 20  # characters of a text that is only wrapped for columns that are dear
 INDENT = "  "  # of a value below its heading
 _PIECE = re.compile(r".+?(?:[._]|\s+|$)")  # of a heading, which may be broken after it
 _STEP = re.compile(r".+?(?:[./:]|$)")  # of a name, which may be shortened by it
@@ -57,14 +58,14 @@ class Column:
         """Its width without breaks."""
         return max(map(count_cells, (self.heading, *self.cells)))
 
-    def least_width(self) -> int:
-        """Its least width, with all breaks."""
+    def least_width(self, short: int) -> int:
+        """Its least width, with all breaks but those of texts of at most `short` characters."""
         heading = max(count_cells(piece.strip()) for piece in _split(self.heading))
-        return max(heading, *map(self._least, self._narrowest()), 0)
+        return max(heading, *(self._least(cell, short) for cell in self._narrowest()), 0)
 
-    def _least(self, cell: str) -> int:
+    def _least(self, cell: str, short: int) -> int:
         whole = count_cells(cell)
-        return whole if self.right or self.shortens or whole <= SHORT else max(map(count_cells, split_words(cell)))
+        return whole if self.right or self.shortens or whole <= short else max(map(count_cells, split_words(cell)))
 
     def _narrowest(self) -> Sequence[str]:
         return shorten_names(self.cells, 0) if self.shortens else self.cells
@@ -105,9 +106,11 @@ class TextTable:
                    for column in self.columns]  # fmt: skip
         lines: list[Line] = [[(text, BOLD)] for text in wrap(self.title, width)] if self.title else []
         kept = list(range(len(columns)))
-        while (widths := _fit([columns[i] for i in kept], width)) is None:
+        while True:
             least = min(kept, key=lambda i: (columns[i].rank, -i))
-            if columns[least].rank == KEEP:
+            short = SHORT if columns[least].rank < DEAR else 0
+            widths = _fit([columns[i] for i in kept], width, short)
+            if widths is not None or columns[least].rank == KEEP or len(kept) == 1:
                 break
             kept.remove(least)
         shown = [columns[i] for i in kept]
@@ -181,7 +184,7 @@ def _split(heading: str) -> list[str]:
     return _PIECE.findall(heading) or [""]
 
 
-def _fit(columns: Sequence[Column], width: int | None) -> list[int] | None:
+def _fit(columns: Sequence[Column], width: int | None, short: int) -> list[int] | None:
     """The widths of columns beside each other; None if they do not fit."""
     whole = [column.width() for column in columns]
     if width is None:
@@ -189,7 +192,7 @@ def _fit(columns: Sequence[Column], width: int | None) -> list[int] | None:
     room = width - GAP * (len(columns) - 1)
     if sum(whole) <= room:
         return whole
-    widths = [column.least_width() for column in columns]
+    widths = [column.least_width(short) for column in columns]
     if sum(widths) > room:
         return None
     _widen(widths, [max(map(count_cells, column.cells), default=0) for column in columns], room)
