@@ -183,9 +183,7 @@ def _failures(table: polars.DataFrame) -> list[str]:
         return []
     columns = [axis.column for axis in find_swept(table)]
     rows = failed.select(*columns, "error").head(MOST_ROWS)
-    lines = markdown_table(
-        [*map(title_of, columns), "error"], (map(format_value, row) for row in rows.itermarkdown_table())
-    )
+    lines = markdown_table([*map(title_of, columns), "error"], (map(format_value, row) for row in rows.iter_rows()))
     return [*lines, "", f"{len(rows)} of {len(failed)}."] if len(failed) > len(rows) else lines
 
 

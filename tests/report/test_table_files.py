@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars
@@ -14,7 +15,7 @@ from kernbench.report.table_files import read_forms, write_forms
 FIGURES = [0.1 + 0.2, 1 / 3, 1e300, 5e-324, 123456789.125]
 
 
-def kept(directory: Path, **columns: list[object]) -> dict[str, str]:
+def kept(directory: Path, **columns: Sequence[object]) -> dict[str, str]:
     path = directory / "table.parquet"
     polars.DataFrame(columns).write_parquet(path)
     return {"table": str(path), "plots": [], "result": "result.json"}  # type: ignore[dict-item]
