@@ -57,7 +57,7 @@ def show(table: TextTable) -> None:
     """Print a table on stdout."""
     for line in table.lay_out(find_width(sys.stdout)):
         texts = (click.style(text, **{style: True}) if style else text for text, style in line)
-        click.echo("".join(texts), color=wants_colour())
+        click.echo("".join(texts), file=sys.stdout, color=wants_colour())
 
 
 def show_first(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Field], most: int) -> None:
