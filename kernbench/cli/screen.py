@@ -49,8 +49,9 @@ def say(
 
 
 def complain(text: str) -> None:
-    """Print an error or a warning on stderr, its first word in colour; nothing in it can steer a terminal."""
-    say(show_controls(text), first=COLOURS.get(text.partition(" ")[0].lower()), err=True)
+    """Print an error or a warning on stderr, the word that says so in colour; nothing in it can steer a terminal."""
+    for line in show_controls(text).split("\n"):
+        say(line, first=COLOURS.get(line.partition(" ")[0].lower()), err=True)
 
 
 def show(table: TextTable) -> None:

@@ -88,7 +88,8 @@ def test_a_pipe_has_colours_only_if_they_are_asked_for(
     for name, value in set_.items():
         monkeypatch.setenv(name, value)
     screen.complain("warning: old cache")
-    screen.complain("neither")
-    first, second = capsys.readouterr().err.splitlines()
+    screen.complain("neither\nError: two")
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert third == ("\x1b[31m\x1b[1mError:\x1b[0m two" if coloured else "Error: two")
     assert first == ("\x1b[33m\x1b[1mwarning:\x1b[0m old cache" if coloured else "warning: old cache")
     assert second == "neither"
