@@ -34,9 +34,9 @@ class EvaluationResult:
 
     def _repr_html_(self) -> str:
         shown = find_evaluation(self.name).shown
-        rows = [[format(row[name], form) for name, (_, form) in shown.items()] for row in self.table.to_dicts()]
+        rows = [[format(row[name], field.form) for name, field in shown.items()] for row in self.table.to_dicts()]
         title = f"{self.name} evaluation on {self.topology}, {self.mode} mode"
-        return html_table(title, [title for title, _ in shown.values()], rows)
+        return html_table(title, [field.title for field in shown.values()], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: what `kernbench compare` reads."""

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from kernbench.errors import InputError, suggest
+from kernbench.report.text_table import Field
 from kernbench.sweep.grid.ranges import expand_range, is_range
 from kernbench.units import parse_count, unit_of
 
@@ -69,7 +70,7 @@ class Evaluation:
     run: str
     point: str  # the columns that say which run a row is of
     plot: str
-    shown: Mapping[str, tuple[str, str]]  # title and format, by column
+    shown: Mapping[str, Field]  # by column
     progress: str  # the line for each row, while it runs
     check: str = ""  # a function that returns the violated invariants of a table
 
@@ -81,14 +82,14 @@ EVALUATIONS = {
         point="kernbench.evaluation.gemm:POINT",
         plot="kernbench.report.gemm:plot_gemm",
         shown={
-            "M": ("M", ""),
-            "K": ("K", ""),
-            "N": ("N", ""),
-            "variant": ("variant", ""),
-            "pe_exec_ns": ("kernel ns", ",.1f"),
-            "achieved_tflops": ("TFLOPS", ",.3f"),
-            "efficiency": ("of peak", ".0%"),
-            "bottleneck": ("bottleneck", ""),
+            "M": Field("M", "d"),
+            "K": Field("K", "d"),
+            "N": Field("N", "d"),
+            "variant": Field("variant"),
+            "pe_exec_ns": Field("kernel ns", ",.1f"),
+            "achieved_tflops": Field("TFLOPS", ",.3f", rank=3),
+            "efficiency": Field("of peak", ".0%", rank=1),
+            "bottleneck": Field("bottleneck"),
         },
         progress="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
     ),
@@ -107,15 +108,15 @@ EVALUATIONS = {
         point="kernbench.evaluation.attention:POINT",
         plot="kernbench.report.attention:plot_attention",
         shown={
-            "phase": ("phase", ""),
-            "users": ("users", ",d"),
-            "length": ("length", ",d"),
-            "kv_heads": ("heads of keys", ",d"),
-            "latency_ns": ("latency ns", ",.1f"),
-            "tokens_per_us": ("tokens a µs", ",.1f"),
-            "achieved_tflops": ("TFLOPS", ",.3f"),
-            "achieved_gbs": ("GB/s", ",.1f"),
-            "bottleneck": ("bottleneck", ""),
+            "phase": Field("phase"),
+            "users": Field("users", ",d"),
+            "length": Field("length", ",d"),
+            "kv_heads": Field("heads of keys", ",d", rank=6),
+            "latency_ns": Field("latency ns", ",.1f"),
+            "tokens_per_us": Field("tokens a µs", ",.1f", rank=4),
+            "achieved_tflops": Field("TFLOPS", ",.3f", rank=3),
+            "achieved_gbs": Field("GB/s", ",.1f", rank=2),
+            "bottleneck": Field("bottleneck"),
         },
         progress="{phase} {users} x {length} {kv_heads} heads of keys  {latency_ns:,.1f} ns",
     ),
@@ -134,17 +135,17 @@ EVALUATIONS = {
         point="kernbench.evaluation.allreduce:POINT",
         plot="kernbench.report.allreduce:plot_allreduce",
         shown={
-            "sip_topology": ("SIPs", ""),
-            "algorithm": ("algorithm", ""),
-            "root": ("root", ""),
-            "buffer_kind": ("slots", ""),
-            "bytes_per_pe": ("bytes of a PE", ",d"),
-            "latency_ns": ("latency ns", ",.1f"),
-            "busbw_gbs": ("bus GB/s", ",.1f"),
-            "task_bound_ns": ("bound ns", ",.1f"),
-            "times_task_bound": ("of it", ".2f"),
-            "bound_ns": ("algorithm's", ",.1f"),
-            "times_bound": ("of it", ".2f"),
+            "sip_topology": Field("SIPs"),
+            "algorithm": Field("algorithm"),
+            "root": Field("root"),
+            "buffer_kind": Field("slots"),
+            "bytes_per_pe": Field("bytes of a PE", ",d"),
+            "latency_ns": Field("latency ns", ",.1f"),
+            "busbw_gbs": Field("bus GB/s", ",.1f", rank=4),
+            "task_bound_ns": Field("bound ns", ",.1f", rank=3),
+            "times_task_bound": Field("x bound", ".2f", rank=4),
+            "bound_ns": Field("algorithm's", ",.1f", rank=1),
+            "times_bound": Field("x algorithm's", ".2f", rank=2),
         },
         progress="{sip_topology} {algorithm} {root} {buffer_kind} {bytes_per_pe} B  {latency_ns:,.1f} ns",
         check="kernbench.evaluation.allreduce:find_violations",

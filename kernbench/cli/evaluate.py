@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.probe_effort import show_files
+from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError
+from kernbench.report.table_files import write_forms
+from kernbench.report.text_table import figures_table
 
 if TYPE_CHECKING:
     import polars
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--figures-only", is_flag=True, help="Draw the figures of the table that is there; run nothing.")
 @options.AS_JSON
 @options.out("Where table and figures are.  [default: results/NAME]")
+@options.FORMS
 def command(
     name: str,
     topology: str,
@@ -42,6 +47,7 @@ def command(
     figures_only: bool,
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run the evaluation NAME on a machine; keep its table as parquet and JSON, and draw its figures.
 
@@ -67,12 +73,11 @@ def command(
         return
     result = _evaluate(name, topology, mode, verify_data, assignments, out)
     files: dict[str, Any] = dict(result.write(out))
+    files |= write_forms(files, forms)
     if not data_only:
         files |= _draw(name, result.table, out)
     if not as_json:
-        from kernbench.cli.screen import figures_table, show
-
-        show(figures_table(result.table.to_dicts(), shown))
+        show(figures_table(result.table.to_dicts(), shown, whole=f"in {name}.parquet"))
     summary = {"evaluation": name, "rows": result.table.to_dicts(), "files": files}
     checked = {"violations": list(result.violations)} if find_evaluation(name).check else {}
     _report(summary | checked, as_json)
@@ -97,13 +102,13 @@ def _evaluate(
     check_directory(out)
     announce_compiling()
     progress = find_evaluation(name).progress
-    with status_line() as say:
-        say("running the first case")
+    with status_line() as tell:
+        tell("running the first case")
 
         def show_row(row: Mapping[str, Any]) -> None:
             text = progress.format(**row)
-            click.echo(text, err=True)
-            say(f"running the case after {text}")
+            say(text, err=True)
+            tell(f"running the case after {text}")
 
         return evaluate(
             name, topology, settings=settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row
@@ -126,8 +131,8 @@ def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
     from kernbench.api.evaluate import plot_evaluation
     from kernbench.cli.progress import status_line
 
-    with status_line() as say:
-        say("drawing the figures")
+    with status_line() as tell:
+        tell("drawing the figures")
         return {"figures": [str(path) for path in plot_evaluation(name, table, out)]}
 
 
@@ -136,5 +141,4 @@ def _report(summary: dict[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(summary))
         return
     files = summary["files"]
-    for path in (*(files[kind] for kind in ("table", "json") if kind in files), *files.get("figures", ())):
-        click.echo(f"wrote {path}")
+    show_files(files)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.characters import show_controls
 from kernbench.cli import options
 from kernbench.cli.catalogue import KINDS, TITLES, Entry, list_entries
+from kernbench.cli.screen import complain, say, show
 from kernbench.library import show_path
+from kernbench.report.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
@@ -41,7 +42,7 @@ def command(words: tuple[str, ...], kind: str | None, as_json: bool) -> None:
             entries, problems = list_entries(one)
             found[one] = [entry for entry in entries if entry.matches(words)]
             for problem in problems:
-                click.echo(f"warning: skipped: {show_controls(problem)}", err=True)
+                complain(f"warning: skipped: {problem}")
     benches, tanto = _benches(words) if "bench" in kinds else ([], [])
     if as_json:
         data: dict[str, Any] = {"benches": _plain(benches), "tanto": _plain(tanto)} if "bench" in kinds else {}
@@ -49,7 +50,7 @@ def command(words: tuple[str, ...], kind: str | None, as_json: bool) -> None:
         return
     _print(benches, tanto, found)
     if words and not (benches or tanto or any(found.values())):
-        click.echo(f"nothing has {' and '.join(map(repr, words))} in its name, kind or description", err=True)
+        say(f"nothing has {' and '.join(map(repr, words))} in its name, kind or description", err=True)
 
 
 def _benches(words: Sequence[str]) -> tuple[list[tuple[int, Bench]], list[tuple[int, Bench]]]:
@@ -77,28 +78,27 @@ def _entry(entry: Entry) -> dict[str, str]:
 def _print(
     benches: Sequence[tuple[int, Bench]], tanto: Sequence[tuple[int, Bench]], found: dict[str, list[Entry]]
 ) -> None:
-    from kernbench.cli.screen import figures_table, show
     from kernbench.runs.bench import replaces_shipped
 
-    tables: list[tuple[list[dict[str, str]], dict[str, tuple[str, str]]]] = []
+    tables: list[tuple[list[dict[str, object]], dict[str, Field]]] = []
     for title, some in (("bench", benches), ("Tanto bench", tanto)):
         rows = [_bench_row(at, bench, title == "bench" and replaces_shipped(bench)) for at, bench in some]
-        columns = {"index": ("", ">")} if title == "bench" else {}  # `kernbench run` takes an index
-        columns |= {"name": (title, ""), "description": ("what it does", "")}
-        tables.append((rows, {**columns, "parameters": ("parameters with their defaults", "")}))
+        columns = {"index": Field("", "d")} if title == "bench" else {}  # `kernbench run` takes an index
+        columns |= {"name": Field(title), "description": Field("what it does")}
+        tables.append((rows, {**columns, "parameters": Field("parameters with their defaults")}))
     for kind, entries in found.items():
         rows = [{"name": one.name, "description": _description(one)} for one in entries]
-        tables.append((rows, {"name": (TITLES[kind], ""), "description": ("what it is", "")}))
+        tables.append((rows, {"name": Field(TITLES[kind]), "description": Field("what it is")}))
     filled = [(rows, columns) for rows, columns in tables if rows]
     for number, (rows, columns) in enumerate(filled):
         if number:
-            click.echo()
+            say()
         show(figures_table(rows, columns))
 
 
-def _bench_row(index: int, bench: Bench, replaces: bool) -> dict[str, str]:
+def _bench_row(index: int, bench: Bench, replaces: bool) -> dict[str, object]:
     return {
-        "index": str(index),
+        "index": index,
         "name": bench.name,
         "description": _description(Entry("bench", bench.name, bench.description, bench.file, replaces)),
         "parameters": " ".join(f"{key}={value}" for key, value in bench.parameters.items()),

@@ -24,8 +24,9 @@ from typing import TextIO
 import click
 
 from kernbench.atomic_output import FULL
-from kernbench.characters import check_characters, show_controls
+from kernbench.characters import check_characters
 from kernbench.cli.environment import check_environment
+from kernbench.cli.screen import complain
 from kernbench.cli.starter import end_with_starter
 from kernbench.errors import KernBenchError, suggest
 
@@ -227,7 +228,7 @@ def _report(sentence: str, settings: Settings) -> None:
 def _tell(sentence: str) -> None:
     """Print on stderr; if that is full or closed, the exit code has to do."""
     with suppress(OSError):
-        click.echo(show_controls(sentence), err=True)
+        complain(sentence)
 
 
 def _discard_rest(stream: TextIO) -> None:

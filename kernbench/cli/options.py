@@ -60,6 +60,21 @@ TRACE_FILTER: Option = click.option(
 )
 
 
+def _read_forms(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
+    from kernbench.report.table_files import read_forms
+
+    return () if text is None else read_forms(text)
+
+
+FORMS: Option = click.option(
+    "--format",
+    "forms",
+    callback=_read_forms,
+    metavar="csv,md",
+    help="Keep each table also as CSV, with all digits, or as Markdown, beside the parquet.",
+)
+
+
 def assignments(text: str) -> Option:
     """The option `--set`, for `split_assignments`; `text` says what may be set."""
     return click.option(

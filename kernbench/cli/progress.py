@@ -10,11 +10,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernbench.text import clip
+
 if TYPE_CHECKING:
     from kernbench.engine.progress import OnProgress, OnRuns
 
 JOB = "KERNBENCH_JOB"  # the variable that makes a command the job of another program
 _EVERY_S = 0.2  # between two lines of a job, at least
+
+BESIDE_TEXT = 23  # characters: the spinner, the shortest bar, two times and the blanks between
 
 
 class Display(NamedTuple):
@@ -47,11 +51,12 @@ def progress() -> Generator[Display]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", visible=False)
 
         def say(text: str) -> None:
-            bar.update(task, visible=True, description=text, completed=0)
+            bar.update(task, visible=True, description=clip(text, console.width - BESIDE_TEXT), completed=0)
             bar.tasks[0].total = None  # `update` would take None for no change
 
         def show_runs(done: float, total: int) -> None:
@@ -60,6 +65,7 @@ def progress() -> Generator[Display]:
         def show(served: int, known: int, now_fs: int) -> None:
             known = max(known, served)
             text = f"simulating: {tell_progress(served, now_fs)}, {served / max(known, 1):.0%}"
+            text = clip(text, console.width - BESIDE_TEXT)
             bar.update(task, visible=True, completed=served, total=known, description=text)
 
         yield Display(say, show, show_runs)

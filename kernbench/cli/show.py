@@ -13,6 +13,7 @@ import click
 
 from kernbench.cli import completion, options
 from kernbench.cli.catalogue import KINDS, TITLES, kinds_of_file, names_of
+from kernbench.cli.screen import say
 from kernbench.errors import InputError, shorten, suggest
 from kernbench.library import is_path
 
@@ -42,7 +43,7 @@ def command(names: tuple[str, ...], kind: str | None, diff: bool, assignments: t
     with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
         shown, also = _difference(names, kind, overrides) if diff else _one(names, kind, overrides)
     for other in also:
-        click.echo(f"{names[0]} is also a {TITLES[other]}; --kind {other} shows it", err=True)
+        say(f"{names[0]} is also a {TITLES[other]}; --kind {other} shows it", err=True)
     if as_json:
         click.echo(json.dumps({**shown.data, "also": also}))
         return

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import click
-
 from kernbench.errors import InputError, suggest
 
 Row = Mapping[str, str]
@@ -63,18 +61,19 @@ def matching(prefix: str, fields: Sequence[str]) -> list[str]:
 
 def print_shown(shown: Shown) -> None:
     """Print it on stdout."""
-    from kernbench.cli.screen import figures_table, show
+    from kernbench.cli.screen import say, show
+    from kernbench.report.text_table import Field, figures_table
 
-    click.secho(f"{shown.name}: {shown.description}", bold=True)
-    click.echo(f"{shown.kind}, {shown.place}")
+    say(f"{shown.name}: {shown.description}", bold=True)
+    say(f"{shown.kind}, {shown.place}")
     if shown.text:
-        click.echo(f"\n{shown.text}")
+        say(f"\n{shown.text}")
     for section in shown.sections:
-        click.echo()
+        say()
         if section.title:
-            click.secho(section.title, bold=True)
+            say(section.title, bold=True)
         present = {key: title for key, title in section.columns.items() if any(row.get(key) for row in section.rows)}
         rows = [{key: row.get(key, "") for key in present} for row in section.rows]
-        show(figures_table(rows, {key: (title, "") for key, title in present.items()}))
+        show(figures_table(rows, {key: Field(title) for key, title in present.items()}))
     for remark in ["", *shown.remarks] if shown.remarks else []:
-        click.echo(remark)
+        say(remark)

@@ -17,10 +17,11 @@ import click
 from kernbench.cli import completion, options
 from kernbench.cli.main import Settings, stopped_code
 from kernbench.cli.progress import status_line, tell_progress
+from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.row import OK
-from kernbench.text import plural
+from kernbench.text import clip, plural
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from kernbench.sweep.run import FinishedSweep, OnPoint
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
+BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the blanks between
 MOST_SHOWN = 3  # failed points named one by one
 
 
@@ -57,6 +59,7 @@ MOST_SHOWN = 3  # failed points named one by one
 )
 @click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
 @options.out("Where rows are kept.  [default: results/<name of the grid, or of the bench>]")
+@options.FORMS
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
     "--scheduler",
@@ -88,6 +91,7 @@ def command(
     objectives: tuple[str, ...],
     save: Path | None,
     out: Path | None,
+    forms: tuple[str, ...],
     workers: int | None,
     scheduler: str,
     retry: bool,
@@ -114,8 +118,8 @@ def command(
     if out is not None:
         check_directory(out)
     requested = read_asked(grid, assignments, topology, mode, objectives, save)
-    with status_line() as say:
-        say("planning the points")
+    with status_line() as tell:
+        tell("planning the points")
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
@@ -128,7 +132,7 @@ def command(
         from kernbench.sweep.saved_grid import save_grid
 
         save_grid(requested, save)
-        click.echo(f"wrote {save}", err=True)
+        say(f"wrote {save}", err=True)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -142,9 +146,9 @@ def command(
             )
         traces = _trace(plan, traced)
         with result.scan() as scan:
-            _show(result, scan, traces, as_json)
+            _show(result, scan, traces, forms, as_json)
     except KeyboardInterrupt as error:
-        click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
+        say(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
     except RunError:
         if fail_fast:
@@ -160,8 +164,8 @@ def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
     """The traces of points, by their names among the files."""
     from kernbench.sweep.point_traces import write_traces
 
-    with redirect_stdout(sys.stderr), status_line() as say:
-        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, say).items()}
+    with redirect_stdout(sys.stderr), status_line() as tell:
+        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, tell).items()}
 
 
 def _announce(plan: Plan) -> None:
@@ -171,17 +175,17 @@ def _announce(plan: Plan) -> None:
     count = f"{plural(total, 'point')}{kept}"
     if searched:
         count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
-    click.echo(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
+    say(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
         design = plan.points.design
         counts = (
             f"{plural(total, 'different point')} found; of {design.drawn:,} drawn {design.met:,} met the conditions"
         )
-        click.echo(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
+        say(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
         run = f"{plural(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"
-        click.echo(f"{changed} changed since the last run here: {run}", err=True)
+        say(f"{changed} changed since the last run here: {run}", err=True)
     if missing:
         from kernbench.cli.compiling import announce_compiling
 
@@ -212,19 +216,20 @@ def _progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
     with Progress(*columns, console=console, transient=True) as progress:
         task, done, under_way = progress.add_task("", total=_to_run(plan)), 0, dict[int, float]()
 
-        def show(text: str | None = None) -> None:
+        def draw(text: str | None = None) -> None:
             total = max(progress.tasks[task].total or 0, done + len(under_way))
-            progress.update(task, completed=done + sum(under_way.values()), total=total, description=text)
+            description = text and clip(text, console.width - BESIDE_BAR - 2 * len(f"{total}"))
+            progress.update(task, completed=done + sum(under_way.values()), total=total, description=description)
 
         def on_point(point: Point, _row: Row) -> None:
             nonlocal done
             done += 1
             under_way.pop(point.index, None)
-            show()
+            draw()
 
         def on_progress(found: PointProgress) -> None:
             under_way[found.point] = found.share
-            show(_tell(found))
+            draw(_tell(found))
 
         yield on_point, on_progress
 
@@ -251,7 +256,7 @@ def _line_writer(plan: Plan) -> OnPoint:
         done += 1
         if done % every == 0 or done == total:
             count = f"{done}/{total}" if done <= total else f"{done - total} with events"
-            click.echo(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
+            say(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
 
     return write
 
@@ -268,17 +273,21 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
     return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
+def _show(
+    result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], forms: Sequence[str], as_json: bool
+) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
+    from kernbench.report.table_files import write_forms
     from kernbench.sweep.results.pareto import best_point
 
     plan = result.plan
-    with status_line() as say:
-        say("drawing the results")
+    with status_line() as tell:
+        tell("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
+        files |= {name: Path(path) for name, path in write_forms(files, forms).items()}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
@@ -286,19 +295,19 @@ def _show(result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Pa
         click.echo(json.dumps(_summary(result, table, objectives, files, best)))
         return
     for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
-        click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
+        say(f"{_assignments(plan, row)}: {row['error']}", err=True)
     for gap in find_gaps(plan.grid, table):
-        click.echo(gap, err=True)
+        say(gap, err=True)
     _show_results(table, objectives)
     for sentence in tell_free(plan.grid, table, objectives):
-        click.echo(sentence)
+        say(sentence)
     if result.decided:
-        click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
+        say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
-        click.echo(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
+        say(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
         if path.suffix != ".png":  # the PNG lies beside its SVG
-            click.echo(f"wrote {path}")
+            say(f"wrote {path}")
 
 
 def _show_stopped(plan: Plan) -> None:
@@ -311,23 +320,24 @@ def _show_stopped(plan: Plan) -> None:
     table = plan.directory / TABLE
     if table.is_file():
         files = write_outputs(plan.grid, polars.scan_parquet(table), plan.directory)
-        click.echo(f"wrote {files['page']}", err=True)
+        say(f"wrote {files['page']}", err=True)
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
-    from kernbench.cli.screen import show
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.report.table import best_points, front_points, sensitivity_table
     from kernbench.sweep.results.pareto import rank_points
 
     if not len(rank_points(table, objectives[0], 1)):
         return
-    show(best_points(table, objectives))
+    tables = [best_points(table, objectives)]
     if len(objectives) > 1:
-        show(front_points(table, objectives))
-    found = find_sensitivities(table, objectives)
-    if found:
-        show(sensitivity_table(found))
+        tables.append(front_points(table, objectives))
+    if found := find_sensitivities(table, objectives):
+        tables.append(sensitivity_table(found))
+    for each in tables:
+        show(each)
+        say()
 
 
 def _summary(

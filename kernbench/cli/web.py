@@ -8,6 +8,7 @@ from urllib.parse import quote
 import click
 
 from kernbench.cli import completion
+from kernbench.cli.screen import say
 
 if TYPE_CHECKING:
     from kernbench.web.sources import Source
@@ -39,7 +40,7 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
         if len(given) == 1:
             source = next(iter(sources.list().values()))
             address += _hash(kind_of(source), source)
-        click.echo(f"the viewer is at {address} (Ctrl-C ends it)")
+        say(f"the viewer is at {address} (Ctrl-C ends it)")
         if not no_open:
             click.launch(address)
         try:
@@ -47,7 +48,7 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
         except TerminatedError:
             raise
         except KeyboardInterrupt:
-            click.echo("stopped")
+            say("stopped")
 
 
 def _hash(kind: str, source: Source) -> str:

@@ -34,7 +34,8 @@ def compare_runs(a: RunSource, b: RunSource) -> dict[str, Any]:
         "a": a.name,
         "b": b.name,
         "settings": [
-            {"name": name, "a": _tell(one), "b": _tell(other)} for name, (one, other) in found.changed_settings().items()
+            {"name": name, "a": _tell(one), "b": _tell(other)}
+            for name, (one, other) in found.changed_settings().items()
         ],
         "figures": [
             {"name": name, "a": row[f"{name}_a"], "b": row[f"{name}_b"], "change": _finite(row[name + CHANGE])}
