@@ -87,8 +87,8 @@ def _print(
         columns |= {"name": Field(title), "description": Field("what it does")}
         tables.append((rows, {**columns, "parameters": Field("parameters with their defaults")}))
     for kind, entries in found.items():
-        rows = [{"name": one.name, "description": _description(one)} for one in entries]
-        tables.append((rows, {"name": Field(TITLES[kind]), "description": Field("what it is")}))
+        known: list[dict[str, object]] = [{"name": one.name, "description": _description(one)} for one in entries]
+        tables.append((known, {"name": Field(TITLES[kind]), "description": Field("what it is")}))
     filled = [(rows, columns) for rows, columns in tables if rows]
     for number, (rows, columns) in enumerate(filled):
         if number:

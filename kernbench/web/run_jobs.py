@@ -23,12 +23,12 @@ from kernbench.runs.explained_files import add_explanation, check_same
 from kernbench.runs.request import file_of_bench, list_arguments, repeat_arguments
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
-from kernbench.sweep.results.file_names import PROGRESS, TABLE
+from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
+from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.row import COLUMNS
 from kernbench.web.jobs import KERNBENCH, Jobs, show_command
 from kernbench.web.point_runs import KEY_DIGITS, name_of_point, runs_of_points
 from kernbench.web.sources import RunSource, Sources, SweepSource
-from kernbench.web.sweep_view import read_manifest
 
 EXPLAIN, WHAT_IF, POINT = "explain", "what_if", "point"
 OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: ["--explain"]}
@@ -116,7 +116,7 @@ def _arguments_of_run(source: RunSource, kind: str) -> list[str]:
 def _arguments_of_point(source: SweepSource, part: str) -> tuple[list[str], str]:
     """The arguments that run the point whose key begins so, and that beginning of its key."""
     row, parameters = _find_row(source, part)
-    told = read_manifest(source)
+    told = read_manifest(source.file(MANIFEST))
     if "bench" not in told:
         raise InputError(f"{source.name} is a sweep over traffic, whose points kernbench probe runs")
     mode = Mode.FLIT if told.get("mode") == Mode.FLIT else Mode.HYBRID
