@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DOCUMENTED := $(VENV)/.documented
 
+# Without files of bytecode every process of the tests compiles every module that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test soak fuzz faults lint mutants page bench bench-reference golden docs clean
 
@@ -40,7 +43,7 @@ lint: $(INSTALLED)  ## check style, formatting, types and layers
 mutants: $(INSTALLED)  ## put thirty mistakes into the loops, one at a time: random programs notice each
 	$(BIN)/python -m tests.mutants --most 30
 
-page:  ## build the page of the viewer, kernbench/web/assets, from kernbench/web/page; needs node 20 and npm
+page:  ## build the pages of the viewer and of reports from kernbench/web/page; needs node 20 and npm
 	cd kernbench/web/page && npm ci --no-fund --no-audit && npm run --silent check && npm run --silent build
 
 bench: $(INSTALLED)  ## measure how fast the simulator itself is, against results/reference
@@ -49,13 +52,14 @@ bench: $(INSTALLED)  ## measure how fast the simulator itself is, against result
 bench-reference: $(INSTALLED)  ## measure and make that the reference
 	$(BIN)/python -m benches.perf --rewrite
 
-golden: $(INSTALLED)  ## renew op-log digests and the outputs that pages show; read the difference before you keep it
+golden: $(INSTALLED)  ## renew op-log digests, outputs that pages show and reference pages; read the difference before you keep it
 	$(BIN)/python -m tests.golden
 	$(BIN)/python -m tests.readme
+	$(BIN)/python -m tests.reference
 
-docs: $(DOCUMENTED)  ## build the pages as HTML in build/docs
+docs: $(DOCUMENTED)  ## build the pages as a site in build/docs, with a search and the Python API
 	$(BIN)/sphinx-build -q -W -c docs . build/docs
-	@echo "open build/docs/README.html"
+	@echo "open build/docs/index.html"
 
 clean:  ## remove what was built, the environment too; results stay
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache

@@ -17,7 +17,7 @@ import numpy as np
 from kernbench import DPPolicy, InputError, bench, part_of
 from kernbench.dtypes import itemsize
 
-DTYPES = ("f16", "bf16", "f32")
+DTYPES = ("f16", "bf16", "f32")  # that scores can have
 MASKED = -10_000.0  # below every score, and an f16
 SPLIT = DPPolicy(cube="row_wise", pe="row_wise")
 
@@ -178,7 +178,11 @@ class Cache:
 # On the host
 
 
-@bench("attention-prefill", "Causal attention over whole prompts, grouped queries, online softmax")
+@bench(
+    "attention-prefill",
+    "Causal attention over whole prompts, grouped queries, online softmax",
+    choices={"dtype": DTYPES},
+)
 def run_prefill(
     torch,
     *,
@@ -192,12 +196,23 @@ def run_prefill(
     causal=True,
     dtype="f16",
 ):
-    """`tile` queries, `block` keys at a time. Queries lie by user, head of keys, token, head of queries within the group."""
+    """`tile` queries, `block` keys at a time. Queries lie by user, head of keys, token, head of queries within the group.
+
+    Parameters:
+        users: prompts, each attended to by itself
+        tokens: tokens of a prompt
+        heads: heads of queries; a multiple of kv_heads
+        kv_heads: heads of keys and values
+        head_dim: elements of a head
+        tile: queries of a tile
+        block: keys at a time
+        causal: a token attends to itself and to those before it alone
+        dtype: type of elements
+    """
     check(
         "attention-prefill",
         heads,
         kv_heads,
-        dtype,
         users=users,
         tokens=tokens,
         head_dim=head_dim,
@@ -217,10 +232,24 @@ def run_prefill(
             torch.expect(o, reference(q, k, v, cache, tokens, group, causal))
 
 
-@bench("attention-decode", "Attention of one new token a user, grouped queries, the context cut among PEs")
+@bench(
+    "attention-decode",
+    "Attention of one new token a user, grouped queries, the context cut among PEs",
+    choices={"dtype": DTYPES},
+)
 def run_decode(torch, *, users=16, context=1024, heads=32, kv_heads=8, head_dim=128, block=128, dtype="f16"):
-    """`block` keys at a time."""
-    check("attention-decode", heads, kv_heads, dtype, users=users, context=context, head_dim=head_dim, block=block)
+    """`block` keys at a time.
+
+    Parameters:
+        users: users, with one new token each
+        context: tokens whose keys and values are kept
+        heads: heads of queries; a multiple of kv_heads
+        kv_heads: heads of keys and values
+        head_dim: elements of a head
+        block: keys at a time
+        dtype: type of elements
+    """
+    check("attention-decode", heads, kv_heads, users=users, context=context, head_dim=head_dim, block=block)
     group = heads // kv_heads
     for sip, pairs in share_pairs(torch, users * kv_heads):
         with torch.device(sip):
@@ -241,7 +270,7 @@ def decode_pairs(torch, pairs, context, group, dim, block, dtype):
     torch.expect(o, reference(q, k, v, cache, 1, group, causal=False))
 
 
-def check(name, heads, kv_heads, dtype, **sizes):
+def check(name, heads, kv_heads, **sizes):
     """Errors: InputError for sizes that cannot be."""
     sizes |= {"heads": heads, "kv_heads": kv_heads}
     if min(sizes.values()) < 1:
@@ -249,8 +278,6 @@ def check(name, heads, kv_heads, dtype, **sizes):
         raise InputError(f"{name} got {given}; each must be 1 or more")
     if heads % kv_heads:
         raise InputError(f"{name} got heads={heads} and kv_heads={kv_heads}; heads must be a multiple of kv_heads")
-    if dtype not in DTYPES:
-        raise InputError(f"{name} got dtype {dtype!r}; its scores need one of {', '.join(DTYPES)}")
 
 
 def share_pairs(torch, pairs):

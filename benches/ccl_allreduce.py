@@ -36,7 +36,12 @@ def worker(rank, torch, cubes, elements, dtype):
     return tensor
 
 
-@bench("ccl-allreduce", "All-reduce over cubes and SIPs by the configured algorithm", fields=tray)
+@bench(
+    "ccl-allreduce",
+    "All-reduce over cubes and SIPs by the configured algorithm",
+    fields=tray,
+    choices={"buffer_kind": ("tcm", "sram", "hbm"), "root": ("centre", "corner")},
+)
 def run(
     torch,
     *,
@@ -53,7 +58,22 @@ def run(
     slot_size=0,
     dtype="f16",
 ):
-    """`cubes` of each SIP take part (0: all); 0 bytes are the `n_elem` of ccl.yaml, 0 slots and bytes of one what it says."""
+    """`cubes` of each SIP take part (0: all); 0 bytes are the `n_elem` of ccl.yaml, 0 slots and bytes of one what it says.
+
+    Parameters:
+        bytes_per_pe: bytes of each cube's part; 0: n_elem of ccl.yaml
+        n_sips: SIPs of the tray; 0: those of the topology
+        sip_topology: topology of the SIPs, as sips.topology; empty: that of the topology
+        sips_w: columns of the grid of SIPs; 0: follows from their number
+        sips_h: rows of the grid of SIPs; 0: follows from their number
+        buffer_kind: memory of the slots
+        algorithm: an algorithm of ccl.yaml, or auto; empty: as ccl.yaml says
+        root: the cube to which a hierarchy reduces
+        cubes: cubes of each SIP that take part; 0: all
+        n_slots: slots of each ring; 0: as ccl.yaml says
+        slot_size: bytes of a slot; 0: as ccl.yaml says
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     from kernbench.ccl.config import load_config  # brings pydantic, which other benches in this folder do not need
 
     n_elem = load_config(settings={"algorithm": algorithm or None}).algorithm()[1].n_elem

@@ -15,7 +15,14 @@ def gemm(a_ptr, b_ptr, c_ptr, m, k, n, dtype, tl):
 
 @bench("gemm-single-pe", "A GEMM on one PE: load, dot, store")
 def run(torch, *, M=128, K=128, N=128, dtype="f16"):
-    """Everything lies in the PE's own memory."""
+    """Everything lies in the PE's own memory.
+
+    Parameters:
+        M: rows of A and C
+        K: columns of A, rows of B
+        N: columns of B and C
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     if min(M, K, N) < 1:
         raise InputError(f"gemm-single-pe got M={M}, K={K}, N={N}; each must be 1 or more")
     one = DPPolicy(num_cubes=1, num_pes=1)

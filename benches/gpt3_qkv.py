@@ -29,7 +29,17 @@ def project(x_ptr, w_ptr, bias_ptr, out_ptr, tokens, hidden, columns, dtype, str
 
 @bench("gpt3-qkv", "Q, K and V of a layer of GPT-3 175B, a tensor-parallel share of its heads")
 def run(torch, *, tokens=32, share=8, hidden=12288, heads=96, head_dim=128, stream=False, dtype="f16"):
-    """`share`: among how many machines the heads are shared; this one has heads / share of them."""
+    """`share`: among how many machines the heads are shared; this one has heads / share of them.
+
+    Parameters:
+        tokens: tokens
+        share: machines that share the heads; this one has heads / share of them
+        hidden: elements of an activation
+        heads: heads of the model
+        head_dim: elements of a head
+        stream: activations come from memory for each tile of weights; else they are loaded first
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     sizes = {"tokens": tokens, "share": share, "hidden": hidden, "heads": heads, "head_dim": head_dim}
     if min(sizes.values()) < 1:
         given = ", ".join(f"{name}={value}" for name, value in sizes.items())

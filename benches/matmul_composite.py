@@ -31,14 +31,26 @@ def matmul(a_ptr, b_ptr, c_ptr, m, k, n, dtype, variant, row_axis, tl):
     tl.wait(tl.composite("gemm", a, b, out_ptr=c_ptr + before * size))
 
 
-@bench("matmul-composite", "A GEMM on all PEs, tiles streamed (ref) or operands loaded first (load)")
+@bench(
+    "matmul-composite",
+    "A GEMM on all PEs, tiles streamed (ref) or operands loaded first (load)",
+    choices={"variant": VARIANTS},
+)
 def run(torch, *, M=512, K=512, N=512, dtype="f16", variant="ref_ref", sips=0, cubes=0, pes=0):
     """Rows over SIPs; then rows over cubes and columns over PEs, or the other way round.
 
     At most `sips` SIPs, `cubes` of each and `pes` of each cube take part; 0 means all.
+
+    Parameters:
+        M: rows of A and C
+        K: columns of A, rows of B
+        N: columns of B and C
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+        variant: how A and B come: ref streams tiles, load brings the whole block first
+        sips: SIPs that take part; 0: all
+        cubes: cubes of each SIP that take part; 0: all
+        pes: PEs of each cube that take part; 0: all
     """
-    if variant not in VARIANTS:
-        raise InputError(f"matmul-composite has no variant {variant!r}; known: {', '.join(VARIANTS)}")
     if min(M, K, N) < 1:
         raise InputError(f"matmul-composite got M={M}, K={K}, N={N}; each must be 1 or more")
     most = {"sips": torch.device_count, "cubes": torch.cubes_per_sip, "pes": torch.pes_per_cube}

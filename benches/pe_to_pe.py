@@ -33,16 +33,29 @@ def pass_on(x_ptr, y_ptr, n, messages, to, side, via, keep, dtype, tl):
                 tl.store(y_ptr + n * itemsize(dtype), y)
 
 
-@bench("pe-to-pe", "Messages between neighbours, or stores of as many bytes")
+@bench(
+    "pe-to-pe",
+    "Messages between neighbours, or stores of as many bytes",
+    choices={"to": tuple(LEVELS), "via": VIAS, "buffer_kind": ("tcm", "sram", "hbm")},
+)
 def run(torch, *, nbytes=4096, messages=1, to="cube", via="recv", buffer_kind="tcm", slots=4, keep=True, dtype="f16"):
-    """Without `keep` the receiver leaves the message in TCM, so that the time is that of the message alone."""
+    """Without `keep` the receiver leaves the message in TCM, so that the time is that of the message alone.
+
+    Parameters:
+        nbytes: bytes of a message; whole elements
+        messages: messages, one after the other
+        to: the receiver: pe is PE 1 of the cube, cube is PE 0 of cube 1
+        via: how: recv receives, peek does not pay for reading the slot, store writes to HBM
+        buffer_kind: memory of the slots
+        slots: slots of a ring
+        keep: the receiver stores what it has; else it leaves it in TCM
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     n, rest = divmod(nbytes, itemsize(dtype))
     if n < 1 or rest or messages < 1:
         raise InputError(
             f"pe-to-pe got nbytes={nbytes} and messages={messages}; give whole elements of {dtype} and 1 or more"
         )
-    if to not in LEVELS or via not in VIAS:
-        raise InputError(f"pe-to-pe got to={to!r} and via={via!r}; known: {', '.join(LEVELS)} and {', '.join(VIAS)}")
     there = torch.pes_per_cube if to == "pe" else torch.cubes_per_sip
     in_row = row_of_pes(there) if to == "pe" else torch.driven.machine.places.cube_w
     side = "E" if in_row > 1 else "S"

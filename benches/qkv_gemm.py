@@ -31,7 +31,16 @@ def project(x_ptr, wq_ptr, wk_ptr, wv_ptr, q_ptr, k_ptr, v_ptr, tokens, hidden, 
 
 @bench("qkv-gemm", "The Q, K and V projections of attention on all PEs")
 def run(torch, *, tokens=256, hidden=512, heads=8, kv_heads=2, head_dim=64, dtype="f16"):
-    """Tokens over SIPs, then over cubes; columns over PEs."""
+    """Tokens over SIPs, then over cubes; columns over PEs.
+
+    Parameters:
+        tokens: tokens
+        hidden: elements of an activation
+        heads: heads of Q
+        kv_heads: heads of K and of V
+        head_dim: elements of a head
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     if min(tokens, hidden, heads, kv_heads, head_dim) < 1:
         raise InputError(
             f"qkv-gemm got tokens={tokens}, hidden={hidden}, heads={heads}, kv_heads={kv_heads}, head_dim={head_dim}; "

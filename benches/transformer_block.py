@@ -73,7 +73,15 @@ class Block:
 
 @bench("transformer-block", "Attention and MLP of one transformer block, tensor-parallel over the SIPs")
 def run(torch, *, tokens=8, hidden=128, heads=8, mlp=256, dtype="f16"):
-    """Heads, and the inner features of the MLP, over the SIPs."""
+    """Heads, and the inner features of the MLP, over the SIPs.
+
+    Parameters:
+        tokens: tokens
+        hidden: elements of an activation
+        heads: heads; a multiple of the SIPs
+        mlp: inner features of the MLP
+        dtype: type of elements: f16, bf16 or f32
+    """
     torch.distributed.init_process_group(backend="ahbm")
     ranks = torch.distributed.get_world_size()
     check(tokens, hidden, heads, mlp, ranks, torch.pes_per_cube)

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernbench import DPPolicy, InputError, bench, part_of, tile_grid
 from kernbench.dtypes import canonical, is_float, itemsize, numpy_dtype
+from kernbench.host.memory.placement import STRATEGIES
 
 EXACT = {
     "f32": 1 << 24,
@@ -33,9 +34,22 @@ def rotate(x_ptr, y_ptr, n, offset, dtype, tl):
         first += count
 
 
-@bench("va-offset-verify", "Every PE reads at an offset from its own part: do addresses lead right?")
+@bench(
+    "va-offset-verify",
+    "Every PE reads at an offset from its own part: do addresses lead right?",
+    choices={"cube": STRATEGIES, "pe": STRATEGIES},
+)
 def run(torch, *, rows=512, columns=256, offset=12345, cube="row_wise", pe="column_wise", dtype="i32"):
-    """x has `rows` x `columns` elements, laid out over cubes and PEs as `cube` and `pe` say; `offset` may be negative."""
+    """x has `rows` x `columns` elements, laid out over cubes and PEs as `cube` and `pe` say; `offset` may be negative.
+
+    Parameters:
+        rows: rows of x
+        columns: columns of x
+        offset: elements from what a PE writes to what it reads; may be negative
+        cube: how x is split over cubes
+        pe: how x is split over the PEs of a cube
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     if min(rows, columns) < 1:
         raise InputError(f"va-offset-verify got rows={rows}, columns={columns}; each must be 1 or more")
     for sip in range(torch.device_count):

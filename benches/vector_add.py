@@ -20,7 +20,12 @@ def add(x_ptr, y_ptr, z_ptr, n, dtype, tl):
 
 @bench("vector-add", "The sum of two vectors on all PEs")
 def run(torch, *, n=1 << 20, dtype="f16"):
-    """Equal parts over the SIPs, then over cubes, then over the PEs of each."""
+    """Equal parts over the SIPs, then over cubes, then over the PEs of each.
+
+    Parameters:
+        n: elements of each vector
+        dtype: type of elements, such as f16, bf16, f32 or f8e4m3
+    """
     if n < 1:
         raise InputError(f"vector-add got n={n}; it must be 1 or more")
     sips = torch.device_count

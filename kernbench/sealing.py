@@ -40,8 +40,8 @@ def seal_parquet(path: Path) -> None:
         file.write(MARK + digest + footer)
 
 
-def read_sealed_parquet(path: Path) -> polars.DataFrame:
-    """The table in a parquet file, which other processes may replace meanwhile.
+def read_sealed_parquet(path: Path, columns: list[str] | None = None) -> polars.DataFrame:
+    """The table in a parquet file, which other processes may replace meanwhile; all of its columns or some.
 
     Errors: InputError if there is a digest in the file and it is another; OSError; PolarsError for what is no parquet file.
     """
@@ -52,7 +52,7 @@ def read_sealed_parquet(path: Path) -> polars.DataFrame:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 if not _keeps_digest(content):
                     raise _damaged(path)
-        return polars.read_parquet(file)
+        return polars.read_parquet(file, columns=columns)
 
 
 def dump_sealed_json(summary: Mapping[str, Any]) -> str:

@@ -6,6 +6,9 @@ latency must be the one kept in `simulated/<test file>.json` beside the test fil
 pytest-benchmark's own comparison knows whole per cents, one direction, only tests that it has seen, and is off under xdist;
 the gate needs nothing but the test itself. `--sim-update` keeps the latencies of the tests that run, wherever they ran.
 
+Other figures of a run (`FIGURES`) are its extra info in pytest-benchmark's files. Its own tables have timings alone, so with
+`--benchmark-compare` lines of ours say at the end which figures moved.
+
 pytest imports this module at every start, so it imports nothing else of KernBench until it is used.
 """
 
@@ -20,7 +23,18 @@ import pytest
 
 FOLDER = "simulated"
 FLAG = "--sim-update"
+FIGURES = (
+    "latency_ns",
+    "pe_exec_ns",
+    "bottleneck",
+    "bottleneck_utilisation",
+    "achieved_tflops",
+    "achieved_gbs",
+    "tflops_of_peak",
+    "gbs_of_peak",
+)  # of a run that are kept as extra info
 PROPERTY = "sim_latency_fs"  # of a test's report: travels from xdist's workers to where files are written
+FIGURES_PROPERTY = "sim_figures"
 NS_PER_S, FS_PER_NS = 1e9, 1_000_000
 
 
@@ -34,6 +48,7 @@ class SimulatedClock:
         return self.now_s
 
 
+_compared = pytest.StashKey[dict[str, dict[str, Any]]]()  # extra info by test, of the run that is compared with
 _clock = pytest.StashKey[SimulatedClock]()
 
 
@@ -59,6 +74,46 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.benchmark(**options), append=False)
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-benchmark
+def pytest_benchmark_compare_machine_info(config: pytest.Config, compared_benchmark: dict[str, Any]) -> None:
+    """Note the figures of the run that is compared with."""
+    kept = {run["fullname"]: run.get("extra_info", {}) for run in compared_benchmark["benchmarks"]}
+    config.stash.setdefault(_compared, {}).update(kept)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say which simulated figures moved, if the session is compared with another."""
+    compared = config.stash.get(_compared, {})
+    found = {
+        report.nodeid: value
+        for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+        for name, value in report.user_properties
+        if name == FIGURES_PROPERTY and report.nodeid in compared
+    }
+    lines = [line for test, figures in found.items() for line in _list_moved(test, compared[test], figures)]
+    if found:
+        terminalreporter.section("simulated figures, before and now")
+        terminalreporter.write_line(
+            "\n".join(lines) or f"none moved, of {len(found)} {'test' if len(found) == 1 else 'tests'}"
+        )
+
+
+def _list_moved(test: str, before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """A line for each figure that both runs have, and that moved."""
+    for name in FIGURES:
+        old, new = before.get(name), now.get(name)
+        if name in before and old != new:
+            change = ""
+            if isinstance(old, int | float) and isinstance(new, int | float) and old:
+                change = f"  {new / old - 1:+.3%}"
+            yield f"{test}  {name}: {_shown_figure(old)} → {_shown_figure(new)}{change}"
+
+
+def _shown_figure(value: object) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
 class SimBenchmark:
     """The fixture; call it once in a test."""
 
@@ -77,7 +132,16 @@ class SimBenchmark:
             result = run(bench, topology, **options)
             return result.latency_ns, result
 
-        return self._measure(simulate)
+        result = self._measure(simulate)
+        self._keep(result)
+        return result
+
+    def _keep(self, result: Any) -> None:
+        """Keep the figures of a run, and what ran, as extra info."""
+        figures = {name: getattr(result, name) for name in FIGURES}
+        self._item.user_properties.append((FIGURES_PROPERTY, figures))
+        about = {"bench": result.bench, "topology": result.topology, "mode": result.mode}
+        self._benchmark.extra_info.update(about, parameters=dict(result.parameters), **figures)
 
     def record(self, measure: Callable[[], float]) -> float:
         """The same for a time that the test computes: `measure` returns it in ns."""

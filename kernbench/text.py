@@ -1,6 +1,55 @@
-"""Text for messages: counted nouns."""
+"""Text for messages: counted nouns, and lines of words that fit a width."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\S*\d (?:[fpnµm]?s|[KMGT]?i?B|GB/s|TFLOPS|%|x)(?!\w)\S*|\S+")  # a number and its unit are one word
 
 
 def plural(count: int, noun: str) -> str:
     """A count with its noun: "1 point", "1,200 points"."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def count_cells(text: str) -> int:
+    """The characters of a terminal's line that a text takes: a wide one, as of Chinese, takes two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def wrap(text: str, width: int | None) -> list[str]:
+    """The lines of a text, broken at blanks so that none is wider than `width` characters, without a width as they are.
+
+    A word is never cut, so a line of one word may be wider; a number stays with its unit. What is broken keeps the indent
+    of its line.
+    """
+    return [part for line in text.split("\n") for part in _wrap_line(line, width)]
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text; a number and its unit are one."""
+    return _WORD.findall(text)
+
+
+def clip(text: str, width: int) -> str:
+    """The first words of a text that fit a width, with "…" if that is not all."""
+    return text if count_cells(text) <= width else f"{wrap(text, width - 2)[0]} …"
+
+
+def _wrap_line(line: str, width: int | None) -> list[str]:
+    if width is None or count_cells(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    first, *words = split_words(line)
+    lines = [indent + first]
+    for word in words:
+        longer = f"{lines[-1]} {word}"
+        if count_cells(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(indent + word)
+    return lines

@@ -1,8 +1,8 @@
 """Quantities with units: parse the text of users, format numbers for them.
 
 Every field has a unit of its own, which is part of its name (`_ns`, `_gbs`, `_bytes`). A plain number is in that unit; a
-text may carry any unit of the same dimension. Sizes: KiB = 1024 B, KB = 1000 B; bandwidths are decimal. Internal
-times are int64 femtoseconds.
+text may carry any unit of the same dimension. Sizes: KiB = 1024 B, KB = 1000 B; counts: Ki = 1024, k = 1000; bandwidths are
+decimal. Internal times are int64 femtoseconds.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ DIMENSIONS: dict[str, dict[str, float]] = {
     "length": {"um": 1e-6, "µm": 1e-6, "mm": 1e-3, "cm": 1e-2, "m": 1.0},
     "propagation": {"ps/mm": 1e-9, "ns/mm": 1e-6, "ns/m": 1e-9},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
-    "count": {"": 1.0, "cycle": 1.0},
+    "count": {"": 1.0, "cycle": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30},
 }
+_BY_ENDING = {"ns": "ns", "us": "us", "ms": "ms", "gbs": "GB/s", "tflops": "TFLOPS", "ghz": "GHz", "mm": "mm"}
 _DIMENSION_OF = {unit: name for name, units in DIMENSIONS.items() for unit in units}
 MOST_DIGITS = 300  # of a number, and before or after its point by its exponent
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\S.*?)?\s*")
@@ -53,6 +54,27 @@ def parse_count(quantity: object, unit: str) -> int:
     if number.denominator != 1:
         raise ValueError(f"got {quantity!r}, expected a whole number{f' of {unit}' if unit else ''}")
     return int(number)
+
+
+def unit_of(name: str) -> str:
+    """The unit that the name of a parameter says: "B" of `nbytes`, `slot_size`, `offset`; "ns" of `gap_ns`; "" of a count."""
+    ending = name.rpartition("_")[2]
+    return "B" if "bytes" in name or ending in ("size", "offset") else _BY_ENDING.get(ending.lower(), "")
+
+
+def split(quantity: str) -> tuple[str, str]:
+    """The number of a text and its unit, "" without one. Errors: ValueError for a text that is no number with a unit."""
+    matched = _QUANTITY.fullmatch(quantity)
+    if matched is None:
+        raise ValueError(f"got {quantity!r}, expected a number, alone or with a unit")
+    return matched[1], matched[2] or ""
+
+
+def convert(quantity: str, unit: str) -> Fraction:
+    """A quantity in `unit`, exactly. Errors: ValueError as of `parse`, and for an unknown unit."""
+    if unit not in _DIMENSION_OF:
+        raise ValueError(f"got the unknown unit {unit!r}; known: {', '.join(filter(None, _DIMENSION_OF))}")
+    return _exact(quantity, unit)
 
 
 def _exact(quantity: object, unit: str) -> Fraction:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from kernbench.components.part import Part
 from kernbench.schema.fields import Bytes, Count, Gbs, Ns
@@ -19,15 +19,15 @@ class RefreshedHbm(Part):
     """One PE's slice of a cube's HBM."""
 
     kind: ClassVar[str] = "hbm"
-    pin_gbs: Gbs
-    channels: Count
-    burst_bytes: Bytes
-    slice_bytes: Bytes
-    refresh_every_ns: Ns
-    refresh_ns: Ns
-    row_bytes: Bytes
-    activate_ns: Ns
-    row_ns: Ns
+    pin_gbs: Gbs = Field(description="bandwidth of the pins of one pseudo-channel")
+    channels: Count = Field(description="pseudo-channels of a PE's slice")
+    burst_bytes: Bytes = Field(description="bytes that a pseudo-channel serves at once")
+    slice_bytes: Bytes = Field(description="size of a PE's slice")
+    refresh_every_ns: Ns = Field(description="time between two refreshes")
+    refresh_ns: Ns = Field(description="time of a refresh")
+    row_bytes: Bytes = Field(description="bytes of a row")
+    activate_ns: Ns = Field(description="time of the row that every access opens")
+    row_ns: Ns = Field(description="time of each further row")
 
     @model_validator(mode="after")
     def _serves_between_refreshes(self) -> RefreshedHbm:

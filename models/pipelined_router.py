@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from kernbench.components.part import Part
 from kernbench.schema.fields import Bytes, Count, Ghz, Mm
 from kernbench.units import FS_PER_NS
@@ -13,10 +15,10 @@ class PipelinedRouter(Part):
     """A router of a cube's mesh."""
 
     kind: ClassVar[str] = "noc"
-    clock_ghz: Ghz
-    width_bytes: Bytes
-    stages: Count
-    attach_mm: Mm
+    clock_ghz: Ghz = Field(description="clock of the routers")
+    width_bytes: Bytes = Field(description="bytes that a link moves in a cycle")
+    stages: Count = Field(description="stages of a router's pipeline")
+    attach_mm: Mm = Field(description="least distance between a router and a part attached to it")
 
     @property
     def gbs(self) -> float:

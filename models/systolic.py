@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from kernbench.components.part import Part, fs_per_unit
 from kernbench.schema.fields import Count, Ghz
 
@@ -19,9 +21,9 @@ class SystolicArray(Part):
     """`rows` x `columns` multiply-accumulate cells."""
 
     kind: ClassVar[str] = "pe_gemm"
-    rows: Count
-    columns: Count
-    clock_ghz: Ghz
+    rows: Count = Field(description="rows of the array")
+    columns: Count = Field(description="columns of the array")
+    clock_ghz: Ghz = Field(description="clock of the array")
 
     def figures(self) -> dict[str, float]:
         """Its parameters, with `cycle` in fs."""

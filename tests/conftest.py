@@ -9,6 +9,9 @@ import pytest
 from hypothesis import settings
 
 from tests.engine.fresh import SEED
+from tests.own_files import ROOT, find_own_files, run_without
+
+pytest_plugins = ["tests.chromium"]
 
 os.environ.setdefault("MPLBACKEND", "agg")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is loaded
@@ -24,6 +27,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seed", type=int, help="draw the same random programs and faults as the run that printed this seed"
     )
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    here = config.invocation_params.dir
+    if hasattr(config, "workerinput") or not here.is_relative_to(ROOT) or not (own := find_own_files()):
+        return None
+    return run_without(own, tuple(map(str, config.invocation_params.args)), here)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -179,7 +179,7 @@ KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
         (
             "matmul-composite",
             {"variant": "ref_load"},
-            "matmul-composite has no variant 'ref_load'; known: ref_ref, load_ref, load_load",
+            "parameter 'variant' of bench 'matmul-composite' cannot be 'ref_load'; known: load_load, load_ref, ref_ref",
         ),
         ("matmul-composite", {"dtype": "f15"}, f"unknown dtype 'f15'; did you mean 'f16'? Known: {KNOWN}"),
         ("matmul-composite", {"M": -4}, "matmul-composite got M=-4, K=512, N=512; each must be 1 or more"),
@@ -202,7 +202,7 @@ KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
         (
             "attention-decode",
             {"dtype": "i8"},
-            "attention-decode got dtype 'i8'; its scores need one of f16, bf16, f32",
+            "parameter 'dtype' of bench 'attention-decode' cannot be 'i8'; known: bf16, f16, f32",
         ),
         (
             "gpt3-qkv",

@@ -41,3 +41,10 @@ def test_a_broken_link_is_seen(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One `word`\n[a](#one-word) [b](#two) [c](no.md) [d](https://no.such) [e](page.md#one-word)\n")
     assert list(broken(page)) == ["#two", "no.md"]
+
+
+def test_the_index_shows_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    shown = {(index.parent / link).resolve() for link in _LINK.findall(index.read_text(encoding="utf-8"))}
+    below = {page for page in PAGES if page.parent.name == "decisions"}  # these have an index of their own
+    assert {page for page in PAGES if page.parent.name == "docs"} - below - {index} <= shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -53,7 +54,26 @@ def test_type_checkers_see_the_names_of_bounds() -> None:
         assert getattr(import_module(str(home)), name) is getattr(analytic, name)
 
 
+def test_the_version_and_the_page_of_help() -> None:
+    from importlib.metadata import version
+
+    assert kernbench.__version__ == version("kernbench")
+    assert str(kernbench.__doc__).startswith("KernBench: how fast will a kernel run")
+    for name in re.findall(r"kernbench\.(\w+)\(", str(kernbench.__doc__)):
+        assert name in kernbench.__all__
+
+
+def test_types_are_for_users_too() -> None:
+    assert (Path(kernbench.__file__).parent / "py.typed").is_file()
+
+
 def test_importing_loads_nothing() -> None:
     script = "import sys; before = set(sys.modules); import kernbench; print(*sorted(set(sys.modules) - before))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"numpy", "numba", "polars", "click", "kernbench.host"}
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    page = (Path(kernbench.__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\.\. auto\w+:: kernbench\.(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == kernbench.__all__

@@ -161,3 +161,26 @@ def test_a_file_that_a_merge_broke_is_named(project: Project, text: str, reason:
     code, printed = project.pytest("-k", "own", "--sim-update")
     assert f"nothing kept in simulated/test_latency.json: {reason}" in printed
     assert (code, kept.read_text()) == (0, text)
+
+
+@pytest.mark.slow
+def test_figures_of_runs_are_extra_info_and_their_changes_are_shown(project: Project) -> None:
+    assert project.pytest("-q", "--sim-update", "--benchmark-save=before")[0] == 0
+    saved = json.loads(next(project.path.glob(".benchmarks/*/*_before.json")).read_text())
+    info = {run["name"]: run["extra_info"] for run in saved["benchmarks"]}
+    gemm = info["test_gemm"]
+    assert (gemm["bench"], gemm["topology"], gemm["mode"], gemm["parameters"]["M"]) == (
+        "gemm-single-pe",
+        "tiny",
+        "hybrid",
+        128,
+    )
+    assert gemm["latency_fs"] == project.kept["test_gemm"]
+    assert {"latency_ns", "pe_exec_ns", "bottleneck", "achieved_tflops"} <= gemm.keys()
+    assert info["test_own[1.5]"] == {"latency_fs": 1_500_000}
+    _, said = project.pytest("-q", "--sim-update", "--benchmark-compare=0001")
+    assert "none moved, of 1 test" in said
+    project.write(128)
+    _, said = project.pytest("-q", "--sim-update", "--benchmark-compare=0001")
+    moved = [line for line in said.splitlines() if line.startswith("test_latency.py::test_gemm  ")]
+    assert any(f"latency_ns: {gemm['latency_ns']:,.6g} → " in line and "  +" in line for line in moved)

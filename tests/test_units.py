@@ -44,7 +44,7 @@ def test_quantities_come_in_the_unit_asked_for(quantity, unit, meant):
             "B/s, KB/s, MB/s, GB/s, TB/s, B/ns",
         ),
         ("fast", "ns", "got 'fast', expected a number, alone or in one of: fs, ps, ns, us, µs, ms, s"),
-        (True, "", "got True, expected a number, alone or in one of: cycle"),
+        (True, "", "got True, expected a number, alone or in one of: cycle, k, M, G, Ki, Mi, Gi"),
         (None, "GHz", "got None, expected a number, alone or in one of: Hz, kHz, MHz, GHz"),
     ],
 )
@@ -81,3 +81,25 @@ def test_sizes_are_shown_in_the_largest_unit(nbytes, shown):
 def test_a_number_out_of_all_proportion(text):
     with pytest.raises(ValueError, match=r"^got '.{1,20}', expected a number that is not out of all proportion$"):
         units.parse(text, "ns")
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("nbytes", "B"),
+        ("bytes_per_pe", "B"),
+        ("slot_size", "B"),
+        ("offset", "B"),
+        ("gap_ns", "ns"),
+        ("link_gbs", "GB/s"),
+        ("M", ""),
+        ("tokens", ""),
+        ("heads", ""),
+    ],
+)
+def test_the_unit_of_a_parameter_is_in_its_name(name, unit):
+    assert units.unit_of(name) == unit
+
+
+def test_counts_have_factors():
+    assert [units.parse_count(text, "") for text in ("4Ki", "4k", "1 Mi")] == [4096, 4000, 2**20]

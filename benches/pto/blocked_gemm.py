@@ -1,4 +1,11 @@
-"""C = A B in tiles: a cube task for each product of two tiles, a vector task that adds it to its tile of C."""
+"""C = A B in tiles: a cube task for each product of two tiles, a vector task that adds it to its tile of C.
+
+Parameters:
+    m: rows of A and C
+    k: columns of A, rows of B
+    n: columns of B and C
+    tile: rows and columns of a tile
+"""
 
 import numpy as np
 

@@ -1,4 +1,12 @@
-"""Flash attention coupled by FIFOs: the cube core pushes scores and products, the vector cores push weights and add up."""
+"""Flash attention coupled by FIFOs: the cube core pushes scores and products, the vector cores push weights and add up.
+
+Parameters:
+    queries: queries
+    keys: keys and values
+    dim: elements of a head
+    rows: queries of a block
+    block: keys at a time
+"""
 
 import numpy as np
 

@@ -1,4 +1,11 @@
-"""Fused product and activation on clusters: for each block a cube task and a vector task that share one cluster."""
+"""Fused product and activation on clusters: for each block a cube task and a vector task that share one cluster.
+
+Parameters:
+    blocks: blocks, each with a cluster of its own
+    m: rows of a block's left operand
+    k: columns of it, rows of the right one
+    n: columns of a block's right operand
+"""
 
 import numpy as np
 

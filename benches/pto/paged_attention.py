@@ -1,4 +1,12 @@
-"""Batched paged attention with an online softmax: HUB for each chunk of 16 sequences, then QK, SF, PV and UP for each block."""
+"""Batched paged attention with an online softmax: HUB for each chunk of 16 sequences, then QK, SF, PV and UP for each block.
+
+Parameters:
+    batch: sequences
+    num_heads: heads
+    head_dim: elements of a head
+    context_len: tokens of each sequence; 0: lengths that differ
+    block_size: tokens of a block
+"""
 
 import os
 

@@ -1,4 +1,10 @@
-"""An SPMD call of block_dim blocks: each normalises its own rows, and a last task adds up what all have found."""
+"""An SPMD call of block_dim blocks: each normalises its own rows, and a last task adds up what all have found.
+
+Parameters:
+    rows: rows
+    cols: columns
+    block_dim: blocks, which share the rows
+"""
 
 import numpy as np
 

@@ -1,4 +1,9 @@
-"""Five vector tasks: f = (a + b + 1)(a + b + 2) + (a + b); with a = 2 and b = 3 it is 47."""
+"""Five vector tasks: f = (a + b + 1)(a + b + 2) + (a + b); with a = 2 and b = 3 it is 47.
+
+Parameters:
+    rows: rows of a and b
+    cols: columns of a and b
+"""
 
 import numpy as np
 

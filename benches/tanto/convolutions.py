@@ -76,6 +76,18 @@ def add_transfers(
 
 @bench("tanto-conv", "3 x 3 convolution; windows come from DRAM for each tap, or from a band of rows kept in each core")
 def conv(tanto, height=16, width=16, channels=32, filters=32, cores_x=2, cores_y=2, band=False, relu=True):
+    """Pixels are shared by the cores; weights come by multicast.
+
+    Parameters:
+        height: rows of the image
+        width: columns of the image
+        channels: channels of a pixel; a multiple of 32
+        filters: channels of the result; a multiple of 32, 256 at most
+        cores_x: columns of the grid of cores
+        cores_y: rows of the grid of cores
+        band: cores keep a band of rows; else windows come from DRAM for each tap
+        relu: negative results become 0
+    """
     device, pixels = tanto.device, height * width
     if filters % SIDE or not 0 < filters // SIDE <= 8:
         raise InputError(f"filters is {filters}; give a multiple of {SIDE} up to {8 * SIDE}")
@@ -110,6 +122,16 @@ def conv(tanto, height=16, width=16, channels=32, filters=32, cores_x=2, cores_y
 
 @bench("tanto-depthwise", "3 x 3 depthwise convolution: each channel by itself")
 def depthwise(tanto, height=16, width=16, channels=32, cores_x=2, cores_y=2, band=True):
+    """Pixels are shared by the cores; weights come by multicast.
+
+    Parameters:
+        height: rows of the image
+        width: columns of the image
+        channels: channels of a pixel; a multiple of 32
+        cores_x: columns of the grid of cores
+        cores_y: rows of the grid of cores
+        band: cores keep a band of rows; else windows come from DRAM for each tap
+    """
     device, pixels = tanto.device, height * width
     grid, blocks = split(tanto, pixels, channels, cores_x, cores_y)
     tiles = channels // SIDE
@@ -136,6 +158,14 @@ def depthwise(tanto, height=16, width=16, channels=32, cores_x=2, cores_y=2, ban
 
 @bench("tanto-pool", "2 x 2 maximum pooling with stride 2, by a table of offsets that the reader looks up")
 def pool(tanto, height=16, width=16, channels=32, cores=2):
+    """Pixels of the result are shared by the cores.
+
+    Parameters:
+        height: rows of the image
+        width: columns of the image
+        channels: channels of a pixel; a multiple of 32
+        cores: cores of one row
+    """
     device, pixels = tanto.device, height * width // 4
     grid, blocks = split(tanto, pixels, channels, cores, 1)
     tiles, program = channels // SIDE, Program(device, "pool")

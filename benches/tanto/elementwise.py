@@ -14,6 +14,7 @@ from kernbench.tanto.vector_functions import UNARY, bits_to_float, power
 
 OPERATIONS = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 BROADCASTS = ("none", "rows", "cols", "scalar")
+REDUCTIONS, WAYS = ("sum", "max"), ("rows", "cols", "scalar")
 FUNCTIONS = sorted([*(name for name in UNARIES if name != "max"), *SCALED])  # as `kernels/unary.cpp` counts them
 BFLOAT = FORMATS["bfloat16"]
 
@@ -21,13 +22,6 @@ BFLOAT = FORMATS["bfloat16"]
 def stored(values: np.ndarray) -> np.ndarray:
     """Values as bfloat16 holds them."""
     return BFLOAT.to_float(BFLOAT.from_float(np.asarray(values, np.float32)))
-
-
-def choose(kind: str, names, name: str) -> int:
-    """The index of a name. Errors: InputError for an unknown one."""
-    if name not in names:
-        raise InputError(f"{kind} is {name!r}; known: {', '.join(names)}")
-    return list(names).index(name)
 
 
 def grid_of(tanto: TantoContext, cores: int) -> Grid:
@@ -60,10 +54,23 @@ def check_tiles(tiles: int, frame: int) -> None:
         raise InputError(f"frame is {frame} and tiles {tiles}; frames have 1 to 8 tiles, and tiles are whole frames")
 
 
-@bench("tanto-binary", "Sum, difference or product of two tensors, the second broadcast or not")
+@bench(
+    "tanto-binary",
+    "Sum, difference or product of two tensors, the second broadcast or not",
+    choices={"operation": tuple(OPERATIONS), "broadcast": BROADCASTS},
+)
 def binary(tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8):
+    """Each core has a stretch of the tensors.
+
+    Parameters:
+        operation: what is computed
+        broadcast: what of the second tensor stands for all: nothing, its first row, column or element
+        cores: cores: part of a row, or whole rows
+        tiles: tiles of each core; a multiple of frame
+        frame: tiles of a frame of a pipe, 1 to 8
+    """
     check_tiles(tiles, frame)
-    params = [choose("operation", OPERATIONS, operation), choose("broadcast", BROADCASTS, broadcast)]
+    params = [list(OPERATIONS).index(operation), BROADCASTS.index(broadcast)]
     whole = params[1] == 0
     program, grid = Program(tanto.device, "binary"), grid_of(tanto, cores)
     size = cores * tiles * TILE
@@ -90,11 +97,22 @@ def binary(tanto, operation="add", broadcast="none", cores=4, tiles=16, frame=8)
 
 
 @bench(
-    "tanto-unary", "One function of the vector unit on a tensor; the operand is the bits of a float, or a natural power"
+    "tanto-unary",
+    "One function of the vector unit on a tensor; the operand is the bits of a float, or a natural power",
+    choices={"function": FUNCTIONS},
 )
 def unary(tanto, function="gelu", operand=0x3F000000, cores=4, tiles=16, frame=8):
+    """Each core has a stretch of the tensors.
+
+    Parameters:
+        function: the function of the vector unit
+        operand: bits of a float, or a natural power
+        cores: cores: part of a row, or whole rows
+        tiles: tiles of each core; a multiple of frame
+        frame: tiles of a frame of a pipe, 1 to 8
+    """
     check_tiles(tiles, frame)
-    number, size = choose("function", FUNCTIONS, function), cores * tiles * TILE
+    number, size = FUNCTIONS.index(function), cores * tiles * TILE
     x, y = (Global(tanto.device, "bfloat16", size) for _ in range(2))
     values = tanto.write(x, tanto.random.uniform(0.05, 0.95, size))
     tanto.launch(
@@ -113,6 +131,12 @@ def unary(tanto, function="gelu", operand=0x3F000000, cores=4, tiles=16, frame=8
 
 @bench("tanto-transpose", "Transposes every tile of a tensor")
 def transpose(tanto, cores=4, tiles=16):
+    """Each core has a stretch of the tensors.
+
+    Parameters:
+        cores: cores: part of a row, or whole rows
+        tiles: tiles of each core
+    """
     size = cores * tiles * TILE
     x, y = (Global(tanto.device, "bfloat16", size) for _ in range(2))
     values = tanto.write(x, tanto.random.standard_normal(size))
@@ -122,6 +146,14 @@ def transpose(tanto, cores=4, tiles=16):
 
 @bench("tanto-tilize", "Brings rows of 32 x 32n elements into n tiles, or tiles into rows")
 def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
+    """Each core has a stretch of the tensors.
+
+    Parameters:
+        untilizes: tiles into rows; else rows into tiles
+        cores: cores: part of a row, or whole rows
+        blocks: blocks of each core
+        block: tiles of a block
+    """
     size = cores * blocks * block * TILE
     x, y = (Global(tanto.device, "bfloat16", size) for _ in range(2))
     values = tanto.write(x, tanto.random.standard_normal(size)).reshape(-1, block * TILE)
@@ -135,9 +167,22 @@ def relayout(tanto, untilizes=False, cores=4, blocks=4, block=4):
     )
 
 
-@bench("tanto-reduce", "Sum or maximum over rows, columns or all elements of tiles that follow each other")
+@bench(
+    "tanto-reduce",
+    "Sum or maximum over rows, columns or all elements of tiles that follow each other",
+    choices={"operation": REDUCTIONS, "way": WAYS},
+)
 def reduce(tanto, operation="sum", way="rows", cores=4, count=4, length=4):
-    params = [choose("operation", ("sum", "max"), operation), choose("way", ("rows", "cols", "scalar"), way)]
+    """Each core has a stretch of the tensors.
+
+    Parameters:
+        operation: what is computed
+        way: along rows, along columns, or of all elements
+        cores: cores: part of a row, or whole rows
+        count: reductions of each core
+        length: tiles of a reduction
+    """
+    params = [REDUCTIONS.index(operation), WAYS.index(way)]
     program, grid = Program(tanto.device, "reduce"), grid_of(tanto, cores)
     tiles = cores * count * length
     x, y = Global(tanto.device, "bfloat16", tiles * TILE), Global(tanto.device, "bfloat16", cores * count * TILE)

@@ -35,6 +35,15 @@ def block_of(tiles: int, most: int) -> int:
 
 @bench("tanto-matmul", "Product of matrices on a grid of cores, which multicast their operands along rows and columns")
 def matmul(tanto, M=256, K=256, N=256, grid_x=4, grid_y=4):
+    """Rows and columns of C are shared by the grid.
+
+    Parameters:
+        M: rows of A and C; tiles of 32 for each row of cores
+        K: columns of A, rows of B; a multiple of 32
+        N: columns of B and C; tiles of 32 for each column of cores
+        grid_x: columns of the grid of cores
+        grid_y: rows of the grid of cores
+    """
     device, places = tanto.device, tanto.device.places
     if not (0 < grid_x <= places.w and 0 < grid_y <= places.h):
         raise InputError(f"a grid of {grid_x} x {grid_y} cores does not fit on {places.w} x {places.h}")
@@ -101,6 +110,13 @@ def attention_program(tanto, q, k, v, one, y, cores, rows, head_tiles, key_tiles
 
 @bench("tanto-softmax", "Softmax of the rows of a matrix")
 def softmax(tanto, M=128, N=256, cores=2):
+    """Rows are shared by the cores.
+
+    Parameters:
+        M: rows; tiles of 32 for each core
+        N: columns; a multiple of 32
+        cores: cores
+    """
     rows, key_tiles = tiles_of("M", M, cores), tiles_of("N", N)
     x, y = (Global(tanto.device, "bfloat16", M * N) for _ in range(2))
     one = Global(tanto.device, "bfloat16", TILE)
@@ -113,6 +129,14 @@ def softmax(tanto, M=128, N=256, cores=2):
 
 @bench("tanto-attention", "One head of attention, keys and values kept in each core")
 def attention(tanto, queries=128, keys=256, head=64, cores=2):
+    """Queries are shared by the cores.
+
+    Parameters:
+        queries: queries; tiles of 32 for each core
+        keys: keys and values; a multiple of 32
+        head: elements of a head; a multiple of 32
+        cores: cores
+    """
     rows, key_tiles, head_tiles = tiles_of("queries", queries, cores), tiles_of("keys", keys), tiles_of("head", head)
     q, y = (Global(tanto.device, "bfloat16", queries * head) for _ in range(2))
     k, v = (Global(tanto.device, "bfloat16", keys * head) for _ in range(2))

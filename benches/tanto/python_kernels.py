@@ -69,10 +69,20 @@ KERNELS = {
 }
 
 
-@bench("tanto-swish", "x times its sigmoid, by kernels in Python or in the C++-like language")
+@bench(
+    "tanto-swish",
+    "x times its sigmoid, by kernels in Python or in the C++-like language",
+    choices={"language": tuple(KERNELS)},
+)
 def swish(tanto, language="python", cores=4, tiles=16, frame=8):
-    if language not in KERNELS:
-        raise InputError(f"language is {language!r}; known: {', '.join(KERNELS)}")
+    """Each core has a stretch of the tensors.
+
+    Parameters:
+        language: the language of the kernels
+        cores: cores of one row
+        tiles: tiles of each core; a multiple of frame
+        frame: tiles of a frame of a pipe, 1 to 8
+    """
     if not 1 <= frame <= 8 or tiles % frame or not 0 < cores <= tanto.device.places.w:
         raise InputError(
             f"frame is {frame}, tiles {tiles} and cores {cores}; give whole frames of 1 to 8 tiles, and cores of one row"

@@ -19,19 +19,23 @@ FEW = 6  # of the topology fields, which are about a hundred
 
 def split_assignments(assignments: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """(bench parameters, topology overrides), values as typed; the last of several for one name. Errors: InputError."""
-    parameters: dict[str, str] = {}
-    overrides: dict[str, str] = {}
+    settings = read_assignments(assignments)
+    parameters = {name: value for name, value in settings.items() if not name.startswith(TOPOLOGY)}
+    overrides = {name.removeprefix(TOPOLOGY): value for name, value in settings.items() if name.startswith(TOPOLOGY)}
+    return parameters, overrides
+
+
+def read_assignments(assignments: Iterable[str]) -> dict[str, str]:
+    """The values of parameters and fields by name, as typed; the last of several for one name. Errors: InputError."""
+    settings: dict[str, str] = {}
     for assignment in assignments:
         name, equals, value = (part.strip() for part in assignment.partition("="))
         if not (name and equals and value):
             raise InputError(
                 f"--set takes path=value, such as M=256 or topology.hbm.channel_gbs=64, and got {assignment!r}"
             )
-        if name.startswith(TOPOLOGY):
-            overrides[name.removeprefix(TOPOLOGY)] = value
-        else:
-            parameters[name] = value
-    return parameters, overrides
+        settings[name] = value
+    return settings
 
 
 def check_parameters(names: Iterable[str], bench: Bench, topology: str) -> None:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import say, show, show_first
 from kernbench.errors import InputError, RunError
+from kernbench.report.text_table import Field
 from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
-    from rich.table import Table
 
     from kernbench.sweep.results.comparison import Comparison
 
@@ -38,7 +39,7 @@ MOST_SHOWN = 20
 def command(
     a: Path, b: Path, thresholds: tuple[str, ...], worse: bool, columns: tuple[str, ...], as_json: bool
 ) -> None:
-    """Show what moved from A to B: two sweeps, or two runs kept with --out, point by point.
+    """Show what moved from A to B: two sweeps, two evaluations, or two runs kept with --out, point by point.
 
     Exit code 1 if a figure moved by more than a threshold, or a point of A failed in B or is not there. Points that one side
     bounded and the other simulated are left out; where that leaves none, the exit code is 1 with any threshold.
@@ -89,29 +90,29 @@ def _missing(rows: polars.DataFrame, name: str, other: str) -> str:
 def _show(found: Comparison) -> None:
     a, b = found.a, found.b
     both = len(found.pairs) + found.bounded_a + found.bounded_b
-    click.echo(f"A: {a.name}, {plural(len(a.table), 'point')}")
-    click.echo(f"B: {b.name}, {plural(len(b.table), 'point')}, {both} of them in both")
+    say(f"A: {a.name}, {plural(len(a.table), 'point')}")
+    say(f"B: {b.name}, {plural(len(b.table), 'point')}, {both} of them in both")
     for name, rows, other in (("A", found.only_a, "B"), ("B", found.only_b, "A")):
         if len(rows):
-            click.echo(_missing(rows, name, other))
+            say(_missing(rows, name, other))
     for name, count, other in (("A", found.bounded_a, "B"), ("B", found.bounded_b, "A")):
         if count:
-            click.echo(
+            say(
                 f"{plural(count, 'point')} left out: bounded in {name} and simulated in {other}, "
                 "and a lower bound is no latency"
             )
     for line in _settings(found):
-        click.echo(line)
+        say(line)
     moved = found.moved()
     if len(moved):
-        from kernbench.cli.screen import show
+        from kernbench.report.moved_points import moved_points
 
-        show(_table(found, moved))
+        show(moved_points(found, moved, MOST_SHOWN))
     for column in found.columns:
         for sentence in _sentences(found, column):
-            click.echo(sentence)
+            say(sentence)
     for line in _ratio(found):
-        click.echo(line)
+        say(line)
     if path := found.moved_path():
         _show_path(path)
 
@@ -127,24 +128,24 @@ def _ratio(found: Comparison) -> Iterable[str]:
 
 def _show_path(path: list[tuple[str, float, float]]) -> None:
     """Where on the critical path the difference is."""
-    from kernbench.cli.screen import show_first
-
-    names = {"kind": ("spent on", ""), "a": ("A ns", ",.3f"), "b": ("B ns", ",.3f"), "more": ("B - A ns", "+,.3f")}
+    names = {
+        "kind": Field("spent on"),
+        "a": Field("A ns", ",.3f"),
+        "b": Field("B ns", ",.3f"),
+        "more": Field("B - A ns", "+,.3f"),
+    }
     rows = [{"kind": kind, "a": a, "b": b, "more": b - a} for kind, a, b in path if a != b]
     if not rows:
         return
-    click.secho("\ncritical paths, by the difference", bold=True)
+    say("\ncritical paths, by the difference", bold=True)
     show_first(rows, names, MOST_SHOWN)
 
 
 def _settings(found: Comparison) -> Iterable[str]:
-    """The settings that differ between two runs."""
-    if not (found.a.is_run and found.b.is_run):
-        return
-    ours, theirs = ({name: side.table[name][0] for name in side.parameters} for side in (found.a, found.b))
-    for name in dict.fromkeys([*ours, *theirs]):
-        if ours.get(name) != theirs.get(name):
-            yield f"{name}: {ours.get(name, 'as it stands')} in A, {theirs.get(name, 'as it stands')} in B"
+    """The settings that differ between two runs, or two evaluations."""
+    for name, values in found.changed_settings().items():
+        a, b = ("as it stands" if value is None else value for value in values)
+        yield f"{name}: {a} in A, {b} in B"
 
 
 def _sentences(found: Comparison, column: str) -> Iterable[str]:
@@ -163,35 +164,6 @@ def _sentences(found: Comparison, column: str) -> Iterable[str]:
             yield f"{name}: none of {len(changes)} moved"
 
 
-def _table(found: Comparison, moved: polars.DataFrame) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from kernbench.report.table import MARKS, format_value
-    from kernbench.sweep.results.comparison import CHANGE
-    from kernbench.sweep.row import BOUND
-
-    title = f"{plural(len(moved), 'point')} moved" + (f", {MOST_SHOWN} shown" if len(moved) > MOST_SHOWN else "")
-    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for name in found.parameters:
-        shown.add_column(name.replace(".", ".\n"), justify="right", overflow="fold")
-    for column in found.columns:
-        for heading in (f"{column} A", "B", "change"):
-            shown.add_column(heading, justify="right")
-    shown.add_column("status")
-    for row in moved.head(MOST_SHOWN).iter_rows(named=True):
-        cells = [format_value(row[name]) for name in found.parameters]
-        for column in found.columns:
-            change = row[column + CHANGE]
-            cells += [
-                *(MARKS[row.get(f"{column}{BOUND}_{side}")] + format_value(row[f"{column}_{side}"]) for side in "ab"),
-                "" if change is None else f"{change:+.3%}",
-            ]
-        before, after = row["status_a"], row["status_b"]
-        shown.add_row(*cells, before if before == after else f"{before} → {after}")
-    return shown
-
-
 def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
     return {
         "a": found.a.name,
@@ -201,6 +173,7 @@ def _summary(found: Comparison, over: polars.DataFrame) -> dict[str, Any]:
         "only_b": len(found.only_b),
         "bounded_a": found.bounded_a,
         "bounded_b": found.bounded_b,
+        "settings": {name: {"a": a, "b": b} for name, (a, b) in found.changed_settings().items()},
         "columns": list(found.columns),
         "moved": _rows(found.moved()),
         "over": _rows(over),

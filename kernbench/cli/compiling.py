@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import click
+from kernbench.cli.screen import say
 
 
 def announce_compiling() -> None:
@@ -10,4 +10,4 @@ def announce_compiling() -> None:
     from kernbench.engine.jit_status import needs_compile
 
     if needs_compile():
-        click.echo("compiling the simulator, once (up to a minute; later runs start at once) ...", err=True)
+        say("compiling the simulator, once (up to a minute; later runs start at once) ...", err=True)

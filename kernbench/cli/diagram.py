@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kernbench.cli import options
+from kernbench.cli.screen import say
 from kernbench.errors import InputError, suggest
 
 ALL = "all"
@@ -56,11 +57,11 @@ def command(
     out = out or Path("results", f"{Path(topology).stem}-diagram")
     check_directory(out)
     drawn: dict[str, str] = {}
-    with status_line() as say:
-        say("compiling the machine")
+    with status_line() as tell:
+        tell("compiling the machine")
         machine = load_machine(topology, {**parameters, **overrides})
         for name in list_views(machine) if ALL in names else tuple(dict.fromkeys(names)):
-            say(f"drawing the view of the {name}")
+            tell(f"drawing the view of the {name}")
             drawn[name] = draw_view(machine, find_view(machine, name), bandwidths=bandwidths)
 
     def write(partial: Path) -> None:
@@ -73,4 +74,4 @@ def command(
         click.echo(json.dumps({"topology": machine.name, "overrides": {**parameters, **overrides}, "files": files}))
         return
     for path in files.values():
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

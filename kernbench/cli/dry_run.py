@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernbench.cli.screen import say
 from kernbench.modes import Mode
 from kernbench.text import plural
 
@@ -29,8 +30,8 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     auto = plan.grid.mode == Mode.AUTO
     budget_s = BUDGET_S / 2 if auto else BUDGET_S
     announce_compiling()
-    with status_line() as say:
-        say("trying a few points")
+    with status_line() as tell:
+        tell("trying a few points")
         plans = [plan, plan_events(plan)] if auto else [plan]
         with ThreadPoolExecutor() as threads:  # each waits for the process of its trials
             guess, *others = threads.map(partial(estimate, workers=workers, budget_s=budget_s), plans)
@@ -48,16 +49,16 @@ def show_plan(plan: Plan, workers: int | None, *, as_json: bool) -> None:
     if plan.grid.bench is not None:
         which = f"{plural(programs, 'program')}, {which}"
     if plan.most_points > len(plan.points):
-        click.echo(f"up to {plural(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
-        click.echo(f"{len(plan.missing):,} of the first {_are(len(plan.missing))} not in {plan.directory} yet")
+        say(f"up to {plural(plan.most_points, 'point')}; the first {len(plan.points)}: {which}")
+        say(f"{len(plan.missing):,} of the first {_are(len(plan.missing))} not in {plan.directory} yet")
     else:
-        click.echo(f"{plural(plan.most_points, 'point')}, {which}")
-        click.echo(f"{guess.points:,} of the points {_are(guess.points)} not in {plan.directory} yet")
+        say(f"{plural(plan.most_points, 'point')}, {which}")
+        say(f"{guess.points:,} of the points {_are(guess.points)} not in {plan.directory} yet")
     if most is None:
-        click.echo(_effort(guess))
+        say(_effort(guess))
     else:
-        click.echo(f"bounds: {_effort(guess)}")
-        click.echo(f"events, if bounds decided nothing: {_effort(most)}")
+        say(f"bounds: {_effort(guess)}")
+        say(f"events, if bounds decided nothing: {_effort(most)}")
 
 
 def _are(count: int) -> str:

@@ -14,6 +14,9 @@ def check_environment(environment: Mapping[str, str]) -> None:
     checked = environment.get("KERNBENCH_CHECKED", "")
     if checked not in ("", "0", "1"):
         raise InputError(f"the environment variable KERNBENCH_CHECKED is {shorten(checked)!r}; give 0 or 1")
+    job = environment.get("KERNBENCH_JOB", "")
+    if job not in ("", "0", "1"):
+        raise InputError(f"the environment variable KERNBENCH_JOB is {shorten(job)!r}; give 0 or 1")
     if cache := environment.get("KERNBENCH_CACHE"):
         _check_cache(Path(cache))
 

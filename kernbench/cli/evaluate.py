@@ -8,96 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kernbench.cli import options
-from kernbench.errors import InputError, RunError, suggest
-from kernbench.modes import Mode, check_mode
+from kernbench.cli.probe_effort import show_files
+from kernbench.cli.screen import say, show
+from kernbench.errors import InputError, RunError
+from kernbench.report.table_files import write_forms
+from kernbench.report.text_table import figures_table
 
 if TYPE_CHECKING:
     import polars
 
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """One evaluation: the settings of `--set`, its run and plot functions ("module:function"), the format of its rows."""
-
-    settings: Mapping[str, type]
-    run: str
-    plot: str
-    shown: Mapping[str, tuple[str, str]]  # title and format, by column
-    progress: str  # the line for each row, while it runs
-    check: str = ""  # a function that returns the violated invariants of a table
-
-
-EVALUATIONS = {
-    "gemm": Evaluation(
-        settings={"dtype": str, "sips": int, "cubes": int, "pes": int},
-        run="kernbench.evaluation.gemm:evaluate_gemm",
-        plot="kernbench.report.gemm:plot_gemm",
-        shown={
-            "M": ("M", ""),
-            "K": ("K", ""),
-            "N": ("N", ""),
-            "variant": ("variant", ""),
-            "pe_exec_ns": ("kernel ns", ",.1f"),
-            "achieved_tflops": ("TFLOPS", ",.3f"),
-            "efficiency": ("of peak", ".0%"),
-            "bottleneck": ("bottleneck", ""),
-        },
-        progress="{M} x {K} x {N} {variant}  {pe_exec_ns:,.1f} ns",
-    ),
-    "attention": Evaluation(
-        settings={"heads": int, "kv_heads": int, "head_dim": int, "dtype": str},
-        run="kernbench.evaluation.attention:evaluate_attention",
-        plot="kernbench.report.attention:plot_attention",
-        shown={
-            "phase": ("phase", ""),
-            "users": ("users", ",d"),
-            "length": ("length", ",d"),
-            "kv_heads": ("heads of keys", ",d"),
-            "latency_ns": ("latency ns", ",.1f"),
-            "tokens_per_us": ("tokens a µs", ",.1f"),
-            "achieved_tflops": ("TFLOPS", ",.3f"),
-            "achieved_gbs": ("GB/s", ",.1f"),
-            "bottleneck": ("bottleneck", ""),
-        },
-        progress="{phase} {users} x {length} {kv_heads} heads of keys  {latency_ns:,.1f} ns",
-    ),
-    "allreduce": Evaluation(
-        settings={
-            "n_sips": int,
-            "sips_w": int,
-            "sips_h": int,
-            "cubes": int,
-            "n_slots": int,
-            "slot_size": int,
-            "dtype": str,
-        },
-        run="kernbench.evaluation.allreduce:evaluate_allreduce",
-        plot="kernbench.report.allreduce:plot_allreduce",
-        shown={
-            "sip_topology": ("SIPs", ""),
-            "algorithm": ("algorithm", ""),
-            "root": ("root", ""),
-            "buffer_kind": ("slots", ""),
-            "bytes_per_pe": ("bytes of a PE", ",d"),
-            "latency_ns": ("latency ns", ",.1f"),
-            "busbw_gbs": ("bus GB/s", ",.1f"),
-            "task_bound_ns": ("bound ns", ",.1f"),
-            "times_task_bound": ("of it", ".2f"),
-            "bound_ns": ("algorithm's", ",.1f"),
-            "times_bound": ("of it", ".2f"),
-        },
-        progress="{sip_topology} {algorithm} {root} {buffer_kind} {bytes_per_pe} B  {latency_ns:,.1f} ns",
-        check="kernbench.evaluation.allreduce:find_violations",
-    ),
-}
+    from kernbench.api.evaluate import EvaluationResult
 
 
 @click.command("evaluate")
@@ -110,6 +36,7 @@ EVALUATIONS = {
 @click.option("--figures-only", is_flag=True, help="Draw the figures of the table that is there; run nothing.")
 @options.AS_JSON
 @options.out("Where table and figures are.  [default: results/NAME]")
+@options.FORMS
 def command(
     name: str,
     topology: str,
@@ -120,92 +47,72 @@ def command(
     figures_only: bool,
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run the evaluation NAME on a machine; keep its table as parquet and JSON, and draw its figures.
 
-    gemm: eight shapes of matrix products, their operands staged in three ways, on one PE unless --set asks for more (sips,
-    cubes, pes: how many take part, 0 for all; dtype).
+    gemm: eight shapes of matrix products, their operands staged in three ways, on one PE unless --set asks for others
+    (shapes=64x128x64,512x512x512; variants; sips, cubes, pes: how many take part, 0 for all; dtype).
 
-    attention: prefill and decode for one user and more, at two lengths, with grouped queries and without (heads, kv_heads,
-    head_dim, dtype).
+    attention: prefill and decode for one user and more, at two lengths, with grouped queries and without (phases, users,
+    tokens, context, heads, kv_heads, head_dim, dtype).
 
     allreduce: latency against bytes by the memory of slots, SIP topology, root and algorithm, on six SIPs unless --set says
-    otherwise (n_sips, sips_w, sips_h, cubes, n_slots, slot_size, dtype). What must hold of it is checked.
+    otherwise (bytes_per_pe=1KiB,1MiB; n_sips, sips_w, sips_h, cubes, n_slots, slot_size, dtype). What must hold of it is
+    checked.
     """
-    if name not in EVALUATIONS:
-        raise InputError(f"there is no evaluation {name!r}{suggest(name, EVALUATIONS)}")
+    from kernbench.api.evaluations import find_evaluation
+
+    shown = find_evaluation(name).shown
     if data_only and figures_only:
         raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
-    if mode == Mode.ANALYTIC:
-        raise InputError("an evaluation measures what happens, and in analytic mode nothing does; use mode hybrid")
-    check_mode(mode)
     out = out or Path("results", name)
     if figures_only:
         files = _draw(name, _read(out / f"{name}.parquet"), out)
         _report({"evaluation": name, "files": files}, as_json)
         return
-    table, files = _evaluate(name, topology, mode, verify_data, assignments, out)
+    result = _evaluate(name, topology, mode, verify_data, assignments, out)
+    files: dict[str, Any] = dict(result.write(out))
+    files |= write_forms(files, forms)
     if not data_only:
-        files |= _draw(name, table, out)
+        files |= _draw(name, result.table, out)
     if not as_json:
-        from kernbench.cli.screen import figures_table, show
-
-        show(figures_table(table.to_dicts(), EVALUATIONS[name].shown))
-    check = EVALUATIONS[name].check
-    violations: list[str] = _find(check)(table) if check else []
-    summary = {"evaluation": name, "rows": table.to_dicts(), "files": files}
-    _report(summary | ({"violations": violations} if check else {}), as_json)
-    if violations:
-        raise RunError("; ".join(violations))
+        show(figures_table(result.table.to_dicts(), shown, whole=f"in {name}.parquet"))
+    summary = {"evaluation": name, "rows": result.table.to_dicts(), "files": files}
+    checked = {"violations": list(result.violations)} if find_evaluation(name).check else {}
+    _report(summary | checked, as_json)
+    if result.violations:
+        raise RunError("; ".join(result.violations))
 
 
 def _evaluate(
     name: str, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
-) -> tuple[polars.DataFrame, dict[str, Any]]:
-    """Run and save the table; returns it with the paths of its files."""
-    from kernbench.atomic_output import write_directory, write_json, write_parquet
+) -> EvaluationResult:
+    """Run an evaluation, with a line for each run."""
+    from kernbench.api.evaluate import check_measured, evaluate
+    from kernbench.api.evaluations import find_evaluation, read_settings
+    from kernbench.cli.assignment import split_assignments
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
 
-    settings, overrides = _settings(name, assignments)
+    check_measured(mode)
+    given, overrides = split_assignments(assignments)
+    settings = read_settings(name, given, "--set")
     check_directory(out)
     announce_compiling()
-
-    with status_line() as say:
-        say("running the first case")
+    progress = find_evaluation(name).progress
+    with status_line() as tell:
+        tell("running the first case")
 
         def show_row(row: Mapping[str, Any]) -> None:
-            text = EVALUATIONS[name].progress.format(**row)
-            click.echo(text, err=True)
-            say(f"running the case after {text}")
+            text = progress.format(**row)
+            say(text, err=True)
+            tell(f"running the case after {text}")
 
-        run = _find(EVALUATIONS[name].run)
-        table = run(topology, **settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row)
-    about = {"evaluation": name, "topology": topology, "mode": mode, "settings": settings, "overrides": overrides}
-
-    def write(partial: Path) -> None:
-        write_parquet(table, partial / f"{name}.parquet")
-        write_json({**about, "rows": table.to_dicts()}, partial / f"{name}.json")
-
-    write_directory(out, write)
-    return table, {"table": str(out / f"{name}.parquet"), "json": str(out / f"{name}.json")}
-
-
-def _settings(name: str, assignments: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, str]]:
-    from kernbench.cli.assignment import split_assignments
-
-    given, overrides = split_assignments(assignments)
-    known = EVALUATIONS[name].settings
-    settings: dict[str, Any] = {}
-    for key, text in given.items():
-        if key not in known:
-            raise InputError(f"the evaluation {name!r} has no setting {key!r}{suggest(key, known)}")
-        try:
-            settings[key] = known[key](text)
-        except ValueError:
-            raise InputError(f"--set {key} takes a whole number, not {text!r}") from None
-    return settings, overrides
+        return evaluate(
+            name, topology, settings=settings, overrides=overrides, mode=mode, verify=verify, on_row=show_row
+        )
 
 
 def _read(path: Path) -> polars.DataFrame:
@@ -221,16 +128,12 @@ def _read(path: Path) -> polars.DataFrame:
 
 
 def _draw(name: str, table: polars.DataFrame, out: Path) -> dict[str, Any]:
+    from kernbench.api.evaluate import plot_evaluation
     from kernbench.cli.progress import status_line
 
-    with status_line() as say:
-        say("drawing the figures")
-        return {"figures": [str(path) for path in _find(EVALUATIONS[name].plot)(table, out)]}
-
-
-def _find(place: str) -> Any:
-    module, _, function = place.partition(":")
-    return getattr(import_module(module), function)
+    with status_line() as tell:
+        tell("drawing the figures")
+        return {"figures": [str(path) for path in plot_evaluation(name, table, out)]}
 
 
 def _report(summary: dict[str, Any], as_json: bool) -> None:
@@ -238,5 +141,4 @@ def _report(summary: dict[str, Any], as_json: bool) -> None:
         click.echo(json.dumps(summary))
         return
     files = summary["files"]
-    for path in (*(files[kind] for kind in ("table", "json") if kind in files), *files.get("figures", ())):
-        click.echo(f"wrote {path}")
+    show_files(files)

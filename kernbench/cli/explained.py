@@ -5,51 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import click
-
 from kernbench.cli.network_waits import show_network_waits
-from kernbench.cli.screen import show_first
+from kernbench.cli.screen import say, show_first
+from kernbench.report.text_table import Field
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
 NO_LINE = "(no kernel: host and launches)"
 LINES = {
-    "place": ("line", ""),
-    "path_ns": ("ns", ",.3f"),
-    "share": ("share", ".1%"),
-    "text": ("source", ""),
+    "place": Field("line", shortens=True),
+    "path_ns": Field("ns", ",.3f"),
+    "share": Field("share", ".1%"),
+    "text": Field("source"),
 }
 LAUNCHES = {
-    "kernel": ("kernel", ""),
-    "place": ("launched at", ""),
-    "launches": ("launches", ",d"),
-    "kernel_ns": ("kernel ns", ",.3f"),
-    "path_ns": ("on path ns", ",.3f"),
-    "share": ("share", ".1%"),
-    "achieved_tflops": ("TFLOPS", ",.3f"),
-    "tflops_of_peak": ("of peak", ".1%"),
-    "achieved_gbs": ("GB/s", ",.1f"),
-    "gbs_of_peak": ("of peak", ".1%"),
+    "kernel": Field("kernel"),
+    "place": Field("launched at", shortens=True),
+    "launches": Field("launches", ",d", rank=6),
+    "kernel_ns": Field("kernel ns", ",.3f", rank=5),
+    "path_ns": Field("on path ns", ",.3f"),
+    "share": Field("share", ".1%", rank=5),
+    "achieved_tflops": Field("TFLOPS", ",.3f", rank=4),
+    "tflops_of_peak": Field("of peak", ".1%", rank=2),
+    "achieved_gbs": Field("GB/s", ",.1f", rank=3),
+    "gbs_of_peak": Field("of peak GB/s", ".1%", rank=1),
 }
-WHAT_IF = {"fields": ("field", ""), "latency_ns": ("latency ns", ",.3f"), "change": ("change", "+.1%")}
+WHAT_IF = {"fields": Field("field"), "latency_ns": Field("latency ns", ",.3f"), "change": Field("change", "+.1%")}
 LEAST_CHANGE = 0.001  # of the latency: what is less is not worth a line
 LONG = "not simulated: a table takes some thirty runs, and this one is long; --what-if simulates it"
 WAITED = "not simulated: the host waited for results in between, so the run cannot be repeated without the host"
 USAGE = {
-    "kind": ("class", ""),
-    "parts": ("parts", ",d"),
-    "used": ("used", ",d"),
-    "mean": ("mean", ".1%"),
-    "most": ("most", ".1%"),
-    "busiest": ("busiest part", ""),
+    "kind": Field("class"),
+    "parts": Field("parts", ",d", rank=2),
+    "used": Field("used", ",d", rank=1),
+    "mean": Field("mean", ".1%", rank=3),
+    "most": Field("most", ".1%"),
+    "busiest": Field("busiest part"),
 }
 QUEUEING = {
-    "name": ("operation", ""),
-    "count": ("count", ",d"),
-    "queued_ns": ("queued ns", ",.1f"),
-    "contention_ns": ("contention ns", ",.1f"),
-    "served_ns": ("served ns", ",.1f"),
-    "longest_queue_ns": ("longest queue ns", ",.1f"),
+    "name": Field("operation"),
+    "count": Field("count", ",d", rank=1),
+    "queued_ns": Field("queued ns", ",.1f"),
+    "contention_ns": Field("contention ns", ",.1f"),
+    "served_ns": Field("served ns", ",.1f", rank=3),
+    "longest_queue_ns": Field("longest queue ns", ",.1f", rank=2),
 }
 
 
@@ -60,7 +59,7 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
     _show_shares("spent on", found["critical_path"].items(), whole)
     _title("critical path by operation, and by line of the kernels")
     _show_shares("operation", found["operations"].items(), whole)
-    click.echo()
+    say()
     lines = [{**one, "place": one["place"] or NO_LINE, "share": one["path_ns"] / whole} for one in found["lines"]]
     show_first(lines, LINES, MOST_SHOWN)
     if found["launches"]:
@@ -75,27 +74,27 @@ def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
     if found["network"] is not None:
         show_network_waits(found["network"], MOST_SHOWN)
     _title("roofline")
-    click.echo(_roofline(found["roofline"]))
+    say(_roofline(found["roofline"]))
     if found["advice"]:
         _title("advice")
     for sentence in found["advice"]:
-        click.echo(sentence)
+        say(sentence)
 
 
 def _show_shares(title: str, spent: Iterable[tuple[str, float]], whole: float) -> None:
     rows = [{"name": name, "ns": ns, "share": ns / whole} for name, ns in spent]
-    show_first(rows, {"name": (title, ""), "ns": ("ns", ",.3f"), "share": ("share", ".1%")}, MOST_SHOWN)
+    show_first(rows, {"name": Field(title), "ns": Field("ns", ",.3f"), "share": Field("share", ".1%")}, MOST_SHOWN)
 
 
 def _title(text: str) -> None:
-    click.secho(f"\n{text}", bold=True)
+    say(f"\n{text}", bold=True)
 
 
 def show_what_if(found: Mapping[str, Any] | None, *, long: bool = False) -> None:
     """Print `WhatIf.to_dict()` of a run with everything twice as fast, or why there is none."""
     _title(f"what if a field of the topology were {'faster' if found is None else 'twice as fast'}, simulated")
     if found is None:
-        click.echo(LONG if long else WAITED)
+        say(LONG if long else WAITED)
         return
     rows = [
         {**one, "fields": " + ".join(_change(name, **values) for name, values in one["fields"].items())}
@@ -103,7 +102,7 @@ def show_what_if(found: Mapping[str, Any] | None, *, long: bool = False) -> None
         if abs(one["change"]) >= LEAST_CHANGE
     ]
     if not rows:
-        click.echo(f"no field changes the latency by {LEAST_CHANGE:.1%} or more")
+        say(f"no field changes the latency by {LEAST_CHANGE:.1%} or more")
         return
     show_first(rows, WHAT_IF, MOST_SHOWN)
 

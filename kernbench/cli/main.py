@@ -8,6 +8,7 @@ exit code.
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -16,7 +17,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from io import StringIO, TextIOWrapper
 from traceback import print_exc
 from typing import TextIO
@@ -24,14 +24,17 @@ from typing import TextIO
 import click
 
 from kernbench.atomic_output import FULL
-from kernbench.characters import check_characters, show_controls
+from kernbench.characters import check_characters
 from kernbench.cli.environment import check_environment
+from kernbench.cli.screen import complain
+from kernbench.cli.starter import end_with_starter
 from kernbench.errors import KernBenchError, suggest
 
 # The name of each command and its line in `--help`; its module is kernbench.cli.<name>, which defines `command`.
 COMMANDS = {
     "run": "Run a bench on a machine; say how long it takes and why.",
     "list": "List the benches, machines and sweeps that can be named.",
+    "show": "Show what may be set: the fields of a machine, the parameters of a bench or a sweep.",
     "probe": "Send traffic over a machine, flow by flow or as a pattern; no kernel.",
     "pto": "Run graphs of tasks with their runtime, or replay measured ones.",
     "diagram": "Draw a machine to scale: one SVG a view.",
@@ -41,6 +44,7 @@ COMMANDS = {
     "web": "Show sweeps, also while they run, and machines in a browser.",
     "compare": "Show what moved between two sweeps or two runs; fail over a threshold.",
 }
+COMPLETION = "_KERNBENCH_COMPLETE"  # the variable by which a shell asks for completions
 SIGNALLED = 128  # plus the number of a signal: a shell's exit code of a process that it ended
 
 
@@ -55,9 +59,15 @@ def stopped_code(cause: BaseException | None) -> int:
 
 @dataclass(slots=True)
 class Settings:
-    """The values of the options common to all commands."""
+    """The values of the options common to all commands, and the command line itself."""
 
     debug: bool = False
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def command_line(self) -> str:
+        """The command as a shell takes it."""
+        return shlex.join(("kernbench", *self.arguments))
 
 
 def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -102,16 +112,11 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _installed_version() -> str:
-    try:
-        return version("kernbench")
-    except PackageNotFoundError:  # a checkout that was never installed
-        return "0 (not installed)"
-
-
 def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        click.echo(f"kernbench {_installed_version()}")
+        from kernbench import __version__
+
+        click.echo(f"kernbench {__version__}")
         ctx.exit()
 
 
@@ -137,12 +142,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     more, as after `| head`, there is no sentence.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads cost more than they save in products of tiles
-    settings = Settings()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    settings = Settings(arguments=tuple(arguments))
+    if COMPLETION in os.environ:
+        from kernbench.cli.completion import register
+
+        register()
     _open_streams()
     warnings.showwarning = _show_warning
-    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         check_environment(os.environ)
+        end_with_starter(os.environ)
         for argument in arguments:
             check_characters(argument, "the argument")
         with _terminable():
@@ -218,7 +228,7 @@ def _report(sentence: str, settings: Settings) -> None:
 def _tell(sentence: str) -> None:
     """Print on stderr; if that is full or closed, the exit code has to do."""
     with suppress(OSError):
-        click.echo(show_controls(sentence), err=True)
+        complain(sentence)
 
 
 def _discard_rest(stream: TextIO) -> None:

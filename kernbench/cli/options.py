@@ -8,20 +8,32 @@ from typing import Any
 
 import click
 
+from kernbench.cli import completion
+
 Option = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 AS_JSON: Option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 TOPOLOGY: Option = click.option(
-    "--topology", "-t", default="sip_2x4x4", show_default=True, help="The machine: a name or a YAML file."
+    "--topology",
+    "-t",
+    default="sip_2x4x4",
+    show_default=True,
+    help="The machine: a name or a YAML file.",
+    shell_complete=completion.topologies,
 )
 
 
 def mode(more: str = "") -> Option:
     """The option `--mode`; `more` describes modes beyond hybrid and flit."""
     text = f"hybrid or flit: the same times, found in two ways{more}."
-    return click.option("--mode", default="hybrid", show_default=True, help=text)
+    return click.option("--mode", default="hybrid", show_default=True, help=text, shell_complete=completion.modes)
 
 
+KIND: Option = click.option(
+    "--kind",
+    type=click.Choice(["bench", "machine", "sweep", "pto", "pto-sweep", "sheet", "collective"]),
+    help="Only what is of this kind.",
+)
 TIME_LIMIT: Option = click.option(
     "--time-limit",
     metavar="TIME",
@@ -48,9 +60,31 @@ TRACE_FILTER: Option = click.option(
 )
 
 
+def _read_forms(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
+    from kernbench.report.table_files import read_forms
+
+    return () if text is None else read_forms(text)
+
+
+FORMS: Option = click.option(
+    "--format",
+    "forms",
+    callback=_read_forms,
+    metavar="csv,md",
+    help="Keep each table also as CSV, with all digits, or as Markdown, beside the parquet.",
+)
+
+
 def assignments(text: str) -> Option:
     """The option `--set`, for `split_assignments`; `text` says what may be set."""
-    return click.option("--set", "assignments", multiple=True, metavar="PATH=VALUE", help=f"{text}; may be repeated.")
+    return click.option(
+        "--set",
+        "assignments",
+        multiple=True,
+        metavar="PATH=VALUE",
+        help=f"{text}; may be repeated.",
+        shell_complete=completion.assignments,
+    )
 
 
 def out(text: str) -> Option:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernbench.atomic_output import FULL
@@ -16,6 +17,12 @@ def check_directory(out: Path) -> None:
     Errors: RunError if the disk is full, InputError if they cannot for another reason.
     """
     _check(out, "--out", "directory")
+
+
+def check_forms(forms: Sequence[str], out: Path | None) -> None:
+    """Check that tables are kept where `--format` asks for more forms of them. Errors: InputError."""
+    if forms and out is None:
+        raise InputError("--format says in which forms tables are kept too; give --out DIRECTORY with it")
 
 
 def check_file(file: Path, option: str) -> None:

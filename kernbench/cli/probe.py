@@ -57,6 +57,7 @@ OF_PATTERN = ("load", "packet_flits", "seed", "window", "vary")
 @options.assignments("A topology field (link_gbs=128, with or without topology. before it)")
 @options.AS_JSON
 @options.out("Keep table, plot and result in this directory.  [default of a pattern: results/<topology>-<pattern>]")
+@options.FORMS
 @click.pass_context
 def command(
     context: click.Context,
@@ -74,6 +75,7 @@ def command(
     assignments: tuple[str, ...],
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Send traffic over a machine and say when it arrives.
 
@@ -83,12 +85,15 @@ def command(
     HBM; host is the host of the other part's SIP; a node of a mesh is node[y][x] or its index.
     """
     from kernbench.cli.assignment import split_assignments
+    from kernbench.cli.outputs import check_forms
 
     if (bool(texts), file is not None, pattern is not None).count(True) > 1:
         raise InputError(
             "probe sends one kind of traffic: --flow (as often as you like), --flows or --pattern; "
             "without any of them it measures the machine"
         )
+    if pattern is None:
+        check_forms(forms, out)
     parameters, overrides = split_assignments(assignments)
     overrides = {**parameters, **overrides}
     if explain and not texts and file is None and pattern is None:
@@ -103,15 +108,15 @@ def command(
         if vary is not None:
             from kernbench.cli.probe_varied import probe_varied
 
-            return probe_varied(injection, load, topology, mode, overrides, vary, out, as_json, explain)
-        return probe_pattern(injection, load, topology, mode, overrides, out, as_json, explain)
+            return probe_varied(injection, load, topology, mode, overrides, vary, out, forms, as_json, explain)
+        return probe_pattern(injection, load, topology, mode, overrides, out, forms, as_json, explain)
     for name in OF_PATTERN:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise InputError(f"--{name.replace('_', '-')} says how a pattern is sent; give --pattern with it")
     if texts or file is not None:
         from kernbench.cli.probe_flows import probe_flows
 
-        return probe_flows(texts, file, topology, mode, overrides, out, as_json, explain)
+        return probe_flows(texts, file, topology, mode, overrides, out, forms, as_json, explain)
     from kernbench.cli.probe_survey import probe_survey
 
-    return probe_survey(topology, mode, overrides, out, as_json)
+    return probe_survey(topology, mode, overrides, out, forms, as_json)

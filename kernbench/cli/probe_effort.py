@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import click
+from kernbench.cli.screen import say
 
 
 def show_effort(summary: Mapping[str, Any]) -> None:
     """Print the makespan, the simulation effort and the files."""
-    click.echo(
+    say(
         f"makespan {summary['makespan_ns']:,.3f} ns (simulated); "
         f"{summary['flit_hops']:,} flit hops in {summary['wall_s']:.2f} s"
     )
@@ -21,4 +21,4 @@ def show_files(files: Mapping[str, str | list[str]]) -> None:
     """Print the files that were written; a value is a path or a list of them."""
     for made in files.values():
         for path in made if isinstance(made, list) else [made]:
-            click.echo(f"wrote {path}")
+            say(f"wrote {path}")

@@ -12,7 +12,8 @@ import click
 
 from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.probe_effort import show_effort
-from kernbench.cli.screen import figures_table, show
+from kernbench.cli.screen import say, show
+from kernbench.report.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
@@ -23,21 +24,21 @@ FLOWS = "flows.parquet"
 
 # Title and format of the fields that are shown.
 COLUMNS = {
-    "id": ("id", "d"),
-    "src": ("source", ""),
-    "dst": ("destination", ""),
-    "bytes": ("bytes", ",d"),
-    "hops": ("hops", "d"),
-    "start_ns": ("start ns", ",.3f"),
-    "end_ns": ("end ns", ",.3f"),
-    "latency_ns": ("latency ns", ",.3f"),
-    "effective_gbs": ("GB/s", ",.1f"),
+    "id": Field("id", "d"),
+    "src": Field("source"),
+    "dst": Field("destination"),
+    "bytes": Field("bytes", ",d", rank=4),
+    "hops": Field("hops", "d", rank=3),
+    "start_ns": Field("start ns", ",.3f", rank=1),
+    "end_ns": Field("end ns", ",.3f", rank=2),
+    "latency_ns": Field("latency ns", ",.3f"),
+    "effective_gbs": Field("GB/s", ",.1f"),
 }
 
 ARRIVAL_COLUMNS = {
     "id": COLUMNS["id"],
     "dst": COLUMNS["dst"],
-    "arrival_ns": ("arrival ns", ",.3f"),
+    "arrival_ns": Field("arrival ns", ",.3f"),
     "latency_ns": COLUMNS["latency_ns"],
 }
 
@@ -49,6 +50,7 @@ def probe_flows(
     mode: str,
     overrides: Mapping[str, str],
     out: Path | None,
+    forms: Sequence[str],
     as_json: bool,
     explain: bool,
 ) -> None:
@@ -66,7 +68,7 @@ def probe_flows(
     announce_compiling()
     with progress() as display:
         result = run_flows(machine, flows, mode, display.on_progress, count_waits=explain)
-    _keep(result, overrides, out, as_json)
+    _keep(result, overrides, out, forms, as_json)
 
 
 def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
@@ -76,8 +78,11 @@ def _read_flows(texts: Sequence[str], file: Path | None) -> Flows:
     return parse_flows(texts) if file is None else read_flows(file)
 
 
-def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
+def _keep(
+    result: FlowResult, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
+) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
+    from kernbench.report.table_files import write_forms
 
     files = {} if out is None else {"flows": str(out / FLOWS), "result": str(out / RESULT)}
     summary, table = {**result.to_dict(), "overrides": overrides, "files": files}, result.table()
@@ -88,6 +93,7 @@ def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as
             write_json(summary, partial / RESULT)
 
         write_directory(out, write)
+        files |= write_forms(files, forms)
     if as_json:
         click.echo(
             f'{{"flows": {table.write_json()}, {json.dumps(summary)[1:]}'
@@ -95,12 +101,12 @@ def _keep(result: FlowResult, overrides: Mapping[str, str], out: Path | None, as
         return
     shown = table if len(table) <= MOST_SHOWN else table.sort("latency_ns", descending=True).head(MOST_SHOWN)
     of = "" if len(table) <= MOST_SHOWN else f"; the {MOST_SHOWN} slowest"
-    click.secho(f"{len(table):,} flows on {result.topology}, {result.mode} mode{of}", bold=True)
+    say(f"{len(table):,} flows on {result.topology}, {result.mode} mode{of}", bold=True)
     show(figures_table(shown.to_dicts(), COLUMNS))
     if arrivals := result.list_arrivals():
         slowest = sorted(arrivals, key=itemgetter("latency_ns"), reverse=True)[:MOST_SHOWN]
         of = "" if len(slowest) == len(arrivals) else f"; the {MOST_SHOWN} slowest"
-        click.secho(f"{len(arrivals):,} arrivals of multicasts{of}", bold=True)
+        say(f"{len(arrivals):,} arrivals of multicasts{of}", bold=True)
         show(figures_table(arrivals if not of else slowest, ARRIVAL_COLUMNS))
     if result.network is not None:
         show_network_waits(result.network.to_dict(), MOST_SHOWN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import click
 
 from kernbench.cli.network_waits import show_load_waits, show_network_waits
 from kernbench.cli.probe_effort import show_effort
-from kernbench.cli.screen import figures_table, show
+from kernbench.cli.screen import say, show
+from kernbench.report.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     from kernbench.traffic.curve import Curve
@@ -23,13 +24,13 @@ CURVE, PLOT = "curve.parquet", "latency-load"
 
 # Title and format of the fields that are shown.
 COLUMNS = {
-    "load": ("load", "g"),
-    "accepted": ("accepted", ".3f"),
-    "packets": ("packets", ",d"),
-    "latency_ns": ("latency ns", ",.1f"),
-    "p50_ns": ("50 %", ",.1f"),
-    "p99_ns": ("99 %", ",.1f"),
-    "max_ns": ("longest", ",.1f"),
+    "load": Field("load", "g"),
+    "accepted": Field("accepted", ".3f"),
+    "packets": Field("packets", ",d", rank=1),
+    "latency_ns": Field("latency ns", ",.1f"),
+    "p50_ns": Field("50 %", ",.1f", rank=2),
+    "p99_ns": Field("99 %", ",.1f", rank=4),
+    "max_ns": Field("longest", ",.1f", rank=3),
 }
 
 
@@ -40,6 +41,7 @@ def probe_pattern(
     mode: str,
     overrides: Mapping[str, str],
     out: Path | None,
+    forms: Sequence[str],
     as_json: bool,
     explain: bool,
 ) -> None:
@@ -59,20 +61,21 @@ def probe_pattern(
     if explain:
         check_waits(machine)
     announce_compiling()
-    with status_line() as say:
-        say("simulating the first load")
+    with status_line() as tell:
+        tell("simulating the first load")
 
         def show_point(point: LoadPoint) -> None:
-            click.echo(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
-            say(f"simulating the load after {point.load:g}")
+            say(f"load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
+            tell(f"simulating the load after {point.load:g}")
 
         curve = run_curve(machine, injection, loads, mode, show_point, count_waits=explain)
-    _keep(curve, overrides, out, as_json)
+    _keep(curve, overrides, out, forms, as_json)
 
 
-def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) -> None:
+def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, forms: Sequence[str], as_json: bool) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curve
+    from kernbench.report.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {**curve.to_dict(), "overrides": overrides, "files": files}
@@ -83,14 +86,15 @@ def _keep(curve: Curve, overrides: Mapping[str, str], out: Path, as_json: bool) 
         write_json(summary, partial / RESULT)
 
     write_directory(out, write)
+    files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps(summary))
         return
     injection = curve.injection
     size = f"packets of {injection.packet_flits} flits, seed {injection.seed}"
-    click.secho(f"{injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
+    say(f"{injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}", bold=True)
     show(figures_table(summary["points"], COLUMNS))
-    click.echo(f"each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
+    say(f"each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
     _show_waits(curve)
     show_effort(summary)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli.probe_effort import show_files
-from kernbench.cli.screen import figures_table, show
+from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
+from kernbench.report.text_table import Field, TextTable, figures_table
 from kernbench.units import format_bytes
 
 if TYPE_CHECKING:
@@ -22,29 +23,32 @@ TABLE, PLOT = "probe.parquet", "utilisation"
 
 # Title and format of the fields that are shown.
 COLUMNS = {
-    "name": ("case", ""),
-    "dst": ("other end", ""),
-    "hops": ("hops", "d"),
-    "via": ("via", ""),
-    "actual_ns": ("actual\nns", ",.3f"),
-    "formula_ns": ("formula\nns =", ",.3f"),
-    "wire_ns": ("wire\n+", ",.3f"),
-    "overhead_ns": ("overhead\n+", ",.3f"),
-    "serialisation_ns": ("serialisation\n+", ",.3f"),
-    "commit_ns": ("commit", ",.3f"),
-    "effective_gbs": ("effective\nGB/s", ",.1f"),
-    "bottleneck_gbs": ("bottleneck\nGB/s", ",.1f"),
-    "utilisation": ("utilisation", ".1%"),
+    "name": Field("case"),
+    "dst": Field("other end", rank=5),
+    "hops": Field("hops", "d", rank=2),
+    "via": Field("via", rank=1),
+    "actual_ns": Field("actual ns", ",.3f"),
+    "formula_ns": Field("formula ns =", ",.3f", rank=10),
+    "wire_ns": Field("wire +", ",.3f", rank=9),
+    "overhead_ns": Field("overhead +", ",.3f", rank=8),
+    "serialisation_ns": Field("serialisation +", ",.3f", rank=7),
+    "commit_ns": Field("commit", ",.3f", rank=6),
+    "effective_gbs": Field("effective GB/s", ",.1f", rank=3),
+    "bottleneck_gbs": Field("bottleneck GB/s", ",.1f", rank=4),
+    "utilisation": Field("busy", ".1%"),
 }
 VERDICTS = {True: ("PASS", "green"), False: ("FAIL", "red"), None: ("n/a ", "yellow")}
 
 
-def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, as_json: bool) -> None:
+def probe_survey(
+    topology: str, mode: str, overrides: Mapping[str, str], out: Path | None, forms: Sequence[str], as_json: bool
+) -> None:
     """Probe a machine with its standard cases. Errors: RunError if an invariant fails, after all results are shown."""
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
     from kernbench.cli.progress import status_line
     from kernbench.machine import load_machine
+    from kernbench.report.table_files import write_forms
     from kernbench.traffic.probe_cases import TITLES
     from kernbench.traffic.probe_suite import run_survey
 
@@ -52,9 +56,10 @@ def probe_survey(topology: str, mode: str, overrides: Mapping[str, str], out: Pa
         check_directory(out)
     machine = load_machine(topology, overrides)
     announce_compiling()
-    with status_line() as say:
-        survey = run_survey(machine, mode, lambda case: say(f"{TITLES[case.family]}: {case.name}"))
+    with status_line() as tell:
+        survey = run_survey(machine, mode, lambda case: tell(f"{TITLES[case.family]}: {case.name}"))
     files = _keep(survey, overrides, out)
+    files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps({**survey.to_dict(), "overrides": overrides, "files": files}))
     else:
@@ -87,26 +92,26 @@ def _show(survey: Survey) -> None:
     from kernbench.traffic.probe_suite import REFERENCE_BYTES
 
     runs = f"{len(survey.summary)} cases, {len(survey.measured)} runs of one flow each"
-    click.secho(f"probe of {survey.topology}, {survey.mode} mode: {runs}", bold=True)
+    say(f"probe of {survey.topology}, {survey.mode} mode: {runs}", bold=True)
     for family, same in groupby(survey.summary, lambda one: one.case.family):
         rows = [one.to_dict() for one in same]
-        click.secho(f"\n{TITLES[family]}: {format_bytes(REFERENCE_BYTES)} from {rows[0]['src']}", bold=True)
+        say(f"\n{TITLES[family]}: {format_bytes(REFERENCE_BYTES)} from {rows[0]['src']}", bold=True)
         shown = {name: column for name, column in COLUMNS.items() if name != "via" or any(row["via"] for row in rows)}
         show(figures_table(rows, shown))
-    click.secho("\nutilisation of the bottleneck by size", bold=True)
+    say("\nutilisation of the bottleneck by size", bold=True)
     show(_sizes(survey))
-    click.secho("\ninvariants, over all sizes", bold=True)
+    say("\ninvariants, over all sizes", bold=True)
     for check in survey.checks:
         verdict, colour = VERDICTS[check.passed]
-        click.echo(f"{click.style(verdict, fg=colour, bold=True)}  {check.name}")
-        click.echo(f"      {check.detail}")
+        say(f"{verdict}  {check.name}", first=colour)
+        say(f"      {check.detail}")
     _conclude(survey)
 
 
-def _sizes(survey: Survey) -> Any:
+def _sizes(survey: Survey) -> TextTable:
     """One row for each case, one column for each size."""
-    columns = {"family": ("family", ""), "name": ("case", "")}
-    columns |= {str(one.nbytes): (format_bytes(one.nbytes), ".1%") for one in survey.measured}
+    columns = {"family": Field("family"), "name": Field("case")}
+    columns |= {str(one.nbytes): Field(format_bytes(one.nbytes), ".1%", rank=1) for one in survey.measured}
     rows: list[dict[str, Any]] = []
     for case, same in groupby(survey.measured, lambda one: one.case):
         row: dict[str, Any] = {"family": case.family, "name": case.name}
@@ -117,6 +122,6 @@ def _sizes(survey: Survey) -> Any:
 def _conclude(survey: Survey) -> None:
     checked = [check for check in survey.checks if check.passed is not None]
     if survey.ok:
-        click.secho(f"\nall {len(checked)} invariants hold", fg="green", bold=True)
+        say(f"\nall {len(checked)} invariants hold", colour="green", bold=True)
     else:
-        click.secho(f"\n{len(survey.failed)} of {len(checked)} invariants FAIL", fg="red", bold=True)
+        say(f"\n{len(survey.failed)} of {len(checked)} invariants FAIL", colour="red", bold=True)

@@ -12,8 +12,9 @@ import click
 from kernbench.cli.network_waits import show_load_waits
 from kernbench.cli.probe_effort import show_files
 from kernbench.cli.probe_pattern import CURVE, PLOT, describe_saturation, list_files
-from kernbench.cli.screen import figures_table, show
+from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, shorten
+from kernbench.report.text_table import Field, figures_table
 
 if TYPE_CHECKING:
     import polars
@@ -47,6 +48,7 @@ def probe_varied(
     overrides: Mapping[str, str],
     vary: str,
     out: Path | None,
+    forms: Sequence[str],
     as_json: bool,
     explain: bool,
 ) -> None:
@@ -72,22 +74,29 @@ def probe_varied(
             check_waits(machine)
     announce_compiling()
     curves: list[Curve] = []
-    with status_line() as say:
+    with status_line() as tell:
         for value, machine in zip(values, machines, strict=True):
-            say(f"simulating {field}={value}")
+            tell(f"simulating {field}={value}")
 
             def show_point(point: LoadPoint, value: str = value) -> None:
-                click.echo(f"{field}={value}  load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
+                say(f"{field}={value}  load {point.load:g}  {point.latency_ns:,.1f} ns", err=True)
 
             curves.append(run_curve(machine, injection, loads, mode, show_point, count_waits=explain))
-    _keep(field, values, curves, overrides, out, as_json)
+    _keep(field, values, curves, overrides, out, forms, as_json)
 
 
 def _keep(
-    field: str, values: Sequence[str], curves: Sequence[Curve], overrides: Mapping[str, str], out: Path, as_json: bool
+    field: str,
+    values: Sequence[str],
+    curves: Sequence[Curve],
+    overrides: Mapping[str, str],
+    out: Path,
+    forms: Sequence[str],
+    as_json: bool,
 ) -> None:
     from kernbench.atomic_output import RESULT, write_directory, write_json
     from kernbench.report.load_curve import plot_load_curves
+    from kernbench.report.table_files import write_forms
 
     files = list_files(out)
     summary: dict[str, Any] = {
@@ -103,12 +112,13 @@ def _keep(
         write_json(summary, partial / RESULT)
 
     write_directory(out, write)
+    files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps(summary))
         return
     curve = curves[0]
     size = f"packets of {curve.injection.packet_flits} flits, seed {curve.injection.seed}"
-    click.secho(
+    say(
         f"{curve.injection.pattern} traffic on {curve.topology} ({curve.size}), {curve.mode} mode, {size}: "
         f"mean latency (ns) by {field}",
         bold=True,
@@ -117,9 +127,9 @@ def _keep(
         {"load": points[0].load, **{value: point.latency_ns for value, point in zip(values, points, strict=True)}}
         for points in zip(*(curve.points for curve in curves), strict=True)
     ]
-    show(figures_table(rows, {"load": ("load", "g"), **{value: (value, ",.1f") for value in values}}))
+    show(figures_table(rows, {"load": Field("load", "g"), **{value: Field(value, ",.1f") for value in values}}))
     for value, curve in zip(values, curves, strict=True):
-        click.echo(f"{field}={value}: each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
+        say(f"{field}={value}: each packet alone {curve.zero_load_ns:,.3f} ns; {describe_saturation(curve)}")
     waits = [
         {"value": value, "load": point.load, **point.waits.per_packet}
         for value, curve in zip(values, curves, strict=True)
@@ -127,7 +137,7 @@ def _keep(
         if point.waits
     ]
     if waits:
-        show_load_waits(waits, {"value": (field, ""), "load": ("load", "g")})
+        show_load_waits(waits, {"value": Field(field), "load": Field("load", "g")})
     show_files(files)
 
 

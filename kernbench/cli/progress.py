@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernbench.text import clip
+
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnProgress
+    from kernbench.engine.progress import OnProgress, OnRuns
+
+JOB = "KERNBENCH_JOB"  # the variable that makes a command the job of another program
+_EVERY_S = 0.2  # between two lines of a job, at least
+
+BESIDE_TEXT = 23  # characters: the spinner, the shortest bar, two times and the blanks between
 
 
 class Display(NamedTuple):
-    """The two callbacks of a progress display."""
+    """The callbacks of a progress display."""
 
     say: Callable[[str], object]  # shows what is being done
     on_progress: OnProgress | None  # of `Session.run`; None if nothing is shown
+    on_runs: OnRuns  # of a what-if table
 
 
 @contextmanager
 def progress() -> Generator[Display]:
     """A line on stderr from the first callback to the end of the block: what is being done, since when and how far.
 
-    Nothing is shown if stderr is no terminal.
+    Nothing is shown if stderr is no terminal. A job of another program writes lines of JSON.
     """
+    if os.environ.get(JOB) == "1":
+        yield _write_lines()
+        return
     if not sys.stderr.isatty():
-        yield Display(_stay_silent, None)
+        yield Display(_stay_silent, None, _show_no_runs)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -37,22 +51,66 @@ def progress() -> Generator[Display]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", visible=False)
 
         def say(text: str) -> None:
-            bar.update(task, visible=True, description=text, completed=0)
+            bar.update(task, visible=True, description=clip(text, console.width - BESIDE_TEXT), completed=0)
             bar.tasks[0].total = None  # `update` would take None for no change
+
+        def show_runs(done: float, total: int) -> None:
+            bar.update(task, visible=True, completed=done, total=total, description=_tell_runs(done, total))
 
         def show(served: int, known: int, now_fs: int) -> None:
             known = max(known, served)
             text = f"simulating: {tell_progress(served, now_fs)}, {served / max(known, 1):.0%}"
+            text = clip(text, console.width - BESIDE_TEXT)
             bar.update(task, visible=True, completed=served, total=known, description=text)
 
-        yield Display(say, show)
+        yield Display(say, show, show_runs)
+
+
+def _write_lines() -> Display:
+    """Callbacks that write what is being done, and how much of it is done, as lines of JSON on stderr."""
+    text, due = "", 0.0
+    share: float | None = None
+    written: tuple[str, float | None] | None = None
+
+    def write() -> None:
+        nonlocal written, due
+        if (text, share) == written or (time.monotonic() < due and written and share is not None):
+            return
+        written, due = (text, share), time.monotonic() + _EVERY_S
+        print(json.dumps({"stage": text, "share": share}), file=sys.stderr, flush=True)
+
+    def say(next_text: str) -> None:
+        nonlocal text, share
+        text, share = next_text, None
+        write()
+
+    def show(served: int, known: int, now_fs: int) -> None:
+        nonlocal text, share
+        text, share = f"simulating: {tell_progress(served, now_fs)}", served / max(known, served, 1)
+        write()
+
+    def show_runs(done: float, total: int) -> None:
+        nonlocal text, share
+        text, share = _tell_runs(done, total), done / total
+        write()
+
+    return Display(say, show, show_runs)
+
+
+def _tell_runs(done: float, total: int) -> str:
+    return f"what if: {done:.1f} of {total} runs done"
 
 
 def _stay_silent(_text: str) -> None:
+    pass
+
+
+def _show_no_runs(_done: float, _total: int) -> None:
     pass
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
+from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from kernbench.pto.what_if import Rerun
 
 TOPOLOGY = click.option(
-    "--topology", "-t", help="The machine: a name or a YAML file.  [default: ascend_910b2, or what the graph names]"
+    "--topology",
+    "-t",
+    help="The machine: a name or a YAML file.  [default: ascend_910b2, or what the graph names]",
+    shell_complete=completion.topologies,
 )
 WHAT_IF = click.option(
     "--what-if", is_flag=True, help="Simulate the run with each thing that may bound it twice as fast or large."
@@ -45,6 +49,7 @@ def command() -> None:
 @options.TRACE
 @options.AS_JSON
 @options.out("Keep the swimlane and the figures in this directory.")
+@options.FORMS
 def replay_command(
     graph: Path,
     topology: str | None,
@@ -54,13 +59,15 @@ def replay_command(
     trace: Path | None,
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Replay GRAPH, a JSON file of measured tasks: span, utilisation, stages, swimlane."""
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
     from kernbench.cli.traces import check_trace
 
     overrides = _fields(assignments)
+    check_forms(forms, out)
     if out is not None:
         check_directory(out)
     check_trace(trace)
@@ -81,16 +88,16 @@ def replay_command(
             told["what_if"] = _what_ifs(
                 outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed)
             )
-        told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out, trace)
+        told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out, forms, trace)
     if as_json:
         click.echo(json.dumps(told))
         return
-    click.secho(f"{graph} on {told['topology']}, {summary.tasks:,} tasks", bold=True)
+    say(f"{graph} on {told['topology']}, {summary.tasks:,} tasks", bold=True)
     _show(summary, told)
 
 
 @command.command("run")
-@click.argument("bench")
+@click.argument("bench", shell_complete=completion.task_graphs)
 @click.option("--case", help="One of the bench's cases.  [default: its first]")
 @click.option(
     "--runtime", help="host_build_graph, aicpu_build_graph or tensormap_and_ringbuffer.  [default: the bench's]"
@@ -103,6 +110,7 @@ def replay_command(
 @options.TRACE
 @options.AS_JSON
 @options.out("Keep the swimlane and the figures in this directory.")
+@options.FORMS
 def run_command(
     bench: str,
     case: str | None,
@@ -115,17 +123,20 @@ def run_command(
     trace: Path | None,
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run BENCH, an orchestration function with its kernels; say how long it takes and whether its numbers are right.
 
     BENCH is a file of benches/pto, by name or path, or a folder with kernel_config.py and golden.py.
     """
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
+    from kernbench.cli.summary import tell_settings
     from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
+    check_forms(forms, out)
     if out is not None:
         check_directory(out)
     check_trace(trace)
@@ -140,8 +151,10 @@ def run_command(
                 run.outcome,
                 lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
             )
-        told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out, trace)
-    _show_run(run, told, as_json=as_json)
+        told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out, forms, trace)
+    chosen = case or _case(run.bench.cases)
+    settings = tell_settings(run.parameters, run.bench.parameters(chosen, {}), fields)
+    _show_run(run, told, f", case {chosen}{settings}" if chosen else settings, as_json=as_json)
 
 
 def _prepare(
@@ -190,18 +203,17 @@ def _figures_of(run: BenchRun) -> dict[str, Any]:
     }
 
 
-def _show_run(run: BenchRun, told: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a run. Errors: RunError if its numbers are wrong."""
+def _show_run(run: BenchRun, told: Mapping[str, Any], settings: str, *, as_json: bool) -> None:
+    """Print a run, with what was set. Errors: RunError if its numbers are wrong."""
     from kernbench.pto.summary import summarise
 
     if as_json:
         click.echo(json.dumps(told, default=str))
     else:
-        given = "".join(f"  {name}={value}" for name, value in run.parameters.items())
-        click.secho(f"{told['bench']} on {run.topology}, {told['runtime']}{given}", bold=True)
+        say(f"{told['bench']} on {run.topology}, {told['runtime']}{settings}", bold=True)
         _show(summarise(run.outcome), told)
         if run.verified:
-            click.echo("numbers: as the golden ones")
+            say("numbers: as the golden ones")
     if run.verified is False:
         raise RunError("; ".join(run.mismatches))
 
@@ -210,7 +222,8 @@ def _show_run(run: BenchRun, told: Mapping[str, Any], *, as_json: bool) -> None:
 @click.argument("grid")
 @options.AS_JSON
 @options.out("Keep the table in this directory.  [default: results/pto-<name of the grid>]")
-def sweep_command(grid: str, as_json: bool, out: Path | None) -> None:
+@options.FORMS
+def sweep_command(grid: str, as_json: bool, out: Path | None, forms: tuple[str, ...]) -> None:
     """Run a bench at every point of GRID, a file of sweeps/pto by name or path; keep a table.
 
     A parameter is one of the bench's, case, runtime, or a field of the topology; numbers are not compared.
@@ -228,17 +241,20 @@ def sweep_command(grid: str, as_json: bool, out: Path | None) -> None:
         announce_compiling()
         table = run_task_graphs(found, lambda done, of: display.say(f"{done} of {of} points"))
     from kernbench.atomic_output import write_directory, write_parquet
+    from kernbench.report.table_files import write_forms
 
     write_directory(out, lambda partial: write_parquet(table, partial / "table.parquet"))
+    files = {"table": str(out / "table.parquet")}
+    files |= write_forms(files, forms)
     if as_json:
-        click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), "table": str(out / "table.parquet")}))
+        click.echo(json.dumps({"grid": found.name, "rows": table.to_dicts(), **files}))
         return
+    from kernbench.cli.probe_effort import show_files
     from kernbench.cli.pto_tables import sweep_table
-    from kernbench.cli.screen import show
 
-    click.secho(f"{found.description or found.name}, {len(table)} points", bold=True)
+    say(f"{found.description or found.name}, {len(table)} points", bold=True)
     show(sweep_table(table.to_dicts()))
-    click.echo(f"wrote {out / 'table.parquet'}")
+    show_files(files)
 
 
 def _case(cases: Mapping[str, object]) -> str | None:
@@ -256,10 +272,13 @@ def _fields(assignments: tuple[str, ...]) -> dict[str, str]:
 
 
 def _keep(
-    outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | None, trace: Path | None
+    outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | None, forms: Sequence[str], trace: Path | None
 ) -> dict[str, str]:
     """Write the files of a run; returns their paths."""
+    from kernbench.report.table_files import write_forms
+
     files = {} if out is None else _keep_directory(outcome, told, title, out)
+    files |= write_forms(files, forms)
     if trace is not None:
         from kernbench.pto.trace import write_trace
 
@@ -291,11 +310,12 @@ def _what_ifs(outcome: Outcome, rerun: Rerun) -> list[dict[str, Any]]:
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:
     from kernbench.cli.pto_tables import stage_table, summary_table, thread_table, what_if_table
-    from kernbench.cli.screen import show
 
-    for table in (summary_table(summary, told), stage_table(summary), thread_table(summary)):
-        show(table)
+    tables = [summary_table(summary, told), stage_table(summary), thread_table(summary)]
     if "what_if" in told:
-        show(what_if_table(told["what_if"]))
+        tables.append(what_if_table(told["what_if"]))
+    for table in tables:
+        show(table)
+        say()
     for path in told["files"].values():
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
+from kernbench.cli.bench_help import BenchCommand
+from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.library import show_path
 from kernbench.modes import Mode
 
 if TYPE_CHECKING:
-    from kernbench.engine.progress import OnStage
+    from kernbench.cli.progress import Display
     from kernbench.runs.bench import Bench
     from kernbench.runs.result import RunResult
 
 
-@click.command("run")
-@click.argument("bench")
+@click.command("run", cls=BenchCommand)
+@click.argument("bench", shell_complete=completion.benches)
 @options.TOPOLOGY
 @options.mode("; analytic: bounds, without events")
 @click.option("--verify-data", is_flag=True, help="Compute the numbers too, compare them with the bench's reference.")
@@ -44,7 +46,8 @@ if TYPE_CHECKING:
 @options.TRACE
 @options.TRACE_FILTER
 @options.AS_JSON
-@options.out("Keep the op log and the result in this directory.")
+@options.out("Keep the op log, the machine and the result in this directory, for kernbench web.")
+@options.FORMS
 def command(
     bench: str,
     topology: str,
@@ -61,17 +64,19 @@ def command(
     trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run BENCH on a machine; say how long it takes, why so long and whether its numbers are right.
 
-    BENCH is a name or an index of `kernbench list`, or a Python file.
+    BENCH is a name or an index of `kernbench list`, or a Python file; `kernbench run BENCH --help` explains its parameters.
     """
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
     from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
+    check_forms(forms, out)
     if out is not None:
         check_directory(out)
     check_trace(trace, trace_filters)
@@ -82,6 +87,7 @@ def command(
         display.say("reading the bench and the machine")
         from kernbench.limits.run_limits import read_limits
         from kernbench.limits.time_limit import limit_time
+        from kernbench.report.table_files import write_forms
         from kernbench.runs.bench import replaces_shipped
         from kernbench.runs.explanation import is_long
         from kernbench.runs.run import run_bench
@@ -104,7 +110,8 @@ def command(
             on_stage=display.say,
             on_progress=display.on_progress,
         )
-        summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display.say)}
+        summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display)}
+        summary["files"] |= write_forms(summary["files"], forms)
         if trace is not None:
             display.say("writing the trace")
             result.write_trace(trace, trace_filters)
@@ -113,7 +120,8 @@ def command(
         click.echo(json.dumps(summary))
     else:
         left_out = explain and not what_if and is_long(result.events)
-        _show(summary, f" ({show_path(found.file)})" if replaces_shipped(found) else "", long=left_out)
+        where = f" ({show_path(found.file)})" if replaces_shipped(found) else ""
+        _show(summary, where, found.parameters, long=left_out)
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
 
@@ -142,30 +150,29 @@ def _prepare(
     return found
 
 
-def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, say: OnStage) -> dict[str, Any]:
+def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, display: Display) -> dict[str, Any]:
     """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
     explanation, table = None, None
     if explain:
-        say("explaining the run")
-        explanation = result.explain(what_if=what_if, on_stage=say)
+        display.say("explaining the run")
+        explanation = result.explain(what_if=what_if, on_stage=display.say, on_runs=display.on_runs)
         found: dict[str, Any] = {"explain": explanation.to_dict()}
     elif what_if:
-        table = result.what_if(on_stage=say)
+        table = result.what_if(on_stage=display.say, on_runs=display.on_runs)
         found = {"what_if": table and table.to_dict()}
     else:
         found = {}
     if out is None:
         return {"files": {}, **found}
-    say("writing the op log")
+    display.say("writing the op log")
     return {"files": result.write(out, explanation, table), **found}
 
 
-def _show(summary: dict[str, Any], where: str, *, long: bool) -> None:
-    from kernbench.cli.screen import show
-    from kernbench.cli.summary import summary_table
+def _show(summary: dict[str, Any], where: str, defaults: Mapping[str, object], *, long: bool) -> None:
+    from kernbench.cli.summary import summary_table, tell_settings
 
-    parameters = "".join(f"  {name}={value}" for name, value in summary["parameters"].items())
-    click.secho(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{parameters}", bold=True)
+    settings = tell_settings(summary["parameters"], defaults, summary["overrides"])
+    say(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{settings}", bold=True)
     show(summary_table(summary))
     if "explain" in summary:
         from kernbench.cli.explained import show_explanation
@@ -176,4 +183,4 @@ def _show(summary: dict[str, Any], where: str, *, long: bool) -> None:
 
         show_what_if(summary["what_if"])
     for path in summary["files"].values():
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")

@@ -1,46 +1,70 @@
-"""Tables on the terminal. A terminal wraps at its width; a file or a pipe gets whole lines."""
+"""What commands print: tables and sentences. A terminal gets lines of its width, a file or a pipe whole lines without colours.
+
+`NO_COLOR` takes the colours away, `FORCE_COLOR` gives them to files and pipes too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from kernbench.characters import show_controls
+from kernbench.text import wrap
+
 if TYPE_CHECKING:
-    from rich.console import ConsoleRenderable
-    from rich.table import Table
+    from kernbench.report.text_table import Field, TextTable
 
-_PIPE_WIDTH = 400
+COLOURS = {"error:": "red", "warning:": "yellow"}
 
 
-def show(table: ConsoleRenderable) -> None:
+def find_width(stream: TextIO) -> int | None:
+    """The characters in a line of the terminal that a stream writes to; None if it writes to none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def wants_colour() -> bool | None:
+    """Whether what is printed has colours; None if the stream decides, since a terminal has some and a file has none."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return True if os.environ.get("FORCE_COLOR") else None
+
+
+def say(
+    text: str = "", *, bold: bool = False, colour: str | None = None, first: str | None = None, err: bool = False
+) -> None:
+    """Print sentences, wrapped at words on a terminal; `colour` is that of all words, `first` that of the first, in bold."""
+    stream = sys.stderr if err else sys.stdout
+    lines = wrap(text, find_width(stream))
+    if bold or colour:
+        lines = [click.style(line, bold=bold or None, fg=colour) if line else line for line in lines]
+    if first is not None:
+        word, blank, rest = lines[0].partition(" ")
+        lines[0] = f"{click.style(word, bold=True, fg=first)}{blank}{rest}"
+    click.echo("\n".join(lines), file=stream, color=wants_colour())  # the stream of now: a progress bar may be below it
+
+
+def complain(text: str) -> None:
+    """Print an error or a warning on stderr, the word that says so in colour; nothing in it can steer a terminal."""
+    for line in show_controls(text).split("\n"):
+        say(line, first=COLOURS.get(line.partition(" ")[0].lower()), err=True)
+
+
+def show(table: TextTable) -> None:
     """Print a table on stdout."""
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_PIPE_WIDTH)
-    with console.capture() as captured:
-        console.print(table)
-    console.file.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    for line in table.lay_out(find_width(sys.stdout)):
+        texts = (click.style(text, **{style: True}) if style else text for text, style in line)
+        click.echo("".join(texts), file=sys.stdout, color=wants_colour())
 
 
-def show_first(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]], most: int) -> None:
+def show_first(rows: Sequence[Mapping[str, Any]], fields: Mapping[str, Field], most: int) -> None:
     """Print the first rows as `figures_table`, and how many more there are."""
-    show(figures_table(rows[:most], columns))
+    from kernbench.report.text_table import figures_table
+
+    show(figures_table(rows[:most], fields))
     if len(rows) > most:
-        click.echo(f"and {len(rows) - most} more, in --json")
-
-
-def figures_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, tuple[str, str]]) -> Table:
-    """Rows as a table; `columns` gives the title and the format of each field that is shown. Texts have no format."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for title, form in columns.values():
-        table.add_column(title, justify="right" if form else "left", overflow="fold")  # narrow, but without loss
-    for row in rows:
-        table.add_row(*(Text(format(row[name], form)) for name, (_, form) in columns.items()))
-    return table
+        say(f"and {len(rows) - most} more, in --json")

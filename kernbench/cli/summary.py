@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
+from kernbench.report.text_table import TextTable, list_table
 
 MOST_COLLECTIVES = 6
 
 
-def summary_table(summary: Mapping[str, Any]) -> Table:
+def summary_table(summary: Mapping[str, Any]) -> TextTable:
     """The summary table of the values that `--json` prints."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column(style="dim")
-    for label, figure, remark in _lines(summary):
-        table.add_row(label, Text(figure), Text(remark))
-    return table
+    return list_table(_lines(summary))
 
 
 def _lines(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -94,3 +83,12 @@ def _verification(summary: Mapping[str, Any]) -> tuple[str, str]:
             return "right", "every output equals its independent reference"
         case _:
             return "WRONG", "; ".join(summary["mismatches"])
+
+
+def tell_settings(
+    parameters: Mapping[str, object], defaults: Mapping[str, object], overrides: Mapping[str, object]
+) -> str:
+    """What was set: the parameters that are not as by default, and the fields of the topology, as `--set` takes them."""
+    changed = {name: value for name, value in parameters.items() if value != defaults.get(name)}
+    fields = {f"topology.{path}": value for path, value in overrides.items()}
+    return "".join(f"  {name}={value}" for name, value in {**changed, **fields}.items())

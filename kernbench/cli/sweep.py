@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
-from kernbench.cli.main import stopped_code
+from kernbench.cli import completion, options
+from kernbench.cli.main import Settings, stopped_code
 from kernbench.cli.progress import status_line, tell_progress
+from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 from kernbench.modes import Mode
 from kernbench.sweep.row import OK
-from kernbench.text import plural
+from kernbench.text import clip, plural
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -32,15 +33,33 @@ if TYPE_CHECKING:
     from kernbench.sweep.plan import Plan
     from kernbench.sweep.point import Point
     from kernbench.sweep.row import Row
-    from kernbench.sweep.run import OnPoint, SweepResult
+    from kernbench.sweep.run import FinishedSweep, OnPoint
 
 MOST_LINES = 40  # of progress, if there is no terminal for a bar
+BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the blanks between
 MOST_SHOWN = 3  # failed points named one by one
 
 
 @click.command("sweep")
-@click.argument("grid")
-@options.out("Where rows are kept.  [default: results/<name of the grid>]")
+@click.argument("grid", metavar="GRID|BENCH", shell_complete=completion.swept)
+@options.assignments("Values of a parameter: M=64,128 or topology.hbm.channel_gbs=16:128:x2; a grid's own are replaced")
+@click.option(
+    "--topology",
+    "-t",
+    help="The machine: a name or a YAML file.  [default: the grid's, else sip_2x4x4]",
+    shell_complete=completion.topologies,
+)
+@click.option(
+    "--mode",
+    help="hybrid, flit, analytic or auto.  [default: the grid's, else hybrid]",
+    shell_complete=completion.modes,
+)
+@click.option(
+    "--objective", "objectives", multiple=True, metavar="'min|max COLUMN'", help="What is best; may be repeated."
+)
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE.yaml", help="Write what is asked for as a grid.")
+@options.out("Where rows are kept.  [default: results/<name of the grid, or of the bench>]")
+@options.FORMS
 @click.option("--workers", type=int, help="Processes that run points.  [default: one a core]")
 @click.option(
     "--scheduler",
@@ -62,9 +81,17 @@ MOST_SHOWN = 3  # failed points named one by one
 )
 @click.option("--dry-run", is_flag=True, help="Check the grid; say what would run, how long and in how much memory.")
 @options.AS_JSON
+@click.pass_obj
 def command(
+    settings: Settings,
     grid: str,
+    assignments: tuple[str, ...],
+    topology: str | None,
+    mode: str | None,
+    objectives: tuple[str, ...],
+    save: Path | None,
     out: Path | None,
+    forms: tuple[str, ...],
     workers: int | None,
     scheduler: str,
     retry: bool,
@@ -75,25 +102,37 @@ def command(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Run a bench, or the traffic of a pattern, at every point of GRID.
+    """Run a bench, or the traffic of a pattern, at every point of a grid.
 
     It keeps a table, and says what is best, what nothing beats and what matters.
 
-    GRID is a YAML file, or the name of one in sweeps/. Finished points are kept as they finish: stop when you like, run
-    the same command again and only the missing points run.
+    GRID is a YAML file, or the name of one in sweeps/. BENCH is a bench (or a pattern of traffic), with the values of --set;
+    bench:NAME is the bench where a grid has the same name. Values are 64, a list 64,128, steps 16:64:16, factors 16:128:x2,
+    or counts 0.5:2:lin4 and 8:64:log4; sizes may have units, as 4KiB.
+
+    Finished points are kept as they finish: stop when you like, run the same command again and only the missing points run.
     """
+    from kernbench.cli.asked import read_asked
     from kernbench.cli.outputs import check_directory
 
     if out is not None:
         check_directory(out)
-    with status_line() as say:
-        say("planning the points")
+    requested = read_asked(grid, assignments, topology, mode, objectives, save)
+    with status_line() as tell:
+        tell("planning the points")
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.point_traces import check_points
         from kernbench.sweep.run import run_plan
 
-        plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
+        plan = plan_sweep(
+            requested.grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit, command=settings.command_line
+        )
         check_points(plan, traced)
+    if save is not None:
+        from kernbench.sweep.saved_grid import save_grid
+
+        save_grid(requested, save)
+        say(f"wrote {save}", err=True)
     if dry_run:
         from kernbench.cli.dry_run import show_plan
 
@@ -107,10 +146,14 @@ def command(
             )
         traces = _trace(plan, traced)
         with result.scan() as scan:
-            _show(result, scan, traces, as_json)
+            _show(result, scan, traces, forms, as_json)
     except KeyboardInterrupt as error:
-        click.echo(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
+        say(f"interrupted: finished points are kept in {plan.directory}; the same command goes on", err=True)
         return stopped_code(error)
+    except RunError:
+        if fail_fast:
+            _show_stopped(plan)
+        raise
     if result.failed:
         total = plural(result.count, "point")
         raise RunError(f"{result.failed} of {total} failed; the column error of the table says why")
@@ -121,8 +164,8 @@ def _trace(plan: Plan, numbers: tuple[int, ...]) -> dict[str, Path]:
     """The traces of points, by their names among the files."""
     from kernbench.sweep.point_traces import write_traces
 
-    with redirect_stdout(sys.stderr), status_line() as say:
-        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, say).items()}
+    with redirect_stdout(sys.stderr), status_line() as tell:
+        return {f"trace of point {number}": path for number, path in write_traces(plan, numbers, tell).items()}
 
 
 def _announce(plan: Plan) -> None:
@@ -132,17 +175,17 @@ def _announce(plan: Plan) -> None:
     count = f"{plural(total, 'point')}{kept}"
     if searched:
         count = f"up to {plural(plan.most_points, 'point')}, {grid.batch} at a time"
-    click.echo(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
+    say(f"{grid.name}: {grid.workload} on {grid.topology}, {grid.mode} mode: {count}", err=True)
     if grid.method in ("random", "sobol", "latin") and total < grid.samples:
         design = plan.points.design
         counts = (
             f"{plural(total, 'different point')} found; of {design.drawn:,} drawn {design.met:,} met the conditions"
         )
-        click.echo(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
+        say(f"{plural(grid.samples, 'sample')} asked for, {counts}", err=True)
     if plan.changed:
         changed = " and ".join(plan.changed)
         run = f"{plural(missing, 'point')} {'runs' if missing == 1 else 'run'} anew"
-        click.echo(f"{changed} changed since the last run here: {run}", err=True)
+        say(f"{changed} changed since the last run here: {run}", err=True)
     if missing:
         from kernbench.cli.compiling import announce_compiling
 
@@ -173,19 +216,20 @@ def _progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
     with Progress(*columns, console=console, transient=True) as progress:
         task, done, under_way = progress.add_task("", total=_to_run(plan)), 0, dict[int, float]()
 
-        def show(text: str | None = None) -> None:
+        def draw(text: str | None = None) -> None:
             total = max(progress.tasks[task].total or 0, done + len(under_way))
-            progress.update(task, completed=done + sum(under_way.values()), total=total, description=text)
+            description = text and clip(text, console.width - BESIDE_BAR - 2 * len(f"{total}"))
+            progress.update(task, completed=done + sum(under_way.values()), total=total, description=description)
 
         def on_point(point: Point, _row: Row) -> None:
             nonlocal done
             done += 1
             under_way.pop(point.index, None)
-            show()
+            draw()
 
         def on_progress(found: PointProgress) -> None:
             under_way[found.point] = found.share
-            show(_tell(found))
+            draw(_tell(found))
 
         yield on_point, on_progress
 
@@ -212,7 +256,7 @@ def _line_writer(plan: Plan) -> OnPoint:
         done += 1
         if done % every == 0 or done == total:
             count = f"{done}/{total}" if done <= total else f"{done - total} with events"
-            click.echo(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
+            say(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
 
     return write
 
@@ -229,17 +273,21 @@ def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
     return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
 
 
-def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path], as_json: bool) -> None:
+def _show(
+    result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], forms: Sequence[str], as_json: bool
+) -> None:
     import polars
 
     from kernbench.report.markdown_report import find_gaps, tell_free
     from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
+    from kernbench.report.table_files import write_forms
     from kernbench.sweep.results.pareto import best_point
 
     plan = result.plan
-    with status_line() as say:
-        say("drawing the results")
+    with status_line() as tell:
+        tell("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
+        files |= {name: Path(path) for name, path in write_forms(files, forms).items()}
     table = read_report_columns(scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
@@ -247,39 +295,53 @@ def _show(result: SweepResult, scan: polars.LazyFrame, traces: Mapping[str, Path
         click.echo(json.dumps(_summary(result, table, objectives, files, best)))
         return
     for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
-        click.echo(f"{_assignments(plan, row)}: {row['error']}", err=True)
+        say(f"{_assignments(plan, row)}: {row['error']}", err=True)
     for gap in find_gaps(plan.grid, table):
-        click.echo(gap, err=True)
+        say(gap, err=True)
     _show_results(table, objectives)
     for sentence in tell_free(plan.grid, table, objectives):
-        click.echo(sentence)
+        say(sentence)
     if result.decided:
-        click.echo(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
+        say(f"mode auto, {result.wall_s:.1f} s: {result.decided}")
     else:
-        click.echo(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
+        say(f"{plural(len(plan.missing), 'point')} ran in {result.wall_s:.1f} s")
     for path in files.values():
         if path.suffix != ".png":  # the PNG lies beside its SVG
-            click.echo(f"wrote {path}")
+            say(f"wrote {path}")
+
+
+def _show_stopped(plan: Plan) -> None:
+    """Write the reports of a sweep that has ended at a failure, so that they say why."""
+    import polars
+
+    from kernbench.report.sweep_outputs import write_outputs
+    from kernbench.sweep.results.file_names import TABLE
+
+    table = plan.directory / TABLE
+    if table.is_file():
+        files = write_outputs(plan.grid, polars.scan_parquet(table), plan.directory)
+        say(f"wrote {files['page']}", err=True)
 
 
 def _show_results(table: polars.DataFrame, objectives: Sequence[Objective]) -> None:
-    from kernbench.cli.screen import show
     from kernbench.report.sensitivity import find_sensitivities
     from kernbench.report.table import best_points, front_points, sensitivity_table
     from kernbench.sweep.results.pareto import rank_points
 
     if not len(rank_points(table, objectives[0], 1)):
         return
-    show(best_points(table, objectives))
+    tables = [best_points(table, objectives)]
     if len(objectives) > 1:
-        show(front_points(table, objectives))
-    found = find_sensitivities(table, objectives)
-    if found:
-        show(sensitivity_table(found))
+        tables.append(front_points(table, objectives))
+    if found := find_sensitivities(table, objectives):
+        tables.append(sensitivity_table(found))
+    for each in tables:
+        show(each)
+        say()
 
 
 def _summary(
-    result: SweepResult,
+    result: FinishedSweep,
     table: polars.DataFrame,
     objectives: Sequence[Objective],
     files: Mapping[str, Path],

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
+from kernbench.cli.screen import complain, say
 from kernbench.errors import InputError, KernBenchError, shorten
 
 if TYPE_CHECKING:
@@ -40,7 +41,14 @@ def command() -> None:
     "--kernel-map", type=click.Path(path_type=Path), help='A JSON file: path to {"src": path, "params": [...]}.'
 )
 @click.option("--in", "inputs", multiple=True, metavar="ID=FILE", help="A global buffer from a .npy or .bin file.")
-@click.option("--topology", "-t", default="wormhole_n150", show_default=True, help="The chip: a name or a YAML file.")
+@click.option(
+    "--topology",
+    "-t",
+    default="wormhole_n150",
+    show_default=True,
+    help="The chip: a name or a YAML file.",
+    shell_complete=completion.topologies,
+)
 @options.mode()
 @click.option(
     "--rounding",
@@ -58,6 +66,7 @@ def command() -> None:
 @options.TRACE_FILTER
 @options.AS_JSON
 @options.out("Write the global buffers after each program here: g<ID>.npy, and the op log if --explain is given.")
+@options.FORMS
 def run(
     programs: tuple[Path, ...],
     kernels: Path,
@@ -75,12 +84,13 @@ def run(
     trace_filters: tuple[str, ...],
     as_json: bool,
     out: Path | None,
+    forms: tuple[str, ...],
 ) -> None:
     """Run PROGRAMS, JSON files, in turn on one chip, which keeps its buffers.
 
     With several programs the buffers after each are in a folder of its name, and those after the last beside these.
     """
-    from kernbench.cli.outputs import check_directory
+    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.traces import check_parts, check_trace
     from kernbench.limits.run_limits import read_limits
     from kernbench.modes import check_mode
@@ -88,6 +98,7 @@ def run(
     from kernbench.tanto.program_settings import read_defines, read_inputs
 
     check_mode(mode)
+    check_forms(forms, out)
     if out is not None:
         check_directory(out)
     check_trace(trace, trace_filters)
@@ -100,7 +111,7 @@ def run(
     first, *others = programs
     only = None if others else load_program(first)
     device.initial = read_inputs(inputs, only)
-    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, trace, trace_filters)
+    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, forms, trace, trace_filters)
     worst = runs.run(first, only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
         raise click.exceptions.Exit(worst)
@@ -136,6 +147,7 @@ class _Runs:
     explain: bool
     as_json: bool
     out: Path | None
+    forms: tuple[str, ...]
     trace: Path | None
     trace_filters: tuple[str, ...]
 
@@ -148,7 +160,7 @@ class _Runs:
         except KernBenchError as error:
             if self.as_json:
                 click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
-            click.echo(f"error: {error if str(path) in str(error) else f'{path}: {error}'}", err=True)
+            complain(f"error: {error if str(path) in str(error) else f'{path}: {error}'}")
             return error.exit_code
 
     def run(self, path: Path, spec: ProgramSpec, folder: str | None) -> int:
@@ -160,32 +172,37 @@ class _Runs:
             result = run_program(self.device, spec, self.files, name=str(path), numbers=self.numbers, mode=self.mode)
         shown = _explain(result) if self.explain and result.session is not None else None
         if self.out is not None and not result.error:
-            _write(self.device, spec, self.out, folder, result if self.explain else None)
+            _write(self.device, spec, self.out, self.forms, folder, result if self.explain else None)
         if self.trace is not None and result.session is not None:
             from kernbench.runs.trace import write_trace
 
             write_trace(result.session, (), self.trace, self.trace_filters)
         _show(result, shown, self.as_json)
         if result.error:
-            click.echo(f"error: {result.error}", err=True)
+            complain(f"error: {result.error}")
         return 2 if result.error else 0
 
 
-def _write(device: Device, spec: ProgramSpec, out: Path, folder: str | None, result: TantoResult | None) -> None:
+def _write(
+    device: Device, spec: ProgramSpec, out: Path, forms: tuple[str, ...], folder: str | None, result: TantoResult | None
+) -> None:
     """Write the buffers of a program, all or none, and the op log of a result."""
     import numpy as np
 
     from kernbench.atomic_output import write_directory, write_parquet
+    from kernbench.report.table_files import write_forms
+    from kernbench.runs.files import OP_LOG
 
     def write(partial: Path) -> None:
         for one in spec.globals:
             np.save(partial / f"g{one.id}.npy", device.read(one.id))
         if result is not None and result.session is not None:
-            write_parquet(result.op_log(), partial / "oplog.parquet")
+            write_parquet(result.op_log(), partial / OP_LOG)
 
-    if folder is not None:
-        write_directory(out / folder, write)
-    write_directory(out, write)
+    for place in (out,) if folder is None else (out / folder, out):
+        write_directory(place, write)
+        if (place / OP_LOG).exists():
+            write_forms({"oplog": place / OP_LOG}, forms)
 
 
 def _explain(result: TantoResult) -> dict[str, Any]:
@@ -200,10 +217,10 @@ def _show(result: TantoResult, explanation: dict[str, Any] | None, as_json: bool
         click.echo(json.dumps(result.to_dict() | ({"explain": explanation} if explanation else {})))
         return
     time = "" if result.latency_ns is None else f"{result.latency_ns:,.1f} ns, {result.cycles:,.0f} cycles, "
-    click.secho(f"{result.program}: {result.status}", bold=True)
-    click.echo(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
+    say(f"{result.program}: {result.status}", bold=True)
+    say(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
     for sentence in [str(race) for race in result.races] + [f"warning: {line}" for line in result.out_of_range]:
-        click.echo(sentence)
+        say(sentence)
     if explanation:
         from kernbench.cli.explained import show_explanation
 
@@ -230,15 +247,15 @@ def check(paths: tuple[Path, ...], defines: tuple[str, ...], as_json: bool) -> N
     else:
         for report in reports:
             _show_report(report)
-        click.echo(f"{len(reports)} kernel files are good, {len(wrong)} are not")
+        say(f"{len(reports)} kernel files are good, {len(wrong)} are not")
     if wrong:
         raise InputError("\n".join(wrong))
 
 
 def _show_report(report: dict[str, Any]) -> None:
-    click.secho(f"{report['file']}: {report['kind']} kernel", bold=True)
+    say(f"{report['file']}: {report['kind']} kernel", bold=True)
     for title, key in (("takes", "parameters"), ("compile time", "compile_time"), ("uses", "uses"), ("L1", "l1")):
         if report[key]:
-            click.echo(f"  {title}: {', '.join(report[key])}")
+            say(f"  {title}: {', '.join(report[key])}")
     for sentence in report["may_race"]:
-        click.echo(f"  may race: {sentence}")
+        say(f"  may race: {sentence}")

@@ -7,12 +7,15 @@ from urllib.parse import quote
 
 import click
 
+from kernbench.cli import completion
+from kernbench.cli.screen import say
+
 if TYPE_CHECKING:
-    from kernbench.web.sources import MachineSource, SweepSource
+    from kernbench.web.sources import Source
 
 
 @click.command("web")
-@click.argument("given", nargs=-1, metavar="[SWEEP_DIR|TOPOLOGY]...")
+@click.argument("given", nargs=-1, metavar="[RUN_DIR|SWEEP_DIR|TOPOLOGY]...", shell_complete=completion.web)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -22,21 +25,22 @@ if TYPE_CHECKING:
 )
 @click.option("--no-open", is_flag=True, help="Open no browser; print the address alone.")
 def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
-    """Show sweeps, also while they run, and machines in a browser: one page, on this computer alone, without a network.
+    """Show runs, sweeps, also while they run, and machines in a browser: one page, on this computer alone, no network.
 
-    SWEEP_DIR is a directory that kernbench sweep --out leaves or is filling, TOPOLOGY a name or a YAML file; without any,
-    all sweeps in results/ are shown. Ctrl-C ends the viewer.
+    RUN_DIR is a directory that kernbench run --out leaves, SWEEP_DIR one that kernbench sweep --out leaves or is filling,
+    TOPOLOGY a name or a YAML file; without any, all runs and sweeps in results/ are shown. Ctrl-C ends the viewer.
     """
     from kernbench.cli.main import TerminatedError
-    from kernbench.web.server import HOST, make_server
+    from kernbench.web.server import HOST, kind_of, make_server
     from kernbench.web.sources import Sources
 
     sources = Sources(given)
     with make_server(sources, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         if len(given) == 1:
-            address += _hash(next(iter(sources.list().values())))
-        click.echo(f"the viewer is at {address} (Ctrl-C ends it)")
+            source = next(iter(sources.list().values()))
+            address += _hash(kind_of(source), source)
+        say(f"the viewer is at {address} (Ctrl-C ends it)")
         if not no_open:
             click.launch(address)
         try:
@@ -44,11 +48,8 @@ def command(given: tuple[str, ...], port: int, no_open: bool) -> None:
         except TerminatedError:
             raise
         except KeyboardInterrupt:
-            click.echo("stopped")
+            say("stopped")
 
 
-def _hash(source: SweepSource | MachineSource) -> str:
-    from kernbench.web.sources import MachineSource
-
-    kind = "machine" if isinstance(source, MachineSource) else "sweep"
+def _hash(kind: str, source: Source) -> str:
     return f"#/{kind}/{quote(source.name, safe='')}"

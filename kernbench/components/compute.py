@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from kernbench.components.costs import GemmCosts, MathCosts
 from kernbench.components.derived import unit_of
 from kernbench.components.part import Part
@@ -17,9 +19,9 @@ class PeGemm(GemmCosts, Part):
 
     kind: ClassVar[str] = "pe_gemm"
     ports: ClassVar[tuple[str, ...]] = ("product",)
-    tflops_f8: Tflops
-    tflops_f16: Tflops
-    tflops_f32: Tflops
+    tflops_f8: Tflops = Field(description="rate for operands of 8 bits; a multiply-add is two flop")
+    tflops_f16: Tflops = Field(description="rate for operands of 16 bits; a multiply-add is two flop")
+    tflops_f32: Tflops = Field(description="rate for operands of 32 bits; a multiply-add is two flop")
     flop_8_fs = unit_of("tflops_f8", FLOP_PER_NS)
     flop_16_fs = unit_of("tflops_f16", FLOP_PER_NS)
     flop_32_fs = unit_of("tflops_f32", FLOP_PER_NS)
@@ -30,9 +32,9 @@ class PeMath(MathCosts, Part):
 
     kind: ClassVar[str] = "pe_math"
     ports: ClassVar[tuple[str, ...]] = ("elements",)
-    elements_f8: ElementsPerNs
-    elements_f16: ElementsPerNs
-    elements_f32: ElementsPerNs
+    elements_f8: ElementsPerNs = Field(description="rate for elements of 8 bits")
+    elements_f16: ElementsPerNs = Field(description="rate for elements of 16 bits")
+    elements_f32: ElementsPerNs = Field(description="rate for elements of 32 bits")
     element_8_fs = unit_of("elements_f8")
     element_16_fs = unit_of("elements_f16")
     element_32_fs = unit_of("elements_f32")

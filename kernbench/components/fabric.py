@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from kernbench.components.part import Delaying
 from kernbench.schema.fields import Gbs, Mm
 
@@ -13,8 +15,8 @@ class Noc(Delaying):
 
     kind: ClassVar[str] = "noc"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "attach_mm")
-    gbs: Gbs
-    attach_mm: Mm
+    gbs: Gbs = Field(description="bandwidth of each directed link between routers")
+    attach_mm: Mm = Field(description="least distance between a router and a part attached to it")
 
 
 class Ucie(Delaying):
@@ -22,7 +24,7 @@ class Ucie(Delaying):
 
     kind: ClassVar[str] = "ucie"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
-    gbs: Gbs
+    gbs: Gbs = Field(description="bandwidth of one connection, each way")
 
 
 class IoNoc(Delaying):
@@ -36,8 +38,8 @@ class PcieEp(Delaying):
 
     kind: ClassVar[str] = "pcie_ep"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
-    gbs: Gbs
-    store_and_forward: bool
+    gbs: Gbs = Field(description="bandwidth of its link, each way")
+    store_and_forward: bool = Field(description="it waits for whole messages; else it forwards each flit as it comes")
 
     def stores(self) -> bool:
         """As the field says."""
@@ -55,4 +57,4 @@ class SipLink(Delaying):
 
     kind: ClassVar[str] = "sip_link"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs")
-    gbs: Gbs
+    gbs: Gbs = Field(description="bandwidth of the link, each way")

@@ -22,11 +22,13 @@ class Hbm(Delaying):
     ports: ClassVar[tuple[str, ...]] = (
         "overhead_fs", "turn_fs", "channel_gbs", "channels", "burst_bytes", "slice_bytes"
     )  # fmt: skip
-    channel_gbs: Gbs
-    channels: Annotated[Count, Field(le=4096)]
-    burst_bytes: Bytes
-    slice_bytes: Bytes
-    turn_ns: Ns
+    channel_gbs: Gbs = Field(description="bandwidth of one pseudo-channel")
+    channels: Annotated[Count, Field(le=4096)] = Field(description="pseudo-channels of a PE's slice")
+    burst_bytes: Bytes = Field(
+        description="bytes that a pseudo-channel serves at once; flits and slices are multiples of it"
+    )
+    slice_bytes: Bytes = Field(description="size of a PE's slice")
+    turn_ns: Ns = Field(description="turnaround of a pseudo-channel between reads and writes")
     turn_fs = time_of("turn_ns")
 
     @model_validator(mode="after")
@@ -41,8 +43,8 @@ class Sram(Delaying):
 
     kind: ClassVar[str] = "sram"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "bytes")
-    gbs: Gbs
-    bytes: Bytes
+    gbs: Gbs = Field(description="bandwidth of its link and of the memory itself")
+    bytes: Bytes = Field(description="size of a cube's SRAM")
 
 
 class PeTcm(TcmCosts, Part):
@@ -50,9 +52,9 @@ class PeTcm(TcmCosts, Part):
 
     kind: ClassVar[str] = "pe_tcm"
     ports: ClassVar[tuple[str, ...]] = ("bytes", "chain_gbs", "read", "write")
-    read_gbs: Gbs
-    write_gbs: Gbs
-    bytes: Bytes
+    read_gbs: Gbs = Field(description="bandwidth of the read port")
+    write_gbs: Gbs = Field(description="bandwidth of the write port")
+    bytes: Bytes = Field(description="size of a PE's TCM")
     read_byte_fs = unit_of("read_gbs")
     write_byte_fs = unit_of("write_gbs")
 
@@ -66,5 +68,5 @@ class PeMmu(Part):
 
     kind: ClassVar[str] = "pe_mmu"
     ports: ClassVar[tuple[str, ...]] = ("tlb_fs",)
-    tlb_ns: Ns
+    tlb_ns: Ns = Field(description="time of each translation")
     tlb_fs = time_of("tlb_ns")

@@ -14,6 +14,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeGuard
 
+from pydantic import Field
+
 from kernbench.components.derived import Origin, list_derived, time_of
 from kernbench.schema.fields import Ns
 from kernbench.schema.model import Model
@@ -70,7 +72,7 @@ class Delaying(Part):
     """A part with an overhead: a fixed time for each message that passes it, or each job that it begins."""
 
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs",)
-    overhead_ns: Ns
+    overhead_ns: Ns = Field(description="fixed time of each message that passes, or of each job that begins")
     overhead_fs = time_of("overhead_ns")
 
 

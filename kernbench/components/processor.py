@@ -8,7 +8,7 @@ from pydantic import Field
 
 from kernbench.components.derived import time_of, unit_of
 from kernbench.components.part import Delaying
-from kernbench.schema.fields import Count, CountOrZero, Gbs, Ghz, Ns
+from kernbench.schema.fields import Count, CyclesOrZero, Gbs, Ghz, Ns
 
 MOST_CHANNELS = 1024  # of a DMA engine, in each direction
 
@@ -32,9 +32,11 @@ class PeCpu(Delaying):
 
     kind: ClassVar[str] = "pe_cpu"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "cycle_fs", "dispatch_cycles")
-    clock_ghz: Ghz
+    clock_ghz: Ghz = Field(description="clock of the processor")
     cycle_fs = unit_of("clock_ghz")
-    dispatch_cycles: Annotated[CountOrZero, Field(le=10**6)]
+    dispatch_cycles: Annotated[CyclesOrZero, Field(le=10**6)] = Field(
+        description="cycles that each call of a kernel takes"
+    )
 
 
 class PeScheduler(Delaying):
@@ -48,9 +50,9 @@ class PeDma(Delaying):
 
     kind: ClassVar[str] = "pe_dma"
     ports: ClassVar[tuple[str, ...]] = ("overhead_fs", "gbs", "slots")
-    gbs: Gbs
-    read_channels: Annotated[Count, Field(le=MOST_CHANNELS)]
-    write_channels: Annotated[Count, Field(le=MOST_CHANNELS)]
+    gbs: Gbs = Field(description="bandwidth of its link, each way")
+    read_channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="reads under way at once")
+    write_channels: Annotated[Count, Field(le=MOST_CHANNELS)] = Field(description="writes under way at once")
 
     def slots(self, way: str = "") -> int:
         """The number of transfers at once in a direction."""
@@ -74,12 +76,12 @@ class PeIpcq(Delaying):
     pays: ClassVar[tuple[str, ...]] = (
         "sram_byte", "sram_hop_byte", "sram_access", "hbm_byte", "hbm_hop_byte", "hbm_access"
     )  # fmt: skip
-    sram_gbs: Gbs
-    sram_hop_gbs: Gbs
-    sram_ns: Ns
-    hbm_gbs: Gbs
-    hbm_hop_gbs: Gbs
-    hbm_ns: Ns
+    sram_gbs: Gbs = Field(description="bandwidth of SRAM with slots in it")
+    sram_hop_gbs: Gbs = Field(description="bandwidth of the hop to SRAM with slots in it")
+    sram_ns: Ns = Field(description="time of each access to a slot in SRAM")
+    hbm_gbs: Gbs = Field(description="bandwidth of HBM with slots in it")
+    hbm_hop_gbs: Gbs = Field(description="bandwidth of the hop to HBM with slots in it")
+    hbm_ns: Ns = Field(description="time of each access to a slot in HBM")
     sram_byte_fs = unit_of("sram_gbs")
     sram_hop_byte_fs = unit_of("sram_hop_gbs")
     sram_access_fs = time_of("sram_ns")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OnProgress = Callable[[int, int, int], object]  # (served, known, now_fs)
 OnStage = Callable[[str], object]  # with what is done next
+OnRuns = Callable[[float, int], object]  # runs that are done, with the share of that under way, and of how many
 
 _EVERY_S = 0.25
 

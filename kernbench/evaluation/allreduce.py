@@ -8,7 +8,7 @@ from the machine, and runs on each SIP topology.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +57,22 @@ COLUMNS: dict[str, type] = {
     "verified": bool,  # null when not asked
 }
 
+POINT = (
+    "topology",
+    "n_sips",
+    "sip_topology",
+    "algorithm",
+    "root",
+    "buffer_kind",
+    "bytes_per_pe",
+    "dtype",
+)  # the columns that say which run a row is of
+
 
 def evaluate_allreduce(
     topology: str | Path = "sip_2x4x4",
     *,
+    bytes_per_pe: Sequence[int] | None = None,
     n_sips: int = 6,
     sips_w: int = 0,
     sips_h: int = 0,
@@ -75,6 +87,7 @@ def evaluate_allreduce(
 ) -> polars.DataFrame:
     """Run all points; a row each, with the columns of `COLUMNS`. The settings are those of the bench.
 
+    `bytes_per_pe` are the sizes, by default `SIZES`.
     `slot_size` is for all algorithms but `auto`. `sips_w` and `sips_h` are for the two-dimensional topologies. `on_row` is
     called with each row.
     Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
@@ -85,7 +98,7 @@ def evaluate_allreduce(
         find_grid(n_sips, sip_topology, sips_w, sips_h)  # an impossible grid is refused before anything runs
     shared = {"n_sips": n_sips, "cubes": cubes, "n_slots": n_slots, "slot_size": slot_size, "dtype": dtype}
     rows: list[dict[str, Any]] = []
-    for case in list_cases():
+    for case in list_cases(SIZES if bytes_per_pe is None else bytes_per_pe):
         grid = {} if case["sip_topology"] == "ring_1d" else {"sips_w": sips_w, "sips_h": sips_h}
         sized = {"slot_size": 0} if case["algorithm"] == AUTO else {}
         parameters = {**shared, **grid, **case, **sized}
@@ -94,17 +107,17 @@ def evaluate_allreduce(
     return polars.DataFrame(rows, schema=COLUMNS)
 
 
-def list_cases() -> Iterator[dict[str, Any]]:
-    """What differs between the points, as parameters of the bench."""
+def list_cases(sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """What differs between the points, as parameters of the bench; `sizes` are bytes of a PE."""
     for sip_topology in TOPOLOGIES:
         for kind, root in (*((kind, "centre") for kind in KINDS), (KINDS[0], "corner")):
-            for size in SIZES:
+            for size in sizes:
                 yield _case(sip_topology, kind, root, DEFAULT, size)
     for algorithm in OTHERS:
-        for size in SIZES:
+        for size in sizes:
             yield _case(TOPOLOGIES[0], KINDS[0], "centre", algorithm, size)
     for sip_topology in TOPOLOGIES:
-        for size in SIZES:
+        for size in sizes:
             yield _case(sip_topology, KINDS[0], "centre", AUTO, size)
 
 

@@ -6,11 +6,12 @@ queries and with one for a group of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernbench.errors import InputError, suggest
 from kernbench.evaluation.measure import OnRow, measure
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ COLUMNS: dict[str, type] = {
     "bottleneck_utilisation": float,
     "verified": bool,  # null when not asked
 }
+POINT = (
+    "topology",
+    "phase",
+    "users",
+    "length",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "dtype",
+)  # the columns that say which run a row is of
 FIGURES = (
     "topology",
     "latency_ns",
@@ -56,6 +67,10 @@ FIGURES = (
 def evaluate_attention(
     topology: str | Path = "sip_2x4x4",
     *,
+    phases: Sequence[str] | None = None,
+    users: Sequence[int] | None = None,
+    tokens: Sequence[int] | None = None,
+    context: Sequence[int] | None = None,
     heads: int = 16,
     kv_heads: int = 4,
     head_dim: int = 64,
@@ -67,25 +82,39 @@ def evaluate_attention(
 ) -> polars.DataFrame:
     """Run both phases at all users and lengths, with `kv_heads` and with `heads` heads of keys; a row each (`COLUMNS`).
 
+    `phases` are "prefill" and "decode" or one of them, `users` their users, `tokens` the lengths of prompts in prefill,
+    `context` those of contexts in decode; by default those of `PHASES`.
     `overrides` are fields of the topology. `on_row` is called with each row.
     Errors: InputError for sizes that cannot be; RunError when a check of the numbers fails.
     """
     import polars
 
+    for phase in phases or ():
+        if phase not in PHASES:
+            raise InputError(f"attention has no phase {phase!r}{suggest(phase, PHASES)}")
     shared = {"heads": heads, "head_dim": head_dim, "dtype": dtype}
     rows: list[dict[str, Any]] = []
-    for phase, users, length, groups in _points(dict.fromkeys((kv_heads, heads))):
-        parameters = {"users": users, PHASES[phase][0]: length, "kv_heads": groups, **shared}
+    lengths = {"tokens": tokens, "context": context}
+    chosen = {
+        phase: (users or default_users, lengths[parameter] or default_lengths)
+        for phase, (parameter, default_users, default_lengths) in PHASES.items()
+        if phases is None or phase in phases
+    }
+    for phase, count, length, groups in _points(chosen, dict.fromkeys((kv_heads, heads))):
+        parameters = {"users": count, PHASES[phase][0]: length, "kv_heads": groups, **shared}
         result = measure(f"attention-{phase}", topology, parameters, overrides, mode, verify)
         figures = {name: getattr(result, name) for name in FIGURES}
-        tokens = users * (length if phase == "prefill" else 1)
-        row = {"phase": phase, "users": users, "length": length, "kv_heads": groups, **shared, **figures}
-        rows.append({**row, "tokens_per_us": 1000 * tokens / figures["latency_ns"]})
+        made = count * (length if phase == "prefill" else 1)
+        row = {"phase": phase, "users": count, "length": length, "kv_heads": groups, **shared, **figures}
+        rows.append({**row, "tokens_per_us": 1000 * made / figures["latency_ns"]})
         on_row(rows[-1])
     return polars.DataFrame(rows, schema=COLUMNS)
 
 
-def _points(kv_heads: Mapping[int, object]) -> Iterator[tuple[str, int, int, int]]:
-    for phase, (_, users, lengths) in PHASES.items():
+def _points(
+    chosen: Mapping[str, tuple[Sequence[int], Sequence[int]]], kv_heads: Mapping[int, object]
+) -> Iterator[tuple[str, int, int, int]]:
+    """Phase, users, length and heads of keys of each run; `chosen` has users and lengths by phase."""
+    for phase, (users, lengths) in chosen.items():
         for length, groups, count in product(lengths, kv_heads, users):
             yield phase, count, length, groups

@@ -7,7 +7,7 @@ compare with each other, while spread over a machine each PE of a small one has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +56,14 @@ COLUMNS: dict[str, type] = {
     "dma_write_bytes": int,
 }
 
+POINT = ("topology", "M", "K", "N", "variant", "dtype")  # the columns that say which run a row is of
+
 
 def evaluate_gemm(
     topology: str | Path = "sip_2x4x4",
     *,
+    shapes: Sequence[tuple[int, int, int]] | None = None,
+    variants: Sequence[str] | None = None,
     dtype: str = "f16",
     sips: int = 1,
     cubes: int = 1,
@@ -71,6 +75,7 @@ def evaluate_gemm(
 ) -> polars.DataFrame:
     """Run all shapes in all variants; a row each, with the columns of `COLUMNS`. Times are simulated ns.
 
+    `shapes` are M, K and N each, by default `SHAPES`, and `variants` some of `VARIANTS`, by default all.
     At most `sips` SIPs, `cubes` of each and `pes` of each cube take part, 0 for all. `overrides` are fields of the topology.
     `on_row` is called with each row.
     Errors: InputError for what the machine cannot do; RunError when a check of the numbers fails.
@@ -79,8 +84,8 @@ def evaluate_gemm(
 
     shared = {"dtype": dtype, "sips": sips, "cubes": cubes, "pes": pes}
     rows: list[dict[str, Any]] = []
-    for m, k, n in SHAPES:
-        for variant in VARIANTS:
+    for m, k, n in SHAPES if shapes is None else shapes:
+        for variant in VARIANTS if variants is None else variants:
             parameters = {"M": m, "K": k, "N": n, "variant": variant, **shared}
             result = measure(BENCH, topology, parameters, overrides, mode, verify)
             rows.append(_row(result, parameters))

@@ -26,14 +26,16 @@ class AscendPartNames(Model):
 class AscendSpec(Model):
     """A checked topology of family `ascend`: clusters of one AIC and some AIVs around one network, with its memories."""
 
-    family: Literal["ascend"]
-    description: str
-    flit_bytes: MessageBytes
-    ns_per_mm: NsPerMm
-    clusters: Annotated[Count, Field(le=4096)]
-    aiv_per_cluster: Annotated[Count, Field(le=8)] = 2
-    columns: Annotated[Count, Field(le=256)]
-    cluster_mm: Mm
+    family: Literal["ascend"] = Field(description="the family of machines")
+    description: str = Field(description="the machine in one line")
+    flit_bytes: MessageBytes = Field(description="size of a flit")
+    ns_per_mm: NsPerMm = Field(description="propagation on a wire")
+    clusters: Annotated[Count, Field(le=4096)] = Field(description="clusters of cores")
+    aiv_per_cluster: Annotated[Count, Field(le=8)] = Field(
+        2, description="vector cores of a cluster, beside one cube core"
+    )
+    columns: Annotated[Count, Field(le=256)] = Field(description="clusters in a row of the floor plan")
+    cluster_mm: Mm = Field(description="side of a cluster in the floor plan")
     parts: AscendPartNames = AscendPartNames()
     aic: Aic
     aiv: Aiv

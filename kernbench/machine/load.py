@@ -102,6 +102,7 @@ def field_names(topology: str | Path, overrides: Mapping[str, object] | None = N
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     """Check and expand a topology file, without the caches. Errors: as `load_machine`."""
+    from kernbench.machine.describe import describe_topology
     from kernbench.machine.topology import check_topology
 
     found = check_topology(path, overrides)
@@ -109,9 +110,13 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     machine = found.family.expand(found.spec, path.stem, hashlib.sha256(text.encode()).hexdigest())
     searched = {folder.resolve() for folder in library.folders("models")}
     outside = (
-        file for sheet in found.sheets if sheet.parent not in searched for file in (sheet, sheet.with_suffix(".py"))
+        file
+        for sheet in found.sheets.values()
+        if sheet.parent not in searched
+        for file in (sheet, sheet.with_suffix(".py"))
     )
-    return replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)))
+    description = describe_topology(path, found)
+    return replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)), description=description)
 
 
 def model_files() -> list[Path]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from kernbench.errors import InputError, suggest
 from kernbench.machine.costs import Costs
+from kernbench.machine.description import Description
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
 from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
 from kernbench.machine.intents import EdgeKind, Intent
@@ -51,7 +52,7 @@ class DropIn:
     parameters: Mapping[str, Any]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Machine:
     """A compiled topology. Arrays are read-only; times are femtoseconds, lengths micrometres in `edge_um`."""
 
@@ -96,6 +97,7 @@ class Machine:
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False
     )  # hashes of files outside `models` folders
+    description: Description = field(default=Description(), repr=False)  # the topology as it is written
     costs: Costs = field(init=False, repr=False)  # of the work of a PE
     places: Places = field(init=False, repr=False)  # ids of PEs, memories and endpoints; the only maker of their names
     routing: Routing = field(init=False, repr=False)
@@ -111,6 +113,9 @@ class Machine:
         self.places = self.shape.locate(self.node_id, self.server_id)
         self.routing = Routing(self)
         self.costs = Costs(self.dropins)
+
+    def __repr__(self) -> str:
+        return f"<Machine {self.name}, family {self.family}: {self.node_count:,} nodes, {self.edge_count:,} links>"
 
     @property
     def node_count(self) -> int:

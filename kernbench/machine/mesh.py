@@ -36,25 +36,29 @@ Side = Annotated[Count, Field(le=512)]
 class MeshSpec(MeshFlowControlSpec):
     """The fields of a topology of family `mesh`: k columns and k rows, unless `w` or `h` is given."""
 
-    family: Literal["mesh"]
-    description: str
-    k: Side
-    w: Side | None = None
-    h: Side | None = None
-    torus: bool
-    flit_bytes: MessageBytes
-    link_gbs: Gbs
-    hop_ns: Ns
-    injection_ns: Ns
-    ejection_ns: Ns
-    endpoint_gbs: Gbs | None = None  # between an endpoint and its router; as `link_gbs` if not given
-    interleave: Literal["flits", "packets"] = "flits"  # what takes turns on a link, if queues have no limit
-    one_way: bool = False  # links of a torus lead to rising indices alone
-    networks: Annotated[Count, Field(le=2)] = 1  # side by side; which one a transfer takes, `MeshPlaces` says
-    acknowledged: bool = False  # messages end for their senders when an acknowledgement is back
-    issue_ns: Ns = 0  # between the starts of two transfers of an endpoint, at least
-    outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = (
-        None  # transfers of an endpoint in flight, at most
+    family: Literal["mesh"] = Field(description="the family of machines")
+    description: str = Field(description="the machine in one line")
+    k: Side = Field(description="columns and rows")
+    w: Side | None = Field(None, description="columns, if not k")
+    h: Side | None = Field(None, description="rows, if not k")
+    torus: bool = Field(description="rows and columns are closed to rings")
+    flit_bytes: MessageBytes = Field(description="size of a flit")
+    link_gbs: Gbs = Field(description="bandwidth of each directed link between routers")
+    hop_ns: Ns = Field(description="time from a flit's service on a link to the next router")
+    injection_ns: Ns = Field(description="time from a flit's service on the link of an endpoint to its router")
+    ejection_ns: Ns = Field(description="time from a flit's service on the link to an endpoint until it is there")
+    endpoint_gbs: Gbs | None = Field(
+        None, description="bandwidth between an endpoint and its router; none: as link_gbs"
+    )
+    interleave: Literal["flits", "packets"] = Field(
+        "flits", description="what takes turns on a link whose queues have no limit"
+    )
+    one_way: bool = Field(False, description="links of a torus lead to rising indices alone")
+    networks: Annotated[Count, Field(le=2)] = Field(1, description="networks side by side")
+    acknowledged: bool = Field(False, description="a write ends for its sender when an acknowledgement is back")
+    issue_ns: Ns = Field(0, description="least time between the starts of two transfers of an endpoint")
+    outstanding: Annotated[Count, Field(le=OUTSTANDING_MOST)] | None = Field(
+        None, description="transfers of an endpoint under way at once; none: no limit"
     )
 
     @model_validator(mode="after")

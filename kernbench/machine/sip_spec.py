@@ -60,12 +60,16 @@ Position = tuple[Mm, Mm]
 class Sips(Section):
     """The number of SIPs, their topology, and how they are wired: all to one switch, or by direct links in that topology."""
 
-    count: Annotated[Count, Field(le=1024)]
-    topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"]
-    wiring: Literal["switch", "direct"] = "switch"
-    gap_mm: Mm
-    w: Count | None = None
-    h: Count | None = None
+    count: Annotated[Count, Field(le=1024)] = Field(description="SIPs (packages)")
+    topology: Literal["ring_1d", "torus_2d", "mesh_2d", "mesh_2d_no_wrap"] = Field(
+        description="how collectives see the SIPs; mesh_2d is another name of torus_2d"
+    )
+    wiring: Literal["switch", "direct"] = Field(
+        "switch", description="switch: one switch joins all; direct: neighbours in the topology have links"
+    )
+    gap_mm: Mm = Field(description="distance between packages, and to the switch")
+    w: Count | None = Field(None, description="columns of the grid of SIPs; none: follows from count")
+    h: Count | None = Field(None, description="rows of the grid of SIPs; none: follows from count")
 
     @property
     def grid_topology(self) -> str:
@@ -96,8 +100,8 @@ class Sips(Section):
 class Cubes(Section):
     """The mesh of cubes of a SIP."""
 
-    w: Count
-    h: Count
+    w: Count = Field(description="columns of the mesh of cubes")
+    h: Count = Field(description="rows of the mesh of cubes; 16 cubes at most")
 
     @model_validator(mode="after")
     def _dies_have_numbers(self) -> Cubes:
@@ -110,10 +114,12 @@ class Sip(Section):
     """A SIP. Its IO chiplets are beside the sides of the mesh of cubes that `io_sides` names, which they take in turn."""
 
     cubes: Cubes
-    gap_mm: Mm
-    io_chiplet_mm: Mm
-    io_chiplets: Annotated[Count, Field(le=IO_CHIPLETS)] = 1
-    io_sides: list[Literal["N", "S", "W", "E"]] = Field(default=["N"], min_length=1)
+    gap_mm: Mm = Field(description="distance between neighbouring dies")
+    io_chiplet_mm: Mm = Field(description="depth of an IO chiplet")
+    io_chiplets: Annotated[Count, Field(le=IO_CHIPLETS)] = Field(1, description="IO chiplets of a SIP")
+    io_sides: list[Literal["N", "S", "W", "E"]] = Field(
+        default=["N"], min_length=1, description="sides of the mesh of cubes that the IO chiplets take in turn"
+    )
 
     @model_validator(mode="after")
     def _chiplets_have_cubes(self) -> Sip:
@@ -147,24 +153,28 @@ class Cube(Section):
     The mesh is given router by router, or derived from the positions of the PEs (see `sip_mesh`).
     """
 
-    width_mm: Mm
-    height_mm: Mm
-    pes: Count
-    m_cpu_mm: Position
-    sram_mm: Position
-    # the mesh, router by router
-    rows: Annotated[Count, Field(le=64)] | None = None
-    cols: Annotated[Count, Field(le=64)] | None = None
-    origin_mm: Position | None = None
-    pitch_mm: Position | None = None
-    hole: list[Router] | None = None
-    pe_routers: list[Router] | None = None
-    ucie: Sides | None = None
-    # or from the positions of the PEs
-    pe_mm: list[Position] | None = Field(default=None, min_length=1, max_length=256)
-    max_gap_mm: Annotated[Mm, Field(ge=0.1)] | None = None
-    hbm_mm: tuple[Mm, Mm, Mm, Mm] | None = None
-    connections: Count | None = None
+    width_mm: Mm = Field(description="width of a cube")
+    height_mm: Mm = Field(description="height of a cube")
+    pes: Count = Field(description="PEs of a cube: the first so many of pe_routers, or of pe_mm")
+    m_cpu_mm: Position = Field(description="place of the management processor, which joins the nearest router")
+    sram_mm: Position = Field(description="place of the SRAM, which joins the nearest router")
+    rows: Annotated[Count, Field(le=64)] | None = Field(None, description="rows of routers")
+    cols: Annotated[Count, Field(le=64)] | None = Field(None, description="columns of routers")
+    origin_mm: Position | None = Field(None, description="place of router r0c0")
+    pitch_mm: Position | None = Field(None, description="distances between columns and between rows")
+    hole: list[Router] | None = Field(None, description="routers that are left out, where the HBM stands")
+    pe_routers: list[Router] | None = Field(None, description="routers that carry a PE each, in order")
+    ucie: Sides | None = Field(None, description="routers of each side that carry a UCIe connection each")
+    pe_mm: list[Position] | None = Field(
+        default=None, min_length=1, max_length=256, description="places of the PEs, from which the mesh is made"
+    )
+    max_gap_mm: Annotated[Mm, Field(ge=0.1)] | None = Field(
+        None, description="largest distance of rows or columns of a mesh that is made; relays divide larger ones"
+    )
+    hbm_mm: tuple[Mm, Mm, Mm, Mm] | None = Field(
+        None, description="left, top, right and bottom of the hole of a mesh that is made"
+    )
+    connections: Count | None = Field(None, description="UCIe connections of each side of a mesh that is made")
 
     @model_validator(mode="after")
     def _mesh_is_given_or_made(self) -> Cube:
@@ -224,20 +234,24 @@ class Cube(Section):
 class Pe(Section):
     """The defaults of kernels: tile sizes and scratch memory."""
 
-    tile_m: Count
-    tile_k: Count
-    tile_n: Count
-    scratch_bytes: Bytes
+    tile_m: Count = Field(description="default rows of a tile in kernels")
+    tile_k: Count = Field(description="default inner size of a tile in kernels")
+    tile_n: Count = Field(description="default columns of a tile in kernels")
+    scratch_bytes: Bytes = Field(description="part of TCM for what kernels compute")
 
 
 class Mmu(Section):
     """The addresses in kernels (`model`: virtual, physical or logical), and the range of virtual ones."""
 
-    model: Literal["va", "pa", "la"] = "va"
-    page_bytes: Bytes
-    va_base: BytesOrZero
-    va_bytes: Bytes
-    entry_bytes: MessageBytes = 16  # of a region, in a mapping message or in the table of a launch
+    model: Literal["va", "pa", "la"] = Field(
+        "va", description="addresses in kernels: va virtual, pa physical, la logical"
+    )
+    page_bytes: Bytes = Field(description="size of a page")
+    va_base: BytesOrZero = Field(description="first virtual address; a multiple of page_bytes")
+    va_bytes: Bytes = Field(description="size of the range of virtual addresses; a multiple of page_bytes")
+    entry_bytes: MessageBytes = Field(
+        16, description="size of a region in a mapping message or in the table of a launch"
+    )
 
     @model_validator(mode="after")
     def _range_is_of_pages(self) -> Mmu:
@@ -250,7 +264,7 @@ class Mmu(Section):
 class Command(Section):
     """The messages that launch kernels and report their completion."""
 
-    bytes: MessageBytes
+    bytes: MessageBytes = Field(description="size of a launch or of a completion on the fabric")
 
 
 class PartNames(Model):
@@ -285,10 +299,10 @@ class PartNames(Model):
 class SipSpec(FlowControlSpec):
     """A checked topology of family `sip`, with the sheets of its parts."""
 
-    family: Literal["sip"]
-    description: str
-    flit_bytes: MessageBytes
-    ns_per_mm: NsPerMm
+    family: Literal["sip"] = Field(description="the family of machines")
+    description: str = Field(description="the machine in one line")
+    flit_bytes: MessageBytes = Field(description="size of a flit; a multiple of hbm.burst_bytes")
+    ns_per_mm: NsPerMm = Field(description="propagation on a wire")
     sips: Sips
     sip: Sip
     cube: Cube

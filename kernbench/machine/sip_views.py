@@ -15,6 +15,7 @@ import numpy as np
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.part_index import PE_PARTS, pe_path, sip_path
 from kernbench.machine.sip_cube import PART_PITCH_MM
+from kernbench.machine.tray_rows import drawn_places, is_in_rows
 from kernbench.machine.view import Area, Box, View, Wire, find_wires, point
 from kernbench.units import FS_PER_NS, format_bytes
 
@@ -25,18 +26,35 @@ if TYPE_CHECKING:
 def system_view(machine: Machine) -> View:
     """The tray: SIPs with their dies, and the switch or the direct links that join them."""
     places = machine.places
+    x_mm, y_mm = drawn_places(machine)
     areas: list[Area] = []
     for sip, nodes in enumerate(_nodes_by_sip(machine)):
         dies = list(_dies(machine, sip, nodes))
-        areas.append(_around(sip_path(sip), "sip", dies, _sip_remarks(machine)))
-        areas += dies
+        shift = x_mm[nodes[0]] - machine.node_x_mm[nodes[0]], y_mm[nodes[0]] - machine.node_y_mm[nodes[0]]
+        areas += [
+            _shifted(area, *shift) for area in (_around(sip_path(sip), "sip", dies, _sip_remarks(machine)), *dies)
+        ]
     nodes = _joined_nodes(machine)
+    boxes = (point(machine, node, _side(machine, node)) for node in nodes)
     return View(
         "system",
         f"{_count(places.sip_count, 'SIP')}; {_wiring(machine)}",
         tuple(areas),
-        tuple(point(machine, node, _side(machine, node)) for node in nodes),
+        tuple(
+            replace(box, x_mm=float(x_mm[node]), y_mm=float(y_mm[node])) for node, box in zip(nodes, boxes, strict=True)
+        ),
         find_wires(machine, {node: box for box, node in enumerate(nodes)}),
+        in_rows=is_in_rows(machine),
+    )
+
+
+def _shifted(area: Area, x_mm: float, y_mm: float) -> Area:
+    return replace(
+        area,
+        left_mm=float(area.left_mm + x_mm),
+        top_mm=float(area.top_mm + y_mm),
+        right_mm=float(area.right_mm + x_mm),
+        bottom_mm=float(area.bottom_mm + y_mm),
     )
 
 

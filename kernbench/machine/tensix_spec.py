@@ -30,18 +30,18 @@ class TensixPartNames(Model):
 class TensixSpec(FlowControlSpec):
     """The fields of a topology of family `tensix`; places are (x, y) of the physical grid."""
 
-    family: Literal["tensix"]
-    description: str
-    width: _Side
-    height: _Side
-    worker_columns: list[_Line] = Field(min_length=1)
-    worker_rows: list[_Line] = Field(min_length=1)
-    harvested_columns: tuple[_Line, ...] = ()
-    harvested_rows: tuple[_Line, ...] = ()
-    dram: list[list[_Place]] = Field(min_length=1)  # the ports of each controller
-    bank_ports: list[_Line] = Field(min_length=1)  # the port of each bank of a controller
-    ethernet: tuple[_Place, ...] = ()
-    flit_bytes: MessageBytes
+    family: Literal["tensix"] = Field(description="the family of machines")
+    description: str = Field(description="the machine in one line")
+    width: _Side = Field(description="columns of the physical grid")
+    height: _Side = Field(description="rows of the physical grid")
+    worker_columns: list[_Line] = Field(min_length=1, description="physical columns of Tensix cores")
+    worker_rows: list[_Line] = Field(min_length=1, description="physical rows of Tensix cores")
+    harvested_columns: tuple[_Line, ...] = Field((), description="worker columns that are switched off")
+    harvested_rows: tuple[_Line, ...] = Field((), description="worker rows that are switched off")
+    dram: list[list[_Place]] = Field(min_length=1, description="places (x, y) of the ports of each DRAM controller")
+    bank_ports: list[_Line] = Field(min_length=1, description="the port of each bank of a controller")
+    ethernet: tuple[_Place, ...] = Field((), description="places (x, y) of Ethernet cores")
+    flit_bytes: MessageBytes = Field(description="size of a flit")
     parts: TensixPartNames = Field(default_factory=TensixPartNames)
     tensix_noc: TensixNoc
     tensix_core: TensixCore

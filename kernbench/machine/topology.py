@@ -24,7 +24,8 @@ class Topology:
     family: Family  # with the classes of its parts
     spec: Model
     dropins: Mapping[str, DropIn]  # by part
-    sheets: tuple[Path, ...]
+    sheets: Mapping[str, Path]  # by part
+    tree: Marked  # as it is written, with the overrides
 
     @property
     def content(self) -> str:
@@ -69,7 +70,7 @@ def check_parsed(parsed: ParsedTopology, overrides: Mapping[str, object]) -> Top
         part: DropIn(str(file), dropin.hash_file(file), getattr(spec, part).model_dump(mode="json"))
         for part, file in parsed.dropins.items()
     }
-    return Topology(parsed.family, spec, own, tuple(parsed.sheets.values()))
+    return Topology(parsed.family, spec, own, parsed.sheets, tree)
 
 
 def _check_ports(parsed: ParsedTopology, tree: Marked) -> None:

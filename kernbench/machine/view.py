@@ -66,6 +66,7 @@ class View:
     areas: tuple[Area, ...]
     boxes: tuple[Box, ...]
     wires: tuple[Wire, ...]
+    in_rows: bool = False  # SIPs of one line are drawn in rows, so wires between them are not to scale
 
 
 def find_wires(machine: Machine, box_of: Mapping[int, int]) -> tuple[Wire, ...]:

@@ -35,12 +35,18 @@ if TYPE_CHECKING:
     from kernbench.program.program import Program
 
 
-def build_log(program: Program, issue_fs: np.ndarray, start_fs: np.ndarray, end_fs: np.ndarray) -> pl.DataFrame:
-    """The table of a run. Times are int64[row] of the program's op table; -1: never."""
+def build_log(
+    program: Program,
+    issue_fs: np.ndarray,
+    start_fs: np.ndarray,
+    end_fs: np.ndarray,
+    row: np.ndarray | None = None,
+) -> pl.DataFrame:
+    """The table of a run. Times are int64[row] of the program's op table, -1: never; `row` what `order_rows` found."""
     import polars as pl
 
     thread, before, plan = _owners(program)
-    row = _order(program, start_fs, end_fs, thread, plan)
+    row = _order(program, start_fs, end_fs, thread, plan) if row is None else row
     place = np.full(program.row_count + 1, NONE, np.int64)
     place[row] = np.arange(len(row))
     tags, server, nbytes = program.op_tag[row], *(column[row] for column in _server_and_bytes(program.op))

@@ -32,6 +32,7 @@ from kernbench.pto.settings import Settings
 from kernbench.pto.summary import FS_PER_US
 from kernbench.schema.guards import is_list, is_mapping
 from kernbench.schema.scalars import read_parameter
+from kernbench.units import unit_of
 from kernbench.user_modules import error_text, execute, line_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class PtoBench:
         for name, text in changed.items():
             if name not in found:
                 raise InputError(f"bench {self.name!r} has no parameter {shorten(name)!r}{suggest(name, found)}")
-            found[name] = read_parameter(f"parameter {name!r} of bench {self.name!r}", found[name], text)
+            found[name] = read_parameter(f"parameter {name!r} of bench {self.name!r}", found[name], text, unit_of(name))
         return found
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.evaluation.allreduce import COLUMNS, DEFAULT, KINDS
-from kernbench.report import style
+from kernbench.report import colours, style
+from kernbench.report.engineering import BYTES, named, quantity
 from kernbench.report.evaluation_table import check_table
+from kernbench.report.ticks import scale
 
 if TYPE_CHECKING:
     import polars
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+DRAWN = ("latency_ns", "bound_ns", "task_bound_ns")
 
 Lines = Sequence[tuple[str, "polars.DataFrame"]]  # label, points
 
@@ -63,44 +67,54 @@ def _draw_algorithms(table: polars.DataFrame) -> Figure:
 
 
 def _draw(table: polars.DataFrame, what: str, panels: Sequence[tuple[str, Lines]]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(2.6 + 4.0 * len(panels), 4.2), layout="constrained")
-    grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-    unit, nanoseconds = style.time_unit(float(table["latency_ns"].max()))  # pyright: ignore[reportArgumentType]
+    figure, grid = style.new_panels(len(panels), height=3.4, sharex=True, sharey=True)
+    palette = _palette(table)
     for axes, (title, lines) in zip(grid, panels, strict=True):
-        axes.set_title(title)
-        _draw_lines(axes, lines, nanoseconds)
+        style.panel_title(axes, title, len(panels))
+        _draw_lines(axes, lines, palette)
     points = [line for _, lines in panels for _, line in lines]
-    style.scale(grid[0], "x", table["bytes_per_pe"].unique().to_list(), ticks=True)
-    lowest = ("latency_ns", "bound_ns", "task_bound_ns")
-    drawn = [value / nanoseconds for line in points for name in lowest for value in line[name].drop_nulls()]
-    style.scale(grid[0], "y", [value for value in drawn if value], ticks=False)
-    figure.supxlabel("bytes of a PE (B)", fontsize="medium")
-    figure.supylabel(f"latency ({unit})", fontsize="medium")
+    sizes = table["bytes_per_pe"].unique().to_list()
+    drawn = [value for line in points for name in DRAWN for value in line[name].drop_nulls() if value]
+    across, up = (quantity(*shown) for shown in (("bytes_per_pe", sizes), ("latency_ns", drawn)))
+    scale(grid[0], "x", across, sizes, swept=True)
+    scale(grid[0], "y", up, drawn, swept=False)
+    style.label_across(grid, named("bytes of a PE", BYTES, sizes).title)
+    figure.supylabel(up.title, fontsize="medium")
     handles, labels = grid[0].get_legend_handles_labels()
-    figure.legend(handles, labels, title=what, loc="outside right center", alignment="left")
+    remark = "dashed: bound of the algorithm; dotted: of the task"
+    style.legend(figure, handles, labels, what, remark=remark, beside=len(panels) == 1)
     first = table.row(0, named=True)
     text = f"all-reduce of {first['dtype']} over {first['participants']} cubes of {first['n_sips']} SIPs, {first['topology']}"
-    figure.suptitle(text, x=0.01, ha="left", fontweight="bold")
-    figure.text(1, 0, "dashed: bound of the algorithm; dotted: of the task", ha="right", fontsize="small")
+    style.head(figure, text)
     return figure
 
 
-def _draw_lines(axes: Axes, lines: Lines, nanoseconds: float) -> None:
+def _palette(table: polars.DataFrame) -> dict[str, str]:
+    """A colour for each memory, topology, root and algorithm: one for those that all figures have, another for each other."""
+    usual = (KINDS[0], str(table["sip_topology"][0]), "centre", DEFAULT)
+    found = [
+        value
+        for name in ("buffer_kind", "sip_topology", "root", "algorithm")
+        for value in table[name].unique(maintain_order=True)
+    ]
+    others = [value for value in found if value not in usual]
+    shades = colours.of_names([DEFAULT, *others])
+    return {**shades, **dict.fromkeys(usual, shades[DEFAULT])}
+
+
+def _draw_lines(axes: Axes, lines: Lines, palette: Mapping[str, str]) -> None:
     alone = len({tuple(points.sort("bytes_per_pe")["bound_ns"]) for _, points in lines}) == 1
     for i, (label, points) in enumerate(lines):
         ordered = points.sort("bytes_per_pe")
         sizes = ordered["bytes_per_pe"].to_list()
-        colour = style.CATEGORIES[i % len(style.CATEGORIES)]
-        times = (ordered["latency_ns"] / nanoseconds).to_list()
-        axes.plot(sizes, times, color=colour, marker=style.MARKERS[i], markersize=5, label=label)
+        colour = palette.get(label, palette[DEFAULT])
+        marker = style.MARKERS[i % len(style.MARKERS)]
+        axes.plot(sizes, ordered["latency_ns"].to_list(), color=colour, marker=marker, markersize=4.5, label=label)
         if not ordered["bound_ns"].null_count() and (i == 0 or not alone):
-            bounds = (ordered["bound_ns"] / nanoseconds).to_list()
-            axes.plot(sizes, bounds, color=style.INK if alone else colour, linestyle="--", linewidth=1)
+            bounds = ordered["bound_ns"].to_list()
+            axes.plot(sizes, bounds, color=colours.INK if alone else colour, linestyle="--", linewidth=1)
         if i == 0:  # the task is the same for all
-            bounds = (ordered["task_bound_ns"] / nanoseconds).to_list()
-            axes.plot(sizes, bounds, color=style.INK, linestyle=":", linewidth=1)
+            axes.plot(sizes, ordered["task_bound_ns"].to_list(), color=colours.INK, linestyle=":", linewidth=1)
 
 
 def _by(table: polars.DataFrame, column: str) -> list[tuple[str, polars.DataFrame]]:

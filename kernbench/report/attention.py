@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.evaluation.attention import COLUMNS
-from kernbench.report import style
+from kernbench.report import colours, style
+from kernbench.report.engineering import PLAIN, Quantity, named, quantity
 from kernbench.report.evaluation_table import check_table
+from kernbench.report.ticks import scale
 
 if TYPE_CHECKING:
     import polars
@@ -23,44 +25,48 @@ def plot_attention(table: polars.DataFrame, directory: Path) -> list[Path]:
     """
     check_table(table, COLUMNS, "attention", "attention")
     with style.look():
-        throughput = _draw(table, "tokens_per_us", 1.0, "tokens a µs")
-        latency = _draw(table, "latency_ns", 1e-3, "latency (µs)")
+        throughput = _draw(table, "tokens_per_us", named("tokens a µs", PLAIN, table["tokens_per_us"]))
+        latency = _draw(table, "latency_ns", quantity("latency_ns", table["latency_ns"]))
         return style.save(throughput, directory / "throughput") + style.save(latency, directory / "latency")
 
 
-def _draw(table: polars.DataFrame, column: str, scale: float, label: str) -> Figure:
+def _draw(table: polars.DataFrame, column: str, up: Quantity) -> Figure:
     """A panel for each phase, with a line for each length and number of key heads."""
-    from matplotlib.figure import Figure
-
     phases = table["phase"].unique(maintain_order=True).to_list()
-    figure = Figure(figsize=(1.5 + 5.2 * len(phases), 4.2), layout="constrained")
-    for axes, phase in zip(figure.subplots(1, len(phases), squeeze=False)[0], phases, strict=True):
+    figure, grid = style.new_panels(len(phases), height=3.4)
+    handles: dict[str, Any] = {}
+    for axes, phase in zip(grid, phases, strict=True):
         shown = table.filter(table["phase"] == phase)
-        _draw_lines(axes, shown, column, scale)
-        style.scale(axes, "x", shown["users"].unique().to_list(), ticks=True)
-        style.scale(axes, "y", (shown[column] * scale).to_list(), ticks=False)
-        axes.set_title(phase)
+        _draw_lines(axes, shown, column, table)
+        users = shown["users"].unique().to_list()
+        scale(axes, "x", named("users", PLAIN, users), users, swept=True)
+        scale(axes, "y", up, shown[column].to_list(), swept=False)
+        style.panel_title(axes, phase, len(phases))
         axes.set_xlabel("users")
-        axes.set_ylabel(label)
-        axes.legend(title="length, heads of keys", fontsize="small", alignment="left")
+        axes.set_ylabel(up.title)
+        handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    style.legend(figure, list(handles.values()), list(handles), "length, heads of keys", beside=False)
     first: dict[str, Any] = table.row(0, named=True)
-    title = f"{first['dtype']} attention of {first['heads']} heads of {first['head_dim']} on {first['topology']}"
-    figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+    style.head(
+        figure, f"{first['dtype']} attention of {first['heads']} heads of {first['head_dim']} on {first['topology']}"
+    )
     return figure
 
 
-def _draw_lines(axes: Axes, shown: polars.DataFrame, column: str, scale: float) -> None:
+def _draw_lines(axes: Axes, shown: polars.DataFrame, column: str, table: polars.DataFrame) -> None:
+    """The lines of a phase; a length has one colour in all phases, a number of key heads one marker and stroke."""
     lines = shown.select("length", "kv_heads").unique(maintain_order=True).rows()
-    lengths = shown["length"].unique(maintain_order=True).to_list()
-    groups = shown["kv_heads"].unique(maintain_order=True).to_list()
+    palette = colours.of_names(str(length) for length in table["length"])
+    groups = table["kv_heads"].unique(maintain_order=True).to_list()
     for length, kv_heads in lines:
         points = shown.filter((shown["length"] == length) & (shown["kv_heads"] == kv_heads)).sort("users")
-        at, of = lengths.index(length), groups.index(kv_heads)
+        of = groups.index(kv_heads)
         axes.plot(
             points["users"],
-            points[column] * scale,
-            color=style.CATEGORIES[at],
-            marker=style.MARKERS[of],
+            points[column],
+            color=palette[str(length)],
+            marker=style.MARKERS[of % len(style.MARKERS)],
+            markersize=4.5,
             linestyle=("-", "--", ":", "-.")[of % 4],
-            label=f"{length}, {kv_heads}",
+            label=f"{length:,}, {kv_heads}",
         )

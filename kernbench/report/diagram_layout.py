@@ -25,6 +25,7 @@ PX_PER_MM = {
 }  # so that boxes of neighbours do not touch
 NETWORK_PX_PER_MM = 112.0  # of a bare network
 LEAST_PX = 860.0  # of the longer side of a diagram
+MOST_PX = 1600.0  # of a tray, while the labels of its packages have room
 LEAST_SIP_PX = 300.0  # of a package, for its label
 LEAST_WIDTH = 560.0  # of a picture, for its legend
 MARGIN, HEAD = 48.0, 84.0
@@ -57,7 +58,7 @@ def lay_out(view: View) -> DiagramLayout:
     points = [((box.x_mm - left) * scale, (box.y_mm - top) * scale) for box in view.boxes]
     over = max([0.0, *(symbol.width / 2 - x for symbol, (x, _) in zip(symbols, points, strict=True))])
     above = max([0.0, *(symbol.height / 2 - y for symbol, (_, y) in zip(symbols, points, strict=True))])
-    ring = RING if any(wire.wraps for wire in view.wires) else 0.0
+    ring = RING if view.in_rows or any(wire.wraps for wire in view.wires) else 0.0
     origin = (MARGIN + over + ring, HEAD + above + ring)
 
     def place(x_mm: float, y_mm: float) -> Point:
@@ -86,7 +87,7 @@ def _scale(view: View) -> float:
     left, top, right, bottom = _extent_mm(view)
     packages = [area.right_mm - area.left_mm for area in view.areas if area.kind == "sip"]
     return max(
-        PX_PER_MM[view.name],
+        min(PX_PER_MM[view.name], MOST_PX / max(right - left, bottom - top)) if packages else PX_PER_MM[view.name],
         LEAST_PX / max(right - left, bottom - top),
         LEAST_SIP_PX / min(packages, default=LEAST_SIP_PX),
     )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.evaluation.gemm import COLUMNS
 from kernbench.evaluation.stages import STAGES
-from kernbench.report import style
+from kernbench.report import colours, style
+from kernbench.report.engineering import named
 from kernbench.report.evaluation_table import check_table
+from kernbench.report.ticks import scale
 
 if TYPE_CHECKING:
     import polars
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 AXES = "M × K × N"
 BAR = 0.8  # of the distance between groups of bars
+STAGES_ROW = 0.3  # inches, the height of a row of cells
 DARK = 0.55  # of the colour scale, from which text on it is white
 
 
@@ -34,10 +37,10 @@ def plot_gemm(table: polars.DataFrame, directory: Path) -> list[Path]:
 
 def _draw_efficiency(table: polars.DataFrame) -> Figure:
     figure, axes = _prepare(table)
-    variants = _by_variant(table)
+    variants, palette = _by_variant(table), colours.of_names(table["variant"])
     for i, (variant, rows) in enumerate(variants.items()):
         places = [x + BAR * ((i + 0.5) / len(variants) - 0.5) for x in range(len(rows))]
-        axes.bar(places, 100 * rows["efficiency"], BAR / len(variants), color=style.CATEGORIES[i], label=variant)
+        axes.bar(places, 100 * rows["efficiency"], BAR / len(variants), color=palette[variant], label=variant)
     axes.set_ylim(0, 100)
     axes.set_ylabel("of the matrix engines' peak (%)")
     _legend(figure)
@@ -46,24 +49,22 @@ def _draw_efficiency(table: polars.DataFrame) -> Figure:
 
 def _draw_time(table: polars.DataFrame) -> Figure:
     figure, axes = _prepare(table)
-    unit, nanoseconds = style.time_unit(float(table["pe_exec_ns"].max()))  # pyright: ignore[reportArgumentType]
+    palette = colours.of_names(table["variant"])
+    shown = named("kernel time", "ns", table["pe_exec_ns"])
     for i, (variant, rows) in enumerate(_by_variant(table).items()):
-        times = rows["pe_exec_ns"] / nanoseconds
-        axes.plot(range(len(rows)), times, style.MARKERS[i], color=style.CATEGORIES[i], label=variant)
-    style.scale(axes, "y", (table["pe_exec_ns"] / nanoseconds).to_list(), ticks=False)
-    axes.set_ylabel(f"kernel time ({unit})")
+        marker = style.MARKERS[i % len(style.MARKERS)]
+        axes.plot(range(len(rows)), rows["pe_exec_ns"], marker, color=palette[variant], label=variant)
+    scale(axes, "y", shown, table["pe_exec_ns"].to_list(), swept=False)
+    axes.set_ylabel(shown.title)
     _legend(figure)
     return figure
 
 
 def _prepare(table: polars.DataFrame) -> tuple[Figure, Axes]:
     """An empty figure with a place for each shape."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 4.2), layout="constrained")
+    figure = style.new_figure(style.LOWEST)
     axes = figure.subplots()
-    shapes = _shapes(table)
-    axes.set_xticks(range(len(shapes)), shapes, rotation=30, ha="right", rotation_mode="anchor")
+    style.name_ticks(axes, "x", _shapes(table))
     axes.tick_params(axis="x", length=0)
     axes.grid(visible=False, axis="x")
     axes.set_xlabel(AXES)
@@ -73,30 +74,22 @@ def _prepare(table: polars.DataFrame) -> tuple[Figure, Axes]:
 
 def _legend(figure: Figure) -> None:
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, title="operands A_B", loc="outside right center", alignment="left")
+    style.legend(figure, handles, labels, "operands A_B")
 
 
 def _draw_stages(table: polars.DataFrame) -> Figure:
     """A panel for each variant, with a cell for each shape and stage: the busy share of the kernel's time."""
-    from matplotlib.figure import Figure
-
-    variants = _by_variant(table)
-    figure = Figure(figsize=(2.2 + 3.2 * len(variants), 4.2), layout="constrained")
-    panels = figure.subplots(1, len(variants), sharey=True, squeeze=False)[0]
+    variants, shapes = _by_variant(table), _shapes(table)
+    height = STAGES_ROW * len(shapes) + 0.9
+    figure, panels = style.new_panels(len(variants), most=2, height=height, sharey=True)
     for axes, (variant, rows) in zip(panels, variants.items(), strict=True):
         busy = [[100 * row[f"{stage}_busy_ns"] / row["pe_exec_ns"] for stage in STAGES] for row in rows.to_dicts()]
         _draw_cells(axes, busy)
-        axes.set_title(variant)
-        axes.set_xticks(
-            range(len(STAGES)),
-            [stage.replace("_", " ") for stage in STAGES],
-            rotation=45,
-            ha="right",
-            rotation_mode="anchor",
-        )
-    shapes = _shapes(table)
-    panels[0].set_yticks(range(len(shapes)), shapes)
-    panels[0].set_ylabel(AXES)
+        style.panel_title(axes, variant, 2)
+        style.name_ticks(axes, "x", [stage.replace("_", " ") for stage in STAGES])
+    for axes in panels[::2]:
+        style.name_ticks(axes, "y", shapes)
+        axes.set_ylabel(AXES)
     _title(figure, table, "busy, % of kernel time")
     return figure
 
@@ -107,7 +100,7 @@ def _draw_cells(axes: Axes, percent: list[list[float]]) -> None:
     axes.tick_params(length=0)
     for y, row in enumerate(percent):
         for x, value in enumerate(row):
-            colour = "white" if value > 100 * DARK else style.INK
+            colour = "white" if value > 100 * DARK else colours.INK
             axes.text(x, y, f"{value:.0f}", ha="center", va="center", color=colour, fontsize="small")
 
 
@@ -128,4 +121,4 @@ def _title(figure: Figure, table: polars.DataFrame, what: str = "") -> None:
     most: Any = table["pes"].max()
     pes = "one PE" if most == 1 else f"up to {most} PEs"
     text = ", ".join([f"{first['dtype']} GEMM on {pes} of {first['topology']}", *([what] if what else [])])
-    figure.suptitle(text, x=0.01, ha="left", fontweight="bold")
+    style.head(figure, text)

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.report import style
+from kernbench.report import colours, style
+from kernbench.report.axis_labels import axis_title, value_texts
+from kernbench.report.engineering import Quantity, quantity
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.report.swept_axes import Swept, find_swept, short_name
 from kernbench.report.table import MARKS
+from kernbench.report.ticks import is_logarithmic, scale
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import best_of_each, count_bounded, find_senses, possible
 from kernbench.sweep.row import LOWER
@@ -25,6 +28,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CELLS = 24  # along either axis; more are not readable
+ROW = 0.36  # inches
+DIGITS = 3  # of the figure of a cell
+LARGEST_PT, SMALLEST_PT = 8.0, 5.0  # of the figures in cells; there are none if they had to be smaller
+USED = 0.72  # of the page's width by cells
+LETTER_EM = 0.64  # the width of a digit
 DARK = 0.55  # of the colour scale, up to which text on it is white
 
 
@@ -53,34 +61,43 @@ def plot_heat(table: polars.DataFrame, objective: Objective, stem: Path, title: 
 def _draw(
     best: polars.DataFrame, objective: Objective, across: Swept, up: Swept, others: list[Swept], title: str
 ) -> Figure:
-    from matplotlib.figure import Figure
-
     columns, rows = (list(axis.in_order) for axis in (across, up))
     cells, senses = _cells(best, objective, across, up, columns, rows)
-    figure = Figure(
-        figsize=(max(4.8, 2.4 + 0.72 * len(columns)), max(2.8, 1.5 + 0.42 * len(rows))), layout="constrained"
-    )
+    shown = quantity(objective.column, cells[~np.isnan(cells)].tolist())
+    figure = style.new_figure(max(2.8, 1.6 + ROW * len(rows)))
     axes = figure.subplots()
-    shades = "viridis_r" if objective.least else "viridis"  # dark colours are worse values
+    shades = colours.GOODNESS + ("_r" if objective.least else "")  # dark colours are worse values
     hollow = senses != None  # noqa: E711 - of each element
     image = axes.imshow(np.where(hollow, np.nan, cells), origin="lower", aspect="auto", cmap=shades, norm=_norm(cells))
-    if hollow.any():
-        _frame_bounds(axes, cells, hollow, image)
-        bound = "lower bound" if LOWER in senses else "upper bound"
-        figure.legend([_frame(0, 0, style.INK)], [bound], loc="outside lower left")
-    axes.set_xticks(range(len(columns)), [style.shown(value) for value in columns])
-    axes.set_yticks(range(len(rows)), [style.shown(value) for value in rows])
+    axes.set_facecolor(colours.EMPTY)
+    remark = f"best over {', '.join(short_name(axis.column) for axis in others)}" if others else ""
+    entries = _explain_cells(axes, cells, senses, image)
+    style.legend(figure, list(entries.values()), list(entries), remark=remark, beside=False)
+    for which, axis in (("x", across), ("y", up)):
+        style.name_ticks(axes, which, value_texts(axis))
     axes.grid(visible=False)
-    axes.set_xlabel(across.title)
-    axes.set_ylabel(up.title)
-    _write_cells(axes, cells, senses, image)
+    axes.set_xlabel(axis_title(across))
+    axes.set_ylabel(axis_title(up))
+    _write_cells(axes, cells, senses, image, shown)
     bar = figure.colorbar(image, ax=axes)
-    style.scale(bar.ax, "y", cells[~np.isnan(cells)].tolist(), ticks=False)
-    bar.set_label(objective.column)
-    remark = f"; best over {', '.join(short_name(axis.column) for axis in others)}" if others else ""
-    axes.set_title(f"{objective.column}, {'least' if objective.least else 'most'} is bright{remark}", fontsize="small")
+    scale(bar.ax, "y", shown, cells[~np.isnan(cells)].tolist(), swept=False)
+    bar.set_label(f"{shown.title}, {'least' if objective.least else 'most'} is bright")
     style.head(figure, title)
     return figure
+
+
+def _explain_cells(axes: Axes, cells: np.ndarray, senses: np.ndarray, image: Any) -> dict[str, Any]:
+    """Frame the cells that hold bounds; returns the entries of a legend for these and for empty ones."""
+    from matplotlib.patches import Patch
+
+    hollow = senses != None  # noqa: E711 - of each element
+    entries: dict[str, Any] = {}
+    if hollow.any():
+        _frame_bounds(axes, cells, hollow, image)
+        entries["lower bound" if LOWER in senses else "upper bound"] = _frame(0, 0, colours.INK)
+    if np.isnan(cells).any():
+        entries["no result"] = Patch(facecolor=colours.EMPTY, edgecolor=colours.FAINT)
+    return entries
 
 
 def _cells(
@@ -116,17 +133,26 @@ def _norm(cells: np.ndarray) -> Any:
     from matplotlib.colors import LogNorm, Normalize
 
     known = cells[~np.isnan(cells)]
-    kind = LogNorm if style.is_logarithmic(known.tolist()) else Normalize
+    kind = LogNorm if is_logarithmic(known.tolist()) else Normalize
     return kind(known.min(), known.max())
 
 
-def _write_cells(axes: Axes, cells: np.ndarray, senses: np.ndarray, image: Any) -> None:
-    if cells.size > MOST_CELLS**2 // 3:
+def _write_cells(axes: Axes, cells: np.ndarray, senses: np.ndarray, image: Any, shown: Quantity) -> None:
+    """Write the figure of each cell, if there is room for all of them."""
+    texts = {
+        at: _cell_text(senses, at, shown.show(value, DIGITS)) for at, value in np.ndenumerate(cells) if value == value
+    }
+    widest = max(map(len, texts.values()))
+    size = min(LARGEST_PT, style.PAGE * 72 * USED / (cells.shape[1] * LETTER_EM * (widest + 1)))
+    if size < SMALLEST_PT:
         return
-    for (row, column), value in np.ndenumerate(cells):
-        if np.isnan(value):
-            continue
-        red, green, blue, _ = image.cmap(image.norm(value))
-        sense: Any = senses[row, column]
-        ink = "white" if sense is None and 0.3 * red + 0.59 * green + 0.11 * blue < DARK else "black"
-        axes.text(column, row, f"{MARKS[sense]}{value:,.4g}", ha="center", va="center", color=ink, fontsize="x-small")
+    for (row, column), text in texts.items():
+        red, green, blue, _ = image.cmap(image.norm(cells[row, column]))
+        dark = senses[row, column] is None and 0.3 * red + 0.59 * green + 0.11 * blue < DARK
+        ink = "white" if dark else "black"
+        axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)
+
+
+def _cell_text(senses: np.ndarray, at: tuple[int, ...], figure: str) -> str:
+    sense: Any = senses[at]
+    return MARKS[sense] + figure

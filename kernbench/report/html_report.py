@@ -1,116 +1,162 @@
-"""`report.html`: the results of a sweep on one page, without a network.
+"""`report.html`: the results of a sweep on one page that opens from the disk, without a server or a network.
 
-It has the plots as SVG, and a table of points to sort, filter and plot. Of very many points it has the Pareto front and
-the best. Bounds come after results, marked and drawn hollow.
+The page has as text what `report.md` says, and the views of the viewer: parallel coordinates, a plot, a table, with one set
+of filters. `kernbench/web/page` has the sources of its script and style, `assets` what is built of them. Script and points
+stand in the page compressed; its policy allows that script alone, by its digest.
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
-import math
-import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from kernbench.characters import visible
-from kernbench.report.markdown_report import summarise
+from kernbench.report.markdown_report import list_values, summarise
+from kernbench.report.page_data import describe_sweep, find_parameters, make_arrow
 from kernbench.report.sensitivity import Sensitivity
-from kernbench.report.table import (
-    MARKS,
-    sensitivity_cells,
-    sensitivity_heads,
-    shown_columns,
-    tell_selection,
-)
+from kernbench.report.table import sensitivity_cells, sensitivity_heads, tell_selection
 from kernbench.sweep.grid.grid import Grid, Objective
-from kernbench.sweep.results.bounds import count_bounded, find_senses, is_bounded
+from kernbench.sweep.results.bounds import count_bounded, is_bounded
 from kernbench.sweep.results.pareto import pareto_front, rank_points
 from kernbench.sweep.results.store import write_whole
-from kernbench.sweep.row import BOUND, COLUMNS
-from kernbench.text import plural
+from kernbench.sweep.row import OK
 
 if TYPE_CHECKING:
     import polars
 
-MOST_POINTS = 2000
-DROPPED = ("key", "error", "status", "wall_s", "bench_digest", "topology_digest", "kernbench", "program_digest")
+MOST_POINTS = 200_000  # of which a browser still opens the page in seconds
+MOST_FAILED = 1000  # of those, if there are more points
 TEMPLATE = Path(__file__).with_name("page.html")
-_OWN_IDS = re.compile(r'\b(id="|href="#|xlink:href="#|url\(#)')
+ASSETS = Path(__file__).with_name("assets")
+LEVEL = 6  # of gzip: 9 takes three times as long and saves a hundredth
 
 
 def write_page(
     grid: Grid,
     table: polars.DataFrame,
+    rows: polars.DataFrame,
     objectives: Sequence[Objective],
     found: Sequence[Sensitivity],
     pictures: Mapping[str, Path],
+    manifest: Mapping[str, Any],
     path: Path,
 ) -> Path:
-    """Write the page; returns its path. Errors: InputError if it cannot be written."""
+    """Write the page of a table; returns its path.
+
+    `rows` are those that its views show (`choose_rows`), with the parameters that do not vary too. `manifest` is what
+    `sweep.json` says, `pictures` are SVG files by name. The page is the same for the same arguments.
+    Errors: InputError if it cannot be written.
+    """
     first, *rest = summarise(grid, table, objectives)
-    data = _data(table, objectives)
+    state = _state(grid, table, rows, objectives, manifest)
+    program, boot, style = (_read_asset(name) for name in ("report.js", "boot.js", "report.css"))
     text = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
         title=_text(grid.description or grid.name),
+        policy=_policy([program, boot], style),
+        style=style,
         summary=_text(first),
-        sentences="".join(f"<li>{_text(sentence)}</li>" for sentence in rest),
-        pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
+        sentences="".join(f"<li>{_text(sentence)}</li>" for sentence in [*rest, *list_values(table)]),
+        left_out=_left_out(len(rows), len(table)),
         sensitivity=_sensitivities(found),
-        hollow=" hollow ones are bounds (≥ at least, ≤ at most);" if any(data["marks"]) else "",
-        shown=f"{len(data['rows'])} of {plural(len(table), 'point')}",
-        data=json.dumps(data, allow_nan=False).replace("<", "\\u003c"),
+        pictures="".join(_picture(name, picture) for name, picture in pictures.items()),
+        origin="".join(f"<dt>{_text(name)}</dt><dd>{_text(said)}</dd>" for name, said in state["about"]),
+        state=json.dumps(state, allow_nan=False).replace("<", "\\u003c"),
+        table=_pack(make_arrow(rows, objectives)),
+        licences=_pack_asset("licences.txt"),
+        program=_pack_asset("report.js"),
+        boot=boot,
     )
     write_whole(path, lambda file: file.write_text(text, encoding="utf-8"))
     return path
 
 
-def _data(table: polars.DataFrame, objectives: Sequence[Objective]) -> dict[str, Any]:
-    """The data of the page's script: columns, rows, the rows on the front, the first plot."""
-    import polars
-
-    front = pareto_front(table, objectives)
-    bounds = table.filter(is_bounded(table)) if count_bounded(table) else table.clear()
-    ranked = polars.concat([front, *(rank_points(part, objectives[0], MOST_POINTS) for part in (table, bounds))])
-    rows = ranked.unique("key", keep="first", maintain_order=True).head(MOST_POINTS)
-    varying = shown_columns(table, objectives)
-    rest = [name for name in table.columns if name in COLUMNS or name not in varying]
-    results = [name for name in rest if name not in DROPPED and not name.endswith(BOUND) and table[name].n_unique() > 1]
-    columns = list(dict.fromkeys([*varying, *results]))
-    numeric = [name for name in columns if table[name].dtype.is_numeric() or table[name].dtype == polars.Boolean]
-    wanted = [objective.column for objective in objectives]
-    across = wanted[1] if len(wanted) > 1 else next((name for name in numeric if name != wanted[0]), wanted[0])
+def _state(
+    grid: Grid,
+    table: polars.DataFrame,
+    rows: polars.DataFrame,
+    objectives: Sequence[Objective],
+    manifest: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The state of the sweep, in the shape in which the viewer's server tells it to the same views."""
     return {
-        "columns": columns,
-        "numeric": numeric,
-        "across": across,
-        "up": wanted[0],
-        "colour": next((name for name in columns if name not in (across, wanted[0])), wanted[0]),
-        "rows": [[_plain(value) for value in row] for row in rows.select(columns).iter_rows()],
-        "marks": _marks(rows, columns),
-        "front": rows["key"].is_in(front["key"].to_list()).to_list(),
+        **describe_sweep(manifest, objectives),
+        "name": grid.name,
+        "description": grid.description,
+        "mode": grid.mode,
+        "bench": grid.bench,
+        "workload": grid.workload,
+        "topology": grid.topology,
+        "directory": "",
+        "version": "",
+        "running": False,
+        "rows": len(rows),
+        "points": max(len(table), manifest.get("most_points", 0)),
+        "parameters": list(find_parameters(rows)),
     }
 
 
-def _marks(rows: polars.DataFrame, columns: Sequence[str]) -> list[list[str] | None]:
-    """Of each row that has only bounds the mark before each figure."""
-    senses = zip(*(find_senses(rows, name) for name in columns), strict=True)
-    return [
-        [MARKS[sense] for sense in row] if bound else None for row, bound in zip(senses, is_bounded(rows), strict=True)
-    ]
+def choose_rows(table: polars.DataFrame, objectives: Sequence[Objective], most: int = MOST_POINTS) -> list[str] | None:
+    """The keys of the rows of a page, of very many the front, the best, the best bounds and some that failed; None: all."""
+    import polars
+
+    if len(table) <= most:
+        return None
+    bounds = table.filter(is_bounded(table)) if count_bounded(table) else table.clear()
+    chosen = [pareto_front(table, objectives), table.filter(table["status"] != OK).head(MOST_FAILED)]
+    chosen += [rank_points(part, objectives[0], most) for part in (table, bounds)]
+    keys = polars.concat([rows["key"] for rows in chosen]).unique(maintain_order=True)
+    return keys.head(most).to_list()
 
 
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _left_out(shown: int, of: int) -> str:
+    if shown == of:
+        return ""
+    return (
+        f"<p>The views below have {shown:,} of {of:,} points: the front, the best and some that failed. "
+        "<code>table.parquet</code> beside this page has all.</p>"
+    )
+
+
+def _policy(scripts: Iterable[str], style: str) -> str:
+    """The policy of the page: its own scripts and style, by their digests, and pictures inside of it."""
+    allowed = " ".join(map(_digest, scripts))
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _read_asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _pack_asset(name: str) -> str:
+    return _pack(_read_asset(name).encode())
+
+
+def _pack(content: bytes) -> str:
+    return b64encode(gzip.compress(content, LEVEL, mtime=0)).decode()
 
 
 def _picture(name: str, path: Path) -> str:
-    """An SVG as a part of the page; its ids get a prefix, because all plots use the same ids."""
-    svg = path.read_text(encoding="utf-8")
-    prefix = path.stem + "-"
-    own = _OWN_IDS.sub(lambda found: found.group(0) + prefix, svg[svg.index("<svg") :])
-    return f"<figure><figcaption>{_text(name.capitalize())}</figcaption>{own}</figure>"
+    """A figure with its caption. The SVG is an image, so that the page's policy and style do not reach into it."""
+    svg = b64encode(path.read_bytes()).decode()
+    caption = _text(name.capitalize())
+    return f'<figure><figcaption>{caption}</figcaption><img alt="{caption}" src="data:image/svg+xml;base64,{svg}"></figure>'
 
 
 def _sensitivities(found: Sequence[Sensitivity]) -> str:
@@ -118,9 +164,8 @@ def _sensitivities(found: Sequence[Sensitivity]) -> str:
         return ""
     told = tell_selection(found)
     averages = f"<p>{_text(f'Averages{told}.')}</p>" if told else ""
-    return (
-        f"<h2>What moves the objectives</h2>{averages}{_rows(sensitivity_heads(found), map(sensitivity_cells, found))}"
-    )
+    rows = _rows(sensitivity_heads(found), map(sensitivity_cells, found))
+    return f"<section><h2>What moves the objectives</h2>{averages}{rows}</section>"
 
 
 def _text(text: str) -> str:
@@ -128,6 +173,6 @@ def _text(text: str) -> str:
 
 
 def _rows(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = "".join(f"<th>{_text(text)}</th>" for text in heads)
+    head = "".join(f'<th scope="col">{_text(text)}</th>' for text in heads)
     body = "".join("<tr>" + "".join(f"<td>{_text(text)}</td>" for text in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SIZE, ROW, GAP, SAMPLE = 11.0, 24.0, 28.0, 26.0
 BAR_PX = 160.0  # of the scale, at most
+IN_ROWS = "to scale inside SIPs; these stand in one line, from which the lengths of links between them follow"
 _ZONE = "no routers: HBM stands here"
 
 _Entry = tuple[str, "Symbol | Stroke | str"]  # text and sample (an area by its kind)
@@ -32,7 +33,7 @@ def draw_legend(svg: Svg, machine: Machine, layout: DiagramLayout, bandwidths: b
     notes = ["numbers on links: GB/s each way"] if bandwidths else []
     if layout.view.areas:
         _draw_scale(svg, x, y, layout.px_per_mm)
-        notes.append("everything stands where routing measures it")
+        notes.append(IN_ROWS if layout.view.in_rows else "everything stands where routing measures it")
         y += ROW
     else:
         notes.append("all links are alike, whatever their length here")

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.report import style
+from kernbench.report import colours, style
+from kernbench.report.engineering import PLAIN, named
+from kernbench.report.label_fitting import shorten
+from kernbench.report.ticks import find_ticks, set_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from kernbench.traffic.curve import Curve
 
+VALUE_LETTERS = 22  # of a value of a field, in the legend beside its saturation load
 TOP = 6.0  # times the zero-load latency
 
 
@@ -40,45 +44,58 @@ def plot_load_curves(field: str, values: Sequence[str], curves: Sequence[Curve],
 
 
 def _draw_all(field: str, values: Sequence[str], curves: Sequence[Curve]) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = style.new_figure(style.LOWEST)
     axes = figure.subplots()
+    shades = colours.ramp(len(values)) if _are_numbers(values) else list(colours.of_names(values).values())
+    names = []
     for i, (value, curve) in enumerate(zip(values, curves, strict=True)):
         saturation = "" if curve.saturation_load is None else f", saturated at {curve.saturation_load:.3f}"
+        names.append(f"{shorten(value, VALUE_LETTERS)}{saturation}")
         loads, latencies = zip(*((point.load, point.latency_ns) for point in curve.points), strict=True)
-        look = {"color": style.CATEGORIES[i], "marker": style.MARKERS[i], "markersize": 5}
-        axes.plot(loads, latencies, label=style.shown(f"{value}{saturation}"), **look)
+        look = {"color": shades[i], "marker": style.MARKERS[i % len(style.MARKERS)], "markersize": 4.5}
+        axes.plot(loads, latencies, label=style.shown(names[-1]), **look)
     highest = max(point.latency_ns for curve in curves for point in curve.points)
-    axes.set_xlim(0, max(point.load for point in curves[0].points) * 1.04)
-    axes.set_ylim(0, min(highest * 1.08, TOP * max(curve.zero_load_ns for curve in curves)))
-    axes.set_xlabel("offered load (of what an endpoint can inject)")
-    axes.set_ylabel("mean latency (ns)")
-    axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none", title=style.shown(field))
-    figure.suptitle(_title(curves[0]), x=0.01, ha="left", fontweight="bold")
+    top = min(highest * 1.08, TOP * max(curve.zero_load_ns for curve in curves))
+    _scale_axes(axes, [point.load for point in curves[0].points], top, "mean latency")
+    style.legend(figure, axes.get_legend_handles_labels()[0], names, field, beside=False)
+    style.head(figure, _title(curves[0]))
     return figure
 
 
 def _draw(curve: Curve) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    figure = style.new_figure(style.LOWEST)
     axes = figure.subplots()
     loads = [point.load for point in curve.points]
     lines = {"99 % of packets": [p.p99_ns for p in curve.points], "mean": [p.latency_ns for p in curve.points]}
     for i, (name, latencies) in enumerate(lines.items()):
-        axes.plot(loads, latencies, color=style.CATEGORIES[i], marker=style.MARKERS[i], markersize=5, label=name)
-    axes.axhline(curve.zero_load_ns, color=style.INK, linewidth=1, linestyle=":", label="mean, each packet alone")
+        axes.plot(loads, latencies, color=colours.CATEGORIES[i], marker=style.MARKERS[i], markersize=4.5, label=name)
+    axes.axhline(curve.zero_load_ns, color=colours.INK, linewidth=1, linestyle=":", label="mean, each packet alone")
     if curve.saturation_load is not None:
         _mark_saturation(axes, curve.saturation_load, "≤ " if curve.saturation_load == loads[0] else "")
-    axes.set_xlim(0, max(loads) * 1.04)
     highest = max(max(latencies) for latencies in lines.values())
-    axes.set_ylim(0, min(highest * 1.08, TOP * curve.zero_load_ns))
-    axes.set_xlabel("offered load (of what an endpoint can inject)")
-    axes.set_ylabel("latency (ns)")
-    axes.legend(loc="upper left", frameon=True, framealpha=1, edgecolor="none")
-    figure.suptitle(_title(curve), x=0.01, ha="left", fontweight="bold")
+    _scale_axes(axes, loads, min(highest * 1.08, TOP * curve.zero_load_ns), "latency")
+    style.legend(figure, *axes.get_legend_handles_labels(), beside=False)
+    style.head(figure, _title(curve))
     return figure
+
+
+def _scale_axes(axes: Axes, loads: Sequence[float], top_ns: float, name: str) -> None:
+    """Both axes from zero, whatever the curve spans, for a bend looks like one on linear axes alone."""
+    across = named("offered load (of what an endpoint can inject)", PLAIN, loads)
+    up = named(name, "ns", [top_ns])
+    set_ticks(axes, "x", across, find_ticks(across, [0.0, max(loads)], swept=False))
+    set_ticks(axes, "y", up, find_ticks(up, [0.0, top_ns], swept=False))
+    axes.set_xlim(0, max(loads) * 1.04)
+    axes.set_ylim(0, top_ns)
+    axes.set_xlabel(across.title)
+    axes.set_ylabel(up.title)
+
+
+def _are_numbers(values: Sequence[str]) -> bool:
+    try:
+        return bool([float(value) for value in values])
+    except ValueError:
+        return False
 
 
 def _title(curve: Curve) -> str:
@@ -89,7 +106,7 @@ def _title(curve: Curve) -> str:
 
 
 def _mark_saturation(axes: Axes, load: float, bound: str) -> None:
-    axes.axvline(load, color=style.INK, linewidth=1, linestyle="--", label=f"saturation, {bound}{load:.3f}")
+    axes.axvline(load, color=colours.INK, linewidth=1, linestyle="--", label=f"saturation, {bound}{load:.3f}")
 
 
 def _flits(count: int) -> str:

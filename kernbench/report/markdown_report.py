@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.characters import visible
+from kernbench.report.markdown import markdown_table, plain_markdown
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name, title_of
 from kernbench.report.table import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 25
 MOST_VALUES = 8
-_MARKUP = re.compile(r"[\\|`*\[$~]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<!\w)_|_(?!\w)")
 _FIRST = re.compile(r"^(?=[#>+-])")  # what makes a line more than a paragraph
 
 
@@ -58,7 +57,7 @@ def write_report(
         front = pareto_front(table, objectives)
         lines += _section("Pareto front", _points(table, front, objectives, len(front)))
     if found:
-        rows = _rows(sensitivity_heads(found), map(sensitivity_cells, found))
+        rows = markdown_table(sensitivity_heads(found), map(sensitivity_cells, found))
         told = tell_selection(found)
         lines += _section("What moves the objectives", [f"Averages{told}.", "", *rows] if told else rows)
     for name, picture in pictures.items():
@@ -154,10 +153,11 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
 
 def _summary(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objective]) -> list[str]:
     first, *rest = summarise(grid, table, objectives)
-    return [f"{_line(first)}.", "", *(f"* {_line(sentence)}" for sentence in [*rest, *_varied(table)])]
+    return [f"{_line(first)}.", "", *(f"* {_line(sentence)}" for sentence in [*rest, *list_values(table)])]
 
 
-def _varied(table: polars.DataFrame) -> Iterable[str]:
+def list_values(table: polars.DataFrame) -> Iterable[str]:
+    """A line for each axis of a table, with its values."""
     for axis in find_swept(table):
         shown = [format_value(value) for value in axis.values]
         if len(shown) > MOST_VALUES:
@@ -174,7 +174,7 @@ def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequenc
     columns = [*shown_columns(table, objectives), *(name for name in ("bottleneck",) if name in table.columns)]
     shown = rows.head(MOST_ROWS)
     cells = [mark_bounds(shown, name, list(map(format_value, shown[name]))) for name in columns]
-    lines = _rows([title_of(name) for name in columns], zip(*cells, strict=True))
+    lines = markdown_table([title_of(name) for name in columns], zip(*cells, strict=True))
     return [*lines, "", f"{len(shown)} of {count:,}."] if count > len(shown) else lines
 
 
@@ -184,19 +184,9 @@ def _failures(table: polars.DataFrame) -> list[str]:
         return []
     columns = [axis.column for axis in find_swept(table)]
     rows = failed.select(*columns, "error").head(MOST_ROWS)
-    lines = _rows([*map(title_of, columns), "error"], (map(format_value, row) for row in rows.iter_rows()))
+    lines = markdown_table([*map(title_of, columns), "error"], (map(format_value, row) for row in rows.iter_rows()))
     return [*lines, "", f"{len(rows)} of {len(failed)}."] if len(failed) > len(rows) else lines
 
 
-def _rows(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    lines = ["| " + " | ".join(_plain(text) for text in row) + " |" for row in (heads, *map(tuple, rows))]
-    return [lines[0], "|" + "---|" * len(heads), *lines[1:]]
-
-
 def _line(text: str) -> str:
-    return _FIRST.sub(r"\\", _plain(text))
-
-
-def _plain(text: str) -> str:
-    """A text without markup, on one line."""
-    return _MARKUP.sub(r"\\\g<0>", visible(text.strip()))
+    return _FIRST.sub(r"\\", plain_markdown(text))

@@ -1,15 +1,24 @@
-"""Parallel coordinates of a sweep: every point is a line through its parameters and results; the front is highlighted."""
+"""Parallel coordinates of a sweep: every point is a line through its parameters and results; the front is highlighted.
+
+The axes lie below each other, so that the figure of many parameters is higher, not wider.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernbench.report import style
-from kernbench.report.swept_axes import find_swept, restrict, short_name
+from kernbench.characters import visible
+from kernbench.report import colours, style
+from kernbench.report.axis_labels import axis_title, quantity_in, quantity_of, value_texts
+from kernbench.report.engineering import Quantity
+from kernbench.report.label_fitting import shorten, tell_in_full
+from kernbench.report.swept_axes import Swept, find_swept, restrict
+from kernbench.report.ticks import MOST_TICKS, find_ticks, is_logarithmic, tick_texts
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import answerable, count_bounded, possible
 from kernbench.sweep.results.pareto import pareto_front
@@ -17,10 +26,13 @@ from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_LINES = 2000
-MOST_TICKS = 8
+RAIL = 0.6  # inches from one axis to the next
+LETTERS = 80  # of the texts of ticks along an axis
+TITLE_LETTERS = 26  # of an axis
 
 
 def plot_parallel(table: polars.DataFrame, objectives: Sequence[Objective], stem: Path, title: str) -> list[Path]:
@@ -32,81 +44,126 @@ def plot_parallel(table: polars.DataFrame, objectives: Sequence[Objective], stem
     done, bounded = answerable(table), count_bounded(table)
     axes = restrict(find_swept(possible(table)), done) if bounded else find_swept(done)
     swept = [axis.column for axis in axes]
-    columns = list(dict.fromkeys([*swept, *(objective.column for objective in objectives)]))
     known = done.drop_nulls([objective.column for objective in objectives])
     if len(swept) < 2 or len(known) < 2:
         return style.discard(stem)
     with style.look():
-        return style.save(_draw(known, columns, objectives, bounded, title), stem)
+        return style.save(_draw(known, axes, objectives, bounded, title), stem)
 
 
 def _draw(
-    done: polars.DataFrame, columns: list[str], objectives: Sequence[Objective], bounded: int, title: str
+    done: polars.DataFrame, axes: list[Swept], objectives: Sequence[Objective], bounded: int, title: str
 ) -> Figure:
-    import matplotlib
-    from matplotlib.collections import LineCollection
-    from matplotlib.figure import Figure
-
+    columns = [*(axis.column for axis in axes), *(o.column for o in objectives)]
     first = objectives[0]
-    ranked = done.select(*columns, "key").sort(
+    ranked = done.select(*dict.fromkeys(columns), "key").sort(
         first.column, descending=first.least, maintain_order=True
     )  # the best are drawn last
-    picked = np.unique(np.linspace(0, len(ranked) - 1, min(len(ranked), MOST_LINES)).astype(int))
-    scales = [_Scale(ranked[column]) for column in columns]
-    heights = np.column_stack([scale.heights for scale in scales])
-    figure = Figure(figsize=(max(6.4, 1.6 * len(columns)), 4.2), layout="constrained")
-    axes = figure.subplots()
-    lines = [np.column_stack([np.arange(len(columns)), heights[i]]) for i in picked]
-    shades = matplotlib.colormaps["viridis"](np.linspace(0.15, 0.95, len(picked)))
-    thin = 0.5 if len(picked) > 200 else 1.0
-    axes.add_collection(LineCollection(lines, colors=shades, linewidths=thin, alpha=0.35 if len(picked) > 50 else 0.6))
-    front = pareto_front(done, objectives)["key"]
-    best = heights[ranked["key"].is_in(front.to_list()).to_numpy()]
-    drawn = [np.column_stack([np.arange(len(columns)), line]) for line in best]
-    axes.add_collection(LineCollection(drawn, colors=style.CATEGORIES[1], linewidths=1.6, zorder=3))
-    _label(axes, columns, scales)
-    name = "Pareto front" if len(objectives) > 1 else "best"
+    rails = {axis.column: _rail_of_axis(axis, ranked[axis.column]) for axis in axes}
+    rails |= {o.column: _rail_of_result(ranked, o.column) for o in objectives if o.column not in rails}
+    figure = style.new_figure(1.2 + RAIL * len(rails))
+    plane = figure.subplots()
+    _draw_lines(plane, ranked, np.column_stack([rail.places for rail in rails.values()]), done, objectives)
+    _label(plane, list(rails.values()))
+    name = "the Pareto front" if len(objectives) > 1 else "the best"
     left_out = f"; {plural(bounded, 'point')} with bounds alone left out" if bounded else ""
-    axes.set_title(f"orange: {name}; of the others bright is good in {first.column}{left_out}", fontsize="small")
+    style.note(figure, f"black: {name}; of the others bright is good in {first.column}{left_out}")
     style.head(figure, title)
     return figure
 
 
-class _Scale:
-    """The positions of the values of one column, 0 … 1, and the values that get labels."""
+def _draw_lines(
+    plane: Axes, ranked: polars.DataFrame, places: np.ndarray, done: polars.DataFrame, objectives: Sequence[Objective]
+) -> None:
+    """Draw a line through the places (float64[point, axis]) of each point, and the front on top."""
+    import matplotlib
+    from matplotlib.collections import LineCollection
 
-    def __init__(self, column: polars.Series) -> None:
-        numeric = column.dtype.is_numeric()
-        ladder = column.unique().sort().to_list() if numeric else column.unique(maintain_order=True).to_list()
-        if numeric and len(ladder) > MOST_TICKS:
-            logarithmic = style.is_logarithmic(ladder)
-            ends = np.log(ladder[0]) if logarithmic else ladder[0], np.log(ladder[-1]) if logarithmic else ladder[-1]
-            places = column.cast(float).to_numpy()
-            self.heights = ((np.log(places) if logarithmic else places) - ends[0]) / (ends[1] - ends[0])
-            self.ticks = {i / 4: self._at(ends, i / 4, logarithmic) for i in range(5)}
-        else:
-            last = max(len(ladder) - 1, 1)
-            place = {value: i / last for i, value in enumerate(ladder)}
-            self.heights = np.array([place[value] for value in column])
-            self.ticks = {at: style.shown(value) for value, at in list(place.items())[: MOST_TICKS * 2]}
-
-    @staticmethod
-    def _at(ends: tuple[Any, Any], share: float, logarithmic: bool) -> str:
-        value = ends[0] + (ends[1] - ends[0]) * share
-        return style.shown(float(f"{np.exp(value) if logarithmic else value:.3g}"))
+    down = -np.arange(places.shape[1])
+    picked = np.unique(np.linspace(0, len(ranked) - 1, min(len(ranked), MOST_LINES)).astype(int))
+    lines = [np.column_stack([places[i], down]) for i in picked]
+    shades = matplotlib.colormaps[colours.GOODNESS](np.linspace(0.15, 0.95, len(picked)))
+    thin = 0.5 if len(picked) > 200 else 1.0
+    plane.add_collection(LineCollection(lines, colors=shades, linewidths=thin, alpha=0.35 if len(picked) > 50 else 0.6))
+    front = pareto_front(done, objectives)["key"]
+    best = places[ranked["key"].is_in(front.to_list()).to_numpy()]
+    drawn = [np.column_stack([line, down]) for line in best]
+    plane.add_collection(LineCollection(drawn, colors=colours.FRONT, linewidths=1.6, zorder=3))
 
 
-def _label(axes: Any, columns: list[str], scales: list[_Scale]) -> None:
-    for x, scale in enumerate(scales):
-        axes.axvline(x, color=style.INK, linewidth=0.8)
-        for height, text in scale.ticks.items():
-            back = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
-            axes.text(x + 0.03, height, text, fontsize="x-small", va="center", bbox=back, zorder=4)
-    names = [style.drawable(short_name(column)).replace(".", ".\n") for column in columns]
-    axes.set_xticks(range(len(columns)), names)
-    axes.set_yticks([])
-    axes.set_xlim(-0.1, len(columns) - 0.7)
-    axes.set_ylim(-0.04, 1.04)
-    axes.grid(visible=False)
+@dataclass(frozen=True, slots=True)
+class _Rail:
+    """One of the parallel axes, from left to right: its title, float64[point] places 0 … 1, and the texts at its ticks."""
+
+    title: str
+    places: np.ndarray
+    ticks: list[tuple[float, str]]
+
+
+def _rail_of_axis(axis: Swept, column: polars.Series) -> _Rail:
+    """Of few values, or names: they stand equally far apart."""
+    if axis.numeric and len(axis.values) > MOST_TICKS:
+        return _rail(axis_title(axis), quantity_of(axis), column, swept=True)
+    last = max(len(axis.values) - 1, 1)
+    at = {value: i / last for i, value in enumerate(axis.in_order)}
+    most = len(axis.values) if len(axis.values) <= MOST_TICKS else 0
+    texts = list(zip(at.values(), value_texts(axis), strict=True))
+    return _Rail(axis_title(axis), np.array([at[value] for value in column]), texts if most else [texts[0], texts[-1]])
+
+
+def _rail_of_result(table: polars.DataFrame, column: str) -> _Rail:
+    shown = quantity_in(table, column)
+    return _rail(shown.title, shown, table[column], swept=False)
+
+
+def _rail(title: str, shown: Quantity, column: polars.Series, *, swept: bool) -> _Rail:
+    values = column.cast(float).to_numpy()
+    ladder = column.unique().to_list()
+    logarithmic = is_logarithmic(ladder)
+    low, high = (_on(end, logarithmic=logarithmic) for end in (min(ladder), max(ladder)))
+
+    def place(value: Any) -> Any:
+        return (_on(value, logarithmic=logarithmic) - low) / (high - low) if high > low else value * 0 + 0.5
+
+    ticks = [tick for tick in find_ticks(shown, ladder, swept=swept) if min(ladder) <= tick <= max(ladder)]
+    return _Rail(
+        title, place(values), [(place(tick), text) for tick, text in zip(ticks, tick_texts(shown, ticks), strict=True)]
+    )
+
+
+def _on(value: Any, *, logarithmic: bool) -> Any:
+    return np.log(value) if logarithmic else value
+
+
+def _label(plane: Axes, rails: Sequence[_Rail]) -> None:
+    back = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
+    for row, rail in enumerate(rails):
+        plane.axhline(-row, color=colours.INK, linewidth=0.8)
+        letters = int(LETTERS / max(len(rail.ticks), 1))
+        for place, text in _apart(rail.ticks):
+            drawn = plane.text(
+                place, -row - 0.08, shorten(style.shown(text), letters), fontsize="x-small", ha="center", va="top"
+            )
+            drawn.set_bbox(back)
+            drawn.set_zorder(4)
+            plane.plot([place], [-row], "|", color=colours.INK, markersize=5)
+            tell_in_full([drawn], [visible(text)])
+    titles = [style.drawable(rail.title) for rail in rails]
+    plane.set_yticks([-row for row in range(len(rails))], [shorten(title, TITLE_LETTERS) for title in titles])
+    tell_in_full(plane.get_yticklabels(), titles)
+    plane.set_xticks([])
+    plane.set_xlim(-0.06, 1.06)
+    plane.set_ylim(0.6 - len(rails) - 0.1, 0.15)
+    plane.tick_params(length=0)
+    plane.grid(visible=False)
     for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
+        plane.spines[side].set_visible(False)
+
+
+def _apart(ticks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
+    """The ticks whose texts have room beside each other."""
+    kept: list[tuple[float, str]] = []
+    for place, text in ticks:
+        if not kept or (place - kept[-1][0]) * LETTERS >= (len(text) + len(kept[-1][1])) / 2 + 1 or len(text) > 8:
+            kept.append((place, text))
+    return kept

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.report import style
-from kernbench.report.swept_axes import Swept, find_swept, title_of
+from kernbench.report import colours, style
+from kernbench.report.axis_labels import axis_title, quantity_in, value_texts
+from kernbench.report.plot import choose_layout
+from kernbench.report.swept_axes import Swept, find_swept
+from kernbench.report.ticks import scale
 from kernbench.sweep.grid.grid import Objective
 from kernbench.sweep.results.bounds import find_senses, is_bounded, possible
 from kernbench.sweep.results.pareto import pareto_front
@@ -33,61 +36,71 @@ def plot_pareto(table: polars.DataFrame, objectives: Sequence[Objective], stem: 
     if len(objectives) < 2 or done.is_empty():
         return style.discard(stem)
     with style.look():
-        return style.save(_draw(done, pareto_front(table, objectives[:2]), objectives[:2], title), stem)
+        return style.save(_draw(table, objectives[:2], title), stem)
 
 
-def _draw(done: polars.DataFrame, front: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+def _draw(table: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Figure:
+    shown = possible(table)
+    done = shown.drop_nulls([objective.column for objective in objectives])
+    figure = style.new_figure(style.LOWEST)
     axes = figure.subplots()
     up, across = objectives
-    unit = style.Unit(up.column, done[up.column].unique().to_list())
-    _draw_points(axes, done, up, across, unit)
-    front = front.sort(across.column, descending=not across.least)
-    heights = (front[up.column] / unit.size).to_list()
-    axes.plot(
-        front[across.column].to_list(),
-        heights,
-        drawstyle="steps-post",
-        marker="o",
-        markersize=9,
-        markerfacecolor="none",
-        color=style.INK,
-        linewidth=1.2,
-        label="Pareto front",
-    )
-    values = done[across.column].unique().sort().to_list()
-    style.scale(axes, "x", values, ticks=True)
-    style.scale(axes, "y", (done[up.column].unique() / unit.size).to_list(), ticks=False)
-    axes.set_xlabel(f"{title_of(across.column)}, {_better(across)}")
-    axes.set_ylabel(f"{unit.title}, {_better(up)}")
-    choice = _choice(done, across)
-    handles, labels = axes.get_legend_handles_labels()
+    swept = find_swept(shown)
+    choice = _choose_colours(shown, across)
+    _draw_points(axes, done, up, across, choice, swept)
+    _draw_front(axes, pareto_front(table, objectives), up, across)
+    of_grid = across.column in {axis.column for axis in swept}
+    scale(axes, "x", quantity_in(done, across.column), done[across.column].unique().to_list(), swept=of_grid)
+    scale(axes, "y", quantity_in(done, up.column), done[up.column].unique().to_list(), swept=False)
+    axes.set_xlabel(f"{quantity_in(done, across.column).title}, {_better(across)}")
+    axes.set_ylabel(f"{quantity_in(done, up.column).title}, {_better(up)}")
+    handles = axes.get_legend_handles_labels()[0]
+    names = [*(value_texts(choice) if choice else ["designs"]), "Pareto front"]
     if is_bounded(done).any():
-        handles, labels = [*handles, style.hollow_marker()], [*labels, _bound_of(done, objectives)]
-    heading = choice.title if choice else None
-    figure.legend(handles, labels, title=heading, loc="outside right center", alignment="left")
+        handles, names = [*handles, style.hollow_marker()], [*names, _bound_of(done, objectives)]
+    style.legend(figure, handles, names, axis_title(choice) if choice else "")
     style.head(figure, title)
     return figure
 
 
-def _draw_points(axes: Axes, done: polars.DataFrame, up: Objective, across: Objective, unit: style.Unit) -> None:
-    choice = _choice(done, across)
-    shown = {"designs": done}
+def _draw_front(axes: Axes, front: polars.DataFrame, up: Objective, across: Objective) -> None:
+    front = front.sort(across.column, descending=not across.least)
+    axes.plot(
+        front[across.column].to_list(),
+        front[up.column].to_list(),
+        drawstyle="steps-post",
+        marker="o",
+        markersize=8,
+        markerfacecolor="none",
+        color=colours.FRONT,
+        linewidth=1.2,
+        label="Pareto front",
+    )
+
+
+def _draw_points(
+    axes: Axes,
+    done: polars.DataFrame,
+    up: Objective,
+    across: Objective,
+    choice: Swept | None,
+    swept: Sequence[Swept],
+) -> None:
+    shown, shades = {"designs": done}, [colours.CATEGORIES[0]]
     if choice:
-        shown = {style.shown(value): done.filter(done[choice.column] == value) for value in choice.in_order}
-    ordered = choice is not None and choice.numeric
-    for i, (name, colour) in enumerate(zip(shown, style.colours(len(shown), ordered=ordered), strict=True)):
+        texts = zip(value_texts(choice), choice.in_order, strict=True)
+        shown = {style.shown(text): done.filter(done[choice.column] == value) for text, value in texts}
+        shades = colours.of_axis(swept, choice)
+    for i, ((name, of_value), colour) in enumerate(zip(shown.items(), shades, strict=True)):
         marker = style.MARKERS[i % len(style.MARKERS)]
-        small = 5 if len(done) < 300 else 3
-        bounded = is_bounded(shown[name])
+        small = 4.5 if len(done) < 300 else 3
+        bounded = is_bounded(of_value)
         for which, label, look in ((bounded, None, style.HOLLOW), (~bounded, name, {})):
-            points = shown[name].filter(which)
+            points = of_value.filter(which)
             if label or len(points):
                 axes.plot(
                     points[across.column].to_numpy(),
-                    (points[up.column] / unit.size).to_numpy(),
+                    points[up.column].to_numpy(),
                     marker,
                     color=colour,
                     markersize=small,
@@ -102,10 +115,15 @@ def _bound_of(done: polars.DataFrame, objectives: Sequence[Objective]) -> str:
     return f"{senses.pop()} bound" if len(senses) == 1 else "bound"
 
 
-def _choice(done: polars.DataFrame, across: Objective) -> Swept | None:
-    """The axis for the colours of points: the first one with few values that is not the horizontal axis."""
-    axes = (axis for axis in find_swept(done) if axis.column != across.column)
-    return next((axis for axis in axes if len(axis.values) <= style.MOST_LINES), None)
+def _choose_colours(shown: polars.DataFrame, across: Objective) -> Swept | None:
+    """The axis for the colours of points: that of the lines of the line plot, else the first one with few values.
+
+    It is not the horizontal axis.
+    """
+    layout = choose_layout(shown)
+    axes = [axis for axis in ((layout.line if layout else None), *find_swept(shown)) if axis]
+    few = (axis for axis in axes if axis.column != across.column and len(axis.values) <= style.MOST_LINES)
+    return next(few, None)
 
 
 def _better(objective: Objective) -> str:

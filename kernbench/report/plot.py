@@ -7,13 +7,19 @@ drawn hollow and joined by dots; so is the fastest of some points if it may be o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernbench.report import style
+import numpy as np
+
+from kernbench.report import colours, style
+from kernbench.report.axis_labels import axis_title, quantity_of, setting_text, value_texts
+from kernbench.report.engineering import quantity
 from kernbench.report.swept_axes import Swept, find_swept, short_name
+from kernbench.report.ticks import scale
 from kernbench.sweep.results.bounds import best_of_each, is_bounded, possible
 from kernbench.sweep.results.derived_columns import LATENCY
 
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 6
+MOST_PANELS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +68,27 @@ def plot_latency(table: polars.DataFrame, stem: Path, title: str) -> list[Path]:
 
 def _draw(done: polars.DataFrame, layout: Layout, title: str) -> Figure:
     import polars
-    from matplotlib.figure import Figure
 
     panels = layout.panel.in_order if layout.panel else (None,)
-    columns = len(panels) if len(panels) <= 3 else -(-len(panels) // 2)
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(2.2 + 4.2 * columns, 0.8 + 3.4 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    unit, nanoseconds = style.time_unit(float(done["latency_ns"].max()))  # pyright: ignore[reportArgumentType]
-    for axes, value in zip(grid.flat, panels, strict=False):
-        shown = done
+    figure, grid = style.new_panels(len(panels), sharex=True, sharey=True)
+    for axes, value in zip(grid, panels, strict=True):
+        points = done
         if layout.panel:
-            shown = done.filter(polars.col(layout.panel.column) == value)
-            axes.set_title(f"{short_name(layout.panel.column)} = {style.shown(value)}")
-        _draw_lines(axes, shown, layout, nanoseconds)
-    for i in range(len(panels), grid.size):
-        grid.flat[i].remove()
-        grid.flat[i - columns].tick_params(labelbottom=True)
-    _label(figure, grid, done, layout, unit, nanoseconds)
+            points = done.filter(polars.col(layout.panel.column) == value)
+            style.panel_title(axes, setting_text(layout.panel, value), min(len(panels), style.PANELS))
+        _draw_lines(axes, points, layout, find_swept(done))
+    _label(figure, grid, done, layout)
     style.head(figure, title)
     return figure
 
 
-def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds: float) -> None:
+def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, swept: Sequence[Swept]) -> None:
     import polars
 
     line = layout.line
-    ordered = line is not None and line.numeric
     order = line.in_order if line else (None,)
-    shades = style.colours(len(order), ordered=ordered)
+    shades = colours.of_axis(swept, line) if line else [colours.CATEGORIES[0]]
+    names = value_texts(line) if line else [""]
     for i, value in enumerate(order):
         points = shown.filter(polars.col(line.column) == value) if line else shown
         best = best_of_each(points, [layout.across.column], LATENCY)
@@ -98,11 +96,11 @@ def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds
             best = best.sort(layout.across.column)
         bounded = is_bounded(best)
         across = [_place(layout.across, x) for x in best[layout.across.column]]
-        latency = best["latency_ns"].cast(float) / nanoseconds
+        latency = best["latency_ns"].cast(float)
         look: dict[str, Any] = {
             "color": shades[i],
             "marker": style.MARKERS[i % len(style.MARKERS)],
-            "markersize": 5,
+            "markersize": 4.5,
         }
         if bounded.any():
             dots = ":" if layout.across.numeric else ""
@@ -114,7 +112,7 @@ def _draw_lines(axes: Axes, shown: polars.DataFrame, layout: Layout, nanoseconds
             across,
             _gaps(simulated),
             linestyle="-" if layout.across.numeric else "",
-            label=style.shown(value),
+            label=style.shown(names[i]),
             **look,
         )
 
@@ -124,24 +122,24 @@ def _gaps(figures: list[float | None]) -> list[float]:
     return [nan if figure is None else figure for figure in figures]
 
 
-def _label(figure: Figure, grid: Any, done: polars.DataFrame, layout: Layout, unit: str, nanoseconds: float) -> None:
-    axes = grid.flat[0]
-    if layout.across.numeric:
-        style.scale(axes, "x", layout.across.values, ticks=True)
+def _label(figure: Figure, grid: Sequence[Axes], done: polars.DataFrame, layout: Layout) -> None:
+    axes, across = grid[0], layout.across
+    if across.numeric:
+        scale(axes, "x", quantity_of(across), across.values, swept=True)
     else:
-        axes.set_xticks(range(len(layout.across.values)), [style.shown(value) for value in layout.across.values])
-    style.scale(axes, "y", (done["latency_ns"] / nanoseconds).to_list(), ticks=False)
-    figure.supxlabel(layout.across.title, fontsize="medium")
-    figure.supylabel(f"latency ({unit})", fontsize="medium")
-    handles, labels = axes.get_legend_handles_labels() if layout.line else ([], [])
+        style.name_ticks(axes, "x", across.values)
+    drawn = [
+        y for panel in grid for line in panel.lines for y in np.asarray(line.get_ydata(), float).tolist() if y == y
+    ]
+    shown = quantity("latency_ns", drawn)
+    scale(axes, "y", shown, drawn, swept=False)
+    style.label_across(grid, axis_title(across))
+    figure.supylabel(shown.title, fontsize="medium")
+    handles, names = (axes.get_legend_handles_labels()[0], value_texts(layout.line)) if layout.line else ([], [])
     if is_bounded(done).any():
-        handles, labels = [*handles, style.hollow_marker()], [*labels, "lower bound"]
-    if handles:
-        title = layout.line.title if layout.line else None
-        figure.legend(handles, labels, title=title, loc="outside right center", alignment="left")
-    if layout.folded:
-        names = ", ".join(short_name(axis.column) for axis in layout.folded)
-        figure.text(1, 0, f"the fastest over {names}", ha="right", fontsize="small")
+        handles, names = [*handles, style.hollow_marker()], [*names, "lower bound"]
+    remark = f"the fastest over {', '.join(short_name(axis.column) for axis in layout.folded)}" if layout.folded else ""
+    style.legend(figure, handles, names, axis_title(layout.line) if layout.line else "", remark=remark)
 
 
 def _place(across: Swept, value: Any) -> float:

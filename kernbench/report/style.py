@@ -9,30 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kernbench.characters import visible
+from kernbench.report.colours import FAINT, INK
+from kernbench.report.engineering import number
+from kernbench.report.label_fitting import settle, shorten, tell_in_full, with_titles
 from kernbench.sweep.results.store import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, safe for colour-blind readers; orange before the paler ones.
-CATEGORIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-INK, FAINT = "#333333", "#DDDDDD"
+PAGE = 7.5  # inches, the width of every figure; what needs more room grows downwards
+ROW = 2.6  # inches, the height of a row of panels
+LOWEST = 4.2  # inches, the height of a figure with one row
+PANELS = 3  # in a row
+LEGEND_ROW = 0.2  # inches
 MARKERS = "osD^vPX"
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white"}  # of points that have only bounds
 MOST_LINES = 12  # more cannot be distinguished, nor labelled beside the plot
-TITLE_LETTERS = 9.5  # an inch
+TITLE_LETTERS = 10.5  # an inch
+NOTE_LETTERS = 15.5  # an inch
 TITLE_LINES = 4  # more, in the lowest figure, leave no height to the axes
-LABEL_LETTERS = (
-    30  # of a value; more, in the legend of the narrowest figure, leave hardly half of its width to the axes
-)
-MOST_TICKS = 9  # more values than these get matplotlib's own ticks
+LABEL_LETTERS = 40  # of a value
+BESIDE_LETTERS = 18  # of the labels of a legend beside the axes; longer ones stand below
+MARKER_LETTERS = 8  # the width of the sample beside a label
 MISSING = "\N{WHITE SQUARE}"  # for what the font has no glyph of
 
 LOOK: dict[str, Any] = {
@@ -46,11 +50,10 @@ LOOK: dict[str, Any] = {
     "axes.titlesize": "medium",
     "figure.dpi": 150,
     "font.family": "DejaVu Sans",  # comes with matplotlib
-    "font.size": 10,
+    "font.size": 9,
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
     "legend.frameon": False,
-    "savefig.bbox": "tight",
     "svg.fonttype": "path",
     "svg.hashsalt": "kernbench",
     "text.color": INK,
@@ -72,19 +75,45 @@ def look() -> Iterator[None]:
         yield
 
 
+def new_figure(height: float) -> Figure:
+    """An empty figure of the page's width and a height in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(PAGE, height), layout="constrained")
+
+
+def new_panels(count: int, *, most: int = PANELS, height: float = ROW, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with some panels, at most `most` in a row of a height in inches; `shared` are arguments of `subplots`."""
+    columns = min(count, most)
+    rows = -(-count // columns)
+    figure = new_figure(0.9 + height * rows if rows > 1 else max(0.9 + height, LOWEST))
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    for i in range(count, grid.size):
+        grid.flat[i].remove()
+        grid.flat[i - columns].tick_params(labelbottom=True)
+    return figure, list(grid.flat[:count])
+
+
 def save(figure: Figure, stem: Path) -> list[Path]:
-    """Write `stem`.svg and `stem`.png, without dates; returns their paths."""
+    """Lay a figure out and write `stem`.svg and `stem`.png, without dates; returns their paths."""
     from matplotlib.text import Text
 
     for artist in figure.findobj(Text):
         assert isinstance(artist, Text)
         artist.set_text(drawable(artist.get_text()))
-    paths = []
-    for suffix, unstamped in ((".svg", {"Date": None}), (".png", {"Software": None})):
-        path = stem.with_name(stem.name + suffix)
-        write_whole(path, lambda file, unstamped=unstamped: figure.savefig(file, metadata=unstamped))
-        paths.append(path)
+    settle(figure)
+    paths = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
+    write_whole(paths[0], lambda file: _write_svg(figure, file))
+    write_whole(paths[1], lambda file: figure.savefig(file, metadata={"Software": None}))
     return paths
+
+
+def _write_svg(figure: Figure, path: Path) -> None:
+    figure.savefig(path, metadata={"Date": None})
+    drawn = path.read_text(encoding="utf-8")
+    titled = with_titles(drawn)
+    if titled != drawn:
+        path.write_text(titled, encoding="utf-8")
 
 
 def discard(stem: Path) -> list[Path]:
@@ -94,16 +123,6 @@ def discard(stem: Path) -> list[Path]:
     return []
 
 
-def colours(count: int, *, ordered: bool) -> list[Any]:
-    """A colour for each of `count` lines: from dark to bright if they are ordered, else as different as possible."""
-    import matplotlib
-
-    if ordered and count > 1:
-        shades = matplotlib.colormaps["viridis"]
-        return [shades(0.88 * i / (count - 1)) for i in range(count)]
-    return [CATEGORIES[i % len(CATEGORIES)] for i in range(count)]
-
-
 def hollow_marker() -> Any:
     """The entry of a legend for points that have only bounds."""
     from matplotlib.lines import Line2D
@@ -111,62 +130,97 @@ def hollow_marker() -> Any:
     return Line2D([], [], linestyle="", marker=MARKERS[0], markersize=5, color=INK, **HOLLOW)
 
 
+def label_across(panels: Sequence[Axes], title: str) -> None:
+    """Write the title of the horizontal axis under the lowest panels, which have the labels of ticks."""
+    for axes in panels:
+        if axes.xaxis.get_tick_params().get("labelbottom", True):
+            axes.set_xlabel(title)
+
+
 def head(figure: Figure, title: str) -> None:
     """Write a title over a figure, in as many lines as its width takes."""
-    width = max(24, int(figure.get_figwidth() * TITLE_LETTERS))
-    lines = wrap(title, width, max_lines=TITLE_LINES, placeholder=" ...")
+    lines = wrap(title, int(figure.get_figwidth() * TITLE_LETTERS), max_lines=TITLE_LINES, placeholder=" …")
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontweight="bold")
+    _grow(figure, len(lines) - 1)
 
 
-def scale(axes: Axes, which: str, values: Sequence[float], *, ticks: bool) -> None:
-    """Make the x or y axis logarithmic if the values need it; with `ticks`, mark the values themselves."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+def note(figure: Figure, text: str) -> None:
+    """Write a remark below everything else of a figure, which grows by its lines."""
+    lines = _note_lines(text)
+    figure.legend([], [], title="\n".join(lines), title_fontsize="small", loc="outside lower left", borderaxespad=0.2)
+    _grow(figure, len(lines))
+
+
+def legend(
+    figure: Figure,
+    handles: Sequence[Any],
+    names: Sequence[str],
+    title: str = "",
+    *,
+    remark: str = "",
+    beside: bool = True,
+) -> None:
+    """Draw a legend and a remark: below the axes, where the figure grows by its rows, or beside them if its texts are short.
+
+    Without handles there is only the remark.
+    """
+    if not handles or (beside and max(map(len, names)) <= BESIDE_LETTERS):
+        if remark:
+            note(figure, remark)
+        if handles:
+            heading = title.replace(" (", "\n(").replace(".", ".\n") if len(title) > BESIDE_LETTERS else title
+            _legend(figure, handles, names, heading, "outside right center", 1)
+        return
+    columns = max(1, int(PAGE * NOTE_LETTERS / (max(map(len, map(shown, names))) + MARKER_LETTERS)))
+    heading = [*_note_lines(remark), *_note_lines(title)]
+    _legend(figure, handles, names, "\n".join(heading), "outside lower left", columns)
+    _grow(figure, len(heading) + -(-len(names) // columns))
+
+
+def _legend(figure: Figure, handles: Sequence[Any], names: Sequence[str], title: str, where: Any, columns: int) -> None:
+    made = figure.legend(
+        handles,
+        list(map(shown, names)),
+        title=title or None,
+        loc=where,
+        alignment="left",
+        ncols=columns,
+        fontsize="small",
+        title_fontsize="small",
+    )
+    tell_in_full(made.get_texts(), list(map(visible, names)))
+
+
+def _note_lines(text: str) -> list[str]:
+    return wrap(drawable(text), int(PAGE * NOTE_LETTERS))
+
+
+def _grow(figure: Figure, lines: int) -> None:
+    figure.set_figheight(figure.get_figheight() + LEGEND_ROW * lines)
+
+
+def name_ticks(axes: Axes, which: str, values: Sequence[Any]) -> None:
+    """Ticks at 0, 1, 2 … with the values as names."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    if is_logarithmic(values):
-        (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    if ticks and len(values) <= MOST_TICKS:
-        axis.set_major_locator(FixedLocator(sorted(values)))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_major_locator(FixedLocator(range(len(values))))
+    axis.set_major_formatter(FixedFormatter(list(map(shown, values))))
+    tell_in_full(axis.get_majorticklabels(), [visible(str(value)) for value in values])
 
 
-def is_logarithmic(values: Sequence[float]) -> bool:
-    """Whether a logarithmic axis suits the values: they span a decade, or each is the same multiple of the last."""
-    low, high = min(values), max(values)
-    if low <= 0:
-        return False
-    ladder = sorted(set(values))
-    ratios = [after / before for before, after in pairwise(ladder)]
-    return high / low >= 10 or (len(ratios) > 1 and max(ratios) / min(ratios) < 1.01)
-
-
-def time_unit(longest_ns: float) -> tuple[str, float]:
-    """The unit in which to show times up to `longest_ns`, and how many ns it has."""
-    for unit, nanoseconds in (("ms", 1e6), ("µs", 1e3)):
-        if longest_ns >= 10 * nanoseconds:
-            return unit, nanoseconds
-    return "ns", 1.0
-
-
-class Unit:
-    """The unit in which a column is shown: a suitable one for times, else its own."""
-
-    def __init__(self, column: str, values: Sequence[float]) -> None:
-        self.size = 1.0
-        self.title = column
-        if column.endswith("_ns"):
-            unit, self.size = time_unit(max(values))
-            self.title = f"{column.removesuffix('_ns').replace('_', ' ')} ({unit})"
+def panel_title(axes: Axes, text: str, columns: int) -> None:
+    """Write the title of one of some panels in a row, shortened to its width."""
+    letters = int(PAGE * TITLE_LETTERS / columns)
+    made = axes.set_title(shorten(drawable(text), letters))
+    tell_in_full([made], [visible(text)])
 
 
 def shown(value: object) -> str:
     """A value as the label of a tick or a legend entry; a legend leaves out what is empty or begins with "_"."""
     if isinstance(value, float):
-        return f"{value:,.6g}"
-    text = drawable(visible(str(value)))
-    text = text if len(text) <= LABEL_LETTERS else f"{text[: LABEL_LETTERS - 3]}..."
+        return number(value)
+    text = shorten(drawable(visible(str(value))), LABEL_LETTERS)
     return f" {text}" if text[:1] in ("", "_") else text
 
 

@@ -9,8 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernbench.report import style
-from kernbench.units import format_bytes
+from kernbench.report import colours, style
+from kernbench.report.engineering import BYTES, Quantity, named
+from kernbench.report.ticks import scale
+
+PANEL = 3.4  # inches, the height of a panel with its legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,39 +32,32 @@ def plot_survey(survey: Survey, stem: Path) -> list[Path]:
 
 
 def _draw(survey: Survey) -> Figure:
-    from matplotlib.figure import Figure
-
     families = {name: list(same) for name, same in groupby(survey.measured, lambda one: one.case.family)}
-    figure = Figure(figsize=(1.4 + 4.2 * len(families), 5.6), layout="constrained")
-    for axes, (family, measured) in zip(
-        figure.subplots(1, len(families), sharey=True, squeeze=False).flat, families.items(), strict=True
-    ):
-        _draw_family(axes, family, measured)
+    figure, grid = style.new_panels(len(families), most=2, height=PANEL, sharey=True)
+    sizes = [one.nbytes for one in survey.measured]
+    for axes, (family, measured) in zip(grid, families.items(), strict=True):
+        _draw_family(axes, family, measured, named("size of the transfer", BYTES, sizes))
     figure.supylabel("utilisation of the bottleneck (%)", fontsize="medium")
-    figure.suptitle(f"probe of {survey.topology}, each flow alone", x=0.01, ha="left", fontweight="bold")
+    style.head(figure, f"probe of {survey.topology}, each flow alone")
     return figure
 
 
-def _draw_family(axes: Axes, family: str, measured: list[Measured]) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
+def _draw_family(axes: Axes, family: str, measured: list[Measured], across: Quantity) -> None:
     from kernbench.traffic.probe_cases import TITLES
 
+    palette = colours.of_names(one.case.name for one in measured)
     for i, (case, same) in enumerate(groupby(measured, lambda one: one.case)):
         points = list(same)
         axes.plot(
             [one.nbytes for one in points],
             [100 * one.utilisation for one in points],
-            color=style.CATEGORIES[i % len(style.CATEGORIES)],
+            color=palette[case.name],
             marker=style.MARKERS[i % len(style.MARKERS)],
-            markersize=5,
-            label=case.name,
+            markersize=4.5,
+            label=style.shown(case.name),
         )
-    axes.set_title(TITLES[family])
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_locator(FixedLocator(sorted({one.nbytes for one in measured})[::2]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda nbytes, _: format_bytes(nbytes)))
+    style.panel_title(axes, TITLES[family], 2)
+    scale(axes, "x", across, [one.nbytes for one in measured], swept=True)
     axes.set_ylim(0, 102)
-    axes.set_xlabel("size of the transfer")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    axes.set_xlabel(across.title)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="x-small")

@@ -1,6 +1,7 @@
 """The output files of a sweep beside its table: the front, plots, `report.md` and `report.html`.
 
-They are made from the table and the grid alone, so they can be made again at any time; the same table gives the same bytes.
+They are made from the table, the grid and `sweep.json` alone, so they can be made again at any time; the same of these give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.report.heatmap import plot_heat
-from kernbench.report.html_report import write_page
+from kernbench.report.html_report import choose_rows, write_page
 from kernbench.report.markdown_report import write_report
 from kernbench.report.objectives import choose_objectives
 from kernbench.report.parallel import plot_parallel
@@ -17,6 +18,8 @@ from kernbench.report.pareto import plot_pareto
 from kernbench.report.plot import plot_latency
 from kernbench.report.sensitivity import find_sensitivities
 from kernbench.sweep.grid.grid import Grid
+from kernbench.sweep.results.file_names import MANIFEST
+from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.results.pareto import pareto_front
 from kernbench.sweep.results.store import write_whole
 from kernbench.sweep.row import STAMP
@@ -72,5 +75,15 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
     write_whole(paths["front"], find_rows(scan, front).write_parquet)
     pictures = {name: drawn[0] for name, drawn in plots.items() if drawn}
     paths["report"] = write_report(grid, table, objectives, found, pictures, directory / "report.md")
-    paths["page"] = write_page(grid, table, objectives, found, pictures, directory / "report.html")
+    rows = _read_page_rows(scan, choose_rows(table, objectives))
+    manifest = read_manifest(directory / MANIFEST)
+    paths["page"] = write_page(grid, table, rows, objectives, found, pictures, manifest, directory / "report.html")
     return paths
+
+
+def _read_page_rows(scan: polars.LazyFrame, keys: list[str] | None) -> polars.DataFrame:
+    """The rows with these keys, or all, with the columns that a page has."""
+    import polars
+
+    kept = scan if keys is None else scan.filter(polars.col("key").is_in(keys))
+    return kept.select(polars.exclude(*UNREAD)).collect(engine="streaming")

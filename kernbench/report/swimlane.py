@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kernbench.pto.record import ORCHESTRATOR, Phase
 from kernbench.pto.summary import FS_PER_US, thread_name
+from kernbench.report.colours import of_names
+from kernbench.report.engineering import number
 from kernbench.report.svg import Svg, text_width
 
 if TYPE_CHECKING:
@@ -18,19 +20,17 @@ if TYPE_CHECKING:
 
 WIDTH, LEFT, TOP, LANE, GAP, LEGEND = 1200.0, 120.0, 56.0, 12.0, 3.0, 22.0
 LEAST_PX = 1.0
-PALETTE = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A6D3B", "#6B4FA0", "#4C8A2B", "#A83262"
-)  # fmt: skip
+# Pale, so that none is the colour of a task; what holds a thread up is red.
 _PHASES = {
     Phase.START_UP: "#BBBBBB",
-    Phase.SUBMIT: "#4C8A2B",
-    Phase.LOOKUP: "#9CCB7E",
+    Phase.SUBMIT: "#A9D18E",
+    Phase.LOOKUP: "#DCEFCF",
     Phase.BLOCKED: "#D62728",
-    Phase.SCOPE: "#2F6DA8",
-    Phase.COMPLETE: "#6B4FA0",
-    Phase.DISPATCH: "#E69F00",
-    Phase.SCAN: "#56B4E9",
-    Phase.DRAIN: "#CC79A7",
+    Phase.SCOPE: "#A8C8E8",
+    Phase.COMPLETE: "#C9B8E6",
+    Phase.DISPATCH: "#F8CBA0",
+    Phase.SCAN: "#BFE3DD",
+    Phase.DRAIN: "#EBC1D3",
     Phase.SHUT_DOWN: "#BBBBBB",
 }
 
@@ -76,11 +76,11 @@ def _thread_lanes(outcome: Outcome) -> Iterable[tuple[str, Sequence[_Bar]]]:
 
 def _core_lanes(outcome: Outcome) -> Iterable[tuple[str, Sequence[_Bar]]]:
     names = {row.task: row.name for row in outcome.record.tasks}
-    colours = {name: PALETTE[at % len(PALETTE)] for at, name in enumerate(dict.fromkeys(names.values()))}
+    palette = of_names(names.values())
     rows: dict[int, list[_Bar]] = {}
     for row in outcome.record.blocks:
         name = names[row.task]
-        rows.setdefault(row.core, []).append(_Bar(row.start_fs, row.end_fs, name, colours[name]))
+        rows.setdefault(row.core, []).append(_Bar(row.start_fs, row.end_fs, name, palette[name]))
     return [(outcome.device.cores[core].place.name, rows[core]) for core in sorted(rows)]
 
 
@@ -106,7 +106,7 @@ def _draw_axis(svg: Svg, end_fs: int, scale: float, bottom: float) -> None:
     while tick * FS_PER_US <= end_fs:
         x = LEFT + tick * FS_PER_US * scale
         svg.polyline([(x, TOP - 4), (x, bottom)], "#DDDDDD", line=0.5)
-        svg.text(x, TOP - 12, f"{tick:,g} µs", 9)
+        svg.text(x, TOP - 12, f"{number(tick)} µs", 9)
         tick += step
 
 

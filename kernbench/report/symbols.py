@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kernbench.machine.intents import EdgeKind
+from kernbench.report.colours import COMPUTE, CONTROL, HOST, MEMORY, MOVEMENT, PORT
 
 INK, QUIET = "#222222", "#666666"
 LABEL = 10.0  # px, of labels beside their boxes and wires
@@ -34,47 +35,40 @@ class Stroke(NamedTuple):
     dash: str = ""
 
 
-_CONTROL = ("#E6DDF3", "#6B4FA0")
-_MOVEMENT = ("#D6E6F5", "#2F6DA8")
-_COMPUTE = ("#FCE3C5", "#B85F00")
-_MEMORY = ("#DCEFCF", "#4C8A2B")
-_PORT = ("#0B7A6B", "#075A4F")
-_HOST = ("#F6DCE5", "#A83262")
-
 SYMBOLS: dict[str, Symbol] = {
-    "switch": Symbol("fabric switch", *_HOST, 84, 28),
-    "pcie_ep": Symbol("PCIe endpoint", *_HOST, 58, 20),
+    "switch": Symbol("fabric switch", *HOST, 84, 28),
+    "pcie_ep": Symbol("PCIe endpoint", *HOST, 58, 20),
     "sip_link": Symbol("port of a link between SIPs", "#D9D3C7", "#5C4A2A", 22, 18, size=10),
-    "io_cpu": Symbol("IO_CPU", *_CONTROL, 44, 20),
-    "io_noc": Symbol("network of the IO chiplet", "#FFFFFF", _MOVEMENT[1], 44, 20),
-    "io_ucie": Symbol("UCIe port of a die", *_PORT, 12, 12, text="#FFFFFF"),
-    "conn": Symbol("UCIe connection", "#BFE3DD", _PORT[0], 9, 9),
-    "ucie": Symbol("UCIe port of a die", *_PORT, 44, 30, text="#FFFFFF"),
-    "router": Symbol("router", "#FFFFFF", _MOVEMENT[1], 14, 14, round=True),
-    "m_cpu": Symbol("M_CPU", *_CONTROL, 48, 18),
-    "sram": Symbol("SRAM", *_MEMORY, 40, 14, size=10),
-    "hbm_ctrl": Symbol("HBM controller of a PE", *_MEMORY, 42, 16, size=10),
-    "pe": Symbol("PE", *_COMPUTE, 42, 42),
-    "pe_cpu": Symbol("control", *_CONTROL, 138, 76, size=12),
-    "pe_scheduler": Symbol("control", *_CONTROL, 138, 76, size=12),
-    "pe_dma": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
-    "pe_fetch_store": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
-    "pe_ipcq": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
-    "pe_mmu": Symbol("movement", *_MOVEMENT, 138, 76, size=12),
-    "pe_gemm": Symbol("compute", *_COMPUTE, 138, 76, size=12),
-    "pe_math": Symbol("compute", *_COMPUTE, 138, 76, size=12),
-    "pe_tcm": Symbol("memory", *_MEMORY, 138, 76, size=12),
-    "endpoint": Symbol("endpoint with its router", "#FFFFFF", _MOVEMENT[1], 64, 24, size=10),
-    "noc": Symbol("network", "#FFFFFF", _MOVEMENT[1], 64, 24),
-    "l2": Symbol("L2", *_MEMORY, 64, 24),
-    "gm_hbm": Symbol("HBM", *_MEMORY, 64, 24),
-    "npu_host": Symbol("host", *_HOST, 64, 24),
-    "aicpu": Symbol("AICPU", *_CONTROL, 52, 20),
-    "aic": Symbol("AIC", *_COMPUTE, 36, 20),
-    "aiv": Symbol("AIV", *_COMPUTE, 36, 20),
-    "worker": Symbol("Tensix core", *_COMPUTE, 48, 24),
-    "dram": Symbol("port of a DRAM controller", *_MEMORY, 48, 24),
-    "ethernet": Symbol("Ethernet", *_PORT, 48, 24, text="#FFFFFF"),
+    "io_cpu": Symbol("IO_CPU", *CONTROL, 44, 20),
+    "io_noc": Symbol("network of the IO chiplet", "#FFFFFF", MOVEMENT[1], 44, 20),
+    "io_ucie": Symbol("UCIe port of a die", *PORT, 12, 12, text="#FFFFFF"),
+    "conn": Symbol("UCIe connection", "#BFE3DD", PORT[0], 9, 9),
+    "ucie": Symbol("UCIe port of a die", *PORT, 44, 30, text="#FFFFFF"),
+    "router": Symbol("router", "#FFFFFF", MOVEMENT[1], 14, 14, round=True),
+    "m_cpu": Symbol("M_CPU", *CONTROL, 48, 18),
+    "sram": Symbol("SRAM", *MEMORY, 40, 14, size=10),
+    "hbm_ctrl": Symbol("HBM controller of a PE", *MEMORY, 42, 16, size=10),
+    "pe": Symbol("PE", *COMPUTE, 42, 42),
+    "pe_cpu": Symbol("control", *CONTROL, 138, 76, size=12),
+    "pe_scheduler": Symbol("control", *CONTROL, 138, 76, size=12),
+    "pe_dma": Symbol("movement", *MOVEMENT, 138, 76, size=12),
+    "pe_fetch_store": Symbol("movement", *MOVEMENT, 138, 76, size=12),
+    "pe_ipcq": Symbol("movement", *MOVEMENT, 138, 76, size=12),
+    "pe_mmu": Symbol("movement", *MOVEMENT, 138, 76, size=12),
+    "pe_gemm": Symbol("compute", *COMPUTE, 138, 76, size=12),
+    "pe_math": Symbol("compute", *COMPUTE, 138, 76, size=12),
+    "pe_tcm": Symbol("memory", *MEMORY, 138, 76, size=12),
+    "endpoint": Symbol("endpoint with its router", "#FFFFFF", MOVEMENT[1], 64, 24, size=10),
+    "noc": Symbol("network", "#FFFFFF", MOVEMENT[1], 64, 24),
+    "l2": Symbol("L2", *MEMORY, 64, 24),
+    "gm_hbm": Symbol("HBM", *MEMORY, 64, 24),
+    "npu_host": Symbol("host", *HOST, 64, 24),
+    "aicpu": Symbol("AICPU", *CONTROL, 52, 20),
+    "aic": Symbol("AIC", *COMPUTE, 36, 20),
+    "aiv": Symbol("AIV", *COMPUTE, 36, 20),
+    "worker": Symbol("Tensix core", *COMPUTE, 48, 24),
+    "dram": Symbol("port of a DRAM controller", *MEMORY, 48, 24),
+    "ethernet": Symbol("Ethernet", *PORT, 48, 24, text="#FFFFFF"),
 }
 OTHER = Symbol("other part", "#EEEEEE", "#555555", 48, 18)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernbench.report.sensitivity import Sensitivity
 from kernbench.report.swept_axes import find_swept, short_name
+from kernbench.report.text_table import DEAR, KEEP, Column, TextTable
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import count_bounded, count_possibly_better, find_senses, is_bounded
 from kernbench.sweep.results.pareto import pareto_front, rank_points
 from kernbench.sweep.row import COLUMNS, LOWER, UPPER, VERSUS
@@ -18,70 +16,33 @@ from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
-    from rich.console import Console, ConsoleOptions, ConsoleRenderable
-    from rich.table import Table
 
-# Columns of points that may be left out, in this order.
-SPARE = (VERSUS, "of peak", "TFLOPS", "busy", "bottleneck", "saturation_load", "p99_ns", "accepted")
+# Ranks of the columns of points: what is low is left out first. Objectives, and what says why (busy, bottleneck), stay.
+RANKS = {
+    VERSUS: 1,
+    "tflops_of_peak": 2,
+    "achieved_tflops": 3,
+    "latency_ns": 4,
+    "saturation_load": 5,
+    "p99_ns": 6,
+    "accepted": 7,
+}
+PARAMETERS = DEAR  # the rank of all varying parameters: the last ones go first
 TRAFFIC = ("accepted", "p99_ns", "saturation_load")
+WHOLE = "in table.parquet"
+SENSITIVITY_RANKS = {"1 % more gives": 1, "worst at": 2, "between them": 3}
+WHOLE_SENSITIVITIES = "in report.md"
 MARKS: dict[str | None, str] = {LOWER: "≥ ", UPPER: "≤ ", None: ""}  # before a figure
-ENDLESS = 10_000  # characters, wider than any table
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of texts. `spare` is its name in `SPARE` if it may be left out."""
-
-    heading: str
-    cells: Sequence[str]
-    right: bool
-    spare: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Points:
-    """A table of points. In a narrow terminal headings are broken, then spare columns are left out: no number is cut."""
-
-    title: str
-    columns: Sequence[Column]
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[ConsoleRenderable]:
-        from rich.text import Text
-
-        def is_too_wide(table: Table) -> bool:
-            return table.__rich_measure__(console, options.update(width=ENDLESS)).maximum > options.max_width
-
-        shown = self._draw(self.columns, narrow=False)
-        for most in range(len(SPARE) + 1):
-            if not is_too_wide(shown):
-                break
-            gone = [column for column in self.columns if column.spare in SPARE[:most]]
-            shown = self._draw([column for column in self.columns if column not in gone], narrow=True)
-            if gone:
-                headings = ", ".join(column.heading.replace(".\n", ".") for column in gone)
-                shown.caption = f"not shown, for lack of room: {headings}\n"
-        yield Text(self.title, style="bold")  # a title of the rich table would be cut to its width
-        yield shown
-
-    def _draw(self, columns: Sequence[Column], *, narrow: bool) -> Table:
-        table = _empty()
-        table.collapse_padding = narrow
-        for column in columns:
-            heading = _broken(column.heading) if narrow else column.heading
-            table.add_column(heading, justify="right" if column.right else "left", overflow="fold")
-        for cells in zip(*(column.cells for column in columns), strict=True):
-            table.add_row(*cells)
-        return table
-
-
-def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> Points:
+def best_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 10) -> TextTable:
     """The best `most` points by the first objective: varying parameters, objectives, latency, and bottleneck or throughput."""
     ranked = rank_points(table, objectives[0], most)
     title = f"best {len(ranked)} of {count_results(table)} by {objectives[0].column}{tell_others(table, ranked, objectives[0])}"
     return _points(table, ranked, objectives, title)
 
 
-def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> Points:
+def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most: int = 20) -> TextTable:
     """The Pareto front, at most its first `most` points."""
     front = pareto_front(table, objectives)
     wanted = ", ".join(map(str, objectives))
@@ -91,15 +52,16 @@ def front_points(table: polars.DataFrame, objectives: Sequence[Objective], most:
     return _points(table, front.head(most), objectives, title)
 
 
-def sensitivity_table(found: Sequence[Sensitivity]) -> Table:
+def sensitivity_table(found: Sequence[Sensitivity]) -> TextTable:
     """The sensitivities of the objectives to the parameters."""
-    shown = _empty(f"what moves the objectives, each parameter averaged over all others{tell_selection(found)}")
     heads = sensitivity_heads(found)
-    for heading in heads:
-        shown.add_column(heading, justify="right" if heading in heads[-3:] else "left", overflow="fold")
-    for one in found:
-        shown.add_row(*sensitivity_cells(one))
-    return shown
+    cells = zip(*map(sensitivity_cells, found), strict=True)
+    columns = [
+        Column(heading, texts, right=heading in heads[-3:], rank=SENSITIVITY_RANKS.get(heading, KEEP))
+        for heading, texts in zip(heads, cells, strict=True)
+    ]
+    title = f"what moves the objectives, each parameter averaged over all others{tell_selection(found)}"
+    return TextTable(columns, title, WHOLE_SENSITIVITIES)
 
 
 def sensitivity_heads(found: Sequence[Sensitivity]) -> tuple[str, ...]:
@@ -168,31 +130,38 @@ def format_value(value: object) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
-def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> Points:
-    columns = []
-    for name in shown_columns(table, objectives):
-        heading = _heading(name) if name in COLUMNS else name.replace(".", ".\n")
-        spare = VERSUS if name.endswith(VERSUS) else ""
-        right = table[name].dtype.is_numeric()
-        columns.append(Column(heading, _cells(rows, name), right, spare))
-    of_workload = _bench_columns if "bottleneck" in table.columns else _traffic_columns
-    return Points(title, [*columns, *of_workload(rows, [column.heading for column in columns])])
+def _points(table: polars.DataFrame, rows: polars.DataFrame, objectives: Sequence[Objective], title: str) -> TextTable:
+    wanted = {objective.column for objective in objectives}
+    columns = {name: _column(name, rows, wanted) for name in shown_columns(table, objectives)}
+    columns |= dict((_bench_columns if "bottleneck" in table.columns else _traffic_columns)(rows, columns))
+    return TextTable([*columns.values()], title, WHOLE)
 
 
-def _traffic_columns(rows: polars.DataFrame, headings: Sequence[str]) -> Iterator[Column]:
+def _column(name: str, rows: polars.DataFrame, objectives: Container[str]) -> Column:
+    of_results = name in COLUMNS or name.endswith(VERSUS)
+    rank = RANKS.get(VERSUS if name.endswith(VERSUS) else name, KEEP if name in COLUMNS else PARAMETERS)
+    return Column(
+        _heading(name) if of_results else short_name(name),
+        _cells(rows, name),
+        right=rows[name].dtype.is_numeric(),
+        rank=KEEP if name in objectives else rank,
+    )
+
+
+def _traffic_columns(rows: polars.DataFrame, shown: Container[str]) -> Iterator[tuple[str, Column]]:
     for name in TRAFFIC:
-        if name in rows.columns and rows[name].count() and _heading(name) not in headings:
-            yield Column(_heading(name), _cells(rows, name), True, name)
+        if name in rows.columns and rows[name].count() and name not in shown:
+            yield name, _column(name, rows, ())
 
 
-def _bench_columns(rows: polars.DataFrame, headings: Sequence[str]) -> Iterator[Column]:
-    if "TFLOPS" not in headings:
-        yield Column("TFLOPS", _cells(rows, "achieved_tflops"), True, "TFLOPS")
+def _bench_columns(rows: polars.DataFrame, shown: Container[str]) -> Iterator[tuple[str, Column]]:
+    if "achieved_tflops" not in shown:
+        yield "achieved_tflops", _column("achieved_tflops", rows, ())
     if "tflops_of_peak" in rows.columns and rows["tflops_of_peak"].sum():
         of_peak = mark_bounds(rows, "tflops_of_peak", _percents(rows["tflops_of_peak"]))
-        yield Column("of peak", of_peak, True, "of peak")
-    yield Column("busy", _percents(rows["bottleneck_utilisation"]), True, "busy")
-    yield Column("bottleneck", [name or "" for name in rows["bottleneck"]], False, "bottleneck")
+        yield "tflops_of_peak", Column("of peak", of_peak, right=True, rank=RANKS["tflops_of_peak"])
+    yield "busy", Column("busy", _percents(rows["bottleneck_utilisation"]), right=True)
+    yield "bottleneck", Column("bottleneck", [name or "" for name in rows["bottleneck"]])
 
 
 def _percents(shares: Iterable[float | None]) -> list[str]:
@@ -214,17 +183,3 @@ def _cell(column: str, value: Any) -> str:
 def _heading(column: str) -> str:
     words = column.replace("_ns", " ns").replace("achieved_", "").replace("_", " ")
     return "TFLOPS" if words == "tflops" else words
-
-
-def _broken(heading: str) -> str:
-    """A heading with one word on each line."""
-    return re.sub(r"([._])\n?|\s", r"\1\n", heading.removeprefix(f"{TOPOLOGY}\n"))
-
-
-def _empty(title: str | None = None) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    return Table(
-        title=title, title_justify="left", title_style="bold", caption_justify="left", box=SIMPLE_HEAD, pad_edge=False
-    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kernbench.report.rectangles import Plane, Rectangle, as_array
 from kernbench.report.svg import Point, Svg, text_width
 from kernbench.report.symbols import LABEL, RING, STROKES
+from kernbench.report.tray_courses import TrayCourses
 from kernbench.report.wire_routing import find_course
 
 if TYPE_CHECKING:
@@ -26,7 +27,11 @@ def find_courses(layout: DiagramLayout) -> list[tuple[Point, ...]]:
     boxes = as_array([*(layout.box(i).grown(CLEARANCE) for i in range(len(layout.at))), *packages])
     lines = [(layout.at[wire.src], layout.at[wire.dst]) for wire in layout.view.wires]
     courses: list[tuple[Point, ...]] = []
+    tray = TrayCourses(layout)
     for wire, (start, end) in zip(layout.view.wires, lines, strict=True):
+        if around := tray.find(wire):
+            courses.append(around)
+            continue
         holding = [len(layout.at) + i for i, where in enumerate(packages) if where.holds(start) or where.holds(end)]
         courses.append(find_course(start, end, boxes, [wire.src, wire.dst, *holding], lines, courses))
     return courses

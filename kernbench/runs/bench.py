@@ -14,7 +14,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, TypeVar
@@ -25,7 +25,9 @@ from kernbench import library
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, KernBenchError, LimitError, RunError, shorten, suggest
 from kernbench.limits.time_limit import REMEDY, TimeLimitReached
+from kernbench.runs.parameter_docs import split_docstring
 from kernbench.schema.scalars import Scalar, read_parameter
+from kernbench.units import unit_of
 from kernbench.user_modules import error_text, execute, line_of
 
 TANTO = "tanto-"  # what names of benches of Tanto programs begin with
@@ -47,6 +49,18 @@ class Bench:
     run: Callable[..., object]
     live: bool = False  # its kernels branch on data, so they run while the machine does
     fields: Callable[..., Mapping[str, object]] | None = None  # of the topology, from the parameters
+    choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
+
+    @property
+    def text(self) -> str:
+        """What its file and its function say, without the parameters."""
+        said = (getattr(self.run, "__globals__", {}).get("__doc__"), self.run.__doc__)
+        return "\n\n".join(text for one in said if (text := split_docstring(one)[0]))
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What parameters mean, by the section `Parameters:` of the function's docstring; not all need be there."""
+        return split_docstring(self.run.__doc__)[1]
 
     @property
     def is_tanto(self) -> bool:
@@ -99,6 +113,7 @@ class Bench:
             "name": self.name,
             "description": self.description,
             "parameters": dict(self.parameters),
+            "choices": {name: list(values) for name, values in self.choices.items()},
             "file": str(self.file),
             "live": self.live,
         }
@@ -113,13 +128,16 @@ def bench(
     *,
     live: bool = False,
     fields: Callable[..., Mapping[str, object]] | None = None,
+    choices: Mapping[str, Sequence[Scalar]] | None = None,
 ) -> Callable[[Function], Function]:
     """Register a function as a bench under a kebab-case name; `live` for kernels that branch on data.
 
     `fields(**parameters)` gives the topology fields that parameters set, by dotted path, for benches that shape their machine.
+    `choices` has the values of parameters that take no others. A section `Parameters:` of the function's docstring, with
+    lines `name: meaning`, explains them.
 
-    Errors: InputError for a name that is not kebab-case, for no description, for a function that does not take the context, or
-    a parameter without a default of type int, float, str or bool.
+    Errors: InputError for a name that is not kebab-case, for no description, for a function that does not take the context,
+    for a parameter without a default of type int, float, str or bool, and for choices without the default.
     """
     if callable(name):
         raise InputError(f"{_place(name, _file(name))}: @bench has no name; write @bench('a-name', 'what it does')")
@@ -134,7 +152,15 @@ def bench(
             raise InputError(
                 f"{_place(function, file)}: bench {name!r} has no description; write @bench({name!r}, 'what it does')"
             )
-        found = Bench(name, description, _parameters(function, name, file), file, function, live, fields)
+        parameters = _parameters(function, name, file)
+        listed = {parameter: tuple(values) for parameter, values in (choices or {}).items()}
+        for parameter, values in listed.items():
+            if parameters.get(parameter) not in values:
+                raise InputError(
+                    f"{_place(function, file)}: choices of bench {name!r} for {parameter!r} lack its default; "
+                    "name a parameter, and all values that it takes"
+                )
+        found = Bench(name, description, parameters, file, function, live, fields, listed)
         _loading.append(found)
         setattr(function, _ATTRIBUTE, found)
         return function
@@ -348,7 +374,12 @@ def typed_parameters(b: Bench, given: Mapping[str, object]) -> dict[str, Scalar]
 
 
 def _typed(b: Bench, name: str, value: object) -> Scalar:
-    return read_parameter(f"parameter {name!r} of bench {b.name!r}", b.parameters[name], value)
+    described = f"parameter {name!r} of bench {b.name!r}"
+    found = read_parameter(described, b.parameters[name], value, unit_of(name))
+    if name in b.choices and found not in b.choices[name]:
+        known = [str(choice) for choice in b.choices[name]]
+        raise InputError(f"{described} cannot be {shorten(repr(found))}{suggest(str(found), known)}")
+    return found
 
 
 def _file(function: Callable[..., object]) -> Path:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernbench.notebook import html_table
 from kernbench.oplog.causes import Times
 from kernbench.oplog.critical import Piece, find_critical_path
 from kernbench.oplog.queueing import Queueing, find_queueing
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from kernbench.engine import Session
     from kernbench.engine.network_waits import NetworkWaits
-    from kernbench.engine.progress import OnStage
+    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.launch import Launch
 
 
@@ -48,7 +49,7 @@ class Usage:
     busiest: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """Why a run took as long as it did."""
 
@@ -63,6 +64,16 @@ class Explanation:
     busy_fs: np.ndarray  # int64[part]
     window_fs: int  # of `busy_fs`
     network: NetworkWaits | None  # None: not counted, or the machine has no credits
+
+    def __repr__(self) -> str:
+        spent = ", ".join(f"{ns / (self.path_ns or 1):.0%} {kind}" for kind, ns in list(self.spent_ns.items())[:3])
+        return f"<Explanation of {self.path_ns:,.1f} ns: {spent}; .spent_ns, .usage, .what_if, .advice, .path_table()>"
+
+    def _repr_html_(self) -> str:
+        rows = [[kind, f"{ns:,.1f}", f"{ns / (self.path_ns or 1):.1%}"] for kind, ns in self.spent_ns.items()]
+        title = f"critical path of {self.path_ns:,.1f} ns, by class of part"
+        table = html_table(title, ["spent on", "ns", "of it"], rows, *self.advice)
+        return table if self.what_if is None else table + self.what_if.to_html()
 
     @property
     def path_ns(self) -> float:
@@ -99,15 +110,7 @@ class Explanation:
 
     def path_table(self) -> polars.DataFrame:
         """The critical path: start_ns, end_ns, part, op_name, kind, spent_ns; a row for each class of each piece."""
-        import polars
-
-        rows = [
-            (piece.start_fs / FS_PER_NS, piece.end_fs / FS_PER_NS, piece.part, piece.name, kind, fs / FS_PER_NS)
-            for piece in self.path
-            for kind, fs in piece.spent_fs.items()
-        ]
-        names = {"start_ns": float, "end_ns": float, "part": str, "op_name": str, "kind": str, "spent_ns": float}
-        return polars.DataFrame(rows, schema=names, orient="row")
+        return make_path_table(self.path)
 
     def utilisation_table(self) -> polars.DataFrame:
         """Every link, memory channel and engine: part, kind, busy_ns, utilisation."""
@@ -151,9 +154,15 @@ def is_long(events: int) -> bool:
 
 
 def explain_run(
-    session: Session, launches: Sequence[Launch], *, what_if: bool = False, on_stage: OnStage = lambda _: None
+    session: Session,
+    launches: Sequence[Launch],
+    *,
+    what_if: bool = False,
+    on_stage: OnStage = lambda _: None,
+    on_runs: OnRuns = lambda _done, _total: None,
 ) -> Explanation:
     """Explain a finished run; with `what_if` the table is part of it however long the run is."""
+    wanted = what_if or not is_long(session.events)
     times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
     since_fs = min((launch.left_fs(times.issue_fs) for launch in launches), default=0)
     busy_fs, window_fs = busy_of_run(session, launches)
@@ -165,12 +174,25 @@ def explain_run(
         launches=time_by_launch(session.program, path, launches, times),
         queueing=tuple(find_queueing(session.program, times, since_fs)),
         roofline=find_roofline(session.program, launches, window_fs),
-        what_if=find_what_if(session, launches, on_stage=on_stage) if what_if or not is_long(session.events) else None,
+        what_if=find_what_if(session, launches, on_stage=on_stage, on_runs=on_runs) if wanted else None,
         parts=list_parts(session.machine),
         busy_fs=busy_fs,
         window_fs=window_fs,
         network=session.network_waits,
     )
+
+
+def make_path_table(path: Sequence[Piece]) -> polars.DataFrame:
+    """The table of `Explanation.path_table`."""
+    import polars
+
+    rows = [
+        (piece.start_fs / FS_PER_NS, piece.end_fs / FS_PER_NS, piece.part, piece.name, kind, fs / FS_PER_NS)
+        for piece in path
+        for kind, fs in piece.spent_fs.items()
+    ]
+    names = {"start_ns": float, "end_ns": float, "part": str, "op_name": str, "kind": str, "spent_ns": float}
+    return polars.DataFrame(rows, schema=names, orient="row")
 
 
 def find_path(session: Session, launches: Sequence[Launch], times: Times) -> tuple[Piece, ...]:

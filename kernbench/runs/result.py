@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-    from kernbench.engine.progress import OnStage
+    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.device import Device
     from kernbench.host.device.launch import Launch
     from kernbench.oplog.record import OpRecord
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernbench.runs.what_if import WhatIf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunResult:
     """The figures of one run. Simulated times in ns; `wall_s` is real.
 
@@ -65,6 +65,32 @@ class RunResult:
     launches: tuple[Launch, ...] = field(default=(), repr=False, compare=False)
     unmapped_lookups: int = 0  # by kernels, of addresses that no tensor maps, which were taken as physical ones
     collectives: tuple[Mapping[str, Any], ...] = ()  # each with its time and its lower bound: `collective_metrics`
+    request: Mapping[str, Any] | None = None  # bench, topology, device and live as asked for; None of a function
+
+    def __repr__(self) -> str:
+        return f"<RunResult {self._told}; .explain(), .op_log(), .write(directory)>"
+
+    def _repr_html_(self) -> str:
+        from kernbench.notebook import html_table
+
+        shown = (
+            "latency_ns",
+            "pe_exec_ns",
+            "upper_ns",
+            "binding",
+            "bottleneck_part",
+            "achieved_tflops",
+            "achieved_gbs",
+        )
+        figures = {name: getattr(self, name) for name in (*shown, "tflops_of_peak", "gbs_of_peak", "verified")}
+        rows = [[name, _text(value)] for name, value in figures.items() if value is not None]
+        return html_table(self._told, ["figure", "value"], rows, *self.mismatches)
+
+    @property
+    def _told(self) -> str:
+        given = "".join(f", {name} {value}" for name, value in self.parameters.items())
+        at_least = "at least " if self.binding is not None else ""
+        return f"{self.bench} on {self.topology}, {self.mode} mode{given}: {at_least}{self.latency_ns:,.1f} ns"
 
     @property
     def program_digest(self) -> str:
@@ -85,21 +111,27 @@ class RunResult:
         session = self.device.session
         return build_log(session.program, session.op_issue_fs, session.op_start_fs, session.op_end_fs)
 
-    def explain(self, *, what_if: bool = False, on_stage: OnStage = lambda _: None) -> Explanation:
+    def explain(
+        self, *, what_if: bool = False, on_stage: OnStage = lambda _: None, on_runs: OnRuns = lambda _done, _total: None
+    ) -> Explanation:
         """Why the run took as long as it did: critical path, what-if table, utilisation, queueing, roofline, waiting by link.
 
         Waiting by link is there on a machine with credits, if the run was given `count_waits`.
         The what-if table of a long run is left out unless `what_if` asks for it. `on_stage(text)` is called with what is done
-        next. Errors: InputError in mode analytic.
+        next, `on_runs(done, total)` during the runs of a what-if table. Errors: InputError in mode analytic.
         """
         from kernbench.runs.explanation import explain_run
 
         if self.binding is not None:
             raise InputError("analytic mode has no events to explain; use mode hybrid, or see what binds")
-        return explain_run(self.device.session, self.launches, what_if=what_if, on_stage=on_stage)
+        return explain_run(self.device.session, self.launches, what_if=what_if, on_stage=on_stage, on_runs=on_runs)
 
     def what_if(
-        self, factor: float = 2, fields: Sequence[str] | None = None, on_stage: OnStage = lambda _: None
+        self,
+        factor: float = 2,
+        fields: Sequence[str] | None = None,
+        on_stage: OnStage = lambda _: None,
+        on_runs: OnRuns = lambda _done, _total: None,
     ) -> WhatIf | None:
         """The latency of the run if fields of the topology were faster by a factor, simulated: see `runs.what_if`.
 
@@ -110,7 +142,7 @@ class RunResult:
 
         if self.binding is not None:
             raise InputError("analytic mode runs nothing, so there is nothing to repeat; use mode hybrid")
-        return find_what_if(self.device.session, self.launches, factor, fields, on_stage)
+        return find_what_if(self.device.session, self.launches, factor, fields, on_stage, on_runs)
 
     def records(self) -> list[OpRecord]:
         """The op log as typed records of seven fields, in its order. Errors: InputError in mode analytic."""
@@ -142,10 +174,11 @@ class RunResult:
     def write(
         self, out: str | Path, explanation: Explanation | None = None, what_if: WhatIf | None = None
     ) -> dict[str, str]:
-        """Write `oplog.parquet` and `result.json` into a directory, all or nothing; returns their paths by name.
+        """Write `oplog.parquet`, `critical_path.parquet` and `result.json` into a directory, all or nothing; returns their
+        paths by name. What `kernbench web` draws beside is written too (`runs.view_tables`).
 
-        With the result of `explain` also `critical_path.parquet` and `utilisation.parquet`, and `result.json` has the sums;
-        with that of `what_if` it has the table.
+        With the result of `explain` also `utilisation.parquet`, and `result.json` has the sums; with that of `what_if` it has
+        the table.
         Errors: RunError if the disk refuses; InputError in mode analytic.
         """
         from kernbench.runs.files import write_files
@@ -170,5 +203,10 @@ class RunResult:
             "parameters": dict(self.parameters),
             "overrides": {path: str(value) for path, value in self.overrides.items()},
             "mismatches": list(self.mismatches),
+            "request": self.request and dict(self.request),
             "collectives": [dict(one) for one in self.collectives],
         }
+
+
+def _text(value: object) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

@@ -24,6 +24,7 @@ from kernbench.runs.bounds import find_bounds
 from kernbench.runs.collective_metrics import list_collectives
 from kernbench.runs.metrics import run_metrics
 from kernbench.runs.recording import RecordingDevice
+from kernbench.runs.request import note_request
 from kernbench.runs.result import RunResult
 from kernbench.runs.tanto_run import check_family, run_tanto_bench
 
@@ -57,7 +58,7 @@ def run_bench(
 
     `parameters` override the bench's keyword defaults, `overrides` fields of the topology by dotted path. `verify` also
     computes the numbers and compares them with the bench's references; `live` runs kernels step by step with their data,
-    as some benches always do; `device` is "all" or "sip:N". `mode` is "hybrid" or "flit", which give the same times, or
+    as some benches always do; `device` is `all` or `sip:N`. `mode` is "hybrid" or "flit", which give the same times, or
     "analytic", which runs nothing and gives bounds. `time_limit` is in seconds, or a text such as "10 min"; `op_limit` is of
     the operations of all kernels, by default as many as free memory holds. `count_waits` counts what flits wait for on a
     machine with credits, for `RunResult.explain`. `on_stage(text)` is called with what is done next, `on_progress` during
@@ -94,12 +95,15 @@ def _run(
         raise InputError("analytic mode computes no numbers that could be verified; use mode hybrid")
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
+    request = note_request(found, topology, device, live=live)
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
     check_family(found, topology, machine.family)
     if found.is_tanto:
         ran = run_tanto_bench(found, machine, given, mode, verify=verify, stage=stage, on_progress=on_progress)
-        return RunResult(bench=found.name, topology=machine.name, overrides=dict(overrides or {}), **ran)
+        return RunResult(
+            bench=found.name, topology=machine.name, overrides=dict(overrides or {}), request=request, **ran
+        )
     live = live or found.live
     if mode == Mode.ANALYTIC:
         driven = RecordingDevice(machine, live=live, limits=limits)
@@ -126,6 +130,7 @@ def _run(
         device=driven,
         launches=tuple(torch.runtime.launches),
         unmapped_lookups=driven.unmapped_lookups,
+        request=request,
         **_list_metrics(driven, torch, mode),
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from kernbench.arrays import expand_ranges
 from kernbench.engine.batch import Batch, Runs
 from kernbench.engine.batch_times import batch_times
 from kernbench.errors import InputError
+from kernbench.notebook import html_table
 from kernbench.program.ops import NONE, Op
 from kernbench.runs.metrics import latency_fs
 from kernbench.units import FS_PER_NS
@@ -26,7 +28,7 @@ from kernbench.units import FS_PER_NS
 if TYPE_CHECKING:
     from kernbench.components.derived import Origin
     from kernbench.engine import Session
-    from kernbench.engine.progress import OnStage
+    from kernbench.engine.progress import OnRuns, OnStage
     from kernbench.host.device.launch import Launch
     from kernbench.machine.machine import Machine
     from kernbench.program.program import Program
@@ -50,13 +52,31 @@ class Alternative:
         return {"fields": fields, "latency_ns": self.latency_ns, "change": self.change}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class WhatIf:
     """The alternatives of a run: each field alone, and groups of fields that gain more than their members do."""
 
     factor: float  # by which rates are multiplied and times divided
     latency_ns: float
     alternatives: tuple[Alternative, ...]  # the fastest first
+
+    def __repr__(self) -> str:
+        best = self.best
+        told = "nothing makes it shorter" if best is None else f"{' and '.join(best.fields)} {best.change:+.1%}"
+        return f"<WhatIf {self.factor:g} times as fast, of {self.latency_ns:,.1f} ns: {told}; .alternatives>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """A table for notebooks: the fields of each alternative, and its latency."""
+        rows = [
+            [" and ".join(one.fields), f"{one.latency_ns:,.1f}", f"{one.change:+.1%}"]
+            for one in self.alternatives
+            if one.change
+        ]
+        title = f"what if it were {self.factor:g} times as fast"
+        return html_table(title, ["field", "latency ns", "change"] if rows else [], rows)
 
     @property
     def best(self) -> Alternative | None:
@@ -75,11 +95,13 @@ def find_what_if(
     factor: float = 2,
     fields: Sequence[str] | None = None,
     on_stage: OnStage = lambda _: None,
+    on_runs: OnRuns = lambda _done, _total: None,
 ) -> WhatIf | None:
     """The what-if table of a finished run.
 
     Without `fields`, of every field that a time of the run follows from. None if the program does not repeat the run without
-    the host, which waited for results in between. `on_stage(text)` is called with the number of runs that are done.
+    the host, which waited for results in between. `on_stage(text)` is called with what is done next,
+    `on_runs(done, total)` during the runs.
 
     Errors: InputError for a factor that is not positive or too small, or a field that no time follows from.
     """
@@ -96,7 +118,7 @@ def find_what_if(
     if not fields or not base_fs:
         return WhatIf(factor, base_fs / FS_PER_NS, ())
     faster = {field: _faster(origins[field], machine.figures[field], factor) for field in fields}
-    runs = _Repetitions(program, _launches_of(program, launches), faster, on_stage)
+    runs = _Repetitions(program, _launches_of(program, launches), faster, on_stage, on_runs)
     if runs.base_fs != base_fs:
         return None
     try:
@@ -130,10 +152,16 @@ class _Repetitions:
     """Runs of one program, in each of which some fields are faster."""
 
     def __init__(
-        self, program: Program, launches: Sequence[Launch], faster: Mapping[str, float], on_stage: OnStage
+        self,
+        program: Program,
+        launches: Sequence[Launch],
+        faster: Mapping[str, float],
+        on_stage: OnStage,
+        on_runs: OnRuns,
     ) -> None:
         self._program, self._launches, self._faster = program, launches, faster
-        self._on_stage, self._done = on_stage, 0
+        self._on_runs, self._done = on_runs, 0
+        self._total = 1 + len(faster) + sum(comb(min(len(faster), GROUPED), size) for size in range(2, GROUPED + 1))
         on_stage("what if: repeating the run")
         self._batch = Batch(program)
         ((self.base_fs, self._left),) = self._run([()])  # as it is: latency, and what waits for ever
@@ -161,7 +189,8 @@ class _Repetitions:
         return found
 
     def _tell(self, run: int, served: int = 0, known: int = 1, _now_fs: int = 0) -> None:
-        self._on_stage(f"what if: {self._done + run + served / known:.1f} runs done")
+        done = self._done + run + served / known
+        self._on_runs(min(done, self._total), self._total)
 
 
 def _faster(origin: Origin, value: float, factor: float) -> float:

@@ -5,31 +5,48 @@ The limits are far beyond real hardware, and small enough that times in int64 fe
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le
-from pydantic import BeforeValidator
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from kernbench import units
 
 
-def _real(unit: str) -> BeforeValidator:
-    return BeforeValidator(lambda value: units.parse(value, unit))
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """Metadata of a number: it is read in `unit`, as a whole number if `whole`; `shown` is the unit in tables."""
+
+    unit: str
+    whole: bool = False
+    label: str = ""  # for a unit that texts cannot carry, such as bytes a cycle
+
+    @property
+    def shown(self) -> str:
+        """The unit for readers."""
+        return self.label or self.unit
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """The schema of the number, behind the reading of its text."""
+        read = units.parse_count if self.whole else units.parse
+        return core_schema.no_info_before_validator_function(lambda value: read(value, self.unit), handler(source))
 
 
-def _whole(unit: str) -> BeforeValidator:
-    return BeforeValidator(lambda value: units.parse_count(value, unit))
-
-
-Count = Annotated[int, Gt(0), _whole("")]
-CountOrZero = Annotated[int, Ge(0), _whole("")]
-Bytes = Annotated[int, Gt(0), Le(2**40), _whole("B")]
-BytesOrZero = Annotated[int, Ge(0), Le(2**50), _whole("B")]
-MessageBytes = Annotated[int, Gt(0), Le(2**20), _whole("B")]
-Ns = Annotated[float, Ge(0), Le(1e9), _real("ns")]
-Gbs = Annotated[float, Ge(1e-3), Le(1e6), _real("GB/s")]  # the upper limit keeps the time of a flit above zero
-Tflops = Annotated[float, Ge(1e-3), Le(1e9), _real("TFLOPS")]
-ElementsPerNs = Annotated[float, Ge(1e-3), Le(1e9), _real("element/ns")]
-Ghz = Annotated[float, Ge(1e-3), Le(1e6), _real("GHz")]
-Mm = Annotated[float, Ge(0), Le(1e4), _real("mm")]
-NsPerMm = Annotated[float, Ge(0), Le(1e3), _real("ns/mm")]
+Count = Annotated[int, Gt(0), Quantity("", whole=True)]
+CountOrZero = Annotated[int, Ge(0), Quantity("", whole=True)]
+Cycles = Annotated[int, Gt(0), Quantity("cycle", whole=True)]
+CyclesOrZero = Annotated[int, Ge(0), Quantity("cycle", whole=True)]
+AverageCycles = Annotated[float, Ge(0), Le(1e6), Quantity("cycle")]
+BytesPerCycle = Annotated[int, Gt(0), Quantity("", whole=True, label="B/cycle")]
+Bytes = Annotated[int, Gt(0), Le(2**40), Quantity("B", whole=True)]
+BytesOrZero = Annotated[int, Ge(0), Le(2**50), Quantity("B", whole=True)]
+MessageBytes = Annotated[int, Gt(0), Le(2**20), Quantity("B", whole=True)]
+Ns = Annotated[float, Ge(0), Le(1e9), Quantity("ns")]
+Gbs = Annotated[float, Ge(1e-3), Le(1e6), Quantity("GB/s")]  # the upper limit keeps the time of a flit above zero
+Tflops = Annotated[float, Ge(1e-3), Le(1e9), Quantity("TFLOPS")]
+ElementsPerNs = Annotated[float, Ge(1e-3), Le(1e9), Quantity("element/ns")]
+Ghz = Annotated[float, Ge(1e-3), Le(1e6), Quantity("GHz")]
+Mm = Annotated[float, Ge(0), Le(1e4), Quantity("mm")]
+NsPerMm = Annotated[float, Ge(0), Le(1e3), Quantity("ns/mm")]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from kernbench.errors import InputError, find_nearest, shorten
 from kernbench.schema.yaml import Mark, Marked
@@ -105,11 +106,16 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models_in(argument)
 
 
-def leaf_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """The dotted paths of all fields of a model that are not models themselves."""
+def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """The dotted path and the declaration of each field of a model that is not a model itself."""
     for name, field in model.model_fields.items():
         inner = next(_models_in(field.annotation), None)
         if inner is not None and isinstance(field.annotation, type):
-            yield from leaf_paths(inner, f"{prefix}{name}.")
+            yield from leaf_fields(inner, f"{prefix}{name}.")
         else:
-            yield prefix + name
+            yield prefix + name, field
+
+
+def leaf_paths(model: type[BaseModel]) -> Iterator[str]:
+    """The dotted paths of all fields of a model that are not models themselves."""
+    return (path for path, _ in leaf_fields(model))

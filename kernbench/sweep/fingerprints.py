@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 STAMP_DIGITS = 16
 MOST_CHECKED = 64  # values of an axis that are checked one by one
-NOT_IN_RESULTS = {"cli", "report", "sweep", "web"}  # packages that no figure depends on
+NOT_IN_RESULTS = {"api", "cli", "notebook.py", "report", "sweep", "web"}  # what no figure depends on
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,14 @@ def read_inputs(grid: Grid) -> Inputs:
 
 
 def read_units(grid: Grid, inputs: Inputs) -> Grid:
-    """The grid with what it gives as texts with units, for fields of the topology that are numbers, in the units of the fields.
+    """The grid with what it gives as texts with units, for numbers, in the units of the parameters and fields.
 
-    What does not fit is left as it is, for `check_fields` to refuse.
+    What does not fit a field of the topology is left as it is, for `check_fields` to refuse.
     """
 
     def read(axis: Axis, value: Value) -> Value:
+        if not axis.name.startswith(TOPOLOGY):
+            return inputs.workload.read(axis.name, value)
         path = axis.name.removeprefix(TOPOLOGY)
         if not isinstance(value, str) or _field_problem(inputs.topology, {path: value}):
             return value
@@ -118,7 +120,7 @@ def read_units(grid: Grid, inputs: Inputs) -> Grid:
         return int(figure) if figure == int(figure) else figure  # 4 ns and 4 are one point
 
     def plain(axis: Axis) -> Axis:
-        if not _is_number(inputs.fields.get(axis.name, "")):
+        if not _is_number(inputs.defaults.get(axis.name, "")):
             return axis
         return replace(axis, values=tuple(read(axis, value) for value in axis.values))
 
@@ -212,7 +214,11 @@ def _question_problems(grid: Grid, parameters: Mapping[str, Value]) -> Iterator[
     figures -= {"wall_s"}  # on which no two runs agree
     figures |= {derived.name for derived in grid.derived}
     figures |= {name for name, value in parameters.items() if name not in axes and _is_number(value)}
-    figures |= {name for name, axis in axes.items() if axis.span or all(map(_is_number, axis.values))}
+    figures |= {
+        name
+        for name, axis in axes.items()
+        if axis.span or all(map(_is_number, axis.values)) or _is_number(parameters.get(name, ""))
+    }
     for objective in grid.objectives:
         if objective.column not in figures:
             hint = suggest(objective.column, figures)

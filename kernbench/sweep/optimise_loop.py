@@ -13,10 +13,10 @@ from kernbench.sweep.design.design import DesignBuilder
 from kernbench.sweep.design.optimiser import Optimiser
 from kernbench.sweep.design.parameter_space import ParameterSpace
 from kernbench.sweep.plan import Plan, find_missing
-from kernbench.sweep.result import SweepResult
+from kernbench.sweep.result import FinishedSweep
 
 
-def run_search(plan: Plan, run_part: Callable[[Plan], SweepResult]) -> SweepResult:
+def run_search(plan: Plan, run_part: Callable[[Plan], FinishedSweep]) -> FinishedSweep:
     """Run the search of a plan; `run_part` runs the missing points of a plan and builds the table of all its points.
 
     Errors: InputError where no point is allowed; what `run_part` raises.
@@ -26,7 +26,7 @@ def run_search(plan: Plan, run_part: Callable[[Plan], SweepResult]) -> SweepResu
     space = ParameterSpace(grid, plan.inputs.defaults)
     search, builder = Optimiser(space), DesignBuilder(space)
     asked, ran = 0, np.empty(0, dtype=plan.points.keys.dtype)
-    result: SweepResult | None = None
+    result: FinishedSweep | None = None
     while asked < grid.samples and (batch := search.ask(min(grid.batch, grid.samples - asked))):
         asked += len(batch)
         places = [builder.add(resolved) for resolved in batch]

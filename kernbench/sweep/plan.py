@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from kernbench.sweep.fingerprints import Inputs, check_fields, read_inputs, read
 from kernbench.sweep.grid.grid import NO_OPS, Grid, load_grid
 from kernbench.sweep.results.derived_columns import LATENCY
 from kernbench.sweep.results.file_names import MANIFEST
+from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.results.store import RANK, Store, write_whole
 from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.row import ERROR, OK
@@ -49,6 +51,7 @@ class Plan:
     missing: Points
     retry: bool  # whether points that failed before count as missing
     changed: tuple[str, ...]  # inputs that are not what they were when this directory was last written
+    command: str | None = None  # the command line, for the manifest; None from Python
 
     def points_in(self, mode: str) -> Points:
         """The same points in another mode, under keys of their own."""
@@ -61,20 +64,21 @@ class Plan:
 
 
 def plan_sweep(
-    grid: str | Path | Mapping[str, Any],
+    grid: Grid | str | Path | Mapping[str, Any],
     out: Path | str | None = None,
     *,
     retry: bool = False,
     time_limit: float | str | None = None,
     op_limit: int | None = None,
+    command: str | None = None,
 ) -> Plan:
     """Check a grid and find which of its points are missing in `out` (default: results/<name of the grid>).
 
     With `retry`, points that failed count as missing. `time_limit` and `op_limit` of each point win over those of the grid; see
-    `run_bench`. Errors: InputError of all that is wrong with the grid.
+    `run_bench`. `command` is the command line that asks for it. Errors: InputError of all that is wrong with the grid.
     """
     given = read_limits(time_limit, op_limit)
-    checked = load_grid(grid)
+    checked = grid if isinstance(grid, Grid) else load_grid(grid)
     if checked.pattern is not None and given.ops is not None:
         raise InputError(f"the op limit {NO_OPS}")
     own = checked.limits
@@ -89,7 +93,8 @@ def plan_sweep(
     check_fields(checked, inputs.topology, points)
     directory = Path("results", checked.name) if out is None else Path(check_characters(str(out), "the directory"))
     missing = find_missing(points, directory, retry=retry)
-    return Plan(checked, inputs, directory, points, missing, retry, _changed(directory, inputs) if len(missing) else ())
+    changed = _changed(directory, inputs) if len(missing) else ()
+    return Plan(checked, inputs, directory, points, missing, retry, changed, command)
 
 
 def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Points:
@@ -99,12 +104,21 @@ def find_missing(points: Points, directory: Path, *, retry: bool = False) -> Poi
 
 
 def write_manifest(plan: Plan) -> None:
-    """Leave what the sweep is of, and the digests of its inputs, there. Errors: InputError if it cannot be written."""
+    """Leave there what the sweep is of, and the digests of its inputs.
+
+    The version, the command and the date are those of the last command that ran points. Errors: InputError if it cannot be
+    written.
+    """
     grid = plan.grid
+    before = {} if len(plan.missing) else read_manifest(plan.directory / MANIFEST)
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    run_by = {"kernbench": plan.inputs.stamp["kernbench"], "command": plan.command, "date": now}
     asked = grid.objectives or ((LATENCY,) if grid.mode == Mode.AUTO else ())
     manifest = {
         "schema": 1,
         "grid": grid.name,
+        "file": grid.marks["topology"].file,
+        "method": grid.method,
         "description": grid.description,
         "workload": grid.workload,
         "bench": grid.bench,
@@ -114,6 +128,7 @@ def write_manifest(plan: Plan) -> None:
         "most_points": plan.most_points,
         "objectives": [{"column": objective.column, "least": objective.least} for objective in asked],
         "digests": dict(plan.inputs.digests),
+        **({name: before.get(name) for name in run_by} if "date" in before else run_by),
     }
     text = json.dumps(manifest, indent=2) + "\n"
     write_whole(plan.directory / MANIFEST, lambda path: path.write_text(text, encoding="utf-8"))

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kernbench.errors import shorten
 from kernbench.limits.run_limits import NO_LIMITS, RunLimits
+from kernbench.runs.request import TOPOLOGY as TOPOLOGY
 from kernbench.sweep.grid.axis import Value
-
-TOPOLOGY = "topology."  # what a parameter's name begins with when it is a field of the topology file
 
 
 @dataclass(frozen=True, slots=True)

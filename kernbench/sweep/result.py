@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SweepResult:
+class FinishedSweep:
     """A finished sweep. `plan.missing` are the points that ran."""
 
     plan: Plan

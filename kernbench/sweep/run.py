@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 from kernbench.errors import RunError
 from kernbench.modes import Mode
@@ -22,15 +22,12 @@ from kernbench.sweep.live_table import LiveTable
 from kernbench.sweep.optimise_loop import run_search
 from kernbench.sweep.plan import Plan, plan_sweep, write_manifest
 from kernbench.sweep.point import Point
-from kernbench.sweep.result import SweepResult
+from kernbench.sweep.result import FinishedSweep
 from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.results.store import Store
 from kernbench.sweep.results.stored_rows import StoredRows
 from kernbench.sweep.results.table import write_table
 from kernbench.sweep.row import OK, Row
-
-if TYPE_CHECKING:
-    import polars
 
 GridLike = str | Path | Mapping[str, Any]
 
@@ -44,7 +41,7 @@ def run_plan(
     fail_fast: bool = False,
     scheduler: str = LOCAL,
     on_progress: OnProgress | None = None,
-) -> SweepResult:
+) -> FinishedSweep:
     """Run the missing points of a plan, or for a search all that it asks for, and write `table.parquet`.
 
     `workers` is a number of processes (default: one a core, no more than points); with 1 all runs in this process. They
@@ -63,7 +60,7 @@ def run_plan(
     return _run_missing(plan, config, on_row)
 
 
-def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> SweepResult:
+def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> FinishedSweep:
     started = time.perf_counter()
     store = Store(plan.directory, plan.inputs.stamp)
     write_manifest(plan)
@@ -90,7 +87,7 @@ def _run_missing(plan: Plan, config: ExecutorConfig, on_point: OnPoint) -> Sweep
             f"{len(plan.points) - count} of {len(plan.points)} points have no row in {plan.directory}: their files were "
             "removed or damaged during the sweep; run the same command again"
         )
-    return SweepResult(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)
+    return FinishedSweep(plan, plan.directory / TABLE, count, rows.failed, time.perf_counter() - started, decided)
 
 
 def run_sweep(
@@ -105,66 +102,10 @@ def run_sweep(
     time_limit: float | str | None = None,
     op_limit: int | None = None,
     run: RunPoint = run_point,
-) -> SweepResult:
+) -> FinishedSweep:
     """Plan a sweep and run what is missing; see `plan_sweep` and `run_plan`."""
     plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
     return run_plan(plan, workers, on_point, run, fail_fast=fail_fast, scheduler=scheduler)
-
-
-@overload
-def sweep(
-    grid: GridLike,
-    out: Path | str | None = None,
-    workers: int | None = None,
-    *,
-    retry: bool = False,
-    fail_fast: bool = False,
-    scheduler: str = LOCAL,
-    time_limit: float | str | None = None,
-    op_limit: int | None = None,
-    lazy: Literal[False] = False,
-) -> polars.DataFrame: ...
-@overload
-def sweep(
-    grid: GridLike,
-    out: Path | str | None = None,
-    workers: int | None = None,
-    *,
-    retry: bool = False,
-    fail_fast: bool = False,
-    scheduler: str = LOCAL,
-    time_limit: float | str | None = None,
-    op_limit: int | None = None,
-    lazy: Literal[True],
-) -> polars.LazyFrame: ...
-def sweep(
-    grid: GridLike,
-    out: Path | str | None = None,
-    workers: int | None = None,
-    *,
-    retry: bool = False,
-    fail_fast: bool = False,
-    scheduler: str = LOCAL,
-    time_limit: float | str | None = None,
-    op_limit: int | None = None,
-    lazy: bool = False,
-) -> polars.DataFrame | polars.LazyFrame:
-    """Run a bench at every point of a grid (a file, a name in `sweeps/` or a mapping) and return the table.
-
-    Rows are also kept under `out` (default: results/<name of the grid>), and found there the next time. A point that
-    fails is a row with its error; with `retry` those are run again, and with `fail_fast` the first ends the sweep.
-    `scheduler` is "local", "processes" or the address of a Dask scheduler; `time_limit` and `op_limit` are of each point, as
-    for `run`. With
-    `lazy`, a scan of the table on the disk is returned in its place. Errors: InputError of all that is wrong with the
-    grid; RunError with `fail_fast`.
-    """
-    plan = plan_sweep(grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit)
-    result = run_plan(plan, workers, fail_fast=fail_fast, scheduler=scheduler)
-    if not lazy:
-        return result.table
-    import polars
-
-    return polars.scan_parquet(result.table_path)
 
 
 def _stopping(grid: Grid, on_point: OnPoint) -> OnPoint:

@@ -22,6 +22,7 @@ from kernbench.oplog.utilisation import list_parts, list_services
 from kernbench.program.encoded_rows import EncodedRows
 from kernbench.trace.tables import COUNTER, GROUP, PROCESS, make_counters
 from kernbench.trace.transfers import find_transfers
+from kernbench.trace.use import Held, Moved, make_sparse, spread_held, spread_moved, spread_waiting
 from kernbench.trace.windows import Windows, fit, rounded
 from kernbench.units import FS_PER_NS
 
@@ -71,40 +72,41 @@ def _make_utilisation(
     machine, ended = program.machine, times.end_fs >= 0
     row = np.flatnonzero(ended)
     found = find_transfers(program, times, row, ends=False)
-    held = _held_servers(program)[row]
-    row, server = row[held >= 0], held[held >= 0]
-    start_fs, end_fs = times.start_fs[row], times.end_fs[row]
-    held_fs = np.bincount(server, end_fs - start_fs, len(machine.server_name))
+    held = _list_held(program, times, row)
     kinds = group_transfers(program, ended, STRIPE)
     served_fs = _list_served(machine, kinds.kinds)
-    gauges = _list_gauges(machine, np.append(held_fs, served_fs.T @ kinds.count), chosen, parts)
-    of_servers, of_stations = gauges.parts[: len(held_fs)], gauges.parts[len(held_fs) :]
-    used_fs = windows.spread(start_fs, end_fs, (end_fs - start_fs).astype(float), server, of_servers)
-    kind = kinds.which[np.flatnonzero(ended)[found.at]]
-    once = np.ones(len(kind))
-    used_fs += windows.spread(found.leave_fs, found.arrive_fs, once, kind, (served_fs @ of_stations).tocsr())
+    held_fs = np.bincount(held.server, held.end_fs - held.start_fs, served_fs.shape[1])
+    gauges = _list_gauges(machine, held_fs + served_fs.T @ kinds.count, chosen, parts)
+    moved = Moved(kinds.which[row[found.at]], found.leave_fs, found.arrive_fs)
+    used_fs = spread_held(windows, held, gauges.parts) + spread_moved(windows, moved, served_fs @ gauges.parts)
     room_fs = windows.length_fs[:, None] * gauges.slots
     share = 100 * fit(used_fs, room_fs) / room_fs
     return _make_tracks(windows, share, gauges.name, gauges.process, "utilisation", "%", tracks)
 
 
 def _list_served(machine: Machine, kinds: np.ndarray) -> Any:
-    """float64[kind, station], sparse: how long (fs) a transfer of each kind keeps each link and memory channel busy."""
-    from scipy.sparse import csr_array
-
+    """float64[kind, part], sparse: how long (fs) a transfer of each kind keeps each link and memory channel busy."""
     services = list_services(machine, kinds)
     full_fs = machine.stations.fs_per_flit[services.station]
     took_fs = padded_service_fs(services.nbytes, full_fs, machine.flit_bytes) * services.count
-    shape = len(kinds), len(machine.station_name)
-    return csr_array((took_fs.astype(float), (services.kind, services.station)), shape)
+    servers = len(machine.server_name)
+    shape = len(kinds), servers + len(machine.station_name)
+    return make_sparse(services.kind, servers + services.station, took_fs, shape)
 
 
-def _held_servers(program: Program) -> EncodedRows:
+def _list_held(program: Program, times: Times, row: np.ndarray) -> Held:
+    """The jobs and transfers among int64[n] rows that hold a server."""
+    server = find_held_servers(program)[row]
+    row, server = row[server >= 0], server[server >= 0]
+    return Held(server, times.issue_fs[row], times.start_fs[row], times.end_fs[row])
+
+
+def find_held_servers(program: Program) -> EncodedRows:
     """int32[row] the server that each row holds, negative for none."""
-    from kernels_jit.measure.held_servers import find_held_servers
+    from kernels_jit.measure import held_servers
 
     held = EncodedRows(np.empty(len(program.op.values), np.int32), program.op.entry)
-    find_held_servers(program.op.values, held.values)
+    held_servers.find_held_servers(program.op.values, held.values)
     return held
 
 
@@ -139,17 +141,11 @@ def _make_queues(
     from scipy.sparse import csr_array
 
     machine = program.machine
-    row = np.flatnonzero((times.start_fs > times.issue_fs) & (times.issue_fs >= 0))
-    server = _held_servers(program)[row]
-    known = chosen.matches(machine.server_name)
-    here = (server >= 0) & known[server]
-    row, server = row[here], server[here]
     names = [(parts.split(name)[0], kind) for name, kind in zip(machine.server_name, machine.server_kind, strict=True)]
     classes = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    of = csr_array((np.ones(len(names)), (np.arange(len(names)), [classes[name] for name in names])))
-    issue_fs, start_fs = times.issue_fs[row], times.start_fs[row]
-    waited_fs = windows.spread(issue_fs, start_fs, (start_fs - issue_fs).astype(float), server, of)
-    length = waited_fs / windows.length_fs[:, None]
+    known = chosen.matches(machine.server_name).astype(float)
+    of = csr_array((known, (np.arange(len(names)), [classes[name] for name in names])))
+    length = spread_waiting(windows, _list_held(program, times, np.arange(len(times.issue_fs))), of)
     used = np.flatnonzero(rounded(length).any(axis=0)).tolist()
     kinds, processes = [[*classes][at][1] for at in used], [[*classes][at][0] for at in used]
     return _make_tracks(windows, length[:, used], kinds, processes, "queues", _WAITING, tracks)

@@ -38,8 +38,13 @@ class PartTracks:
 
     def split(self, part: str) -> tuple[str, list[str]]:
         """The process of a part, and the rest of its path; of a link or a channel of a memory too."""
-        path = part.partition(" -> ")[0].split(".")
-        depth = 2 if _SIP.fullmatch(path[0]) and len(path) > 2 else 1
-        if len(path) == depth:
-            return self._machine.name, path
-        return ".".join(path[:depth]), path[depth:]
+        return split_path(part, self._machine.name)
+
+
+def split_path(part: str, machine: str) -> tuple[str, list[str]]:
+    """The process of a part of a machine, by its name, and the rest of its path."""
+    path = part.partition(" -> ")[0].split(".")
+    depth = 2 if _SIP.fullmatch(path[0]) and len(path) > 2 else 1
+    if len(path) == depth:
+        return machine, path
+    return ".".join(path[:depth]), path[depth:]

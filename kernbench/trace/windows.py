@@ -8,7 +8,7 @@ import numpy as np
 
 from kernbench.units import FS_PER_NS
 
-WINDOWS = 2048  # at most
+WINDOWS = 2048
 _AT_ONCE = 1 << 18  # amounts
 _DECIMALS = 6
 
@@ -20,9 +20,9 @@ class Windows(NamedTuple):
     length_fs: np.ndarray  # int64[window]
 
     @classmethod
-    def over(cls, start_fs: int, end_fs: int) -> Windows:
-        """The windows of a time that is not empty."""
-        width_ns = max(1, -(-(end_fs - start_fs) // (WINDOWS * FS_PER_NS)))
+    def over(cls, start_fs: int, end_fs: int, most: int = WINDOWS) -> Windows:
+        """The windows of a time that is not empty, at most so many."""
+        width_ns = max(1, -(-(end_fs - start_fs) // (most * FS_PER_NS)))
         start = np.arange(start_fs, end_fs, width_ns * FS_PER_NS)
         return cls(start, np.diff(start, append=end_fs))
 

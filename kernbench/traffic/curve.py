@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.notebook import html_table
 from kernbench.traffic.load_point import LoadPoint, measure_load
 from kernbench.traffic.zero_load_latency import flit_time_fs
 from kernbench.units import FS_PER_NS
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 SATURATED = 3.0  # times the zero-load latency
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Curve:
     """The latency–load curve of an injection process."""
 
@@ -38,6 +39,17 @@ class Curve:
     zero_load_ns: float  # mean zero-load latency of the packets of the heaviest load
     saturation_load: float | None  # None if not reached; the least load if that is beyond saturation
     points: tuple[LoadPoint, ...]  # in the order of their loads
+
+    def __repr__(self) -> str:
+        saturated = "not saturated" if self.saturation_load is None else f"saturated at load {self.saturation_load:.3f}"
+        what = f"{self.injection.pattern} traffic on {self.topology}, {len(self.points)} loads"
+        return f"<Curve of {what}: {saturated}; .table(), .points>"
+
+    def _repr_html_(self) -> str:
+        shown = {"load": "g", "accepted": ".3f", "latency_ns": ",.1f", "p99_ns": ",.1f"}
+        rows = [[format(point.figures()[name], form) for name, form in shown.items()] for point in self.points]
+        saturated = "not saturated" if self.saturation_load is None else f"saturated at load {self.saturation_load:.3f}"
+        return html_table(f"{self.injection.pattern} traffic on {self.topology}", list(shown), rows, saturated)
 
     def table(self) -> polars.DataFrame:
         """One row for each load; the columns are the figures of `LoadPoint`, and its waits a packet if they were counted."""

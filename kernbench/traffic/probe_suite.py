@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernbench.machine.mesh_places import MeshPlaces
+from kernbench.notebook import html_table
 from kernbench.traffic.checks import Check, check_all
 from kernbench.traffic.flow_routing import FlowRoute, find_flow_routes, find_waypoints
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.latency_breakdown import LatencyBreakdown, predict_flow
 from kernbench.traffic.probe_cases import Case, list_cases
 from kernbench.traffic.run import load_loop, run_alone
-from kernbench.units import FS_PER_NS
+from kernbench.units import FS_PER_NS, format_bytes
 
 if TYPE_CHECKING:
     import polars
@@ -77,7 +78,7 @@ class Measured:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Survey:
     """The result of a probe: a measurement for each case and size, case by case, and the checks over all of them."""
 
@@ -85,6 +86,19 @@ class Survey:
     mode: str
     measured: tuple[Measured, ...]
     checks: tuple[Check, ...]
+
+    def __repr__(self) -> str:
+        held = "all invariants hold" if self.ok else f"{len(self.failed)} of {len(self.checks)} invariants fail"
+        return f"<Survey of {self.topology}, {self.mode} mode: {len(self.summary)} cases, {held}; .table(), .checks>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [one.case.name, f"{one.actual_ns:,.3f}", f"{one.effective_gbs:,.1f}", f"{one.utilisation:.1%}"]
+            for one in self.summary
+        ]
+        title = f"probe of {self.topology}, {self.mode} mode, {format_bytes(REFERENCE_BYTES)} a case"
+        failed = [f"{check.name}: {check.detail}" for check in self.failed]
+        return html_table(title, ["case", "ns", "GB/s", "utilisation"], rows, *failed)
 
     @property
     def ok(self) -> bool:

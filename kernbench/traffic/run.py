@@ -9,7 +9,9 @@ import numpy as np
 
 from kernbench.engine import Session
 from kernbench.errors import InputError
+from kernbench.notebook import MOST_ROWS, html_table
 from kernbench.program.program import Program
+from kernbench.text import plural
 from kernbench.traffic.lower import Arrival, Traffic
 from kernbench.units import FS_PER_NS
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from kernbench.traffic.flows import Flows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FlowResult:
     """The result of a run of flows."""
 
@@ -37,6 +39,19 @@ class FlowResult:
     flit_hops: int  # crossings of a link by a flit, those at endpoints too
     wall_s: float  # in the loop alone
     network: NetworkWaits | None = None  # None: not counted
+
+    def __repr__(self) -> str:
+        what = f"{plural(len(self.flows), 'flow')} on {self.topology}, {self.mode} mode"
+        return f"<FlowResult of {what}: makespan {self.makespan_ns:,.3f} ns; .table()>"
+
+    def _repr_html_(self) -> str:
+        shown = ("src", "dst", "bytes", "start_ns", "end_ns", "latency_ns", "effective_gbs")
+        rows = [
+            [f"{value:,.6g}" if isinstance(value, float) else str(value) for value in row]
+            for row in self.table().select(shown).head(MOST_ROWS).iter_rows()
+        ]
+        more = f"and {len(self.flows) - MOST_ROWS:,} more" if len(self.flows) > MOST_ROWS else ""
+        return html_table(f"{plural(len(self.flows), 'flow')} on {self.topology}", shown, rows, *filter(None, [more]))
 
     @property
     def latency_fs(self) -> np.ndarray:

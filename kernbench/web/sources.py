@@ -1,4 +1,4 @@
-"""What the viewer shows: the sweeps and the machines that it was given, or the sweeps in `results/`.
+"""What the viewer shows: the sweeps, runs and machines that it was given, or the sweeps and runs in `results/`.
 
 Every URL names a source, and a source is looked up among those found here. No text of a URL is ever made a path.
 """
@@ -10,19 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernbench import library
+from kernbench.atomic_output import RESULT
 from kernbench.characters import check_characters
 from kernbench.errors import InputError, shorten
 from kernbench.library import is_file
+from kernbench.runs.file_names import OP_LOG
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.web.machine_view import MachineView
+from kernbench.web.point_runs import list_point_runs, name_of_point
 
 RESULTS = Path("results")
-FILES = (PROGRESS, TABLE, MANIFEST)
+FILES = (PROGRESS, TABLE, MANIFEST, RESULT)
 
 
 @dataclass(frozen=True, slots=True)
-class SweepSource:
-    """A directory of a sweep, by the name it has in URLs."""
+class _Directory:
+    """A directory by the name it has in URLs."""
 
     name: str
     directory: Path
@@ -35,6 +38,18 @@ class SweepSource:
         return path
 
 
+class SweepSource(_Directory):
+    """A directory of a sweep."""
+
+    __slots__ = ()
+
+
+class RunSource(_Directory):
+    """A directory of a run."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class MachineSource:
     """A machine, by the name it has in URLs; it is compiled once, when the viewer starts."""
@@ -43,26 +58,59 @@ class MachineSource:
     view: MachineView
 
 
+Source = SweepSource | RunSource | MachineSource
+
+
 class Sources:
-    """The sources that are served, by name: those given, or whatever sweeps are in `results/` now."""
+    """The sources that are served, by name: those given, or whatever sweeps and runs are in `results/` now."""
 
     def __init__(self, given: Sequence[str] = (), results: Path = RESULTS) -> None:
-        """Errors: InputError for what is neither a directory of a sweep nor a topology."""
+        """Errors: InputError for what is neither a directory of a sweep or a run nor a topology."""
         self._given = _name_apart([_check(text) for text in given])
         self._results = None if given else results
+        self._points: dict[
+            tuple[str, str], Path
+        ] = {}  # runs of points, by sweep and key, that are not in the sweep's directory
+        self._replaced: dict[str, Path] = {}  # directories that are shown in place of those of runs
 
     @property
     def searched(self) -> str | None:
-        """The directory that is searched for sweeps, if none were given."""
+        """The directory that is searched, if nothing was given."""
         return None if self._results is None else str(self._results)
 
-    def list(self) -> dict[str, SweepSource | MachineSource]:
-        """The sources by name; of `results/` the latest first."""
+    def list(self) -> dict[str, Source]:
+        """The sources by name, each sweep before the runs of its points; of `results/` the latest first."""
+        found: dict[str, Source] = {}
+        for name, source in self._list_given().items():
+            found[name] = RunSource(name, self._replaced[name]) if name in self._replaced else source
+            if isinstance(source, SweepSource):
+                for key, directory in self._list_points(source).items():
+                    of_point = name_of_point(name, key)
+                    found[of_point] = RunSource(of_point, self._replaced.get(of_point, directory))
+        return found
+
+    def runs_of(self, sweep: SweepSource) -> dict[str, str]:
+        """The runs of a sweep's points: names of sources, by the beginnings of the points' keys."""
+        return {key: name_of_point(sweep.name, key) for key in self._list_points(sweep)}
+
+    def add_point(self, sweep: str, key: str, directory: Path) -> None:
+        """Show the run of a point that will be in this directory, which is not that of the sweep."""
+        self._points[sweep, key] = directory
+
+    def replace(self, run: str, directory: Path) -> None:
+        """Show this directory in place of that of a run."""
+        self._replaced[run] = directory
+
+    def _list_points(self, sweep: SweepSource) -> dict[str, Path]:
+        own = {key: path for (name, key), path in self._points.items() if name == sweep.name and is_run(path)}
+        return {**list_point_runs(sweep.directory), **own}
+
+    def _list_given(self) -> dict[str, Source]:
         if self._results is None:
             return self._given
         try:
             inside = self._results.resolve()
-            found = [path for path in inside.iterdir() if path.resolve().is_relative_to(inside) and is_sweep(path)]
+            found = [path for path in inside.iterdir() if path.resolve().is_relative_to(inside) and is_known(path)]
             return _name_apart(sorted(found, key=_changed, reverse=True))
         except OSError:
             return {}
@@ -73,36 +121,67 @@ def is_sweep(directory: Path) -> bool:
     return is_file(directory / MANIFEST)
 
 
+def is_run(directory: Path) -> bool:
+    """Whether a directory holds a run of a program, be it one of an earlier version."""
+    return is_file(directory / RESULT) and is_file(directory / OP_LOG)
+
+
+def is_known(directory: Path) -> bool:
+    """Whether a directory holds a sweep or a run."""
+    return is_sweep(directory) or is_run(directory)
+
+
 def _check(text: str) -> Path | MachineView:
     path = Path(check_characters(text, "the directory or topology"))
     try:
+        if path.suffix in (".json", ".parquet") and is_file(path) and is_known(path.parent):
+            raise InputError(
+                f"{shorten(text)} is a file of a sweep or a run; give its directory, {shorten(path.parent)}"
+            )
         if not path.is_dir():
             return _read_machine(text)
-        if not is_sweep(path):
-            raise InputError(f"{shorten(text)} is no directory of a sweep: it has no {MANIFEST}")
+        if not is_known(path):
+            raise InputError(_refuse(path, shorten(text)))
     except OSError as error:
-        raise InputError(f"{shorten(text)} cannot be read ({error.strerror}); give the directory of a sweep") from None
+        raise InputError(
+            f"{shorten(text)} cannot be read ({error.strerror}); give the directory of a run or a sweep"
+        ) from None
     return path.resolve()
+
+
+def _refuse(path: Path, text: str) -> str:
+    """Why a directory is neither a sweep nor a run."""
+    if is_file(path / OP_LOG):
+        return f"{text} has {OP_LOG} but no {RESULT}, so its run did not end or was copied in part; run it again with --out"
+    if is_file(path / RESULT):
+        return f"{text} has {RESULT} but no {OP_LOG}, so there is nothing to draw; kernbench run BENCH --out makes both"
+    return f"{text} is no directory of a sweep or a run: it has neither {MANIFEST} nor {RESULT}"
 
 
 def _read_machine(text: str) -> MachineView:
     try:
         library.find("topology", text)
     except InputError as error:
-        raise InputError(f"{shorten(text)} is no directory of a sweep, as kernbench sweep leaves it; {error}") from None
+        raise InputError(f"{shorten(text)} is no directory of a sweep or a run; {error}") from None
     return MachineView(text)
 
 
-def _name_apart(given: Iterable[Path | MachineView]) -> dict[str, SweepSource | MachineSource]:
+def _name_apart(given: Iterable[Path | MachineView]) -> dict[str, Source]:
     """Sources by the name of the machine or the last part of the path, with a number behind it where that is taken."""
-    found: dict[str, SweepSource | MachineSource] = {}
+    found: dict[str, Source] = {}
     for one in given:
-        stem = (one.name or "sweep") if isinstance(one, Path) else one.machine.name
+        stem = (one.name or "root") if isinstance(one, Path) else one.machine.name
         name, more = stem, 2
         while name in found:
             name, more = f"{stem} ({more})", more + 1
-        found[name] = SweepSource(name, one) if isinstance(one, Path) else MachineSource(name, one)
+        found[name] = _make_source(name, one)
     return found
+
+
+def _make_source(name: str, given: Path | MachineView) -> Source:
+    if not isinstance(given, Path):
+        return MachineSource(name, given)
+    return SweepSource(name, given) if is_sweep(given) else RunSource(name, given)
 
 
 def _changed(directory: Path) -> float:

@@ -5,31 +5,24 @@ The table is that of the sweep, or while it runs the one so far. It is read agai
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten
 from kernbench.report.objectives import default_objectives
-from kernbench.schema.guards import is_list, is_mapping
+from kernbench.report.page_data import describe_sweep, find_parameters, make_arrow
+from kernbench.schema.guards import is_mapping
 from kernbench.sealing import read_sealed_parquet
 from kernbench.sweep.grid.grid import Objective
-from kernbench.sweep.results.bounds import is_bounded
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
-from kernbench.sweep.results.pareto import pareto_front
-from kernbench.sweep.row import BOUND, COLUMNS
+from kernbench.sweep.results.manifest import read_manifest
 from kernbench.web.sources import SweepSource
 
 if TYPE_CHECKING:
     import polars
 
-UNSHOWN = ("key", "bench_digest", "topology_digest", "kernbench", "program_digest")
-KEY_DIGITS = 16  # of a key, enough to tell the points of a sweep apart
-KEY, FRONT, BOUNDED = "_key", "_front", "_bounded"  # columns of the Arrow table: of the row; on the front; bounds alone
-TOLD = ("description", "workload", "bench", "topology", "mode")
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
@@ -52,20 +45,6 @@ def find_version(source: SweepSource) -> str:
     return ";".join(f"{name}:{_stamp(source.file(name))}" for name in (PROGRESS, TABLE, MANIFEST))
 
 
-def read_manifest(source: SweepSource) -> dict[str, Any]:
-    """What `sweep.json` says of the sweep; what it does not say, or says in another form, is left out."""
-    try:
-        found = json.loads(source.file(MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not is_mapping(found):
-        return {}
-    texts = {name: found[name] for name in TOLD if isinstance(found.get(name), str)}
-    counts = {name: found[name] for name in ("points", "most_points") if isinstance(found.get(name), int)}
-    objectives = found.get("objectives")
-    return {**texts, **counts, "objectives": objectives if is_list(objectives) else []}
-
-
 def load_table(source: SweepSource) -> SweepTable:
     """The table of a sweep, or its rows so far. Errors: InputError for a file that is no table of a sweep."""
     version = find_version(source)
@@ -74,10 +53,10 @@ def load_table(source: SweepSource) -> SweepTable:
         return SweepTable(version, True, 0, (), (), b"")
     try:
         table = read_sealed_parquet(path)
-        given = read_manifest(source).get("objectives", [])
+        given = read_manifest(source.file(MANIFEST)).get("objectives", [])
         objectives = _read_objectives(given, table) or default_objectives(table, of_traffic="accepted" in table.columns)
-        parameters = tuple(table.columns[: next(i for i, name in enumerate(table.columns) if name in COLUMNS)])
-        arrow = _to_arrow(table, objectives)
+        parameters = find_parameters(table)
+        arrow = make_arrow(table, objectives)
     except FileNotFoundError:  # it has just been finished: the next look finds the whole table
         return SweepTable(version, True, 0, (), (), b"")
     except (OSError, StopIteration, *_MALFORMED, *unreadable()) as error:
@@ -87,10 +66,10 @@ def load_table(source: SweepSource) -> SweepTable:
 
 def describe(source: SweepSource, table: SweepTable) -> dict[str, Any]:
     """The state of a sweep for the page, in JSON's types."""
-    told = read_manifest(source)
+    told = read_manifest(source.file(MANIFEST))
     points = max(told.get("most_points", told.get("points", 0)), table.rows)
     return {
-        **{name: told.get(name) for name in TOLD},
+        **describe_sweep(told, table.objectives),
         "name": source.name,
         "directory": str(source.directory),
         "version": table.version,
@@ -98,7 +77,6 @@ def describe(source: SweepSource, table: SweepTable) -> dict[str, Any]:
         "rows": table.rows,
         "points": points,
         "parameters": list(table.parameters),
-        "objectives": [{"column": one.column, "least": one.least} for one in table.objectives],
     }
 
 
@@ -114,24 +92,3 @@ def _read_objectives(given: list[Any], table: polars.DataFrame) -> tuple[Objecti
     """The objectives that a manifest names and the table has figures of."""
     found = [Objective(one["column"], bool(one["least"])) for one in given if is_mapping(one) and "column" in one]
     return tuple(one for one in found if one.column in table.columns and table[one.column].dtype.is_numeric())
-
-
-def _to_arrow(table: polars.DataFrame, objectives: tuple[Objective, ...]) -> bytes:
-    """The columns that the page shows: figures as float64 with nan for none, texts and truths as dictionaries."""
-    import polars
-
-    front = table["key"].is_in(pareto_front(table, objectives)["key"].to_list())
-    shown = [name for name in table.columns if name not in UNSHOWN and not name.endswith(BOUND)]
-    columns: list[polars.Series] = []
-    for name in shown:
-        column = table[name]
-        if column.dtype.is_numeric():
-            columns.append(column.cast(polars.Float64).fill_null(float("nan")))
-        elif column.null_count() < len(column):
-            columns.append(column.cast(polars.String).cast(polars.Categorical))
-    frame = polars.DataFrame(
-        [*columns, table["key"].str.head(KEY_DIGITS).alias(KEY), front.alias(FRONT), is_bounded(table).alias(BOUNDED)]
-    )
-    file = BytesIO()
-    frame.write_ipc(file, compression="uncompressed", compat_level=polars.CompatLevel.oldest())
-    return file.getvalue()

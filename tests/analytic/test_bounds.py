@@ -16,7 +16,7 @@ from tests.engine.strategies import programs
 
 
 @pytest.mark.slow
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_bounds_hold(program):
     session = Session(named(program), "flit")

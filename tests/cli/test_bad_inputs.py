@@ -76,7 +76,9 @@ def test_a_field_whose_name_looks_like_a_type(folder: Path, capsys: pytest.Captu
 def test_results_of_another_shape(overrides: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "result.json").write_text(f'{{"overrides": {overrides}, "parameters": {{}}}}')
     assert main(["compare", ".", "."]) == 2
-    assert "result.json is not the table of a sweep nor the figures of a run (" in capsys.readouterr().err
+    assert (
+        "result.json is not the table of a sweep nor the figures of a run or an evaluation (" in capsys.readouterr().err
+    )
 
 
 def test_hardly_any_load_makes_hardly_any_packets(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +140,9 @@ def test_names_of_files_that_are_not_utf_8(name: bytes, folder: Path, capsys: py
 def test_a_result_that_is_nested_too_deeply(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "result.json").write_text("[" * 100_000)
     assert main(["compare", ".", "."]) == 2
-    assert "result.json is not the table of a sweep nor the figures of a run (" in capsys.readouterr().err
+    assert (
+        "result.json is not the table of a sweep nor the figures of a run or an evaluation (" in capsys.readouterr().err
+    )
 
 
 OVERFLOWING = """
@@ -179,6 +183,9 @@ def test_a_panic_of_polars_is_bad_input(
     (folder / "table.parquet").touch()
     (folder / "flows.csv").write_text("src,dst,bytes,start_ns\n")
     assert main(["compare", ".", "."]) == 2
-    assert "is not the table of a sweep nor the figures of a run (index out of bounds)" in capsys.readouterr().err
+    assert (
+        "is not the table of a sweep nor the figures of a run or an evaluation (index out of bounds)"
+        in capsys.readouterr().err
+    )
     assert main(["probe", "-t", "tiny", "--flows", "flows.csv"]) == 2
     assert "flows.csv is no CSV file: index out of bounds" in capsys.readouterr().err

@@ -206,7 +206,7 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     none = tmp_path / "none"
     assert refusal(capsys, none, none) == (
-        f"error: {none} is neither a sweep nor a run: it has no table.parquet and no result.json"
+        f"error: {none} is neither a sweep nor a run: it has no table.parquet and no result.json, nor is it an evaluation"
     )
     other = keep(tmp_path / "other", table(lambda k: 1.0, K=[1, 2]))
     assert refusal(capsys, sweeps[0], other) == (
@@ -220,7 +220,7 @@ def test_what_cannot_be_compared_is_refused(
     )
     (tmp_path / "x.json").write_text("{}", encoding="utf-8")
     assert refusal(capsys, tmp_path / "x.json", sweeps[0]) == (
-        f"error: {tmp_path / 'x.json'} is not the table of a sweep nor the figures of a run ('overrides')"
+        f"error: {tmp_path / 'x.json'} is not the table of a sweep nor the figures of a run or an evaluation ('overrides')"
     )
 
 
@@ -277,7 +277,7 @@ def test_a_setting_of_a_run_that_is_a_collection(
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "result.json").write_text(json.dumps({"parameters": {"dtype": value}, "overrides": {}}))
     assert refusal(capsys, a, tmp_path / "b") == (
-        f"error: {tmp_path / 'b' / 'result.json'} is not the table of a sweep nor the figures of a run "
+        f"error: {tmp_path / 'b' / 'result.json'} is not the table of a sweep nor the figures of a run or an evaluation "
         "(dtype is no number and no text)"
     )
 

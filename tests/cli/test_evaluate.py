@@ -85,8 +85,20 @@ def test_a_damaged_table_is_not_drawn(own: Path, capsys: pytest.CaptureFixture[s
             ["gemm", "--figures-only", "--out", "gone"],
             "there is no table gone/gemm.parquet; run `kernbench evaluate gemm` first, or give its --out",
         ),
-        (["gemm", "--set", "M=3"], "the evaluation 'gemm' has no setting 'M'; known: cubes, dtype, pes, sips"),
-        (["gemm", "--set", "pes=all"], "--set pes takes a whole number, not 'all'"),
+        (
+            ["gemm", "--set", "M=3"],
+            "the evaluation 'gemm' has no setting 'M'; known: cubes, dtype, pes, shapes, sips, variants",
+        ),
+        (
+            ["gemm", "--set", "pes=all"],
+            "--set pes: got 'all', expected a number, alone or in one of: cycle, k, M, G, Ki, Mi, Gi",
+        ),
+        (["gemm", "--set", "shapes=64x64"], "--set shapes: got '64x64', expected M, K and N, such as 64x128x64"),
+        (["allreduce", "--set", "bytes_per_pe=0"], "--set bytes_per_pe: got '0', expected 1 or more"),
+        (
+            ["attention", "-t", "tiny", "--set", "phases=prefil"],
+            "attention has no phase 'prefil'; did you mean 'prefill'? Known: decode, prefill",
+        ),
         (["gemm", "-t", "tiny", "--set", "sips=2"], "matmul-composite got sips=2; give 1 to 1, or 0 for all"),
         (["gemm", "--mode", "nope"], "unknown mode 'nope'; known: flit, hybrid"),
         (

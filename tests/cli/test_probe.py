@@ -132,7 +132,7 @@ def test_what_a_survey_shows(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "probe of tiny, hybrid mode: 8 cases, 72 runs of one flow each"
     assert lines[2] == "host to device, writes: 32 KiB from host"
-    assert lines[5].split() == ["cube0", "sip0.cube0.pe0", "8", "299.275", "299.275", "0.275", "24.000", "267.000",
+    assert lines[4].split() == ["cube0", "sip0.cube0.pe0", "8", "299.275", "299.275", "0.275", "24.000", "267.000",
                                 "8.000", "109.5", "128.0", "85.5%"]  # fmt: skip
     at = lines.index("utilisation of the bottleneck by size")
     assert lines[at + 1].split()[2::2] == ["4", "8", "16", "32", "64", "128", "256", "512", "1"]

@@ -1,5 +1,6 @@
 """Progress of long runs: only on a terminal, and only after the first report of a run."""
 
+import json
 import os
 import pty
 import subprocess
@@ -115,3 +116,17 @@ def test_a_terminal_sees_each_stage_of_a_command(tmp_path):
         shown, printed = output_on_a_terminal(COMMAND.format(arguments=arguments))
         assert printed.splitlines()[-1] == "0"
         assert last in shown
+
+
+def test_a_job_writes_lines_of_json(monkeypatch, capfd):
+    """What is done next at once; how much of it is done a few times a second."""
+    monkeypatch.setenv("KERNBENCH_JOB", "1")
+    with progress() as display:
+        display.say("recording the bench")
+        display.say("simulating")
+        for done in range(100):
+            display.on_runs(done, 100)
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert lines[:2] == [{"stage": "recording the bench", "share": None}, {"stage": "simulating", "share": None}]
+    assert len(lines) < 50
+    assert all(line["stage"].startswith("what if: ") and line["share"] < 1 for line in lines[2:])

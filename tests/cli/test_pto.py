@@ -51,7 +51,7 @@ def test_replay_as_json_and_in_files(capsys: pytest.CaptureFixture[str]) -> None
 def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert pto("run", "vector_example", "--case", "Small", "-t", "ascend_tiny") == 0
     out = capsys.readouterr().out
-    assert out.startswith("vector-example on ascend_tiny, tensormap_and_ringbuffer  rows=16  cols=16\n")
+    assert out.startswith("vector-example on ascend_tiny, tensormap_and_ringbuffer, case Small\n")
     assert out.endswith("numbers: as the golden ones\n")
 
 

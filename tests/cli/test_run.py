@@ -56,7 +56,7 @@ def test_the_summary(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--verify-data", "--set", "n=512") == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    assert lines[0] == "double on tiny, hybrid mode  n=512  factor=2.0  fail=False"
+    assert lines[0] == "double on tiny, hybrid mode  n=512"
     assert lines[1].startswith("latency ")
     assert lines[-1].endswith("right  every output equals its independent reference")
     assert captured.err.startswith("being loaded\n")
@@ -70,7 +70,7 @@ def test_a_bench_that_stands_in_for_a_shipped_one_is_named_with_its_file(
     (own / "benches" / "mine.py").write_text(BENCH.replace('"double", "y', '"vector-add", "y'))
     assert main(["run", "vector-add", "--topology", "tiny"]) == 0
     header = capsys.readouterr().out.splitlines()[0]
-    assert header == "vector-add (benches/mine.py) on tiny, hybrid mode  n=256  factor=2.0  fail=False"
+    assert header == "vector-add (benches/mine.py) on tiny, hybrid mode"
 
 
 def test_json_is_one_object_with_the_promised_keys(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +116,11 @@ def test_a_slower_memory_takes_longer(capsys: pytest.CaptureFixture[str]) -> Non
 def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json", "--out", "results/one") == 0
     summary = json.loads(capsys.readouterr().out)
-    assert summary["files"] == {"oplog": "results/one/oplog.parquet", "result": "results/one/result.json"}
+    assert summary["files"] == {
+        "oplog": "results/one/oplog.parquet",
+        "result": "results/one/result.json",
+        "critical_path": "results/one/critical_path.parquet",
+    }
     assert load_sealed_json(own / summary["files"]["result"]) == summary
     log = polars.read_parquet(own / summary["files"]["oplog"])
     assert {"start_fs", "end_fs", "component", "op_kind", "op_name"} <= set(log.columns)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
-from rich.console import Console
-
-from kernbench.cli.summary import summary_table
+from kernbench.cli.summary import summary_table, tell_settings
 
 SUMMARY: dict[str, Any] = {
     "latency_ns": 1234.5678,
@@ -30,9 +27,8 @@ SUMMARY: dict[str, Any] = {
 
 def shown(**changes: Any) -> list[str]:
     """The lines of a summary, with single spaces."""
-    target = io.StringIO()
-    Console(file=target, width=120).print(summary_table({**SUMMARY, **changes}))
-    return [" ".join(line.split()) for line in target.getvalue().splitlines()]
+    lines = summary_table({**SUMMARY, **changes}).lay_out(120)
+    return [" ".join("".join(text for text, _ in line).split()) for line in lines]
 
 
 def test_every_figure_has_its_unit_and_its_clock() -> None:
@@ -110,3 +106,11 @@ def test_bounds_say_that_they_are() -> None:
         "≤ 99,999.000 ns if everything were done one after the other",
         "analysis 0.12 s wall time; no events",
     ]
+
+
+def test_the_first_line_tells_what_was_set_and_no_default() -> None:
+    defaults = {"M": 512, "algorithm": "", "slots": 0}
+    assert tell_settings({"M": 64, "algorithm": "", "slots": 0}, defaults, {"hbm.channel_gbs": "8"}) == (
+        "  M=64  topology.hbm.channel_gbs=8"
+    )
+    assert tell_settings(defaults, defaults, {}) == ""

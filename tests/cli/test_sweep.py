@@ -314,6 +314,19 @@ def test_fail_fast_stops_at_the_first_failure(
     )
     assert fake_runs[:2] == [1, 13]
     assert polars.read_parquet(out / "table.parquet")["status"].to_list()[:2] == ["ok", "error"]
+    assert "1 of which failed." in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_says_what_made_the_sweep_though_its_points_are_there_already(tmp_path: Path) -> None:
+    grid, out = write_grid(tmp_path, M=[1, 2]), tmp_path / "out"
+    assert run(grid, "--out", out) == 0
+    before = (out / "report.html").read_bytes()
+    told = json.loads((out / "sweep.json").read_text(encoding="utf-8"))
+    assert told["command"] == f"kernbench sweep {grid} --out {out} --workers 1"
+    assert told["date"].endswith(" UTC")
+    assert f"<dt>Command</dt><dd>{told['command']}</dd>" in before.decode()
+    assert run(grid, "--out", out, "--json") == 0
+    assert (out / "report.html").read_bytes() == before
 
 
 def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -324,3 +337,54 @@ def test_bad_input_is_refused_before_anything_is_written(tmp_path: Path, capsys:
     out.touch()
     assert run(write_grid(tmp_path, M=[1]), "--out", out) == 2
     assert capsys.readouterr().err == f"error: --out takes a directory, and {out} is a file\n"
+
+
+def test_a_bench_is_swept_without_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake_runs: list[int]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = (fakes.write_toy(tmp_path), "-t", "tiny", "--set", "M=1:4:x2", "--objective", "min latency_ns")
+    assert run(*asked, "--save", "mine.yaml", "--json") == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert (found["sweep"], found["points"], found["objectives"]) == ("mine", 3, ["min latency_ns"])
+    assert found["best"]["M"] == 1
+    assert found["files"]["table"] == "results/mine/table.parquet"
+    assert yaml.safe_load(Path("mine.yaml").read_text()) == {
+        "bench": str(tmp_path / "toy.py"),
+        "topology": "tiny",
+        "objectives": ["min latency_ns"],
+        "parameters": {"M": {"range": "1:4:x2"}},
+    }
+    assert run("mine.yaml", "--json") == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["ran"], again["front"]) == (0, found["front"])
+    assert run(*asked, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["files"]["table"] == "results/toy/table.parquet"
+    assert fake_runs == [1, 2, 4] * 2
+
+
+def test_a_grid_with_other_values_says_which_bench_it_hides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], fake_runs: list[int]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sweeps").mkdir()
+    Path("benches").mkdir()
+    fakes.write_toy(Path("benches"))
+    Path("sweeps/toy.yaml").write_text("bench: toy\ntopology: tiny\nparameters: {M: [5, 6, 7], N: 3}\n")
+    assert run("toy", "--set", "M=8", "--json") == 0
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[0] == "toy: the grid of this name; bench:toy is the bench"
+    assert json.loads(printed.out)["best"]["N"] == 3
+    assert fake_runs == [8]
+    assert Path("results/toy-set/table.parquet").is_file()
+    assert run("bench:toy", "-t", "tiny", "--set", "M=9", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["best"]["N"] == 2
+
+
+def test_a_file_that_is_no_grid_is_not_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("# by hand\n")
+    assert run(fakes.write_toy(tmp_path), "-t", "tiny", "--set", "M=1", "--save", file) == 2
+    assert capsys.readouterr().err.endswith("which holds something else; remove it, or name another file\n")
+    assert file.read_text() == "# by hand\n"

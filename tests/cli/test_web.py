@@ -18,7 +18,7 @@ def test_what_is_no_sweep_and_a_port_that_is_none_are_bad_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["web", str(tmp_path / "none")]) == 2
-    assert " is no directory of a sweep, as kernbench sweep leaves it; " in capsys.readouterr().err
+    assert " is no directory of a sweep or a run; " in capsys.readouterr().err
     assert main(["web", "--port", "99999"]) == 2
     assert "0<=x<=65535" in capsys.readouterr().err
 

@@ -143,7 +143,7 @@ def check_fresh_groups(kind, mode, share):
 @both_modes
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_group_equals_single_runs(kind, mode):
-    check_fresh_groups(kind, mode, 0.015)
+    check_fresh_groups(kind, mode, 0.006)
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_a_group_equals_single_runs(kind, mode):
 def test_calls_that_end_in_the_middle_of_a_point_change_nothing(kind, mode, monkeypatch):
     monkeypatch.setattr(module, "_EVENTS_A_CALL", 7)
     monkeypatch.setattr(module, "_CELLS", 1)
-    check_fresh_groups(kind, mode, 0.01)
+    check_fresh_groups(kind, mode, 0.004)
 
 
 def crowded():

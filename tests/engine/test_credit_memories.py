@@ -10,6 +10,7 @@ from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows
 
 NAME = "sip_2x4x4_credit"
+ONE_CUBE = {"sips.count": 1, "sip.cubes.w": 1, "sip.cubes.h": 1}
 
 
 def latencies(machine, *flows):
@@ -19,7 +20,7 @@ def latencies(machine, *flows):
 
 def test_a_transfer_alone_takes_the_pipeline_of_each_router_and_the_flits_behind_the_first():
     """4 flits over one router to a channel each: cycles of 0.5 ns, to which times are rounded up where flits are seen."""
-    [alone] = latencies(load_machine(NAME), "sip0.cube0.pe0:sip0.cube0.pe0:1KiB")
+    [alone] = latencies(load_machine(NAME, ONE_CUBE), "sip0.cube0.pe0:sip0.cube0.pe0:1KiB")
     commands, router, memory, home = 3.5, 1.5, 2.0, 0.01  # a flit is seen after 1.005 ns, then after 1.505 ns
     assert alone == pytest.approx(commands + router + memory + 3 + 8 + home)
 
@@ -28,7 +29,7 @@ def test_a_transfer_alone_takes_the_pipeline_of_each_router_and_the_flits_behind
 def test_a_loop_of_credits_that_is_longer_than_the_buffer_throttles_a_link_to_depth_over_loop(depth):
     """A flit is seen in the next buffer after 4 cycles of 0.5 ns, and its credit is back after 3 more."""
     fields = {"noc_port.buffer_flits": depth, "memory_port.buffer_flits": depth, "packet_flits": 512}
-    machine = load_machine(NAME, fields)
+    machine = load_machine(NAME, {**ONE_CUBE, **fields})
     short, long = (latencies(machine, f"sip0.cube0.pe0:sip0.cube0.pe7:{kib}KiB")[0] for kib in (16, 32))
     assert (long - short) / 64 == pytest.approx(max(1, 3.5 / depth), rel=0.05)
 
@@ -37,8 +38,8 @@ def test_a_hot_slice_backs_up_into_the_mesh():
     """A write to another slice of the cube waits behind those that wait for the hot one; with deep ports less."""
     hot = [f"sip0.cube0.pe{pe}:sip0.cube0.pe0:64KiB" for pe in range(1, 8)]
     other = "sip0.cube0.pe6:sip0.cube0.pe1:4KiB@500"
-    machine = load_machine(NAME, {"memory_port.queue_flits": 1})
-    deep = load_machine(NAME, {"noc_port.buffer_flits": 512, "memory_port.buffer_flits": 512})
+    machine = load_machine(NAME, {**ONE_CUBE, "memory_port.queue_flits": 1})
+    deep = load_machine(NAME, {**ONE_CUBE, "noc_port.buffer_flits": 512, "memory_port.buffer_flits": 512})
     alone, saturated, relieved = (
         latencies(machine, other)[-1],
         latencies(machine, *hot, other)[-1],
@@ -51,14 +52,15 @@ def test_a_hot_slice_backs_up_into_the_mesh():
 def test_a_small_read_does_not_wait_for_large_ones():
     large = [f"sip0.cube0.pe{pe}:sip0.cube0.pe0:64KiB:read" for pe in range(1, 5)]
     small = "sip0.cube0.pe5:sip0.cube0.pe0:1000:read@50"
-    assert latencies(load_machine(NAME), *large, small)[-1] < 0.15 * max(latencies(load_machine(NAME), *large))
+    machine = load_machine(NAME, ONE_CUBE)
+    assert latencies(machine, *large, small)[-1] < 0.15 * max(latencies(machine, *large))
 
 
 def test_few_replies_slow_reads_alone():
     read, write = "sip0.cube0.pe0:sip0.cube0.pe0:64KiB:read", "sip0.cube0.pe0:sip0.cube0.pe0:64KiB"
-    few = load_machine(NAME, {"memory_port.reply_packets": 1})
-    assert latencies(few, read)[0] > 1.5 * latencies(load_machine(NAME), read)[0]
-    assert latencies(few, write) == latencies(load_machine(NAME), write)
+    machine, few = load_machine(NAME, ONE_CUBE), load_machine(NAME, {**ONE_CUBE, "memory_port.reply_packets": 1})
+    assert latencies(few, read)[0] > 1.5 * latencies(machine, read)[0]
+    assert latencies(few, write) == latencies(machine, write)
 
 
 @pytest.mark.parametrize("bench", ["matmul-composite", "ccl-allreduce", "transformer-block"])

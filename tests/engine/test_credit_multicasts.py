@@ -96,7 +96,7 @@ def test_writes_to_many_memories_end_as_the_last_of_them_alone() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["credit_multicasts", "credit_sip_multicasts"])
 def test_no_credit_is_lost_among_copies(kind: str) -> None:
-    for seed in draw_seeds(0.02):
+    for seed in draw_seeds(0.008):
         program = draw_program(kind, seed)
         session = Session(program, "flit")
         for number, _ in enumerate(iter(session.step, False)):

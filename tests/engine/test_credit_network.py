@@ -118,7 +118,7 @@ def test_both_modes_are_the_same():
 
 @pytest.mark.slow
 def test_no_credit_is_lost_and_no_buffer_is_over_its_depth():
-    for seed in draw_seeds(0.03):
+    for seed in draw_seeds(0.012):
         program = draw_program("credit", seed)
         session = Session(program, "flit")
         for number, _ in enumerate(iter(session.step, False)):

@@ -8,7 +8,7 @@ import polars
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.evaluation.allreduce import COLUMNS, list_cases
+from kernbench.evaluation.allreduce import COLUMNS, SIZES, list_cases
 from kernbench.report.allreduce import plot_allreduce
 
 
@@ -32,7 +32,7 @@ def table() -> polars.DataFrame:
             "verified": True,
             **case,
         }
-        for i, case in enumerate(list_cases())
+        for i, case in enumerate(list_cases(SIZES))
     ]
     return polars.DataFrame(rows, schema=COLUMNS)
 

@@ -47,7 +47,10 @@ def test_figures_show_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     throughput, _, latency, _ = kept
     assert [axes.get_title(loc="left") for axes in throughput.axes] == ["prefill", "decode"]
     assert [line.get_ydata().tolist() for line in throughput.axes[0].lines] == [[0.5, 2], [0.25, 1]]
-    assert [line.get_xydata().tolist() for line in latency.axes[1].lines] == [[[1, 2], [4, 8]], [[1, 4], [4, 16]]]
+    assert [line.get_xydata().tolist() for line in latency.axes[1].lines] == [
+        [[1, 2000], [4, 8000]],
+        [[1, 4000], [4, 16000]],
+    ]
     assert [line.get_label() for line in latency.axes[1].lines] == ["1, 2", "1, 4"]
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 
-from kernbench.machine import load_machine
+from kernbench.machine import Machine, load_machine
 from kernbench.machine.views import find_view, list_views
 from kernbench.report.diagram import draw_view
-from kernbench.report.rectangles import Rectangle
+from kernbench.report.diagram_layout import lay_out
+from kernbench.report.rectangles import Rectangle, as_array, crossed
 from kernbench.report.svg import text_width
 from kernbench.report.symbols import OTHER, STROKES, SYMBOLS, find_symbol
+from kernbench.report.wires import find_courses
 
 SPACE = "{http://www.w3.org/2000/svg}"
 DRAWN = [("sip_2x4x4", "system"), ("sip_2x4x4", "sip"), ("sip_2x4x4", "cube"), ("sip_2x4x4", "pe"), ("tiny", "sip"),
@@ -23,6 +26,10 @@ DRAWN = [("sip_2x4x4", "system"), ("sip_2x4x4", "sip"), ("sip_2x4x4", "cube"), (
 def drawn(topology: str, name: str, bandwidths: bool = False) -> ElementTree.Element:
     machine = load_machine(topology)
     return ElementTree.fromstring(draw_view(machine, find_view(machine, name), bandwidths=bandwidths))
+
+
+def tray(count: int, wiring: str) -> Machine:
+    return load_machine("tiny", {"sips.count": count, "sips.wiring": wiring, "sips.topology": "ring_1d"})
 
 
 def texts(root: ElementTree.Element) -> list[str]:
@@ -36,7 +43,31 @@ def numbers(element: ElementTree.Element, *names: str) -> list[float]:
 @pytest.mark.parametrize(("topology", "name"), DRAWN)
 @pytest.mark.parametrize("bandwidths", [False, True])
 def test_texts_are_inside_and_do_not_overlap(topology: str, name: str, bandwidths: bool) -> None:
-    root = drawn(topology, name, bandwidths)
+    check_texts(drawn(topology, name, bandwidths))
+
+
+@pytest.mark.parametrize("wiring", ["switch", "direct"])
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 16])
+def test_a_tray_of_many_sips_is_a_grid(count: int, wiring: str) -> None:
+    machine = tray(count, wiring)
+    view = find_view(machine, "system")
+    root = ElementTree.fromstring(draw_view(machine, view, bandwidths=True))
+    check_texts(root)
+    width, height = numbers(root, "width", "height")
+    assert max(width, height) < 3300
+    layout = lay_out(view)
+    packages = [where for area, where in zip(view.areas, layout.areas, strict=True) if area.kind == "sip"]
+    assert len({(where.left, where.top) for where in packages}) == count
+    for wire, course in zip(view.wires, find_courses(layout), strict=True):
+        ends = layout.at[wire.src], layout.at[wire.dst]
+        others = [where for where in packages if not any(where.grown(1).holds(end) for end in ends)]
+        assert (course[0], course[-1]) in (ends, ends[::-1])
+        assert not any(crossed(a, b, as_array(others)).any() for a, b in pairwise(course))
+        assert all(0 < x < width and 0 < y < height for x, y in course)
+
+
+def check_texts(root: ElementTree.Element) -> None:
+    """No text is outside, none meets another."""
     width, height = numbers(root, "width", "height")
     boxes: list[tuple[str, Rectangle]] = []
     for text in root.iter(f"{SPACE}text"):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import polars
@@ -22,6 +21,7 @@ from kernbench.report.markdown_report import write_report
 from kernbench.report.svg import Svg
 from kernbench.report.sweep_outputs import choose_objectives, write_outputs
 from kernbench.sweep.grid.grid import load_grid
+from tests.report.pages import read_points, read_state
 from tests.report.tables import table
 
 TEXTS = (
@@ -98,17 +98,23 @@ def test_the_page_has_no_tag_more(tmp_path: Path) -> None:
     pages = []
     for description in (HOSTILE, "plain"):
         given, grid = _table(), _grid(description)
-        path = write_page(grid, given, choose_objectives(grid, given), [], {}, tmp_path / "report.html")
+        path = write_page(
+            grid, given, given, choose_objectives(grid, given), [], {}, _manifest(), tmp_path / "report.html"
+        )
         page = _Page()
         page.feed(path.read_text(encoding="utf-8"))
         pages.append(page)
     hostile, plain = pages
     assert hostile.tags == plain.tags
-    assert hostile.tags.count("script") == 2
+    assert hostile.tags.count("script") == 5
     assert "".join(hostile.texts["h1"]).startswith(visible(HOSTILE))
-    data = json.loads(re.search(r'<script id="data"[^>]*>(.*)</script>\n<script>', path.read_text(encoding="utf-8"))[1])
-    variant = data["columns"].index("variant")
-    assert {row[variant] for row in data["rows"]} == set(TEXTS)
+    assert [text for text in hostile.texts["dd"] if text.strip()][:2] == [visible(HOSTILE), visible(HOSTILE)]
+    assert read_state(path)["description"] == "plain"
+    assert set(read_points(path)["variant"]) == set(TEXTS)
+
+
+def _manifest() -> dict[str, Any]:
+    return {"kernbench": HOSTILE, "command": HOSTILE, "date": HOSTILE, "digests": {HOSTILE: HOSTILE}}
 
 
 @pytest.mark.slow
@@ -120,7 +126,7 @@ def test_plots_are_drawn_without_a_word_and_are_xml(tmp_path: Path) -> None:
         ElementTree.parse(path)
     page = _Page()
     page.feed(files["page"].read_text(encoding="utf-8"))
-    assert page.tags.count("script") == 2
+    assert page.tags.count("script") == 5
 
 
 def test_texts_of_plots_are_drawn_as_they_are(tmp_path: Path) -> None:
@@ -142,7 +148,7 @@ def test_texts_of_plots_are_drawn_as_they_are(tmp_path: Path) -> None:
 def test_what_the_font_lacks_is_a_square() -> None:
     drawn = f"größe {style.MISSING} {style.MISSING}\n$"
     assert style.drawable("größe \u65e5 \u672c\n$") == drawn
-    assert style.shown("v" * 500) == "v" * 27 + "..."
+    assert style.shown("v" * 500) == "v" * 20 + "…" + "v" * 19
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -34,7 +34,7 @@ def test_two_files_the_same_each_time(tmp_path: Path) -> None:
 def test_what_is_drawn() -> None:
     figure = _draw(curve(11, 14, 90, saturation=0.22))
     (axes,) = figure.axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [  # type: ignore[union-attr]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "99 % of packets",
         "mean",
         "mean, each packet alone",
@@ -56,8 +56,7 @@ def test_without_saturation_all_points_are_in_sight() -> None:
 def test_curves_of_several_machines_have_a_line_each() -> None:
     figure = _draw_all("depth", ["2", "$4$"], [curve(11, 30, saturation=0.15), curve(11, 14)])
     (axes,) = figure.axes
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["2, saturated at 0.150", shown("$4$")]
     assert legend.get_title().get_text() == "depth"
     assert axes.lines[0].get_xydata().tolist() == [[0.1, 11], [0.2, 30]]  # type: ignore[union-attr]

@@ -57,7 +57,7 @@ def fake_run(seed: int) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, phases=[Phase.generate], deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, phases=[Phase.generate], deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10**6),
     sizes=st.tuples(*[st.integers(1, 5)] * 2),

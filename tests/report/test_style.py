@@ -1,32 +1,28 @@
+"""Legends, notes and titles, and the files of a figure."""
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
-from kernbench.report.style import CATEGORIES, colours, is_logarithmic, time_unit
+from kernbench.report import style
 
 
-@pytest.mark.parametrize(
-    ("values", "logarithmic"),
-    [
-        ([1, 10], True),
-        ([1, 9], False),
-        ([2, 4, 8], True),
-        ([8, 4, 2], True),
-        ([1, 2, 3], False),
-        ([0, 100], False),
-        ([5], False),
-    ],
-)
-def test_ratios_ask_for_a_logarithmic_axis(values: list[float], logarithmic: bool) -> None:
-    assert is_logarithmic(values) is logarithmic
+def test_a_figure_is_as_wide_as_the_page_and_grows_downwards() -> None:
+    widths_and_heights = [tuple(style.new_panels(count)[0].get_size_inches()) for count in (1, 3, 4, 9)]
+    assert {width for width, _ in widths_and_heights} == {style.PAGE}
+    assert [height for _, height in widths_and_heights] == pytest.approx([4.2, 4.2, 6.1, 8.7])
 
 
-@pytest.mark.parametrize(("longest", "unit"), [(9_999, "ns"), (10_000, "µs"), (9_999_999, "µs"), (10_000_000, "ms")])
-def test_times_are_shown_in_a_unit_that_fits(longest: float, unit: str) -> None:
-    assert time_unit(longest)[0] == unit
-
-
-def test_an_order_is_a_gradient_and_a_choice_is_not() -> None:
-    assert colours(2, ordered=False) == list(CATEGORIES[:2])
-    assert len(set(colours(12, ordered=True))) == 12
-    assert len(colours(12, ordered=False)) == 12
+def test_long_names_stand_below_the_axes_and_are_told_in_full(tmp_path: Path) -> None:
+    name = "a_name_of_which_more_than_forty_letters_are_<left>_to_see"
+    with style.look():
+        figure = style.new_figure(3)
+        (handle,) = figure.subplots().plot([1, 2], [1, 2])
+        style.legend(figure, [handle], [name], "variant", remark="the fastest over K")
+        svg, _ = style.save(figure, tmp_path / "figure")
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a_name_of_which_more…s_are_<left>_to_see"]
+    assert figure.get_figheight() == pytest.approx(3 + 3 * style.LEGEND_ROW)
+    assert "<title>a_name_of_which_more_than_forty_letters_are_&lt;left&gt;_to_see</title>" in svg.read_text()

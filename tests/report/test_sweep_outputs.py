@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 
 import polars
@@ -10,6 +8,7 @@ import pytest
 from kernbench.report.markdown_report import find_free, tell_free
 from kernbench.report.sweep_outputs import choose_objectives, find_rows, read_report_columns, write_outputs
 from kernbench.sweep.grid.grid import Objective, load_grid
+from tests.report.pages import read_points
 from tests.report.tables import table, traffic_table
 
 GRID = {"bench": "toy", "name": "mine", "description": "A <question> & more"}
@@ -49,8 +48,7 @@ def test_all_outputs_of_traffic_are_made(tmp_path: Path) -> None:
     report = paths["report"].read_text()
     assert "uniform traffic on mesh_8x8, hybrid mode, method grid: 6 points, 2 of which failed." in report
     assert "| buffer_flits | virtual_channels | accepted | latency_ns |" in report
-    page = paths["page"].read_text()
-    assert "p99_ns" in page
+    assert "p99_ns" in read_points(paths["page"]).columns
     assert polars.read_parquet(paths["front"]).select("topology.buffer_flits", "accepted").rows() == [(2, 0.22)]
 
 
@@ -123,19 +121,6 @@ def test_figures_of_bounds_alone_are_marked(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_marks_bounds(tmp_path: Path) -> None:
-    modes = polars.Series(["hybrid", "analytic"])
-    given = table(lambda m: 10.0 * m, M=[1, 2]).with_columns(fidelity=modes)
-    grid = load_grid({**GRID, "mode": "auto"})
-    page = write_outputs(grid, given.lazy(), tmp_path)["page"].read_text(encoding="utf-8")
-    data = json.loads(re.findall(r'type="application/json">(.*?)</script>', page, re.S)[0])
-    marks = dict(zip(data["columns"], data["marks"][1], strict=True))
-    assert (data["front"], data["marks"][0]) == ([True, False], None)
-    assert (marks["M"], marks["latency_ns"], marks["achieved_tflops"]) == ("", "≥ ", "≤ ")
-    assert "hollow ones are bounds (≥ at least, ≤ at most);" in page
-
-
-@pytest.mark.slow
 def test_all_answers_are_written_and_the_same_for_the_same_table(tmp_path: Path) -> None:
     grid = load_grid({**GRID, "objectives": ["min latency_ns", "max achieved_tflops"]})
     given = table(lambda m, v: None if m == 3 else 10.0 * m + len(v), M=[1, 2, 3], variant=["a|b", "</script>"])
@@ -144,7 +129,9 @@ def test_all_answers_are_written_and_the_same_for_the_same_table(tmp_path: Path)
     front = polars.read_parquet(paths["front"])
     assert front["latency_ns"].to_list() == [13.0]
     before = {name: path.read_bytes() for name, path in paths.items()}
-    assert {name: path.read_bytes() for name, path in write_outputs(grid, given.lazy(), tmp_path).items()} == before
+    again = given.with_columns(wall_s=polars.Series("wall_s", [9.0] * len(given)))  # it took longer
+    remade = {name: path.read_bytes() for name, path in write_outputs(grid, again.lazy(), tmp_path).items()}
+    assert {**remade, "front": b""} == {**before, "front": b""}
 
 
 @pytest.mark.slow
@@ -157,30 +144,3 @@ def test_the_report_says_what_was_found(tmp_path: Path) -> None:
     assert "* max achieved_tflops: 83.3333 at M = 1, variant = cc" in lines
     assert "| 1 | a\\|b | 76.9231 | 13 | sip0.cube0.hbm_ctrl.pe0 |" in lines
     assert lines[lines.index("## Points that failed") + 4] == "| 3 | a\\|b | no |"
-
-
-@pytest.mark.slow
-def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
-    given = table(lambda m, v: 10.0 * m + len(v), M=[1, 2], variant=["</script>", "cc"])
-    page = write_outputs(load_grid(GRID), given.lazy(), tmp_path)["page"].read_text(encoding="utf-8")
-    assert not re.search(r'(src|href)="(?!#|data:)', page)
-    ids = re.findall(r' id="([^"]+)"', page)
-    assert len(ids) == len(set(ids))
-    data = json.loads(re.findall(r'type="application/json">(.*?)</script>', page, re.S)[0])
-    assert data["columns"][:2] == ["M", "variant"]
-    assert sorted(row[0] for row in data["rows"]) == [1, 1, 2, 2]
-    assert data["front"] == [True, False, False, False]
-    assert "A &lt;question&gt; &amp; more" in page
-
-
-@pytest.mark.slow
-def test_the_page_plots_truths_and_its_data_ends_no_script(tmp_path: Path) -> None:
-    given = table(lambda m, v: 10.0 * m + len(v), M=[1, 2], variant=["<!--<script>", "cc"])
-    given = given.with_columns((polars.col("M") > 1).alias("dear"))
-    grid = load_grid({**GRID, "derived": {"dear": "M > 1"}, "objectives": ["min latency_ns", "min dear"]})
-    page = write_outputs(grid, given.lazy(), tmp_path)["page"].read_text(encoding="utf-8")
-    held = re.findall(r'type="application/json">(.*?)</script>', page, re.S)[0]
-    assert "<" not in held
-    data = json.loads(held)
-    assert data["across"] == "dear"
-    assert set(data["numeric"]) == {"M", "dear", "latency_ns", "achieved_tflops"}

@@ -2,62 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
 
-from kernbench.errors import RunError
+from kernbench.errors import InputError, RunError
+from kernbench.runs import files
+from kernbench.runs.file_names import HELD, LINKS, MACHINE, NODES, OP_LOG, PARTS, PATH, SERVICES, TRANSFERS
 from kernbench.runs.files import write_files
+from kernbench.runs.result import RunResult
+from kernbench.runs.run import run_bench
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 
-
-class Log(polars.DataFrame):
-    """An op log without room on the disk."""
-
-    def write_parquet(self, file: Any, **_: Any) -> None:
-        file.write_bytes(b"half")
-        raise OSError(28, "No space left on device")
+TABLES = (NODES, LINKS, PARTS, HELD, TRANSFERS, SERVICES)
 
 
-class Result:
-    """What `write_files` needs of a RunResult."""
-
-    def __init__(self, latency_ns: float = 1.5, *, fails: bool = False) -> None:
-        self.latency_ns = latency_ns
-        self.fails = fails
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"latency_ns": self.latency_ns}
-
-    def op_log(self) -> Any:
-        return Log() if self.fails else polars.DataFrame({"start_fs": [1]})
+@pytest.fixture(scope="module")
+def ran() -> RunResult:
+    return run_bench("gemm-single-pe", "tiny", parameters={"M": 32, "K": 64, "N": 32})
 
 
-def test_both_files_appear_and_nothing_else(tmp_path: Path) -> None:
+def test_all_files_appear_and_nothing_else(ran: RunResult, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "run"
-    files = write_files(Result(), out)  # type: ignore[arg-type]
-    assert sorted(path.name for path in out.iterdir()) == ["oplog.parquet", "result.json"]
-    assert files == {"oplog": str(out / "oplog.parquet"), "result": str(out / "result.json")}
-    assert load_sealed_json(out / "result.json") == {"latency_ns": 1.5, "files": files}
-    assert read_sealed_parquet(out / "oplog.parquet").equals(Result().op_log())
+    told = write_files(ran, out)
+    assert {path.name for path in out.iterdir()} == {"result.json", MACHINE, OP_LOG, PATH, *TABLES}
+    assert told == {
+        "oplog": str(out / "oplog.parquet"),
+        "result": str(out / "result.json"),
+        "critical_path": str(out / "critical_path.parquet"),
+    }
+    assert load_sealed_json(out / "result.json") == {**ran.to_dict(), "files": told}
+    assert read_sealed_parquet(out / "oplog.parquet").equals(ran.op_log())
     assert [path.name for path in out.parent.iterdir()] == ["run"]
 
 
-def test_a_later_run_replaces_the_files_and_leaves_others(tmp_path: Path) -> None:
+def test_the_critical_path_names_rows_of_the_op_log(ran: RunResult, tmp_path: Path) -> None:
+    write_files(ran, tmp_path)
+    log = read_sealed_parquet(tmp_path / "oplog.parquet").with_row_index("row")
+    path = read_sealed_parquet(tmp_path / "critical_path.parquet")
+    assert (path["spent_ns"].sum() - ran.latency_ns) == pytest.approx(0)
+    named = path.filter(polars.col("row").is_not_null()).join(log, on="row", suffix="_of_log")
+    assert len(named) > 10
+    assert named["op_name"].equals(named["op_name_of_log"])
+    assert (named["start_ns"] * 1e6).round().to_list() == named["start_fs"].to_list()
+
+
+def test_a_later_run_replaces_the_files_and_leaves_others(ran: RunResult, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    for latency in (1, 2):
-        write_files(Result(latency), tmp_path)  # type: ignore[arg-type]
+    for latency in (1.0, 2.0):
+        write_files(replace(ran, latency_ns=latency), tmp_path)
     assert load_sealed_json(tmp_path / "result.json")["latency_ns"] == 2
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failure_leaves_nothing(ran: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_table: Any, path: Path) -> None:
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "write_parquet", fail)
     out = tmp_path / "run"
     with pytest.raises(RunError) as caught:
-        write_files(Result(fails=True), out)  # type: ignore[arg-type]
+        write_files(ran, out)
     assert str(caught.value) == (
         f"the run is done but {out} cannot be written: No space left on device; nothing was kept"
     )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bounds_have_no_files(tmp_path: Path) -> None:
+    bounded = run_bench("gemm-single-pe", "tiny", mode="analytic", parameters={"M": 32, "K": 64, "N": 32})
+    with pytest.raises(InputError, match="analytic mode has no events, so it keeps no op log; use mode hybrid"):
+        write_files(bounded, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

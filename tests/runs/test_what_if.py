@@ -148,13 +148,14 @@ def test_a_run_that_only_the_host_keeps_in_order_is_not_repeated() -> None:
 
 
 def test_the_number_of_runs_is_told(gemm: RunResult) -> None:
-    told: list[str] = []
-    found = gemm.what_if(on_stage=told.append)
+    told: list[tuple[float, int]] = []
+    found = gemm.what_if(on_runs=lambda done, total: told.append((done, total)))
     assert found is not None
     program = gemm.device.program
     used = sum(program.machine.figures[field] > 0 for field in used_fields(program))
     runs = 1 + used + 11  # the run itself, each field, the groups of four
-    assert (told[0], told[-1]) == ("what if: repeating the run", f"what if: {runs}.0 runs done")
+    assert told[-1] == (runs, runs)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
 def test_only_fields_that_a_program_uses(gemm: RunResult) -> None:

@@ -56,3 +56,13 @@ def test_writing_takes_a_small_share_of_the_time(tmp_path: Path) -> None:
         clock.now += passed
         live.on_row()
         assert (live.path.stat().st_mtime_ns != written) is again
+
+
+def test_what_a_killed_sweep_left_goes_with_the_next_run_of_its_directory(tmp_path: Path) -> None:
+    """Also where no point is missing any more."""
+    grid, out = fakes.toy_grid(tmp_path, M=[1, 2]), tmp_path / "out"
+    whole = run_sweep(grid, out, 1, run=fakes.run_fake).table
+    whole[:1].write_parquet(out / "progress.parquet")
+    again = run_sweep(grid, out, 1, run=fakes.run_fake)
+    assert not (out / "progress.parquet").exists()
+    assert again.table.equals(whole)

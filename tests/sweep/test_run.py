@@ -240,10 +240,10 @@ def test_a_point_of_a_sweep_is_a_run(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_table_may_be_scanned_on_the_disk(tmp_path: Path) -> None:
     grid = {"bench": "gemm-single-pe", "topology": "tiny", "parameters": {"M": [32, 64]}}
-    whole = kernbench.sweep(grid, tmp_path / "out")
-    lazy = kernbench.sweep(grid, tmp_path / "out", lazy=True)
+    result = kernbench.sweep(grid, tmp_path / "out")
+    lazy = result.scan()
     assert isinstance(lazy, polars.LazyFrame)
-    assert lazy.filter(polars.col("M") == 64).collect().equals(whole.filter(polars.col("M") == 64))
+    assert lazy.filter(polars.col("M") == 64).collect().equals(result.table.filter(polars.col("M") == 64))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 
+from kernbench.report.html_report import ASSETS as REPORT
 from kernbench.web.assets import FOLDER, read_assets
 
 PAGE = FOLDER.parent / "page"
@@ -22,5 +23,8 @@ def test_the_page_needs_nothing_from_elsewhere_and_names_all_licences() -> None:
     page = files["/"][1].decode()
     assert "http" not in page
     licences = files["/licences.txt"][1].decode()
+    carried = (REPORT / "licences.txt").read_text()
+    assert "d3-zoom" not in carried  # reports have no drawing
+    assert all(f"\n{name} " in carried for name in ("apache-arrow", "echarts", "preact", "zrender"))
     for name in ("apache-arrow", "d3-zoom", "echarts", "flatbuffers", "preact", "zrender"):
         assert f"\n{name} " in licences

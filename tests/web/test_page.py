@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars
 import pytest
 
 from kernbench.web.server import make_server
@@ -15,25 +15,11 @@ from kernbench.web.sources import Sources
 from tests.web.sweeps import HOSTILE, small_table, write_sweep
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 
-FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-FLAGS += " --disable-component-update --disable-sync"
 OBJECTIVES = [{"column": "latency_ns", "least": True}, {"column": "topology.noc.gbs", "least": True}]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no Chromium (Debian: apt install chromium)")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -49,20 +35,6 @@ def address(swept: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme="dark")
-    page = context.new_page()
-    page.set_default_timeout(10_000)
-    problems: list[str] = []
-    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("dialog", lambda dialog: problems.append(f"a script of a name ran: {dialog.message}"))
-    yield page
-    context.close()
-    assert problems == []
 
 
 def shown(page: Page) -> list[str]:
@@ -105,7 +77,7 @@ def test_a_brush_over_the_plot_filters_both_columns_and_a_double_click_ends_it(p
     page.wait_for_selector(".table tbody tr")
     box = page.locator(".scatter canvas").bounding_box()
     assert box
-    drag(page, box, (80, 20), (box["width"] / 2 + 30, box["height"] - 50))
+    drag(page, box, (80, 40), (box["width"] / 2 + 30, box["height"] - 50))
     page.wait_for_url(lambda url: "f.M=1%2C2&f.latency_ns=" in url)
     assert set(shown(page)) == {"1", "2"}
     page.mouse.dblclick(box["x"] + box["width"] - 30, box["y"] + 20)
@@ -142,6 +114,91 @@ def test_the_table_is_sorted_by_its_headings_with_missing_figures_last(page: Pag
     page.wait_for_url(lambda url: "sort=-latency_ns" in url)
     assert shown(page)[0] == "4"
     assert shown(page)[-1] == "1"  # failed
+
+
+def test_headings_sort_by_keys_and_say_how(page: Page, address: str) -> None:
+    page.goto(f"{address}#/sweep/swept")
+    heading = page.locator("th", has_text="latency_ns")
+    heading.get_by_role("button").focus()
+    for key, order in (("Enter", "ascending"), ("Space", "descending"), ("Enter", "none")):
+        page.keyboard.press(key)
+        page.wait_for_selector(f"th[aria-sort={order}] >> text=latency_ns")
+    page.keyboard.press("Tab")
+    page.keyboard.type(">3000")
+    page.wait_for_url(lambda url: "f.latency_ns=%3E3000" in url)
+
+
+@pytest.mark.parametrize(
+    ("search", "count"),
+    [("M=2", 4), ("noc.gbs=128 variant=plain", 3), ("gbs=64 latency_ns>3010", 3), ("PLAIN", 6), ("2,505", 1)],
+)
+def test_the_search_takes_names_with_values_and_words(page: Page, address: str, search: str, count: int) -> None:
+    page.goto(f"{address}#/sweep/swept")
+    page.wait_for_selector(".table tbody tr")
+    page.keyboard.press("/")
+    page.keyboard.type(search)
+    page.wait_for_selector(f"text={count} of 12 points")
+    assert len(shown(page)) == count
+
+
+def test_where_nothing_matches_the_page_says_so_and_what_would(page: Page, address: str) -> None:
+    page.goto(f"{address}#/sweep/swept?f.M=2&search=latency_ns%3E4000")
+    banner = page.get_by_role("status")
+    banner.wait_for()
+    assert "None of the 12 points matches." in banner.inner_text()
+    assert banner.get_by_role("button").all_inner_texts() == [
+        "Without M: 4",
+        "Without the search: 4",
+        "Show all points",
+    ]
+    banner.get_by_text("Without M: 4").click()
+    page.wait_for_selector("text=4 of 12 points")
+    page.get_by_label("Search all columns").fill("colour=red")
+    page.wait_for_selector("text=no column is called colour; there are M, noc.gbs, variant")
+    page.get_by_text("Show all points").click()
+    page.wait_for_function("document.querySelectorAll('.table tbody tr').length === 12")
+
+
+def test_columns_are_chosen_and_downloaded_with_all_digits(page: Page, address: str) -> None:
+    page.goto(f"{address}#/sweep/swept?column=variant&column=latency_ns&sort=-latency_ns&search=noc.gbs%3D128")
+    page.wait_for_selector(".table tbody tr")
+    page.get_by_text("Columns (2)").click()
+    page.get_by_role("group", name="Columns of the table").get_by_label("M", exact=True).check()
+    page.wait_for_url(lambda url: "column=M" in url)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="CSV").click()
+    assert started.value.suggested_filename == "swept.csv"
+    text = Path(started.value.path()).read_bytes().decode()
+    assert text.startswith("M,variant,latency_ns\r\n4,<script>alert(1)</script>,4525\r\n")
+    given = small_table().filter(polars.col("topology.noc.gbs") == 128).sort("latency_ns", descending=True)
+    read = polars.read_csv(text.encode(), schema_overrides={"latency_ns": polars.Float64})
+    assert read.rows() == given.select("M", "variant", "latency_ns").rows()
+
+
+def test_points_that_failed_say_why_and_are_shown(page: Page, address: str) -> None:
+    page.goto(f"{address}#/sweep/swept")
+    alert = page.get_by_role("alert")
+    alert.wait_for()
+    assert alert.inner_text().startswith("2 of 12 points failed:\nno ")
+    alert.get_by_text("show 2 points").click()
+    page.wait_for_selector("text=2 of 12 points")
+    assert shown(page) == ["1", "1"]
+
+
+def test_what_made_a_sweep_is_told(page: Page, address: str, swept: Path) -> None:
+    write_sweep(swept, objectives=OBJECTIVES, command=f"kernbench sweep '{HOSTILE}'", date="2026-01-02 03:04:05 UTC")
+    page.goto(f"{address}#/sweep/swept")
+    page.get_by_text("About").click()
+    told = page.locator(".origin").inner_text()
+    assert f"kernbench sweep '{HOSTILE}'" in told
+    assert "2026-01-02 03:04:05 UTC" in told
+
+
+def test_a_sweep_of_categories_alone_is_drawn(page: Page, address: str, swept: Path) -> None:
+    write_sweep(swept, small_table().filter(polars.col("M") == 2), objectives=OBJECTIVES)
+    page.goto(f"{address}#/sweep/swept?x=variant&y=topology.noc.gbs&colour=variant&axis=variant&axis=bottleneck")
+    page.wait_for_selector(".parallel .legend >> text=plain")
+    assert page.locator(".parallel .legend .swatch").all_inner_texts() == [HOSTILE, "plain"]
 
 
 def test_a_running_sweep_updates_itself_and_ends(page: Page, address: str, swept: Path) -> None:

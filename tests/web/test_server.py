@@ -16,15 +16,22 @@ import pytest
 from kernbench.errors import InputError
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
+from tests.web.runs import write_run
 from tests.web.sweeps import HOSTILE, write_sweep
 
 NAME = f"swept {HOSTILE.replace('/', '')}"
+RUN = f"ran {HOSTILE.replace('/', '')}"
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("runs") / RUN)
 
 
 @pytest.fixture
-def port(tmp_path: Path) -> Iterator[int]:
+def port(tmp_path: Path, ran: Path) -> Iterator[int]:
     (tmp_path / "secret.txt").write_text("secret")
-    with make_server(Sources([str(write_sweep(tmp_path / NAME)), "tiny"])) as server:
+    with make_server(Sources([str(write_sweep(tmp_path / NAME)), str(ran), "tiny"])) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server.server_port
@@ -59,13 +66,21 @@ def test_the_page_and_its_files_are_served_and_nothing_of_others(port: int) -> N
 
 def test_a_source_is_found_by_its_name_whatever_is_in_it(port: int) -> None:
     assert told(port, "/api/sources") == {
-        "sources": [{"kind": "sweep", "name": NAME}, {"kind": "machine", "name": "tiny"}],
+        "sources": [
+            {"kind": "sweep", "name": NAME},
+            {"kind": "run", "name": RUN},
+            {"kind": "machine", "name": "tiny"},
+        ],
         "searched": None,
     }
     assert told(port, f"/api/sweep/{quote(NAME)}/state")["rows"] == 12
     assert ask(port, f"/api/sweep/{quote(NAME)}/table")[2].startswith(b"ARROW1")
     assert told(port, "/api/machine/tiny/about")["family"] == "sip"
     assert [ask(port, f"/api/machine/tiny/{what}")[2][:6] for what in ("nodes", "links")] == [b"ARROW1"] * 2
+    assert told(port, f"/api/run/{quote(RUN)}/about")["bench"] == "gemm-single-pe"
+    assert told(port, f"/api/run/{quote(RUN)}/row/3")["row"] == 3
+    tables = ("nodes", "links", "parts", "slices", "tracks", "transfers", "path", "path_parts", "busy")
+    assert {ask(port, f"/api/run/{quote(RUN)}/{what}")[2][:6] for what in tables} == {b"ARROW1"}
     assert told(port, "/api/sweep/tiny/state") == {
         "error": "there is no sweep 'tiny' here; it may have been moved or removed"
     }
@@ -85,6 +100,11 @@ def test_a_source_is_found_by_its_name_whatever_is_in_it(port: int) -> None:
         "/api/sweep/%2e%2e/state",
         "/api/sweep//state",
         "/api/machine/tiny/state",
+        f"/api/run/{quote(RUN)}/oplog.parquet",
+        f"/api/run/{quote(RUN)}/row/-1",
+        f"/api/run/{quote(RUN)}/row/..",
+        f"/api/run/{quote(RUN)}/row/1/2",
+        f"/api/run/{quote(NAME)}/about",
         "/sources.sha256",
         "//etc/passwd",
         "/%00",
@@ -120,7 +140,7 @@ def test_the_page_itself_may_ask(port: int) -> None:
 
 
 def test_only_reading_is_possible(port: int) -> None:
-    assert ask(port, "/api/sources", "POST")[0] == 501
+    assert ask(port, "/api/sources", "POST")[0] == 403  # jobs alone are started so, from the page: test_jobs.py
     status, headers, body = ask(port, "/page.js", "HEAD")
     assert (status, body) == (200, b"")
     assert int(headers["Content-Length"]) > 100_000
@@ -131,6 +151,11 @@ def test_a_damaged_table_is_a_sentence(port: int, tmp_path: Path) -> None:
     status, _, body = ask(port, f"/api/sweep/{quote(NAME)}/state")
     assert status == 422
     assert "is not the table of a sweep" in json.loads(body)["error"]
+
+
+def test_a_row_that_the_run_has_not_is_a_sentence(port: int) -> None:
+    status, _, body = ask(port, f"/api/run/{quote(RUN)}/row/999999999999")
+    assert (status, json.loads(body)) == (422, {"error": "the op log has no row 999999999999"})
 
 
 def test_it_listens_on_loopback_alone(port: int) -> None:

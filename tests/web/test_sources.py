@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.web.sources import Sources
+from kernbench.web.sources import RunSource, Sources, SweepSource
 from tests.web.sweeps import write_sweep
 
 
@@ -18,20 +18,29 @@ def test_sources_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("none", "none is no directory of a sweep, as kernbench sweep leaves it; unknown topology 'none'"),
+        ("none", "none is no directory of a sweep or a run; unknown topology 'none'"),
         (
             "./none",
-            "./none is no directory of a sweep, as kernbench sweep leaves it; no such file: ./none; give a path, or",
+            "./none is no directory of a sweep or a run; no such file: ./none; give a path, or",
         ),
         ("./file", "file: the file is empty, expected a mapping"),
-        ("empty", "empty is no directory of a sweep: it has no sweep.json"),
+        ("empty", "empty is no directory of a sweep or a run: it has neither sweep.json nor result.json"),
+        (
+            "half",
+            "half has oplog.parquet but no result.json, so its run did not end or was copied in part; run it again",
+        ),
+        ("probe", "probe has result.json but no oplog.parquet, so there is nothing to draw; kernbench run BENCH --out"),
         ("a\0b", "has a NUL character; leave it out"),
     ],
 )
-def test_what_is_no_sweep_is_refused(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_neither_is_refused(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    Path("empty").mkdir()
+    write_sweep(Path("swept"))
+    for directory, files in {"empty": (), "half": ("oplog.parquet",), "probe": ("result.json",)}.items():
+        Path(directory).mkdir()
+        for file in files:
+            Path(directory, file).touch()
     with pytest.raises(InputError) as caught:
         Sources([name])
     assert said in str(caught.value)
@@ -42,8 +51,11 @@ def test_without_sources_results_is_searched_each_time(tmp_path: Path) -> None:
     assert list(sources.list()) == []
     write_sweep(tmp_path / "results" / "later")
     write_sweep(tmp_path / "elsewhere")
+    (tmp_path / "results" / "ran").mkdir()
+    for file in ("result.json", "oplog.parquet"):
+        (tmp_path / "results" / "ran" / file).touch()
     (tmp_path / "results" / "link").symlink_to(tmp_path / "elsewhere")
-    assert list(sources.list()) == ["later"]
+    assert {name: type(one) for name, one in sources.list().items()} == {"later": SweepSource, "ran": RunSource}
 
 
 def test_a_link_out_of_a_directory_is_not_followed(tmp_path: Path) -> None:
@@ -51,5 +63,7 @@ def test_a_link_out_of_a_directory_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").touch()
     (directory / "table.parquet").unlink()
     (directory / "table.parquet").symlink_to(tmp_path / "secret")
+    source = Sources([str(directory)]).list()["swept"]
+    assert isinstance(source, SweepSource)
     with pytest.raises(InputError, match=r"leads out of .*swept, and the viewer reads nothing outside it"):
-        Sources([str(directory)]).list()["swept"].file("table.parquet")
+        source.file("table.parquet")

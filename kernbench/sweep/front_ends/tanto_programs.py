@@ -16,6 +16,7 @@ from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.front_ends.tanto_benches import SMALL, mode_problems
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.workload import FrontEnd, family_of
+from kernbench.units import unit_of
 
 if TYPE_CHECKING:
     from kernbench.schema.model import Model
@@ -66,7 +67,7 @@ class TantoProgramWorkload:
         known = self.parameters
         if name not in known:
             raise InputError(f"a program file has no parameter {name!r}{suggest(name, known)}")
-        read = read_parameter(f"parameter {name!r} of program {self.program!r}", known[name], value)
+        read = read_parameter(f"parameter {name!r} of program {self.program!r}", known[name], value, unit_of(name))
         if name == "defines":
             _read_defines(str(read))
         return read

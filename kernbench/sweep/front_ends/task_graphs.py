@@ -18,6 +18,7 @@ from kernbench.schema.scalars import read_parameter
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.row import COLUMNS
 from kernbench.sweep.workload import FrontEnd, family_of
+from kernbench.units import unit_of
 
 if TYPE_CHECKING:
     from kernbench.pto.bench import PtoBench
@@ -87,7 +88,7 @@ class TaskGraphWorkload:
             find_backend(str(value))
         elif value != OF_CASE:
             like = next(self.of.cases[case][name] for case in self.cases if name in self.of.cases[case])
-            return read_parameter(f"parameter {name!r} of bench {self.name!r}", like, value)
+            return read_parameter(f"parameter {name!r} of bench {self.name!r}", like, value, unit_of(name))
         return value
 
     def problems(self, grid: Grid) -> Iterator[str]:

@@ -13,6 +13,7 @@ from kernbench.schema.scalars import read_parameter
 from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.grid.axis import Value
 from kernbench.sweep.workload import FrontEnd, family_of
+from kernbench.units import unit_of
 
 if TYPE_CHECKING:
     from kernbench.schema.model import Model
@@ -56,7 +57,7 @@ class PatternWorkload:
         known = self.parameters
         if name not in known:
             raise InputError(f"pattern {self.name!r} has no parameter {name!r}{suggest(name, known)}")
-        read = read_parameter(f"parameter {name!r} of pattern {self.name!r}", known[name], value)
+        read = read_parameter(f"parameter {name!r} of pattern {self.name!r}", known[name], value, unit_of(name))
         try:
             replace(self.defaults, **{name: read})
         except InputError as error:

@@ -68,6 +68,21 @@ def stepped(first: Number, last: Number, step: Number) -> tuple[Number, ...]:
     return tuple(_plain(start + i * stride, first, step) for i in range(count))
 
 
+def multiplied(first: Number, last: Number, factor: Number) -> tuple[Number, ...]:
+    """From `first` to `last`, each `factor` times the one before, `last` included if it is met. Errors: ValueError."""
+    start, end, ratio = _exact(first), _exact(last), _exact(factor)
+    leads = ratio > 0 and ratio != 1 and start > 0 and end > 0 and (end == start or (end > start) == (ratio > 1))
+    if not leads:
+        raise ValueError(f"times {factor} never leads from {first} to {last}")
+    values: list[Number] = []
+    while start <= end if ratio > 1 else start >= end:
+        whole = start.denominator == 1 and isinstance(first, int)
+        values.append(int(start) if whole else _cut(float(start)))
+        start *= ratio
+        _counted(len(values))
+    return tuple(values)
+
+
 def linspace(first: Number, last: Number, count: int) -> tuple[Number, ...]:
     """`count` values, equally far apart, both ends included. Errors: ValueError."""
     _check_ends(count)

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from kernbench.errors import shorten
+from kernbench.schema.guards import is_list
 from kernbench.schema.model import Model
-from kernbench.sweep.grid.axis import Span, Value, linspace, logspace, stepped
+from kernbench.sweep.grid.axis import Span, Value
+from kernbench.sweep.grid.ranges import expand_range, spread
 from kernbench.sweep.row import fits_column
 
 FORMS = ("value", "values", "range", "linspace", "logspace", "min")
@@ -26,6 +28,19 @@ def _number(value: Any) -> Any:
     raise ValueError(f"got {value!r}, expected a number without a unit")
 
 
+def _range(value: Any) -> tuple[Value, ...]:
+    """The values of `16:128:x2`, or of a list of first, last and step, each with a unit or without."""
+    if isinstance(value, str):
+        return tuple(map(_fitting, expand_range(value)))
+    if not is_list(value) or len(value) != 3:
+        raise ValueError(f"got {value!r}, expected [first, last, step] or a text such as 16:128:x2")
+    return tuple(map(_fitting, spread(*map(_quantity, value))))
+
+
+def _quantity(value: Any) -> Any:
+    return _fitting(value) if isinstance(value, str) else _number(value)
+
+
 def _fitting(value: Any) -> Any:
     """The value, if a column of the table can hold it."""
     if not fits_column(value):
@@ -34,7 +49,7 @@ def _fitting(value: Any) -> Any:
 
 
 Scalar = Annotated[Any, AfterValidator(_scalar)]
-Number = Annotated[Any, AfterValidator(_number)]
+Quantity = Annotated[Any, AfterValidator(_quantity)]
 Count = Annotated[int, Field(strict=True)]
 
 
@@ -43,12 +58,12 @@ class AxisSpec(Model):
 
     value: Scalar | None = None
     values: Annotated[list[Scalar], Field(min_length=1)] | None = None
-    range: tuple[Number, Number, Number] | None = None
-    linspace: tuple[Number, Number, Count] | None = None
-    logspace: tuple[Number, Number, Count] | None = None
-    min: Number | None = None
-    max: Number | None = None
-    step: Number | None = None
+    range: Annotated[Any, AfterValidator(_range)] = None
+    linspace: tuple[Quantity, Quantity, Count] | None = None
+    logspace: tuple[Quantity, Quantity, Count] | None = None
+    min: Quantity | None = None
+    max: Quantity | None = None
+    step: Quantity | None = None
     scale: Literal["linear", "log"] | None = None
     when: str | None = None
 
@@ -60,16 +75,21 @@ class AxisSpec(Model):
         if self.values is not None:
             return tuple(self.values)
         if self.range is not None:
-            return stepped(*self.range)
+            return self.range
         if self.linspace is not None:
-            return linspace(*self.linspace)
+            return spread(*self.linspace[:2], f"lin{self.linspace[2]}")
         if self.logspace is not None:
-            return logspace(*self.logspace)
+            return spread(*self.logspace[:2], f"log{self.logspace[2]}")
         if self.value is not None:
             return (self.value,)
         return self._span() if drawn and self.max is not None and self.step is None else self._stepped()
 
     def _span(self) -> Span:
+        for end in (self.min, self.max):
+            if isinstance(end, str):
+                raise ValueError(
+                    f"got {end!r}, expected a number without a unit, as values are drawn between min and max"
+                )
         return Span(self.min, self.max, logarithmic=self.scale == "log")  # type: ignore[arg-type]
 
     def _stepped(self) -> tuple[Value, ...]:
@@ -79,4 +99,4 @@ class AxisSpec(Model):
             raise ValueError("min goes with max and step; the step may be left out between integers")
         if self.scale is not None:
             raise ValueError("scale goes with min and max without a step, and with a method that draws; use logspace")
-        return stepped(self.min, self.max, step)
+        return spread(self.min, self.max, step)

@@ -118,13 +118,19 @@ def load_grid(grid: str | Path | Mapping[str, Any]) -> Grid:
 
     Errors: one InputError of all that is wrong, a line each, with file:line:col.
     """
+    return read_grid(*load_tree(grid))
+
+
+def load_tree(grid: str | Path | Mapping[str, Any]) -> tuple[Marked, str]:
+    """A grid as it is written, with its places, and its name if it does not give one. Errors: InputError."""
     if isinstance(grid, Mapping):
-        return _read(mark_tree(grid, Mark("grid")), "grid")
+        return mark_tree(grid, Mark("grid")), "grid"
     path = library.find("sweeps", grid)
-    return _read(load(path), path.stem)
+    return load(path), path.stem
 
 
-def _read(tree: Marked, stem: str) -> Grid:
+def read_grid(tree: Marked, stem: str) -> Grid:
+    """The grid of a tree; `stem` is its name if it does not give one. Errors: as `load_grid`."""
     spec = _check(tree)
     fields: dict[str, Marked] = tree.value
     marks = {name: fields[name].mark if name in fields else tree.mark for name in MARKED}

@@ -68,6 +68,11 @@ def count_bounded(table: polars.DataFrame) -> int:
     return int(is_bounded(table).sum()) if has_simulated(table) else 0
 
 
+def sense_of(column: str) -> str | None:
+    """How a figure of a result column, or of its share of the baseline's, bounds the result where it is a bound."""
+    return _SENSES.get(column.removesuffix(VERSUS))
+
+
 def find_senses(table: polars.DataFrame, column: str) -> list[str | None]:
     """Of each row, how its figure in a column bounds the result: LOWER, UPPER, or None if it is the result."""
     column = column.removesuffix(VERSUS)
@@ -75,7 +80,7 @@ def find_senses(table: polars.DataFrame, column: str) -> list[str | None]:
     if column + BOUND in table.columns:
         senses = table[column + BOUND].to_list()
     else:
-        senses = [_SENSES.get(column)] * len(table)
+        senses = [sense_of(column)] * len(table)
     return [sense if bound else None for sense, bound in zip(senses, bounded, strict=True)]
 
 

@@ -9,7 +9,7 @@ with bounds, never with what was simulated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,14 @@ from kernbench.library import is_file
 from kernbench.modes import Mode
 from kernbench.atomic_output import unreadable
 from kernbench.errors import InputError, shorten, suggest
+from kernbench.schema.guards import is_list
+from kernbench.notebook import html_table
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
 from kernbench.sweep.point import TOPOLOGY
 from kernbench.sweep.results.bounds import find_senses
 from kernbench.sweep.results.file_names import TABLE
 from kernbench.sweep.row import BOUND, COLUMNS, OK
+from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
@@ -41,15 +44,19 @@ class Side:
     name: str
     table: polars.DataFrame
     is_run: bool
+    point: tuple[str, ...] | None = None  # of an evaluation, the columns that say which run a row is of
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])  # of an evaluation
     spent_ns: Mapping[str, float] | None = None  # critical path of an explained run, by class of part
 
     @property
     def parameters(self) -> list[str]:
         """The columns that say which point a row is of."""
+        if self.point is not None:
+            return list(self.point)
         return list(takewhile(lambda column: column not in COLUMNS, self.table.columns))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """Two sides, point by point.
 
@@ -67,6 +74,39 @@ class Comparison:
     only_b: polars.DataFrame
     bounded_a: int
     bounded_b: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<Comparison of {self.a.name} and {self.b.name}: {len(self.moved())} of {plural(len(self.pairs), 'point')} moved; "
+            ".moved(), .pairs>"
+        )
+
+    def _repr_html_(self) -> str:
+        moved = self.moved()
+        shown = [*self.parameters, *(f"{name}{tail}" for name in self.columns for tail in ("_a", "_b", CHANGE))]
+        cells = [[_cell(name, row[name]) for name in shown] for row in moved.to_dicts()]
+        title = f"{self.a.name} (a) and {self.b.name} (b): {len(moved)} of {plural(len(self.pairs), 'point')} moved"
+        settings = [f"{name}: {a} in a, {b} in b" for name, (a, b) in self.changed_settings().items()]
+        return html_table(title, shown if cells else [], cells, *settings)
+
+    def changed_settings(self) -> dict[str, tuple[object, object]]:
+        """What two runs, or two evaluations, differ in as a whole, in A and in B."""
+        found: dict[str, tuple[object, object]] = {}
+        if self.a.point is not None:
+            for name in self.a.parameters:
+                if name in self.b.parameters and name not in self.pairs.columns:
+                    found[name] = self.a.table[name][0], self.b.table[name][0]
+            for name in dict.fromkeys([*self.a.settings, *self.b.settings]):
+                was, now = self.a.settings.get(name), self.b.settings.get(name)
+                if was != now and name not in found and not is_list(was or now):  # lists say which points there are
+                    found[name] = was, now
+        elif self.a.is_run and self.b.is_run:
+            a, b = self.a.table, self.b.table
+            for name in dict.fromkeys([*self.a.parameters, *self.b.parameters]):
+                was, now = (side[name][0] if name in side.columns else None for side in (a, b))
+                if was != now:
+                    found[name] = was, now
+        return found
 
     def moved_path(self) -> list[tuple[str, float, float]]:
         """Of two explained runs, the classes of part on their critical paths with the time in A and in B (ns).
@@ -108,13 +148,21 @@ class Comparison:
 
 
 def compare(a: str | Path, b: str | Path, columns: Sequence[str] = ()) -> Comparison:
-    """Compare two sweeps or runs: directories as `kernbench sweep` and `kernbench run --out` leave them, or their files.
+    """Compare two sweeps, runs or evaluations: directories as `kernbench sweep`, `kernbench evaluate` and `kernbench run --out`
+    leave them, or their files.
 
     `columns` are compared besides `COMPARED`. Errors: InputError for what is neither a sweep nor a run, for an unknown column,
     and for points that cannot be paired since one side varies what the other does not have.
     """
-    one, other = read_side(Path(a)), read_side(Path(b))
-    wanted = tuple(dict.fromkeys([*COMPARED, *columns]))
+    return compare_sides(read_side(Path(a)), read_side(Path(b)), columns)
+
+
+def compare_sides(one: Side, other: Side, columns: Sequence[str] = ()) -> Comparison:
+    """As `compare`, of sides that have been read."""
+    if (one.point is None) != (other.point is None):
+        raise InputError(f"{one.name} and {other.name} are not of one kind: only one of them is an evaluation")
+    usual = [name for name in COMPARED if all(name in side.table.columns for side in (one, other))]
+    wanted = tuple(dict.fromkeys([*usual, *columns]))
     for side in (one, other):
         figures = [name for name in side.table.columns if side.table[name].dtype.is_numeric()]
         for column in wanted:
@@ -127,20 +175,46 @@ def compare(a: str | Path, b: str | Path, columns: Sequence[str] = ()) -> Compar
 
 def read_side(path: Path) -> Side:
     """The table of a sweep or the figures of a run. Errors: InputError for what is neither."""
-    inside = [path] if is_file(path) else [path / TABLE, path / RUN]
+    inside = [path] if is_file(path) else [path / TABLE, path / RUN, *_list_evaluations(path)]
     file = next((file for file in inside if is_file(file)), None)
     if file is None or file.suffix not in (".parquet", ".json"):
-        raise InputError(f"{shorten(path)} is neither a sweep nor a run: it has no {TABLE} and no {RUN}")
+        raise InputError(
+            f"{shorten(path)} is neither a sweep nor a run: it has no {TABLE} and no {RUN}, nor is it an evaluation"
+        )
     try:
         if file.suffix == ".parquet":
             side = Side(str(path), read_sealed_parquet(file), is_run=False)
         else:
-            result = load_sealed_json(file)
-            side = Side(str(path), _read_run(result), is_run=True, spent_ns=_read_path(result))
+            side = read_summary(str(path), load_sealed_json(file))
         _check_types(side.table)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, *unreadable()) as error:
-        raise InputError(f"{file} is not the table of a sweep nor the figures of a run ({shorten(error)})") from None
+        raise InputError(f"{file} is not the table of a sweep nor the figures of a run or an evaluation ({shorten(error)})") from None
     return side
+
+
+def _list_evaluations(path: Path) -> list[Path]:
+    """The summaries of evaluations in a directory: those beside a table of their name. Errors: InputError for several."""
+    try:
+        found = [file for file in sorted(path.glob("*.json")) if is_file(file.with_suffix(".parquet"))]
+    except OSError:
+        return []
+    if len(found) > 1:
+        raise InputError(f"{shorten(path)} has several evaluations; name one: {', '.join(file.name for file in found)}")
+    return found
+
+
+def read_summary(name: str, summary: Mapping[str, Any]) -> Side:
+    """A run, or an evaluation. Errors: KeyError, ValueError and others for neither."""
+    if "evaluation" not in summary:
+        return Side(name, _read_run(summary), is_run=True, spent_ns=_read_path(summary))
+    import polars
+
+    table = polars.DataFrame(summary["rows"], infer_schema_length=None).with_columns(
+        status=polars.lit(OK), fidelity=polars.lit(summary["mode"])
+    )
+    point = tuple(table.select(summary["point"]).columns)
+    settings = {**summary["settings"], **{TOPOLOGY + path: value for path, value in summary["overrides"].items()}}
+    return Side(name, table, is_run=False, point=point, settings=settings)
 
 
 def _check_types(table: polars.DataFrame) -> None:
@@ -177,6 +251,8 @@ def _read_path(result: Mapping[str, Any]) -> dict[str, float] | None:
 
 def _shared_parameters(one: Side, other: Side) -> tuple[str, ...]:
     shared = [name for name in one.parameters if name in other.parameters]
+    if one.point is not None:
+        shared = [name for name in shared if not _is_setting(one.table[name], other.table[name])]
     for side, against in ((one, other), (other, one)):
         for name in side.parameters:
             if name not in shared and side.table[name].n_unique() > 1:
@@ -184,6 +260,11 @@ def _shared_parameters(one: Side, other: Side) -> tuple[str, ...]:
                     f"{side.name} varies {name!r}, which {against.name} does not have: which points are the same?"
                 )
     return tuple(shared)
+
+
+def _is_setting(one: polars.Series, other: polars.Series) -> bool:
+    """Whether a column has one value on each side, and another there."""
+    return one.n_unique() == other.n_unique() == 1 and one[0] != other[0]
 
 
 def _compare(one: Side, other: Side, columns: tuple[str, ...], shared: tuple[str, ...]) -> Comparison:
@@ -227,6 +308,14 @@ def _keyed(table: polars.DataFrame, against: polars.DataFrame, shared: Sequence[
             kind = polars.Float64 if mine.is_numeric() and theirs.is_numeric() else polars.String
             casts.append(polars.col(name).cast(kind))
     return table.with_columns(casts)
+
+
+def _cell(column: str, value: object) -> str:
+    if value is None:
+        return ""
+    if column.endswith(CHANGE):
+        return f"{value:+.3%}"
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
 def _change(a: polars.Expr, b: polars.Expr) -> polars.Expr:

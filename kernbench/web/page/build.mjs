@@ -1,5 +1,5 @@
-// Builds the page: src → ../assets. The same sources and package-lock.json give the same bytes.
-// `node build.mjs DIRECTORY` builds elsewhere, to compare.
+// Builds the viewer's page: src → ../assets, and the script and style of reports → ../../report/assets.
+// The same sources and package-lock.json give the same bytes. `node build.mjs DIRECTORY` builds elsewhere, to compare.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,7 +7,9 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = resolve(process.argv[2] ?? join(here, "../assets"));
+const elsewhere = process.argv[2];
+const outOfPage = elsewhere ? resolve(elsewhere, "web") : join(here, "../assets");
+const outOfReport = elsewhere ? resolve(elsewhere, "report") : join(here, "../../report/assets");
 const LICENCE = /^(licen[cs]e|notice)(\.(txt|md))?$/i;
 
 /** The packages that the bundle has code of, by the paths of its inputs. */
@@ -41,22 +43,29 @@ function digestOfSources() {
 }
 
 if (!existsSync(join(here, "node_modules"))) throw new Error("run `npm ci` in kernbench/web/page first");
-mkdirSync(out, { recursive: true });
-const result = await build({
-  absWorkingDir: here,
-  entryPoints: { page: "src/main.tsx" },
-  outdir: out,
-  bundle: true,
-  minify: true,
-  format: "esm",
-  target: "es2022",
-  charset: "utf8",
-  legalComments: "none",
-  jsx: "automatic",
-  jsxImportSource: "preact",
-  metafile: true,
-});
-copyFileSync(join(here, "src/index.html"), join(out, "index.html"));
-const packages = packagesOf(Object.keys(result.metafile.inputs));
-writeFileSync(join(out, "licences.txt"), packages.map(licencesOf).join("\n"));
-writeFileSync(join(out, "sources.sha256"), digestOfSources() + "\n");
+
+/** Bundle some entries into a directory, with the licences of all that is in them. */
+async function bundle(entryPoints, out, format) {
+  mkdirSync(out, { recursive: true });
+  const result = await build({
+    absWorkingDir: here,
+    entryPoints,
+    outdir: out,
+    bundle: true,
+    minify: true,
+    format,
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "none",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    metafile: true,
+  });
+  const packages = packagesOf(Object.keys(result.metafile.inputs));
+  writeFileSync(join(out, "licences.txt"), packages.map(licencesOf).join("\n"));
+}
+
+await bundle({ page: "src/main.tsx" }, outOfPage, "esm");
+copyFileSync(join(here, "src/index.html"), join(outOfPage, "index.html"));
+await bundle({ report: "src/report.tsx", boot: "src/boot.ts" }, outOfReport, "iife");
+writeFileSync(join(outOfPage, "sources.sha256"), digestOfSources() + "\n");

@@ -112,14 +112,14 @@ exclude: [A == 1, A is 2]
 """
     assert refusal(tmp_path, text) == [
         "grid.yaml:4:7: valuess: unknown field; did you mean 'values'?",
-        "grid.yaml:5:14: range.2: missing; add it",
+        "grid.yaml:5:14: range: got [64, 256], expected [first, last, step] or a text such as 16:128:x2",
         "grid.yaml:6:3: C: min goes with max and step; the step may be left out between integers",
         "grid.yaml:7:19: values.1: got [2], expected a number, a text, true or false",
-        "grid.yaml:8:3: E: steps of -1 never lead from 1 to 9",
+        "grid.yaml:8:14: range: steps of -1 never lead from 1 to 9",
         f"grid.yaml:9:3: F: {FORMS}",
         f"grid.yaml:10:3: G: {FORMS}",
         f"grid.yaml:11:3: H: {FORMS}",
-        "grid.yaml:12:21: linspace.1: got '16 KiB', expected a number without a unit",
+        "grid.yaml:12:3: I: got 1:16 KiB, where some numbers have a unit and some have none; give each its unit",
         "grid.yaml:13:3: J: min goes with max and step; the step may be left out between integers",
         "grid.yaml:14:8: 'A <' is not an expression (invalid syntax)",
         "grid.yaml:15:19: 'is' is not allowed in 'A is 2'; use ==",

@@ -18,10 +18,11 @@ export interface SweepState {
   points: number;
   parameters: string[];
   objectives: Objective[];
+  about: [string, string][]; // what made it, with the name of each
 }
 
 export interface SourceName {
-  kind: "sweep" | "machine";
+  kind: "sweep" | "run" | "machine";
   name: string;
 }
 
@@ -39,6 +40,48 @@ export interface MachineAbout {
   description: string;
   parts: Record<string, { description: string; sheet: string; fields: MachineField[] }>;
   links: string[]; // by kind of link
+}
+
+/** `result.json`, and what the server adds. */
+export interface RunAbout {
+  name: string;
+  bench: string;
+  topology: string;
+  mode: string;
+  parameters: Record<string, unknown>;
+  overrides: Record<string, string>;
+  latency_ns: number;
+  pe_exec_ns: number;
+  makespan_ns: number;
+  events: number;
+  verified: boolean | null;
+  bottleneck: string | null;
+  bottleneck_part: string | null;
+  bottleneck_utilisation: number | null;
+  explain?: unknown; // of a run with --explain
+  what_if?: unknown;
+  machine: MachineAbout | null; // as it was, with all overrides
+  span_fs: [number, number];
+  window_fs: number; // the length of a window of `busy`
+  missing: Record<string, string>; // by table that cannot be made, a sentence that says why and what would help
+  [key: string]: unknown;
+}
+
+/** A row of the op log. */
+export interface RunRow {
+  row: number;
+  start_fs: number;
+  end_fs: number;
+  issue_fs: number;
+  component: string;
+  op_kind: string;
+  op_name: string;
+  params: Record<string, unknown>;
+  dependencies: number[];
+  dependents: number[];
+  thread: string;
+  bytes: number;
+  transfers: { far: number; leave_fs: number; arrive_fs: number; inward: boolean }[];
 }
 
 export interface SourceList {
@@ -81,4 +124,16 @@ export async function machineAbout(name: string): Promise<MachineAbout> {
 
 export async function machineArrow(name: string, what: "nodes" | "links"): Promise<Uint8Array> {
   return new Uint8Array(await (await get(`/api/machine/${encodeURIComponent(name)}/${what}`)).arrayBuffer());
+}
+
+export async function runAbout(name: string): Promise<RunAbout> {
+  return (await (await get(`/api/run/${encodeURIComponent(name)}/about`)).json()) as RunAbout;
+}
+
+export async function runArrow(name: string, what: string): Promise<Uint8Array> {
+  return new Uint8Array(await (await get(`/api/run/${encodeURIComponent(name)}/${what}`)).arrayBuffer());
+}
+
+export async function runRow(name: string, row: number): Promise<RunRow> {
+  return (await (await get(`/api/run/${encodeURIComponent(name)}/row/${row}`)).json()) as RunRow;
 }

@@ -4,6 +4,8 @@ import { passes, rangeFilter, readIntervals, stepsFilter } from "./filters";
 import { formatNumber, shortName, type Column, type Points } from "./points";
 
 const MOST_STEPS = 24;
+const MOST_TICKS = 6;
+const FEW_TICKS_RATIO = 5; // a ratio below which a logarithmic axis has the ticks of a linear one
 const DECADES = 50; // a ratio above which an axis is logarithmic
 
 export interface AxisScale {
@@ -15,14 +17,20 @@ export interface AxisScale {
   high: number;
 }
 
-export function scaleOf(column: Column, parameters: readonly string[]): AxisScale {
+export type Scale = "linear" | "log" | null; // null: as the values suggest
+
+/** The scale of a column. A parameter of few values has a step for each, unless a scale of numbers is asked for. */
+export function scaleOf(column: Column, parameters: readonly string[], asked: Scale = null): AxisScale {
   const title = shortName(column.name);
   if (column.kind === "text") return steps(column, title, column.distinct.slice(0, MOST_STEPS));
-  if (column.distinct && column.distinct.length > 0 && parameters.includes(column.name)) {
+  if (!asked && column.distinct && column.distinct.length > 0 && parameters.includes(column.name)) {
     return steps(column, title, column.distinct.map(formatNumber));
   }
   const [low, high] = column.least <= column.most ? [column.least, column.most] : [0, 1];
-  if (low > 0 && high / low > DECADES) return { column, title, type: "log", labels: [], low, high };
+  if (low > 0 && (asked === "log" || (!asked && high / low > DECADES))) {
+    const room = Math.max((high / low) ** 0.03, 1.01);
+    return { column, title, type: "log", labels: [], low: low / room, high: high * room };
+  }
   const room = (high - low || Math.abs(high) || 1) * 0.04;
   return { column, title, type: "linear", labels: [], low: low - room, high: high + room };
 }
@@ -73,23 +81,45 @@ function runs(truths: boolean[]): Interval[] {
 
 /** The part of an axis of ECharts that its scale decides. */
 export function axisOption(scale: AxisScale) {
-  if (scale.type === "steps") {
-    const customValues = scale.labels.map((_, index) => index);
-    return {
-      type: "value" as const,
-      min: scale.low,
-      max: scale.high,
-      axisTick: { customValues },
-      axisLabel: { customValues, formatter: (value: number) => shorten(scale.labels[value] ?? "") },
-    };
-  }
+  const isSteps = scale.type === "steps";
+  const customValues = isSteps ? scale.labels.map((_, index) => index) : roundTicks(scale);
   return {
     type: scale.type === "log" ? ("log" as const) : ("value" as const),
     min: scale.low,
     max: scale.high,
-    axisTick: {},
-    axisLabel: { formatter: formatTick, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
+    axisTick: { customValues },
+    axisLabel: {
+      customValues,
+      formatter: isSteps ? (value: number) => shorten(scale.labels[value] ?? "") : formatTick,
+      hideOverlap: !isSteps,
+    },
   };
+}
+
+/** Round values along an axis of numbers: multiples of 1, 2 or 5 times a power of ten; over decades the powers, or 1, 2 and 5 times them. */
+export function roundTicks({ type, low, high }: AxisScale): number[] {
+  if (type === "log" && high / low >= FEW_TICKS_RATIO) return decadeTicks(low, high);
+  const step = roundStep((high - low) / MOST_TICKS);
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+}
+
+function decadeTicks(low: number, high: number): number[] {
+  const decades = Math.log10(high / low);
+  const factors = decades > 3 ? [1] : [1, 2, 5];
+  const every = Math.ceil(decades / MOST_TICKS);
+  const found: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power++) {
+    if (factors.length === 1 && power % every !== 0) continue;
+    found.push(...factors.map((factor) => Number(`${factor}e${power}`)).filter((value) => low <= value && value <= high));
+  }
+  return found;
+}
+
+/** The least of 1, 2, 5, 10, … times a power of ten that is not below a value. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10);
 }
 
 const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 });

@@ -1,6 +1,8 @@
 // The panel of a point, or of two beside each other: all that the table has of them, and the command that runs them alone.
-import { useState } from "preact/hooks";
+import { useContext, useEffect, useState } from "preact/hooks";
 import type { SweepState } from "./api";
+import { CommandLine, JobBox } from "./job";
+import { HasServer, listPointRuns, useJob } from "./jobs";
 import { formatCell, shortName, type Column, type Points } from "./points";
 
 interface DetailProps {
@@ -16,6 +18,8 @@ export function Detail({ points, state, chosen, onClose, onDrop }: DetailProps) 
   const parameters = columns.filter((column) => state.parameters.includes(column.name));
   const results = columns.filter((column) => !state.parameters.includes(column.name));
   const two = chosen.length > 1;
+  const canRun = useContext(HasServer) && commandOf(points, state, chosen[0]!) !== "";
+  const [runs, look] = usePointRuns(canRun ? state.name : null);
   return (
     <aside class="card detail" aria-label={two ? "Two points beside each other" : "A point"}>
       <header>
@@ -25,6 +29,18 @@ export function Detail({ points, state, chosen, onClose, onDrop }: DetailProps) 
         </button>
       </header>
       {!two && <p class="note">Shift-click or Shift-Enter on another point puts it beside this one.</p>}
+      {canRun &&
+        chosen.map((row, which) => (
+          <RunOfPoint
+            key={points.keys[row]}
+            sweep={state.name}
+            point={points.keys[row]!}
+            label={two ? (which ? "B" : "A") : ""}
+            run={runs[points.keys[row]!]}
+            onDone={look}
+          />
+        ))}
+      {canRun && two && <BothRuns runs={chosen.map((row) => runs[points.keys[row]!])} />}
       <table>
         {two && (
           <thead>
@@ -45,9 +61,17 @@ export function Detail({ points, state, chosen, onClose, onDrop }: DetailProps) 
         <Rows title="parameters" columns={parameters} chosen={chosen} />
         <Rows title="results" columns={results} chosen={chosen} />
       </table>
-      {chosen.map((row, which) => (
-        <Command key={row} text={commandOf(points, state, row)} label={two ? (which ? "B" : "A") : ""} />
-      ))}
+      {chosen.map((row, which) => {
+        const text = commandOf(points, state, row);
+        return (
+          text && (
+            <div class="alone" key={row}>
+              <p class="note">Run {two ? (which ? "B" : "A") : "it"} alone, and say why it takes that long:</p>
+              <CommandLine text={text} />
+            </div>
+          )
+        );
+      })}
     </aside>
   );
 }
@@ -103,21 +127,49 @@ function quote(word: string): string {
   return /^[\w.,:=@%+/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-function Command({ text, label }: { text: string; label: string }) {
-  const [copied, setCopied] = useState(false);
-  if (!text) return null;
-  async function copy(): Promise<void> {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
-  }
+/** The runs that points have by now, and how to look again. */
+function usePointRuns(sweep: string | null): [Record<string, string>, () => void] {
+  const [runs, setRuns] = useState<Record<string, string>>({});
+  const look = () => void (sweep && listPointRuns(sweep).then(setRuns, () => undefined));
+  useEffect(look, [sweep]);
+  return [runs, look];
+}
+
+interface RunOfPointProps {
+  sweep: string;
+  point: string; // the beginning of its key
+  label: string;
+  run: string | undefined; // what shows its run, if it has one
+  onDone: () => void;
+}
+
+function RunOfPoint({ sweep, point, label, run, onDone }: RunOfPointProps) {
+  const handle = useJob({ kind: "point", source: sweep, part: point }, ({ result }) => {
+    onDone();
+    if (result && !label) location.hash = linkToRun(result);
+  });
   return (
-    <div class="command">
-      <span>Run {label || "it"} alone, and say why it takes that long:</span>
-      <button type="button" onClick={copy}>
-        {copied ? "Copied" : "Copy"}
-      </button>
-      <pre tabIndex={0}>{text}</pre>
-    </div>
+    <section class="of-point" aria-label={`Run of point ${label}`.trim()}>
+      {run ? (
+        <a class="open" href={linkToRun(run)}>
+          Open the run{label && ` of ${label}`}
+        </a>
+      ) : (
+        <JobBox handle={handle} label={label ? `Run point ${label}` : "Run this point"} note="alone, and explain it" command={undefined} />
+      )}
+    </section>
   );
+}
+
+function BothRuns({ runs: [one, other] }: { runs: (string | undefined)[] }) {
+  if (!one || !other) return <p class="note">When both points have been run, their runs can be put beside each other.</p>;
+  return (
+    <a class="open" href={`${linkToRun(one)}?with=${encodeURIComponent(other)}`}>
+      Both runs beside each other
+    </a>
+  );
+}
+
+function linkToRun(name: string): string {
+  return `#/run/${encodeURIComponent(name)}/explain`;
 }

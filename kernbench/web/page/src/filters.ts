@@ -82,9 +82,16 @@ export function passes(value: string | null, text: string): boolean {
 }
 
 function keepTexts(column: TextColumn, text: string, mask: Uint8Array): void {
+  const passing = new Set<string | null>([null, ...column.distinct].filter((value) => passes(value, text)));
   column.values.forEach((value, row) => {
-    if (!passes(value, text)) mask[row] = 0;
+    if (!passing.has(value)) mask[row] = 0;
   });
+}
+
+/** Takes from a mask the rows that do not pass the filter of a column. */
+export function keepPassing(column: Column, text: string, mask: Uint8Array): void {
+  if (column.kind === "number") keepNumbers(column, text, mask);
+  else keepTexts(column, text, mask);
 }
 
 /** 1 for each point that passes all filters. */
@@ -92,9 +99,7 @@ export function applyFilters(points: Points, filters: Filters): Uint8Array {
   const mask = new Uint8Array(points.count).fill(1);
   for (const [name, text] of Object.entries(filters)) {
     const column = points.columns.get(name);
-    if (!column) continue;
-    if (column.kind === "number") keepNumbers(column, text, mask);
-    else keepTexts(column, text, mask);
+    if (column) keepPassing(column, text, mask);
   }
   return mask;
 }

@@ -1,11 +1,12 @@
 // The view of a machine: one drawing from the tray to the parts of a PE, a search, and a panel with figures and sources.
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { machineAbout, machineArrow } from "./api";
 import { usePalette, type Palette } from "./chart";
-import { draw, FUNCTIONS, functionOf, nodeAt, type Camera, type Tones } from "./machine_draw";
-import { Hover, Overview, Panel } from "./machine_panel";
+import { draw, FUNCTIONS, functionOf, linkAt, nodeAt, type Camera, type Overlay, type Tones } from "./machine_draw";
+import { Hover, LinkHover, Overview, Panel } from "./machine_panel";
 import { readMachine, search, type Area, type Machine as Data } from "./machine_data";
 import { formatNumber } from "./points";
 import type { MachineSettings } from "./route";
@@ -101,12 +102,27 @@ function addressOf({ x, y, k }: Camera, box: HTMLElement): [number, number, numb
   return [round((box.clientWidth / 2 - x) / k), round((box.clientHeight / 2 - y) / k), round(box.clientWidth / k)];
 }
 
-function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<MachineProps, "name">) {
+/** What a view of a run adds to the drawing of its machine. */
+export interface Additions {
+  overlay: Overlay;
+  title: ComponentChildren; // in place of the name of the machine
+  legend: ComponentChildren | null; // in place of the colours of functions
+  onNode: (node: number) => ComponentChildren; // what is told of a node, or of a link, beside its figures
+  onLink: (link: number) => ComponentChildren;
+}
+
+interface ViewsProps extends Omit<MachineProps, "name"> {
+  data: Data;
+  added?: Additions;
+}
+
+export function MachineViews({ data, settings, onSettings, added }: ViewsProps) {
   const palette = usePalette();
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const tones = useMemo(() => tonesOf(palette, dark), [palette, dark]);
   const selected = settings.select ? data.names.indexOf(settings.select) : -1;
   const [hovered, setHovered] = useState<number | null>(null);
+  const [link, setLink] = useState<number | null>(null); // that the pointer is near
   const [size, setSize] = useState(0); // changes when the canvas does
   const { canvas, camera, move } = useCamera(data, settings, (to) => onSettings({ ...settings, at: addressOf(to, canvas.current!) }));
   useEffect(() => {
@@ -122,10 +138,10 @@ function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<Mach
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
       const g = canvas.current?.getContext("2d");
-      if (g) draw(g, data, camera, tones, selected < 0 ? null : selected, hovered);
+      if (g) draw(g, data, camera, tones, selected < 0 ? null : selected, hovered, added?.overlay);
     });
     return () => cancelAnimationFrame(frame);
-  }, [data, camera, tones, selected, hovered, size]);
+  }, [data, camera, tones, selected, hovered, size, added?.overlay]);
   const choose = (node: number | null) => onSettings({ ...settings, select: node === null ? null : data.names[node]! });
   const goTo = (node: number) => {
     const to = cameraOf(areaOf(data, node), canvas.current!);
@@ -153,6 +169,7 @@ function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<Mach
   return (
     <main class="machine">
       <header class="summary">
+        {added?.title ?? (
         <div>
           <h1>{data.about.name}</h1>
           <p class="note">
@@ -160,6 +177,7 @@ function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<Mach
             {data.source.length.toLocaleString("en-US")} links · {data.about.file}
           </p>
         </div>
+        )}
         <div class="levels" role="toolbar" aria-label="Levels">
           {levels.map((label, level) => (
             <button type="button" key={label} title={`Show ${level ? `one ${label}` : "all"} (${level + 1})`} onClick={() => goToLevel(level)}>
@@ -183,15 +201,37 @@ function MachineViews({ data, settings, onSettings }: { data: Data } & Omit<Mach
             role="img"
             aria-label={`Drawing of ${data.about.name}; arrow keys move it, plus and minus zoom, 1 and up show a level`}
             onKeyDown={onKeyDown}
-            onMouseMove={(event) => setHovered(nodeAt(data, camera, event.offsetX, event.offsetY))}
-            onMouseLeave={() => setHovered(null)}
+            onMouseMove={(event) => {
+              const node = nodeAt(data, camera, event.offsetX, event.offsetY);
+              setHovered(node);
+              setLink(node === null ? linkAt(data, camera, event.offsetX, event.offsetY) : null);
+            }}
+            onMouseLeave={() => {
+              setHovered(null);
+              setLink(null);
+            }}
             onClick={(event) => choose(nodeAt(data, camera, event.offsetX, event.offsetY))}
           />
-          {hovered !== null && <Hover data={data} node={hovered} camera={camera} />}
-          <Key data={data} tones={tones} />
+          {hovered !== null && (
+            <Hover data={data} node={hovered} camera={camera}>
+              {added?.onNode(hovered)}
+            </Hover>
+          )}
+          {link !== null && (
+            <LinkHover data={data} link={link} camera={camera}>
+              {added?.onLink(link)}
+            </LinkHover>
+          )}
+          {added?.legend ?? <Key data={data} tones={tones} />}
           <Scale k={camera.k} />
         </section>
-        {selected >= 0 ? <Panel data={data} node={selected} onClose={() => choose(null)} onNode={goTo} /> : <Overview data={data} />}
+        {selected >= 0 ? (
+          <Panel data={data} node={selected} onClose={() => choose(null)} onNode={goTo}>
+            {added?.onNode(selected)}
+          </Panel>
+        ) : (
+          <Overview data={data} />
+        )}
       </div>
     </main>
   );

@@ -1,5 +1,6 @@
 // The drawing of a machine on a canvas. What would be too small to see is left out, so that any zoom draws quickly.
 import type { Machine } from "./machine_data";
+import type { PathMarks } from "./machine_path";
 
 export interface Camera {
   x: number; // px of the place 0 mm
@@ -18,6 +19,21 @@ export interface Tones {
   kinds: Record<string, string>;
 }
 
+/** Colours of nodes and links by a value of each. */
+export interface Heat {
+  node: Float64Array; // 0..1, NaN: none
+  link: Float64Array;
+  ramp: string[];
+  none: string;
+}
+
+/** What is laid over the drawing. */
+export interface Overlay {
+  heat: Heat | null;
+  path: PathMarks | null;
+  pathTone: string;
+}
+
 export const FUNCTIONS: Record<string, string[]> = {
   compute: ["pe_gemm", "pe_math", "aic", "aiv"],
   memory: ["pe_tcm", "sram", "hbm_ctrl", "l2", "gm_hbm", "l1", "dram"],
@@ -33,6 +49,8 @@ export function functionOf(kind: string): string {
 
 const LEAST_PX = 1.4; // of the side of a node that is drawn
 const LABEL_PX = 34; // of the side of a node that has a label
+const HEAT_PX = 2.6; // of the side of a node that has a value, at least
+const NUMBER_PX = 11; // of the side of a node whose number on the critical path is written
 
 export function draw(
   g: CanvasRenderingContext2D,
@@ -41,17 +59,22 @@ export function draw(
   tones: Tones,
   selected: number | null,
   hovered: number | null,
+  overlay: Overlay | null = null,
 ): void {
-  const [width, height] = [g.canvas.clientWidth, g.canvas.clientHeight];
-  const ratio = g.canvas.width / Math.max(width, 1);
+  const ratio = devicePixelRatio; // not from the size on the page: the canvas may be on none
+  const [width, height] = [g.canvas.width / ratio, g.canvas.height / ratio];
   g.setTransform(ratio, 0, 0, ratio, 0, 0);
   g.fillStyle = tones.ground;
   g.fillRect(0, 0, width, height);
   drawAreas(g, machine, camera, tones, width, height);
-  drawLinks(g, machine, camera, tones, width, height);
+  const heat = overlay?.heat ?? null;
+  if (heat) drawHotLinks(g, machine, camera, heat);
+  else drawLinks(g, machine, camera, tones);
+  if (overlay?.path) drawPathLinks(g, machine, camera, overlay.path, overlay.pathTone);
   const marked = [hovered, selected].filter((node) => node !== null);
   for (const node of marked) markLinks(g, machine, camera, node === selected ? tones.mark : tones.near, node);
-  drawNodes(g, machine, camera, tones, width, height);
+  drawNodes(g, machine, camera, tones, heat, width, height);
+  if (overlay?.path) drawPathNodes(g, machine, camera, tones, overlay.path, overlay.pathTone);
   for (const node of marked) markNode(g, machine, camera, node === selected ? tones.mark : tones.near, node);
 }
 
@@ -81,44 +104,121 @@ function drawAreas(g: CanvasRenderingContext2D, machine: Machine, { x, y, k }: C
   }
 }
 
-function drawLinks(g: CanvasRenderingContext2D, machine: Machine, { x, y, k }: Camera, tones: Tones, width: number, height: number): void {
-  g.strokeStyle = tones.quiet;
-  g.lineWidth = Math.min(1.5, Math.max(0.4, k / 14));
-  g.globalAlpha = 0.55;
+/** The ends of a link on the canvas; null if it is too short to see, or outside. */
+function endsOf(machine: Machine, { x, y, k }: Camera, link: number, width: number, height: number): [number, number, number, number] | null {
+  const [a, b] = [machine.source[link]!, machine.target[link]!];
+  const [x1, y1] = [machine.x[a]! * k + x, machine.y[a]! * k + y];
+  const [x2, y2] = [machine.x[b]! * k + x, machine.y[b]! * k + y];
+  if (Math.abs(x1 - x2) + Math.abs(y1 - y2) < 4) return null;
+  if (Math.max(x1, x2) < 0 || Math.min(x1, x2) > width || Math.max(y1, y2) < 0 || Math.min(y1, y2) > height) return null;
+  return [x1, y1, x2, y2];
+}
+
+function strokeLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, links: Iterable<number>): void {
+  const [width, height] = [g.canvas.width / devicePixelRatio, g.canvas.height / devicePixelRatio];
   g.beginPath();
-  for (let link = 0; link < machine.source.length; link++) {
-    const [a, b] = [machine.source[link]!, machine.target[link]!];
-    const [x1, y1] = [machine.x[a]! * k + x, machine.y[a]! * k + y];
-    const [x2, y2] = [machine.x[b]! * k + x, machine.y[b]! * k + y];
-    if (Math.abs(x1 - x2) + Math.abs(y1 - y2) < 4) continue;
-    if (Math.max(x1, x2) < 0 || Math.min(x1, x2) > width || Math.max(y1, y2) < 0 || Math.min(y1, y2) > height) continue;
-    g.moveTo(x1, y1);
-    g.lineTo(x2, y2);
+  for (const link of links) {
+    const ends = endsOf(machine, camera, link, width, height);
+    if (!ends) continue;
+    g.moveTo(ends[0], ends[1]);
+    g.lineTo(ends[2], ends[3]);
   }
   g.stroke();
+}
+
+function drawLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, tones: Tones): void {
+  g.strokeStyle = tones.quiet;
+  g.lineWidth = Math.min(1.5, Math.max(0.4, camera.k / 14));
+  g.globalAlpha = 0.55;
+  strokeLinks(g, machine, camera, machine.source.keys());
   g.globalAlpha = 1;
 }
 
-function drawNodes(g: CanvasRenderingContext2D, machine: Machine, { x, y, k }: Camera, tones: Tones, width: number, height: number): void {
-  g.textAlign = "center";
-  g.textBaseline = "middle";
-  for (let node = 0; node < machine.names.length; node++) {
-    const side = 2 * machine.half[node]! * k;
-    const [px, py] = [machine.x[node]! * k + x, machine.y[node]! * k + y];
-    if (side < LEAST_PX || px + side < 0 || py + side < 0 || px - side > width || py - side > height) continue;
-    g.fillStyle = tones.kinds[functionOf(machine.kinds[node]!)]!;
-    g.fillRect(px - side / 2, py - side / 2, side, side);
-    if (side > LABEL_PX) label(g, machine, tones, node, px, py, side);
+/** Links by their values, those of high ones above. */
+function drawHotLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, heat: Heat): void {
+  const byColour: number[][] = heat.ramp.map(() => []);
+  const none: number[] = [];
+  heat.link.forEach((value, link) => (Number.isNaN(value) ? none : byColour[colourAt(heat, value)]!).push(link));
+  const wide = Math.min(1.5, Math.max(0.4, camera.k / 14));
+  g.strokeStyle = heat.none;
+  g.lineWidth = wide;
+  strokeLinks(g, machine, camera, none);
+  byColour.forEach((links, colour) => {
+    g.strokeStyle = heat.ramp[colour]!;
+    g.lineWidth = wide + 1 + colour / heat.ramp.length;
+    if (links.length) strokeLinks(g, machine, camera, links);
+  });
+}
+
+function colourAt(heat: Heat, value: number): number {
+  return Math.min(Math.floor(value * heat.ramp.length), heat.ramp.length - 1);
+}
+
+function drawPathLinks(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, path: PathMarks, tone: string): void {
+  g.strokeStyle = tone;
+  g.globalAlpha = 0.5;
+  g.lineWidth = 3;
+  strokeLinks(g, machine, camera, path.links);
+  g.globalAlpha = 1;
+  g.lineWidth = 5;
+  if (path.now) strokeLinks(g, machine, camera, path.now.links);
+}
+
+/** A frame around each node of the path, with its number, and a strong one where the path is now. */
+function drawPathNodes(g: CanvasRenderingContext2D, machine: Machine, camera: Camera, tones: Tones, path: PathMarks, tone: string): void {
+  g.font = "600 11px system-ui, sans-serif";
+  g.textAlign = "right";
+  g.textBaseline = "bottom";
+  for (const [node, number] of path.nodes) {
+    const side = Math.max(5, 2 * machine.half[node]! * camera.k + 3);
+    const [px, py] = [machine.x[node]! * camera.k + camera.x, machine.y[node]! * camera.k + camera.y];
+    g.strokeStyle = tone;
+    g.lineWidth = node === path.now?.node ? 4 : 1.5;
+    g.strokeRect(px - side / 2, py - side / 2, side, side);
+    if (side < NUMBER_PX) continue;
+    g.strokeStyle = tones.ground;
+    g.lineWidth = 3;
+    g.strokeText(String(number), px + side / 2, py - side / 2);
+    g.fillStyle = tone;
+    g.fillText(String(number), px + side / 2, py - side / 2);
   }
 }
 
-function label(g: CanvasRenderingContext2D, machine: Machine, tones: Tones, node: number, px: number, py: number, side: number): void {
+function drawNodes(
+  g: CanvasRenderingContext2D,
+  machine: Machine,
+  { x, y, k }: Camera,
+  tones: Tones,
+  heat: Heat | null,
+  width: number,
+  height: number,
+): void {
+  g.textAlign = "center";
+  g.textBaseline = "middle";
+  for (let node = 0; node < machine.names.length; node++) {
+    const value = heat ? heat.node[node]! : NaN;
+    const side = Math.max(2 * machine.half[node]! * k, Number.isNaN(value) ? 0 : HEAT_PX);
+    const [px, py] = [machine.x[node]! * k + x, machine.y[node]! * k + y];
+    if (side < LEAST_PX || px + side < 0 || py + side < 0 || px - side > width || py - side > height) continue;
+    g.fillStyle = !heat ? tones.kinds[functionOf(machine.kinds[node]!)]! : Number.isNaN(value) ? heat.none : heat.ramp[colourAt(heat, value)]!;
+    g.fillRect(px - side / 2, py - side / 2, side, side);
+    if (side > LABEL_PX) label(g, machine, tones, node, px, py, side, heat !== null && !Number.isNaN(value));
+  }
+}
+
+function label(g: CanvasRenderingContext2D, machine: Machine, tones: Tones, node: number, px: number, py: number, side: number, framed: boolean): void {
   const name = machine.names[node]!;
   const text = name.slice(name.lastIndexOf(".") + 1);
   const size = Math.min(14, (side * 1.6) / Math.max(text.length, 4));
   if (size < 6) return;
   g.font = `${size}px system-ui, sans-serif`;
   g.fillStyle = tones.text;
+  if (framed) {
+    g.strokeStyle = tones.ground; // a text on any colour of the ramp
+    g.lineWidth = 3;
+    g.lineJoin = "round";
+    g.strokeText(text, px, py, side - 4);
+  }
   g.fillText(text, px, py, side - 4);
 }
 
@@ -150,6 +250,22 @@ export function nodeAt(machine: Machine, { x, y, k }: Camera, px: number, py: nu
     if (machine.half[node]! * k * 2 < LEAST_PX) continue;
     if (Math.abs(machine.x[node]! * k + x - px) > half || Math.abs(machine.y[node]! * k + y - py) > half) continue;
     if (found === null || machine.half[node]! < machine.half[found]!) found = node;
+  }
+  return found;
+}
+
+const NEAR_PX = 5; // of a link that is found
+
+/** The link near a place on the canvas. */
+export function linkAt(machine: Machine, camera: Camera, px: number, py: number): number | null {
+  let [found, nearest] = [null as number | null, NEAR_PX];
+  for (let link = 0; link < machine.source.length; link++) {
+    const ends = endsOf(machine, camera, link, Infinity, Infinity);
+    if (!ends) continue;
+    const [x1, y1, x2, y2] = ends;
+    const along = Math.max(0, Math.min(1, ((px - x1) * (x2 - x1) + (py - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2)));
+    const far = Math.hypot(px - x1 - along * (x2 - x1), py - y1 - along * (y2 - y1));
+    if (far < nearest) [found, nearest] = [link, far];
   }
   return found;
 }

@@ -1,4 +1,5 @@
 // What the page tells of a part: beside the pointer, and in the panel.
+import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import type { MachineAbout } from "./api";
 import type { Machine as Data } from "./machine_data";
@@ -10,17 +11,49 @@ function mainFigures(about: MachineAbout, part: string): string {
   return fields.slice(0, 3).map((field) => `${field.name} ${field.value}`).join(", ");
 }
 
-export function Hover({ data, node, camera }: { data: Data; node: number; camera: Camera }) {
-  const [x, y] = [data.x[node]! * camera.k + camera.x, (data.y[node]! - data.half[node]!) * camera.k + camera.y];
+interface HoverProps {
+  data: Data;
+  camera: Camera;
+  children?: ComponentChildren;
+}
+
+export function Hover({ data, node, camera, children }: HoverProps & { node: number }) {
   return (
-    <div class="hover" style={{ left: `${x}px`, top: `${Math.max(y - 8, 40)}px` }}>
+    <Box x={data.x[node]! * camera.k + camera.x} y={(data.y[node]! - data.half[node]!) * camera.k + camera.y}>
       <strong>{data.names[node]}</strong>
       <span>
         {data.kinds[node]} · {data.linksOf[node]!.length} links
       </span>
       <span>{mainFigures(data.about, data.parts[node]!)}</span>
+      {children}
+    </Box>
+  );
+}
+
+export function LinkHover({ data, link, camera, children }: HoverProps & { link: number }) {
+  const [a, b] = [data.source[link]!, data.target[link]!];
+  return (
+    <Box x={((data.x[a]! + data.x[b]!) / 2) * camera.k + camera.x} y={((data.y[a]! + data.y[b]!) / 2) * camera.k + camera.y}>
+      <strong>
+        {data.names[a]} – {data.names[b]}
+      </strong>
+      <span>{tellLink(data, link)}</span>
+      {children}
+    </Box>
+  );
+}
+
+function Box({ x, y, children }: { x: number; y: number; children: ComponentChildren }) {
+  return (
+    <div class={y < 130 ? "hover below" : "hover"} style={{ left: `${Math.max(x, 120)}px`, top: `${y < 130 ? Math.max(y, 0) + 24 : y - 8}px` }}>
+      {children}
     </div>
   );
+}
+
+function tellLink(data: Data, link: number): string {
+  const port = data.ports[link] ? ` (${data.ports[link]})` : "";
+  return `${formatNumber(data.gbs[link]!)} GB/s${port} · ${formatNumber(data.mm[link]!)} mm · ${data.about.links[data.linkKind[link]!]}`;
 }
 
 /** The parts of the machine, while none is selected. */
@@ -56,9 +89,10 @@ interface PanelProps {
   node: number;
   onClose: () => void;
   onNode: (node: number) => void;
+  children?: ComponentChildren;
 }
 
-export function Panel({ data, node, onClose, onNode }: PanelProps) {
+export function Panel({ data, node, onClose, onNode, children }: PanelProps) {
   const part = data.about.parts[data.parts[node]!];
   return (
     <aside class="card detail" aria-label="A part">
@@ -71,6 +105,7 @@ export function Panel({ data, node, onClose, onNode }: PanelProps) {
       <p class="note">
         {data.kinds[node]} · at {data.place[node]!.map(formatNumber).join(", ")} mm
       </p>
+      {children}
       {part ? (
         <>
           <h3>Figures of {data.parts[node]}</h3>
@@ -101,10 +136,7 @@ export function Panel({ data, node, onClose, onNode }: PanelProps) {
               <button type="button" class="plain" onClick={() => onNode(other)}>
                 {data.names[other]}
               </button>
-              <span>
-                {formatNumber(data.gbs[link]!)} GB/s{data.ports[link] ? ` (${data.ports[link]})` : ""} · {formatNumber(data.mm[link]!)} mm ·{" "}
-                {data.about.links[data.linkKind[link]!]}
-              </span>
+              <span>{tellLink(data, link)}</span>
             </li>
           );
         })}

@@ -2,8 +2,10 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { listSources, type SourceList, type SourceName } from "./api";
+import { focusByKey } from "./keys";
 import { Machine } from "./machine";
 import { readRoute, useRoute, writeRoute } from "./route";
+import { Run } from "./run";
 import "./style.css";
 import { Sweep } from "./sweep";
 
@@ -13,10 +15,17 @@ const KEYS: [string, string][] = [
   ["↑ ↓ PgUp PgDn Home End", "move in the table"],
   ["Enter", "open the point"],
   ["Shift Enter", "put it beside the open one"],
-  ["/", "to the first filter, or to the search"],
+  ["/", "to the search"],
   ["← → ↑ ↓ + −", "move and zoom the drawing"],
   ["1 2 3 4", "show all, a SIP, a cube, a PE"],
   ["Escape", "close the panel, then remove all filters"],
+  ["v", "to the next view of a run; V to the one before"],
+  ["Space , .", "machine of a run: play or pause, a window back, a window on"],
+  ["c p", "machine of a run: colour by something else, critical path on or off"],
+  ["w s a d", "timeline: closer, farther, earlier, later"],
+  ["0 f m", "timeline: the whole run, zoom to the operation, measure it"],
+  [", . n N", "timeline: the operation before and after, and of those found"],
+  ["↑ ↓ Enter e E", "timeline: go through the rows, fold one; unfold and fold all"],
   ["[ ]", "what stands before in the bar, and next"],
   ["?", "these keys"],
 ];
@@ -58,7 +67,7 @@ function Page() {
   }, [sources, open]);
   return (
     <>
-      <nav class="bar" aria-label="Sweeps and machines">
+      <nav class="bar" aria-label="Runs, sweeps and machines">
         <a class="brand" href="#/">
           KernBench
         </a>
@@ -89,6 +98,14 @@ function Page() {
           name={open.name}
           settings={route.machine}
           onSettings={(machine) => go({ ...route, source: open, machine })}
+        />
+      )}
+      {open?.kind === "run" && (
+        <Run
+          key={open.name}
+          name={open.name}
+          settings={route.run}
+          onSettings={(run) => go({ ...route, source: open, run })}
         />
       )}
       {!open && <Start found={found} problem={problem} />}
@@ -131,10 +148,8 @@ function goBeside(sources: readonly SourceName[], open: SourceName | null, step:
 function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: (by: number) => void): void {
   const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const focus = (selector: string) => document.querySelector<HTMLElement>(selector)?.focus();
+  focusByKey(event);
   if (event.key === "?") help?.showModal();
-  else if (event.key === "/") focus(".table thead input, .search input");
-  else if (event.key === "t") focus(".table, .drawing canvas");
   else if (event.key === "[") step(-1);
   else if (event.key === "]") step(1);
   else return;
@@ -143,11 +158,11 @@ function onShortcut(event: KeyboardEvent, help: HTMLDialogElement | null, step: 
 
 function Start({ found, problem }: { found: SourceList | null; problem: string | null }) {
   if (problem) return <p class="message error" role="alert">{problem}</p>;
-  if (!found) return <p class="message loading">Looking for sweeps …</p>;
+  if (!found) return <p class="message loading">Looking for runs and sweeps …</p>;
   if (found.sources.length) {
     return (
       <main class="start">
-        <h1>Sweeps and machines</h1>
+        <h1>Runs, sweeps and machines</h1>
         <ul>
           {found.sources.map((one) => (
             <li key={linkTo(one)}>
@@ -160,8 +175,11 @@ function Start({ found, problem }: { found: SourceList | null; problem: string |
   }
   return (
     <main class="message">
-      <p>There is no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
-      <pre>kernbench sweep quickstart</pre>
+      <p>There is no run and no sweep in {found.searched ?? "what was given"} yet. Start one, and it appears here:</p>
+      <pre>
+        kernbench sweep quickstart{"\n"}
+        kernbench run matmul-composite --explain --out results/matmul
+      </pre>
     </main>
   );
 }

@@ -3,9 +3,10 @@ import type { EChartsType } from "echarts/core";
 import type { EChartsOption } from "echarts";
 import { useMemo, useRef } from "preact/hooks";
 import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale } from "./axis";
-import { Chart, colourOf, FONT, type Palette } from "./chart";
+import { Chart, FONT, type Palette } from "./chart";
 import { withFilter, type Filters } from "./filters";
-import { formatNumber, shortName, thin, type Column, type Points } from "./points";
+import { colouring, Legend } from "./legend";
+import { thin, type Column, type Points } from "./points";
 
 const MOST_LINES = 2000;
 
@@ -57,9 +58,7 @@ function lineSeries(rows: readonly number[], places: readonly Float64Array[], co
 function optionOf(props: ParallelProps, scales: AxisScale[]): EChartsOption {
   const { points, mask, palette, colour, chosen } = props;
   const places = scales.map(placesOf);
-  const colourScale = scaleOf(colour, props.parameters);
-  const colourAt = placesOf(colourScale);
-  const ramp = colourOf(palette, colourScale.low, colourScale.high);
+  const colours = colouring(colour, props.parameters, palette);
   const shown = rowsToDraw(points, mask);
   const out: number[] = [];
   mask.forEach((keeps, row) => keeps || out.push(row));
@@ -75,7 +74,7 @@ function optionOf(props: ParallelProps, scales: AxisScale[]): EChartsOption {
         silent: true,
         lineStyle: { color: palette.faint, width: 1, opacity: 0.35 },
       }),
-      lineSeries(shown, places, (row) => ramp(colourAt[row]), { lineStyle: { width: 1.4, opacity } }),
+      lineSeries(shown, places, colours.at, { lineStyle: { width: 1.4, opacity } }),
       ...chosen.map((row, which) =>
         lineSeries([row], places, null, { z: 5, lineStyle: { color: marked[which], width: 3, opacity: 1 } }),
       ),
@@ -155,32 +154,20 @@ export function Parallel(props: ParallelProps) {
   const passing = mask.reduce((sum, keeps) => sum + keeps, 0);
   return (
     <section class="card parallel" aria-label="Parallel coordinates">
-      <Chart
-        key={axes.map((column) => column.name).join("\n")}
-        option={drawn[0]}
-        label={`Parallel coordinates of ${passing} points`}
-        onReady={onReady}
-        onDrawn={setBrushes}
-        replace={["series"]}
-      />
+      {axes.length > 1 ? (
+        <Chart
+          key={axes.map((column) => column.name).join("\n")}
+          option={drawn[0]}
+          label={`Parallel coordinates of ${passing} points`}
+          onReady={onReady}
+          onDrawn={setBrushes}
+          replace={["series"]}
+        />
+      ) : (
+        <p class="empty">There is one axis alone; more are under Axes.</p>
+      )}
       <Legend colour={colour} parameters={parameters} palette={palette} />
       {passing > MOST_LINES && <p class="note">A part of the lines is drawn, and the front.</p>}
     </section>
-  );
-}
-
-function Legend({ colour, parameters, palette }: { colour: Column; parameters: readonly string[]; palette: Palette }) {
-  const scale = scaleOf(colour, parameters);
-  const ends =
-    colour.kind === "number"
-      ? [formatNumber(colour.least), formatNumber(colour.most)]
-      : [scale.labels[0] ?? "", scale.labels.at(-1) ?? ""];
-  return (
-    <div class="legend">
-      <span>{shortName(colour.name)}</span>
-      <span>{ends[0]}</span>
-      <span class="ramp" style={{ background: `linear-gradient(90deg, ${palette.scale.join(",")})` }} />
-      <span>{ends[1]}</span>
-    </div>
   );
 }

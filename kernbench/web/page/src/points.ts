@@ -8,6 +8,7 @@ export interface NumberColumn {
   least: number;
   most: number;
   distinct: number[] | null; // ascending, if they are few
+  marks: (string | null)[] | null; // before figures that are bounds: "≥ " at least, "≤ " at most
 }
 
 export interface TextColumn {
@@ -27,6 +28,7 @@ export interface Points {
   bounded: Uint8Array; // 1: bounds in place of results
 }
 
+const MARK = "_mark."; // before a column's name in the table: its marks
 const FEW = 24; // distinct numbers that are shown as steps of their own
 
 export function readPoints(arrow: Uint8Array): Points {
@@ -41,6 +43,7 @@ export function readPoints(arrow: Uint8Array): Points {
     if (field.name === "_key") points.keys = Array.from(vector as Iterable<unknown>, String);
     else if (field.name === "_front") points.front = flags(vector as Iterable<unknown>);
     else if (field.name === "_bounded") points.bounded = flags(vector as Iterable<unknown>);
+    else if (field.name.startsWith(MARK)) setMarks(columns.get(field.name.slice(MARK.length)), vector.data);
     else if (DataType.isDictionary(vector.type)) columns.set(field.name, texts(field.name, vector.data));
     else columns.set(field.name, numbers(field.name, vector.toArray() as Float64Array));
   }
@@ -62,16 +65,25 @@ function numbers(name: string, values: Float64Array): NumberColumn {
     if (seen.size <= FEW) seen.add(value);
   }
   const distinct = seen.size <= FEW ? [...seen].sort((a, b) => a - b) : null;
-  return { kind: "number", name, values, least, most, distinct };
+  return { kind: "number", name, values, least, most, distinct, marks: null };
 }
 
-function texts(name: string, chunks: readonly Data[]): TextColumn {
+function setMarks(column: Column | undefined, chunks: readonly Data[]): void {
+  if (column?.kind === "number") column.marks = decode(chunks);
+}
+
+function decode(chunks: readonly Data[]): (string | null)[] {
   const values: (string | null)[] = [];
   for (const chunk of chunks) {
     const known = Array.from((chunk.dictionary ?? []) as Iterable<unknown>, String);
     const codes = chunk.values as ArrayLike<number>;
     for (let row = 0; row < chunk.length; row++) values.push(chunk.getValid(row) ? (known[codes[row]!] ?? null) : null);
   }
+  return values;
+}
+
+function texts(name: string, chunks: readonly Data[]): TextColumn {
+  const values = decode(chunks);
   const distinct = [...new Set(values.filter((value) => value !== null))].sort();
   return { kind: "text", name, values, distinct };
 }
@@ -106,8 +118,11 @@ export function formatNumber(value: number): string {
   return LONG.format(size >= 1000 && !Number.isInteger(value) ? Number(value.toFixed(1)) : value);
 }
 
+/** A cell as it is shown, a bound with its mark. */
 export function formatCell(column: Column, row: number): string {
-  return column.kind === "number" ? formatNumber(column.values[row] ?? NaN) : (column.values[row] ?? "–");
+  if (column.kind === "text") return column.values[row] ?? "–";
+  const value = column.values[row] ?? NaN;
+  return (Number.isNaN(value) ? "" : (column.marks?.[row] ?? "")) + formatNumber(value);
 }
 
 /** At most so many rows, from all parts of a list. */

@@ -8,6 +8,9 @@ export interface SweepSettings {
   y: string | null;
   colour: string | null;
   axes: string[] | null;
+  columns: string[] | null; // of the table
+  scale: "linear" | "log" | null; // of the plot; null: as the values suggest
+  search: string;
   sort: string | null; // a column, with "-" before it if descending
   points: string[]; // beginnings of keys: the open point, and the one it is compared with
   filters: Filters;
@@ -18,32 +21,66 @@ export interface MachineSettings {
   at: [number, number, number] | null; // the middle of what is seen and its width, in mm
 }
 
+export const RUN_VIEWS = ["timeline", "machine", "explain"] as const;
+export type RunView = (typeof RUN_VIEWS)[number];
+
+export interface RunSettings extends MachineSettings {
+  view: RunView;
+  time: [number, number] | null; // ns, the time that is looked at
+  now: number | null; // ns, the cursor
+  extra: Record<string, string>; // what one view alone sets, by keys of its own
+}
+
 export interface Route {
   source: SourceName | null;
   sweep: SweepSettings;
   machine: MachineSettings;
+  run: RunSettings;
 }
 
 const FILTER = "f.";
+const SCALES = ["linear", "log"] as const;
+const RUN_KEYS = ["select", "at", "time", "now"];
 
 export function readRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
   const told = new URLSearchParams(query);
-  const found = /^\/(sweep|machine)\/(.+)$/.exec(path);
+  const found = /^\/(?:(sweep|machine)\/(.+)|(run)\/([^/]+)(?:\/([a-z]+))?)$/.exec(path);
   const filters = [...told].filter(([key, value]) => key.startsWith(FILTER) && value);
   return {
-    source: found ? { kind: found[1] as SourceName["kind"], name: decode(found[2]!) } : null,
+    source: found ? { kind: (found[1] ?? found[3]) as SourceName["kind"], name: decode(found[2] ?? found[4]!) } : null,
     sweep: {
       x: told.get("x"),
       y: told.get("y"),
       colour: told.get("colour"),
       axes: told.has("axis") ? told.getAll("axis") : null,
+      columns: told.has("column") ? told.getAll("column") : null,
+      scale: SCALES.find((scale) => scale === told.get("scale")) ?? null,
+      search: told.get("search") ?? "",
       sort: told.get("sort"),
       points: told.get("points")?.split(",").filter(Boolean).slice(0, 2) ?? [],
       filters: Object.fromEntries(filters.map(([key, value]) => [key.slice(FILTER.length), value])),
     },
     machine: { select: told.get("select"), at: readPlace(told.get("at")) },
+    run: {
+      view: RUN_VIEWS.find((view) => view === found?.[5]) ?? "timeline",
+      select: told.get("select"),
+      at: readPlace(told.get("at")),
+      time: readTime(told.get("time")),
+      now: readNumber(told.get("now")),
+      extra: Object.fromEntries([...told].filter(([key]) => !RUN_KEYS.includes(key))),
+    },
   };
+}
+
+function readNumber(text: string | null): number | null {
+  const found = Number(text || NaN);
+  return Number.isFinite(found) ? found : null;
+}
+
+function readTime(text: string | null): [number, number] | null {
+  const [start = NaN, end = NaN] = (text ?? "").split("..").map((part) => Number(part || NaN));
+  return Number.isFinite(start + end) && start < end ? [start, end] : null;
 }
 
 function readPlace(text: string | null): [number, number, number] | null {
@@ -59,23 +96,36 @@ function decode(text: string): string {
   }
 }
 
-function writeSweep({ x, y, colour, axes, sort, points, filters }: SweepSettings, told: URLSearchParams): void {
-  for (const [key, value] of Object.entries({ x, y, colour, sort })) if (value) told.set(key, value);
+function writeSweep(settings: SweepSettings, told: URLSearchParams): void {
+  const { x, y, colour, scale, search, sort, axes, columns, points, filters } = settings;
+  for (const [key, value] of Object.entries({ x, y, colour, scale, search, sort })) if (value) told.set(key, value);
   for (const axis of axes ?? []) told.append("axis", axis);
+  for (const column of columns ?? []) told.append("column", column);
   if (points.length) told.set("points", points.join(","));
   for (const [name, text] of Object.entries(filters)) told.set(FILTER + name, text);
 }
 
-export function writeRoute({ source, sweep, machine }: Route): string {
+function writeMachine({ select, at }: MachineSettings, told: URLSearchParams): void {
+  if (select) told.set("select", select);
+  if (at) told.set("at", at.join(","));
+}
+
+function writeRun(run: RunSettings, told: URLSearchParams): void {
+  if (run.time) told.set("time", run.time.join(".."));
+  if (run.now !== null) told.set("now", String(run.now));
+  writeMachine(run, told);
+  for (const [key, value] of Object.entries(run.extra)) if (value) told.set(key, value);
+}
+
+export function writeRoute({ source, sweep, machine, run }: Route): string {
   if (!source) return "#/";
   const told = new URLSearchParams();
   if (source.kind === "sweep") writeSweep(sweep, told);
-  else {
-    if (machine.select) told.set("select", machine.select);
-    if (machine.at) told.set("at", machine.at.join(","));
-  }
+  else if (source.kind === "machine") writeMachine(machine, told);
+  else writeRun(run, told);
   const query = told.toString();
-  return `#/${source.kind}/${encodeURIComponent(source.name)}${query ? `?${query}` : ""}`;
+  const view = source.kind === "run" ? `/${run.view}` : "";
+  return `#/${source.kind}/${encodeURIComponent(source.name)}${view}${query ? `?${query}` : ""}`;
 }
 
 /** The route, and how to change it: a step in the history for another source, none for another setting. */

@@ -2,15 +2,17 @@
 import type { EChartsType } from "echarts/core";
 import type { EChartsOption } from "echarts";
 import { useMemo, useRef } from "preact/hooks";
-import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale } from "./axis";
-import { Chart, colourOf, FONT, type Palette } from "./chart";
+import { axisOption, brushFilter, placesOf, scaleOf, stretchesOf, type AxisScale, type Scale } from "./axis";
+import { Chart, FONT, type Palette } from "./chart";
 import { withFilter, type Filters } from "./filters";
+import { colouring, Marks } from "./legend";
 import { formatCell, shortName, thin, type Column, type Points } from "./points";
 
 interface ScatterProps {
   points: Points;
   x: Column;
   y: Column;
+  scale: Scale;
   parameters: readonly string[];
   mask: Uint8Array;
   filters: Filters;
@@ -35,12 +37,12 @@ function rowsWhere(count: number, test: (row: number) => boolean): number[] {
   return Array.from({ length: count }, (_, row) => row).filter(test);
 }
 
-function seriesOf(props: ScatterProps, xs: AxisScale, ys: AxisScale, colourScale: AxisScale) {
+function seriesOf(props: ScatterProps, xs: AxisScale, ys: AxisScale) {
   const { points, mask, palette, chosen } = props;
-  const [x, y, c] = [placesOf(xs), placesOf(ys), placesOf(colourScale)];
-  const ramp = colourOf(palette, colourScale.low, colourScale.high);
-  const full = (row: number) => ({ color: ramp(c[row]) });
-  const hollow = (row: number) => ({ color: "transparent", borderColor: ramp(c[row]), borderWidth: 1.5 });
+  const [x, y] = [placesOf(xs), placesOf(ys)];
+  const colours = colouring(props.colour, props.parameters, palette);
+  const full = (row: number) => ({ color: colours.at(row) });
+  const hollow = (row: number) => ({ color: "transparent", borderColor: colours.at(row), borderWidth: 1.5 });
   const pick = (test: (row: number) => boolean, style?: (row: number) => object) =>
     itemsOf(thin(rowsWhere(points.count, test), MOST_DRAWN), x, y, style);
   const scatter = { type: "scatter" as const, animation: false, progressive: 0 };
@@ -96,7 +98,6 @@ function areasOf(filters: Filters, xs: AxisScale, ys: AxisScale) {
 
 function optionOf(props: ScatterProps, xs: AxisScale, ys: AxisScale): EChartsOption {
   const { points, palette, colour, x, y } = props;
-  const colourScale = scaleOf(colour, props.parameters);
   const axis = (scale: AxisScale, vertical: boolean) => {
     const own = axisOption(scale);
     return {
@@ -113,7 +114,7 @@ function optionOf(props: ScatterProps, xs: AxisScale, ys: AxisScale): EChartsOpt
   return {
     animation: false,
     textStyle: { ...FONT, color: palette.text },
-    grid: { left: 68, right: 20, top: 14, bottom: 44 },
+    grid: { left: 68, right: 20, top: 30, bottom: 44 },
     xAxis: axis(xs, false),
     yAxis: axis(ys, true),
     tooltip: {
@@ -137,15 +138,18 @@ function optionOf(props: ScatterProps, xs: AxisScale, ys: AxisScale): EChartsOpt
       seriesIndex: "none" as unknown as number,
       brushStyle: { color: `${palette.front}26`, borderColor: palette.front, borderWidth: 1 },
     },
-    series: seriesOf(props, xs, ys, colourScale),
+    series: seriesOf(props, xs, ys),
   };
 }
 
 export function Scatter(props: ScatterProps) {
   const latest = useRef(props);
   latest.current = props;
-  const { points, x, y, parameters, mask, filters, colour, chosen, palette } = props;
-  const [xs, ys] = useMemo(() => [scaleOf(x, parameters), scaleOf(y, parameters)] as const, [x, y, parameters]);
+  const { points, x, y, scale, parameters, mask, filters, colour, chosen, palette } = props;
+  const [xs, ys] = useMemo(
+    () => [scaleOf(x, parameters, scale), scaleOf(y, parameters, scale)] as const,
+    [x, y, parameters, scale],
+  );
   const scales = useRef([xs, ys] as const);
   scales.current = [xs, ys];
   const option = useMemo(() => optionOf(props, xs, ys), [points, xs, ys, mask, filters, colour, chosen.join(), palette]);
@@ -180,9 +184,10 @@ export function Scatter(props: ScatterProps) {
   }
 
   return (
-    <>
+    <section class="card scatter" aria-label="Plot and Pareto front">
       <Chart option={option} label={`${y.name} over ${x.name}`} onReady={onReady} onDrawn={takeBrush} replace={["series"]} />
+      <Marks points={points} mask={mask} chosen={chosen} />
       {points.count > MOST_DRAWN && <p class="note">A part of the points is drawn, and the front.</p>}
-    </>
+    </section>
   );
 }

@@ -4,12 +4,16 @@ import { sweepState, sweepTable, Unreachable, type SweepState } from "./api";
 import { axisColumns } from "./axis";
 import { usePalette } from "./chart";
 import { Detail } from "./detail";
-import { applyFilters, type Filters } from "./filters";
+import type { Filters } from "./filters";
+import { HasServer } from "./jobs";
 import { Parallel } from "./parallel";
-import { formatCell, readPoints, shortName, varies, type Column, type Points } from "./points";
+import { readPoints, varies, type Column, type Points } from "./points";
 import type { SweepSettings } from "./route";
 import { Scatter } from "./scatter";
-import { Table } from "./table";
+import { readSearch } from "./search";
+import { Failures, Summary } from "./summary";
+import { orderRows, Table } from "./table";
+import { ColumnMenu, CsvButton, FilterChips, findMask, Nothing, Pick, ScalePick, SearchField, type Asked } from "./tools";
 
 const LOOK_MS = 1000; // between two looks at a sweep
 const MOST_AXES = 8;
@@ -21,7 +25,7 @@ interface SweepProps {
   onSettings: (settings: SweepSettings) => void;
 }
 
-interface Loaded {
+export interface Loaded {
   state: SweepState;
   points: Points;
 }
@@ -82,10 +86,12 @@ export function Sweep({ name, settings, onSettings }: SweepProps) {
         </p>
       )}
       {loaded.points.count ? (
-        <Views {...loaded} settings={settings} onSettings={onSettings} />
+        <HasServer.Provider value={true}>
+          <Views {...loaded} titled settings={settings} onSettings={onSettings} />
+        </HasServer.Provider>
       ) : (
         <>
-          <Summary state={loaded.state} points={loaded.points} onChoose={() => undefined} />
+          <Summary state={loaded.state} points={loaded.points} titled onChoose={() => undefined} />
           <p class="message">No point has finished yet. They appear here as they do.</p>
         </>
       )}
@@ -113,49 +119,57 @@ function isUsual(column: Column): boolean {
   return column.name === "bottleneck_utilisation" && varies(column);
 }
 
-function Views({ state, points, settings, onSettings }: Loaded & Omit<SweepProps, "name">) {
+interface ViewsProps extends Loaded {
+  titled: boolean;
+  settings: SweepSettings;
+  onSettings: (settings: SweepSettings) => void;
+}
+
+/** All views of a sweep with points; `titled` as for `Summary`. */
+export function Views({ state, points, titled, settings, onSettings }: ViewsProps) {
   const palette = usePalette();
   const { drawable, x, y, colour, axes } = useChoices(state, points, settings);
-  const { filters } = settings;
-  const mask = useMemo(() => applyFilters(points, filters), [points, filters]);
+  const { filters, search } = settings;
+  const mask = useMemo(() => findMask(points, { filters, search }), [points, filters, search]);
+  const rows = useMemo(() => orderRows(points, mask, settings.sort), [points, mask, settings.sort]);
   const chosen = useMemo(() => findRows(points, settings.points), [points, settings.points.join()]);
-  const columns = useMemo(() => tableColumns(state, points), [state, points]);
+  const all = useMemo(() => tableColumns(state, points), [state, points]);
+  const columns = useMemo(() => chooseColumns(all, settings.columns), [all, settings.columns?.join("\n")]);
   const change = useCallback((some: Partial<SweepSettings>) => onSettings({ ...settings, ...some }), [settings, onSettings]);
   const onFilters = (next: Filters) => change({ filters: next });
   const choose = (row: number, beside: boolean) => change({ points: choosePoint(points, chosen, row, beside) });
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
-      if (chosen.length) change({ points: [] });
-      else if (Object.keys(filters).length) change({ filters: {} });
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, [chosen, filters, change]);
+  useEscape(chosen.length > 0, settings, change);
   const shared = { points, parameters: state.parameters, mask, filters, colour, chosen, palette, onFilters, onChoose: choose };
+  const asked = { filters, search, onAsk: (next: Partial<Asked>) => change(next) };
   const pick = (label: string, value: Column, set: (name: string) => void) => (
     <Pick label={label} value={value.name} options={drawable} onPick={set} />
   );
   return (
     <>
-      <Summary state={state} points={points} onChoose={(row) => choose(row, false)} />
+      <Summary state={state} points={points} titled={titled} onChoose={(row) => choose(row, false)} />
+      <Failures points={points} onShow={(filter) => change({ filters: { error: filter }, search: "" })} />
       <div class="tools" role="toolbar" aria-label="What is shown">
-        <AxesMenu drawable={drawable} axes={axes} onAxes={(names) => change({ axes: names })} />
+        <ColumnMenu title="Axes" legend="Axes of the parallel coordinates" options={drawable} chosen={axes} onChoose={(names) => change({ axes: names })} />
         {pick("Colour", colour, (name) => change({ colour: name }))}
         {pick("Across", x, (name) => change({ x: name }))}
         {pick("Up", y, (name) => change({ y: name }))}
-        <FilterChips filters={filters} onFilters={onFilters} count={mask.reduce((sum, keeps) => sum + keeps, 0)} of={points.count} />
+        <ScalePick scale={settings.scale} onScale={(scale) => change({ scale })} />
+        <ColumnMenu title="Columns" legend="Columns of the table" options={all} chosen={columns} onChoose={(names) => change({ columns: names })} />
+        <CsvButton points={points} columns={columns} rows={rows} name={state.name} />
       </div>
+      <div class="tools" role="search">
+        <SearchField text={search} problem={readSearch(points, search).problem} onText={(text) => change({ search: text })} />
+        <FilterChips {...asked} count={rows.length} of={points.count} />
+      </div>
+      {rows.length === 0 && <Nothing points={points} {...asked} />}
       <div class={`views${chosen.length ? " with-detail" : ""}`}>
         <Parallel {...shared} axes={axes} />
-        <section class="card scatter" aria-label="Plot and Pareto front">
-          <Scatter {...shared} x={x} y={y} isFront={spansFront(state, x, y)} />
-        </section>
+        <Scatter {...shared} x={x} y={y} scale={settings.scale} isFront={spansFront(state, x, y)} />
         <section class="card points" aria-label="Table of points">
           <Table
             points={points}
             columns={columns}
-            mask={mask}
+            rows={rows}
             filters={filters}
             sort={settings.sort}
             chosen={chosen}
@@ -178,6 +192,19 @@ function Views({ state, points, settings, onSettings }: Loaded & Omit<SweepProps
   );
 }
 
+/** Escape closes the panel, then removes all filters. */
+function useEscape(isOpen: boolean, { filters, search }: Asked, change: (some: Partial<SweepSettings>) => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+      if (isOpen) change({ points: [] });
+      else if (search || Object.keys(filters).length) change({ filters: {}, search: "" });
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [isOpen, filters, search, change]);
+}
+
 /** Whether two columns are the objectives, all of them: then the front is a line over them. */
 function spansFront(state: SweepState, x: Column, y: Column): boolean {
   const wanted = state.objectives.map((one) => one.column);
@@ -195,142 +222,17 @@ function choosePoint(points: Points, chosen: readonly number[], row: number, bes
   return next.map((one) => points.keys[one]!.slice(0, KEY_DIGITS));
 }
 
-/** The columns of the table: parameters, objectives, then the other results, as far as they vary. */
+/** All columns of the table: parameters, objectives, the status, then the other results. */
 function tableColumns(state: SweepState, points: Points): Column[] {
-  const all = [...points.columns.values()].filter(varies);
   const objectives = state.objectives.map((one) => one.column);
   const rank = (column: Column) =>
     state.parameters.includes(column.name) ? 0 : objectives.includes(column.name) ? 1 : column.name === "status" ? 2 : 3;
-  return all.sort((a, b) => rank(a) - rank(b));
+  return [...points.columns.values()].sort((a, b) => rank(a) - rank(b));
 }
 
-function Summary({ state, points, onChoose }: { state: SweepState; points: Points; onChoose: (row: number) => void }) {
-  const open = state.points - state.rows;
-  const status = points.columns.get("status");
-  const failed = status?.kind === "text" ? status.values.filter((value) => value !== "ok").length : 0;
-  const bounded = points.bounded.reduce((sum, flag) => sum + flag, 0);
-  const best = state.objectives.map((objective) => ({ objective, row: findBest(points, objective) }));
-  return (
-    <header class="summary">
-      <div>
-        <h1>{state.name}</h1>
-        <p class="note">
-          {state.description || [state.workload, state.topology].filter(Boolean).join(" on ")}
-          {state.mode ? ` · mode ${state.mode}` : ""}
-        </p>
-      </div>
-      <div class="best">
-        {best.map(({ objective, row }) => {
-          const column = points.columns.get(objective.column);
-          return row < 0 || !column ? null : (
-            <button type="button" key={objective.column} onClick={() => onChoose(row)} title="Open this point">
-              <span>
-                {objective.least ? "least" : "most"} {shortName(objective.column)}
-              </span>
-              <strong>{formatCell(column, row)}</strong>
-            </button>
-          );
-        })}
-      </div>
-      <div class="progress" aria-live="polite">
-        <span>
-          {state.rows.toLocaleString("en-US")} {open ? `of ${state.points.toLocaleString("en-US")} ` : ""}points
-          {failed ? `, ${failed} failed` : ""}
-          {bounded ? <span title="Hollow in the plot, italic in the table">, {bounded.toLocaleString("en-US")} only bounded</span> : ""}
-        </span>
-        {open > 0 && <progress value={state.rows} max={state.points} aria-label="Points that are done" />}
-      </div>
-    </header>
-  );
-}
-
-function findBest(points: Points, objective: { column: string; least: boolean }): number {
-  const column = points.columns.get(objective.column);
-  if (column?.kind !== "number") return -1;
-  let best = -1;
-  points.front.forEach((onFront, row) => {
-    if (!onFront || Number.isNaN(column.values[row])) return;
-    const better = best < 0 || (objective.least ? column.values[row]! < column.values[best]! : column.values[row]! > column.values[best]!);
-    if (better) best = row;
-  });
-  return best;
-}
-
-interface PickProps {
-  label: string;
-  value: string;
-  options: readonly Column[];
-  onPick: (name: string) => void;
-}
-
-function Pick({ label, value, options, onPick }: PickProps) {
-  return (
-    <label class="pick">
-      {label}
-      <select value={value} onChange={(event) => onPick(event.currentTarget.value)}>
-        {options.map((column) => (
-          <option key={column.name} value={column.name}>
-            {shortName(column.name)}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-function AxesMenu({ drawable, axes, onAxes }: { drawable: readonly Column[]; axes: readonly Column[]; onAxes: (names: string[]) => void }) {
-  const names = axes.map((column) => column.name);
-  const toggle = (name: string) => onAxes(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]);
-  return (
-    <details
-      class="menu"
-      onKeyDown={(event) => {
-        if (event.key !== "Escape" || !event.currentTarget.open) return;
-        event.stopPropagation();
-        event.currentTarget.open = false;
-      }}
-    >
-      <summary>Axes ({axes.length})</summary>
-      <fieldset>
-        <legend>Axes of the parallel coordinates</legend>
-        {drawable.map((column) => (
-          <label key={column.name}>
-            <input
-              type="checkbox"
-              checked={names.includes(column.name)}
-              disabled={names.length === 1 && names[0] === column.name}
-              onChange={() => toggle(column.name)}
-            />
-            {shortName(column.name)}
-          </label>
-        ))}
-      </fieldset>
-    </details>
-  );
-}
-
-interface ChipsProps {
-  filters: Filters;
-  onFilters: (filters: Filters) => void;
-  count: number;
-  of: number;
-}
-
-function FilterChips({ filters, onFilters, count, of }: ChipsProps) {
-  const set = Object.entries(filters);
-  const without = (name: string) => Object.fromEntries(set.filter(([one]) => one !== name));
-  return (
-    <div class="chips" aria-live="polite">
-      {set.map(([name, text]) => (
-        <button type="button" key={name} title={`Remove the filter of ${name}`} onClick={() => onFilters(without(name))}>
-          {shortName(name)} {text} ✕
-        </button>
-      ))}
-      {set.length > 0 && (
-        <span>
-          {count.toLocaleString("en-US")} of {of.toLocaleString("en-US")} points
-        </span>
-      )}
-    </div>
-  );
+/** The columns with some names, in their order; by default those that vary, and why points failed; or else all. */
+function chooseColumns(all: readonly Column[], names: readonly string[] | null): readonly Column[] {
+  const usual = (column: Column) => varies(column) || column.name === "error"; // without failures there is no column error
+  const chosen = all.filter((column) => (names ? names.includes(column.name) : usual(column)));
+  return chosen.length ? chosen : all;
 }

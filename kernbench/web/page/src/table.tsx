@@ -1,5 +1,5 @@
 // The table of points: sorted by a click on a heading, filtered by a field under it; only the rows in sight are drawn.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { isReadable, withFilter, type Filters } from "./filters";
 import { compareRows, formatCell, shortName, type Column, type Points } from "./points";
 
@@ -10,7 +10,7 @@ const AROUND = 8; // rows drawn above and below those in sight
 interface TableProps {
   points: Points;
   columns: readonly Column[];
-  mask: Uint8Array;
+  rows: readonly number[]; // those that pass, in order
   filters: Filters;
   sort: string | null;
   chosen: readonly number[];
@@ -34,8 +34,7 @@ export function orderRows(points: Points, mask: Uint8Array, sort: string | null)
 }
 
 export function Table(props: TableProps) {
-  const { points, columns, mask, sort, chosen, onChoose } = props;
-  const rows = useMemo(() => orderRows(points, mask, sort), [points, mask, sort]);
+  const { points, columns, rows, chosen, onChoose } = props;
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(400);
@@ -108,7 +107,7 @@ export function Table(props: TableProps) {
           {last < rows.length && <tr style={{ height: `${(rows.length - last) * ROW_PX}px` }} />}
         </tbody>
       </table>
-      {!rows.length && <p class="empty">No point passes the filters.</p>}
+      {!rows.length && <p class="empty">No point matches.</p>}
     </div>
   );
 }

@@ -1,0 +1,261 @@
+"""What the shell completes: names, modes, and both sides of `--set`.
+
+A press of Tab must be quick, so numpy and the models are not imported: benches are read, not run, and the fields of a
+topology are kept in the cache, under the state of all files that they follow from.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+from kernbench import library
+from kernbench.errors import KernBenchError
+from kernbench.modes import Mode
+
+TOPOLOGY = "topology."
+_KEPT = 16  # files of fields
+
+
+class Bash(BashComplete):
+    """Completion in bash, which splits words at "=": they are put together again, and no space follows "=" and "."."""
+
+    name = "bash"
+    source_template = BashComplete.source_template.replace(
+        "elif [[ $type == 'plain' ]]; then",
+        "elif [[ $type == 'open' ]]; then\n            COMPREPLY+=($value)\n            compopt -o nospace\n"
+        "        elif [[ $type == 'plain' ]]; then",
+    )
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the cursor and the one at it, `path=value` as one word."""
+        args, incomplete = super().get_completion_args()
+        if incomplete == "=":
+            args, incomplete = [*args, "="], ""
+        if len(args) > 1 and args[-1] == "=":
+            return args[:-2], f"{args[-2]}={incomplete}"
+        return args, incomplete
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """The type of an item and what bash puts in place of its word, which begins behind the last "="."""
+        kind = "open" if item.type == "plain" and item.value.endswith(("=", ".")) else item.type
+        head, equals, value = item.value.partition("=")
+        return f"{kind},{value if value else head + equals}"
+
+
+def register() -> None:
+    """Use `Bash` for bash."""
+    add_completion_class(Bash)
+
+
+def benches(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Benches of PEs and of Tanto programs, and Python files."""
+    return [*_items(_declared(), incomplete), *_files(incomplete, ".py")]
+
+
+def topologies(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Machines, and YAML files."""
+    return [*_items(library.list_names("topology"), incomplete), *_files(incomplete, ".yaml")]
+
+
+def sweeps(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Sweeps, and YAML files."""
+    return [*_items(library.list_names("sweeps"), incomplete), *_files(incomplete, ".yaml")]
+
+
+def swept(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What `kernbench sweep` takes: sweeps, benches, and files of either."""
+    return [*sweeps(context, parameter, incomplete), *benches(context, parameter, incomplete)]
+
+
+def task_graphs(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Benches of task graphs, and Python files."""
+    return [*_items(library.list_names("benches/pto"), incomplete), *_files(incomplete, ".py")]
+
+
+def modes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Modes of a run."""
+    return _items([mode for mode in Mode if mode != Mode.AUTO], incomplete)
+
+
+def shown(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What `kernbench show` takes: a name of any kind, then fields of the machine that was named."""
+    given: tuple[str, ...] = context.params.get("names") or ()
+    if given and not context.params.get("diff"):
+        return _items(_fields(given[0]), incomplete)
+    kinds = ("topology", "models", "sweeps", "benches/pto", "benches/ccl")
+    names = [*_declared(), *(name for kind in kinds for name in library.list_names(kind))]
+    return _items(dict.fromkeys(names), incomplete)
+
+
+def web(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Machines, and directories of results."""
+    return [*_items(library.list_names("topology"), incomplete), CompletionItem(incomplete, type="dir")]
+
+
+def assignments(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`path=value`: parameters of the bench and fields of the topology, then the values of those that take few."""
+    values = {**_bench_values(context), **_topology_values(context)}
+    left, equals, right = incomplete.partition("=")
+    if equals:
+        return [CompletionItem(f"{left}={value}") for value in values.get(left, ()) if value.startswith(right)]
+    if not incomplete.startswith(TOPOLOGY) and any(path.startswith(TOPOLOGY) for path in values):
+        values = {path: () for path in values if not path.startswith(TOPOLOGY)}
+        return _items([*(f"{path}=" for path in values), TOPOLOGY], incomplete)
+    return _items([f"{path}=" for path in values], incomplete)
+
+
+def _items(values: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(str(value)) for value in values if value.startswith(incomplete)]
+
+
+def _files(incomplete: str, suffix: str) -> list[CompletionItem]:
+    """Files with a suffix, and directories, of a path that is begun."""
+    folder, begun = Path(incomplete).parent, incomplete.rpartition("/")[2]
+    with suppress(OSError):
+        found = [path for path in sorted(folder.iterdir()) if path.name.startswith(begun)] if incomplete else []
+        return [CompletionItem(str(path)) for path in found if path.suffix == suffix and path.is_file()]
+    return []
+
+
+def _declared() -> dict[str, dict[str, tuple[str, ...]]]:
+    """The benches that files declare by a constant name, with the values that each parameter is known to take."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for kind in ("benches", "benches/tanto"):
+        for folder in library.folders(kind):
+            for path in sorted(folder.glob("[!_.]*.py")):
+                with suppress(OSError, SyntaxError, ValueError):
+                    found = {**dict(_declarations(ast.parse(path.read_bytes()))), **found}
+    return found
+
+
+def _declarations(module: ast.Module) -> Iterator[tuple[str, dict[str, tuple[str, ...]]]]:
+    constants = {
+        target.id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for function in module.body:
+        for call in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "bench" and call.args:
+                name = call.args[0]
+                if isinstance(name, ast.Constant) and isinstance(function, ast.FunctionDef):
+                    yield str(name.value), _parameters(function, call, constants)
+
+
+def _parameters(
+    function: ast.FunctionDef, call: ast.Call, constants: Mapping[str, ast.expr]
+) -> dict[str, tuple[str, ...]]:
+    arguments = function.args
+    ordinary = [*arguments.posonlyargs, *arguments.args][1:]  # the first is the context
+    defaults = dict(zip(reversed(ordinary), reversed(arguments.defaults), strict=False))
+    defaults |= dict(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
+    found = {one.arg: _truths(defaults.get(one)) for one in (*ordinary, *arguments.kwonlyargs)}
+    given = next((keyword.value for keyword in call.keywords if keyword.arg == "choices"), None)
+    if isinstance(given, ast.Dict):
+        for name, values in zip(given.keys, given.values, strict=True):
+            if isinstance(name, ast.Constant):
+                found[str(name.value)] = tuple(_constants(values, constants))
+    return found
+
+
+def _truths(default: ast.expr | None) -> tuple[str, ...]:
+    return ("true", "false") if isinstance(default, ast.Constant) and isinstance(default.value, bool) else ()
+
+
+def _constants(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[str]:
+    """The texts in a tuple, a list or the keys of a mapping, also behind a name of the module or a call of `tuple`."""
+    if isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    if isinstance(node, ast.Name):
+        node = constants.get(node.id, node)
+    elements = node.keys if isinstance(node, ast.Dict) else node.elts if isinstance(node, ast.Tuple | ast.List) else ()
+    for one in elements:
+        if isinstance(one, ast.Constant):
+            yield str(one.value)
+
+
+def _bench_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
+    return _declared().get(_first(context, "bench") or _first(context, "grid"), {})
+
+
+def _first(context: click.Context, argument: str) -> str:
+    """The first positional word; click leaves it in `args` while the value of an option is still missing."""
+    given: Any = context.params.get(argument)
+    words: list[str] = [given] if isinstance(given, str) else [*(given or context.args)]
+    return words[0] if words else ""
+
+
+def _topology_values(context: click.Context) -> dict[str, tuple[str, ...]]:
+    """The fields of the command's machine; without `topology.` before them where a command has no other parameters."""
+    topology = context.params.get("topology")
+    if not isinstance(topology, str):
+        topology = _first(context, "names") or "sip_2x4x4"
+    known = {parameter.name for parameter in context.command.params}
+    with_bench = not known.isdisjoint({"bench", "grid"}) or context.info_name == "evaluate"
+    prefix = TOPOLOGY if with_bench or context.info_name == "show" else ""
+    return {prefix + path: tuple(values) for path, values in _fields(topology).items()}
+
+
+def _fields(topology: str) -> dict[str, list[str]]:
+    """The fields of a topology with the values of those that take few; none for a topology that cannot be read."""
+    try:
+        path = library.find("topology", topology)
+        file = _cache() / f"{_state(path)}.json"
+    except (KernBenchError, OSError):
+        return {}
+    with suppress(OSError, ValueError):
+        if file.stat().st_uid == os.getuid():
+            return json.loads(file.read_text(encoding="utf-8"))
+    found = _find_fields(path)
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unfinished = file.with_suffix(f".{os.getpid()}")
+        unfinished.write_text(json.dumps(found), encoding="utf-8")
+        unfinished.replace(file)
+        for old in sorted(file.parent.glob("*.json"), key=lambda one: one.stat().st_mtime)[:-_KEPT]:
+            old.unlink(missing_ok=True)
+    return found
+
+
+def _find_fields(path: Path) -> dict[str, list[str]]:
+    from kernbench.machine.model_sheets import sheets_of_kind
+    from kernbench.machine.topology import read_topology
+    from kernbench.schema.described import SHEETS, describe_fields
+
+    with suppress(KernBenchError):
+        family = read_topology(path, {}).family
+        kinds = family.kinds()
+        return {
+            field.path: sheets_of_kind(kinds[field.path.removeprefix(SHEETS)])
+            if field.path.startswith(SHEETS)
+            else list(field.choices)
+            for field in describe_fields(family.spec)
+        }
+    return {}
+
+
+def _cache() -> Path:
+    if chosen := os.environ.get("KERNBENCH_CACHE"):
+        return Path(chosen) / "completion"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernbench" / "completion"
+
+
+def _state(topology: Path) -> str:
+    """A hash of the names, sizes and times of all files that the fields of a topology follow from."""
+    package = Path(__file__).parent.parent
+    folders: list[Any] = [*library.folders("models"), *(package / one for one in ("components", "machine", "schema"))]
+    files = [topology, *(file for folder in folders for file in sorted(folder.glob("*.*")))]
+    states = [(str(file), (stat := file.stat()).st_mtime_ns, stat.st_size) for file in files]
+    return hashlib.sha256(json.dumps(states).encode()).hexdigest()

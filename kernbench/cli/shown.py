@@ -1,0 +1,79 @@
+"""What `kernbench show` prints, whatever the kind of thing: a head, a text, and tables of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernbench.errors import InputError, suggest
+
+Row = Mapping[str, str]
+FIELD = "field"  # the key of a row by which rows are filtered
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table: its title, its rows of texts, and the heading of each key of a row that is shown."""
+
+    title: str
+    rows: Sequence[Row]
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One thing that has a name: what it is, where it is, and its fields. `data` is what `--json` prints."""
+
+    name: str
+    kind: str
+    description: str
+    place: str
+    sections: Sequence[Section]
+    data: Mapping[str, Any]
+    text: str = ""
+    remarks: Sequence[str] = field(default_factory=list[str])  # sentences below the tables
+
+    def only(self, prefix: str) -> Shown:
+        """The same with the fields at or below a prefix alone. Errors: InputError if there is none."""
+        fields = [row[FIELD] for section in self.sections for row in section.rows if FIELD in row]
+        wanted = set(matching(prefix, fields))
+        if not wanted:
+            sections = {one.partition(".")[0] for one in fields}
+            raise InputError(
+                f"{self.name} has no field {prefix!r}{suggest(prefix, fields if '.' in prefix else sections)}"
+            )
+        kept = (
+            Section(section.title, rows, section.columns)
+            for section in self.sections
+            if (rows := [row for row in section.rows if row.get(FIELD) in wanted])
+        )
+        data = {**self.data, "fields": [one for one in self.data["fields"] if one[FIELD] in wanted]}
+        return Shown(self.name, self.kind, self.description, self.place, list(kept), data)
+
+
+def matching(prefix: str, fields: Sequence[str]) -> list[str]:
+    """The fields at a dotted prefix or below it; else those whose names begin with it. `topology.` before it is left out."""
+    prefix = prefix.removeprefix("topology.") if prefix not in fields else prefix
+    below = [one for one in fields if f"{one}.".startswith(f"{prefix}.")]
+    return below or [one for one in fields if one.startswith(prefix)]
+
+
+def print_shown(shown: Shown) -> None:
+    """Print it on stdout."""
+    from kernbench.cli.screen import say, show
+    from kernbench.report.text_table import Field, figures_table
+
+    say(f"{shown.name}: {shown.description}", bold=True)
+    say(f"{shown.kind}, {shown.place}")
+    if shown.text:
+        say(f"\n{shown.text}")
+    for section in shown.sections:
+        say()
+        if section.title:
+            say(section.title, bold=True)
+        present = {key: title for key, title in section.columns.items() if any(row.get(key) for row in section.rows)}
+        rows = [{key: row.get(key, "") for key in present} for row in section.rows]
+        show(figures_table(rows, {key: Field(title) for key, title in present.items()}))
+    for remark in ["", *shown.remarks] if shown.remarks else []:
+        say(remark)

@@ -1,0 +1,110 @@
+"""Model sheets as they are shown: what a sheet is for, its parameters with units, sources and meanings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kernbench import library
+from kernbench.components import dropin
+from kernbench.components.part import Part
+from kernbench.errors import InputError
+from kernbench.machine.families import FAMILIES
+from kernbench.schema.described import DescribedField, as_text, describe_fields
+from kernbench.schema.guards import is_mapping
+from kernbench.schema.model import check
+from kernbench.schema.sheet import Sheet
+from kernbench.schema.yaml import Marked, load
+
+
+@dataclass(frozen=True, slots=True)
+class SheetParameter:
+    """A parameter of a sheet, with its value as written, its file and line, and its source."""
+
+    field: DescribedField
+    written: str
+    place: str
+    source: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "field": self.field.path,
+            "written": self.written,
+            "unit": self.field.unit,
+            "source": self.source,
+            "place": self.place,
+            "meaning": self.field.meaning,
+            "allowed": self.field.values,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSheet:
+    """A model sheet: the parts that it may be the sheet of, by family and name, and the class beside it, if there is one."""
+
+    name: str
+    kind: str
+    description: str
+    file: Path
+    dropin: Path | None
+    parts: tuple[tuple[str, str], ...]
+    parameters: tuple[SheetParameter, ...]
+
+
+@cache
+def standard_parts() -> dict[str, type[Part]]:
+    """The standard class of each kind of sheet."""
+    return {part.kind: part for family in FAMILIES.values() for part in family.parts().values()}
+
+
+def read_model_sheet(name: str | Path) -> ModelSheet:
+    """A model sheet by name or path. Errors: InputError for an unknown one, or for what is no sheet of a kind of part."""
+    path = library.find("models", name)
+    tree = load(path)
+    sheet = check(Sheet, tree)
+    standard = standard_parts().get(sheet.kind)
+    if standard is None:
+        mark = tree.value["kind"].mark
+        raise InputError(f"{mark}: unknown kind {sheet.kind!r}; known: {', '.join(sorted(standard_parts()))}")
+    beside = dropin.find_file(path)
+    part = dropin.load_class(beside, standard) if beside else standard
+    held = tree.value.get("parameters")
+    written: dict[str, Marked] = held.value if held is not None else {}
+    return ModelSheet(
+        name=path.stem,
+        kind=sheet.kind,
+        description=sheet.description,
+        file=path,
+        dropin=beside,
+        parts=tuple(
+            (family, name)
+            for family, found in FAMILIES.items()
+            for name, kind in found.kinds().items()
+            if kind == sheet.kind
+        ),
+        parameters=tuple(_parameter(field, sheet, written) for field in describe_fields(part) if field.path in written),
+    )
+
+
+def sheets_of_kind(kind: str) -> list[str]:
+    """The names of all sheets of a kind of part; a file that is no sheet is left out."""
+    found: list[str] = []
+    for name in library.list_names("models"):
+        try:
+            tree = load(library.find("models", name))
+        except InputError:
+            continue
+        if is_mapping(tree.value) and "kind" in tree.value and tree.value["kind"].plain() == kind:
+            found.append(name)
+    return found
+
+
+def _parameter(field: DescribedField, sheet: Sheet, written: dict[str, Marked]) -> SheetParameter:
+    given, node = sheet.parameters[field.path], written[field.path].value["value"]
+    text = as_text(given.value)
+    if isinstance(given.value, int | float) and not isinstance(given.value, bool):
+        text = f"{text} {given.unit or field.unit}".rstrip()
+    return SheetParameter(field, text, str(node.mark), given.source)

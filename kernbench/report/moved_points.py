@@ -1,0 +1,42 @@
+"""The points that moved between two sweeps, as a table on the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernbench.report.swept_axes import short_name
+from kernbench.report.table import MARKS, format_value
+from kernbench.report.text_table import Column, TextTable
+from kernbench.sweep.results.comparison import CHANGE, Comparison
+from kernbench.sweep.row import BOUND
+from kernbench.text import plural
+
+if TYPE_CHECKING:
+    import polars
+
+
+def moved_points(found: Comparison, moved: polars.DataFrame, most: int) -> TextTable:
+    """The first `most` points that moved: the parameters that vary, each figure in A and in B, its change."""
+    title = f"{plural(len(moved), 'point')} moved" + (f", {most} shown" if len(moved) > most else "")
+    rows = moved.head(most)
+    columns = [
+        Column(short_name(name), list(map(format_value, rows[name])), right=rows[name].dtype.is_numeric(), rank=1)
+        for name in found.parameters
+        if found.pairs[name].n_unique() > 1
+    ]
+    for column in found.columns:
+        columns += _changes(rows, column)
+    before, after = rows["status_a"], rows["status_b"]
+    status = [str(a) if a == b else f"{a} → {b}" for a, b in zip(before, after, strict=True)]
+    return TextTable([*columns, Column("status", status)], title)
+
+
+def _changes(rows: polars.DataFrame, column: str) -> list[Column]:
+    """A figure in A and in B, and by what part it moved."""
+    sides = [
+        [MARKS[row.get(f"{column}{BOUND}_{side}")] + format_value(row[f"{column}_{side}"]) for row in rows.to_dicts()]
+        for side in "ab"
+    ]
+    changes = ["" if change is None else f"{change:+.3%}" for change in rows[column + CHANGE]]
+    headings = (f"{column} A", "B", "change")
+    return [Column(heading, cells, right=True) for heading, cells in zip(headings, (*sides, changes), strict=True)]

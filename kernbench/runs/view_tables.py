@@ -1,0 +1,84 @@
+"""The tables of a finished run that the viewer draws it from, beside the op log: its machine, and what was where when.
+
+| table | a row for |
+|---|---|
+| machine_nodes, machine_links, machine_parts | each node, link, and part that can be busy, of the machine with all overrides |
+| held_parts | each row of the op log: `part` that it held from start to end, a row of machine_parts, -1 for none |
+| transfers | each far end of a transfer: `row` of the op log, `leave_fs` and `arrive_fs` of data, node `far`, `inward` |
+| transfer_services | each part that a kind of transfers passes: `kind`, `part`, and of one transfer `served_fs`, `bytes` |
+
+Transfers have a `kind` too; `inward` says that data come from `far`, as those of a read. Utilisation over time follows from
+these tables (`kernbench.trace.use`), so a run takes no time for what nobody looks at.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernbench.machine.flit_service import padded_service_fs
+from kernbench.machine.machine_tables import make_link_table, make_node_table, make_part_table
+from kernbench.oplog.transfer_kinds import STRIPE, group_transfers
+from kernbench.oplog.utilisation import list_services
+from kernbench.runs.file_names import HELD, LINKS, NODES, PARTS, SERVICES, TRANSFERS
+from kernbench.trace.counters import find_held_servers
+from kernbench.trace.transfers import find_transfers
+
+if TYPE_CHECKING:
+    import polars
+
+    from kernbench.machine.machine import Machine
+    from kernbench.oplog.causes import Times
+    from kernbench.program.program import Program
+
+
+def make_view_tables(program: Program, times: Times, row: np.ndarray) -> dict[str, polars.DataFrame]:
+    """The tables of a run by file; `row`: int64[row of the op log] its row in the op table."""
+    import polars
+
+    machine = program.machine
+    kinds = group_transfers(program, times.end_fs >= 0, STRIPE)
+    return {
+        NODES: make_node_table(machine),
+        LINKS: make_link_table(machine),
+        PARTS: make_part_table(machine),
+        HELD: polars.DataFrame({"part": find_held_servers(program)[row]}),
+        TRANSFERS: _make_transfers(program, times, row, kinds.which[row]),
+        SERVICES: _make_services(machine, kinds.kinds),
+    }
+
+
+def _make_transfers(program: Program, times: Times, row: np.ndarray, kind: np.ndarray) -> polars.DataFrame:
+    import polars
+
+    found = find_transfers(program, times, row)
+    of = found.far.transfer
+    at = found.at[of]
+    arrive_fs = np.where(found.is_read[of], found.arrive_fs[of], found.far.time_fs)
+    return polars.DataFrame(
+        {
+            "row": at.astype(np.int32),
+            "leave_fs": found.leave_fs[of],
+            "arrive_fs": arrive_fs,
+            "far": found.far.node.astype(np.int32),
+            "inward": found.is_read[of],
+            "kind": kind[at].astype(np.int32),
+        }
+    )
+
+
+def _make_services(machine: Machine, kinds: np.ndarray) -> polars.DataFrame:
+    import polars
+
+    services = list_services(machine, kinds)
+    full_fs = machine.stations.fs_per_flit[services.station]
+    found = polars.DataFrame(
+        {
+            "kind": services.kind.astype(np.int32),
+            "part": (len(machine.server_name) + services.station).astype(np.int32),
+            "served_fs": padded_service_fs(services.nbytes, full_fs, machine.flit_bytes) * services.count,
+            "bytes": services.nbytes * services.count,
+        }
+    )
+    return found.filter(polars.col("bytes") > 0).group_by("kind", "part").sum().sort("kind", "part")

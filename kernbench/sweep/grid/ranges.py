@@ -1,0 +1,88 @@
+"""Ranges of values as one text, the same in grid files (`{range: 16:128:x2}`) and after `--set`.
+
+`16:64:16` goes in steps, `16:128:x2` multiplies, `0.5:2:lin4` is four values equally far apart, and `8:64:log4` four values
+each the same multiple of the one before. Ends and steps may have units: `4KiB:64KiB:x2`. Then the values are texts in the unit
+of the first end, which are read later in the unit of the parameter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+from kernbench.schema.yaml import scalar
+from kernbench.sweep.grid.axis import Number, Value, linspace, logspace, multiplied, stepped
+from kernbench.units import convert, split
+
+FORMS = "FIRST:LAST:STEP, FIRST:LAST:xFACTOR, FIRST:LAST:linCOUNT or FIRST:LAST:logCOUNT"
+_WAY = re.compile(r"(x|lin|log)\s*(\S+)")
+_COUNTED: dict[str, Callable[[Number, Number, int], tuple[Number, ...]]] = {"lin": linspace, "log": logspace}
+
+
+def is_range(text: str) -> bool:
+    """Whether a text has the shape of a range: two numbers, and what leads from the one to the other."""
+    parts = text.split(":")
+    return "," not in text and len(parts) == 3 and all(_is_quantity(part) for part in parts[:2])
+
+
+def expand_range(text: str) -> tuple[Value, ...]:
+    """The values of a range. Errors: ValueError for another text, for units that differ in kind, or for no values."""
+    if not is_range(text):
+        raise ValueError(f"got {text!r}, expected {FORMS}")
+    first, last, way = (part.strip() for part in text.split(":"))
+    return spread(first, last, way)
+
+
+def spread(first: Number | str, last: Number | str, way: Number | str) -> tuple[Value, ...]:
+    """The values from `first` to `last`; `way` is a step, or a text such as "x2", "lin4" and "log4". Errors: ValueError."""
+    matched = _WAY.fullmatch(way.strip()) if isinstance(way, str) else None
+    unit = _common_unit(first, last, *([] if matched else [way]))
+    low, high = _read(first, unit), _read(last, unit)
+    if matched is None:
+        values = stepped(low, high, _read(way, unit))
+    elif matched[1] == "x":
+        values = multiplied(low, high, _number(matched[2], text=way))
+    else:
+        values = _COUNTED[matched[1]](low, high, _count(matched[2], text=way))
+    return tuple(f"{value}{unit}" for value in values) if unit else values
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        split(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _common_unit(*quantities: Number | str) -> str:
+    """The unit of the first; "" if none has one. Errors: ValueError if only some have one."""
+    units = [split(one)[1] if isinstance(one, str) else "" for one in quantities]
+    if any(units) and not all(units):
+        shown = ":".join(map(str, quantities))
+        raise ValueError(f"got {shown}, where some numbers have a unit and some have none; give each its unit")
+    return units[0]
+
+
+def _read(quantity: Number | str, unit: str) -> Number:
+    if not isinstance(quantity, str):
+        return quantity
+    if not unit:
+        return _number(quantity, text=quantity)
+    exact: Fraction = convert(quantity, unit)
+    return int(exact) if exact.denominator == 1 else float(exact)
+
+
+def _number(written: str, *, text: object) -> Number:
+    found = scalar(written.strip())
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        return found
+    raise ValueError(f"got {text!r}, expected {FORMS}")
+
+
+def _count(written: str, *, text: object) -> int:
+    found = _number(written, text=text)
+    if not isinstance(found, int):
+        raise ValueError(f"got {text!r}, expected a whole number of values")
+    return found

@@ -1,0 +1,71 @@
+"""The use of parts over time: what jobs and transfers kept busy in each window, how many waited, and bytes.
+
+Parts are the servers of a machine, then its stations. A job keeps its server busy from start to end. What a transfer takes of
+each link and memory channel is exact, and is spread evenly over the time of its data (see `counters`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from kernbench.trace.windows import Windows
+
+
+class Held(NamedTuple):
+    """Jobs and transfers that hold a server, in no certain order."""
+
+    server: np.ndarray  # int64[job]
+    issue_fs: np.ndarray  # int64[job]; what is later than this until the start is waiting
+    start_fs: np.ndarray
+    end_fs: np.ndarray
+
+
+class Moved(NamedTuple):
+    """Transfers whose data were on the way, in no certain order."""
+
+    kind: np.ndarray  # int64[transfer]
+    leave_fs: np.ndarray
+    arrive_fs: np.ndarray
+
+
+def spread_held(windows: Windows, held: Held, counted: Any) -> np.ndarray:
+    """float64[window, counter]: how long (fs) jobs and transfers held the servers of each counter.
+
+    `counted`: sparse float64[part, counter], 1 where a part counts.
+    """
+    took_fs = (held.end_fs - held.start_fs).astype(float)
+    return windows.spread(held.start_fs, held.end_fs, took_fs, held.server, counted)
+
+
+def spread_moved(windows: Windows, moved: Moved, amount: Any) -> np.ndarray:
+    """float64[window, counter]: sums over transfers of what one of each kind adds, sparse float64[kind, counter].
+
+    A window may get more than there is room for (`windows.fit`).
+    """
+    once = np.ones(len(moved.kind))
+    return windows.spread(moved.leave_fs, moved.arrive_fs, once, moved.kind, amount.tocsr())
+
+
+def spread_waiting(windows: Windows, held: Held, counted: Any) -> np.ndarray:
+    """float64[window, counter]: how many jobs and transfers wait for the servers of each counter, on average."""
+    waited = (held.start_fs > held.issue_fs) & (held.issue_fs >= 0)
+    server, issue_fs, start_fs = held.server[waited], held.issue_fs[waited], held.start_fs[waited]
+    waited_fs = windows.spread(issue_fs, start_fs, (start_fs - issue_fs).astype(float), server, counted)
+    return waited_fs / windows.length_fs[:, None]
+
+
+def make_sparse(row: np.ndarray, column: np.ndarray, value: np.ndarray, shape: tuple[int, int]) -> Any:
+    """A sparse float64 matrix of values, int64[n] rows and columns; values of one place add up."""
+    from scipy.sparse import csr_array
+
+    return csr_array((value.astype(float), (row, column)), shape)
+
+
+def set_beside(left: Any, right: Any) -> Any:
+    """Two sparse matrices of as many rows as one, the columns of the first before those of the second."""
+    from scipy.sparse import hstack
+
+    return hstack([left, right])

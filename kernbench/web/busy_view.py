@@ -1,0 +1,85 @@
+"""How busy the parts of a run's machine were over time, from the tables that the run left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernbench.trace.use import Held, Moved, make_sparse, set_beside, spread_held, spread_moved, spread_waiting
+from kernbench.trace.windows import Windows, fit, rounded
+
+if TYPE_CHECKING:
+    import polars
+
+WINDOWS = 256  # at most
+
+
+def list_windows(end_fs: int) -> Windows:
+    """The windows of a run that ended at a time."""
+    return Windows.over(0, max(end_fs, 1), WINDOWS)
+
+
+def make_busy(
+    log: polars.DataFrame,
+    held: polars.DataFrame,
+    parts: polars.DataFrame,
+    transfers: polars.DataFrame,
+    services: polars.DataFrame,
+    windows: Windows,
+) -> polars.DataFrame:
+    """Rows of `part` and `window` in which the part was busy, waited for or passed: utilisation, queued, bytes.
+
+    `log` needs issue_fs, start_fs, end_fs and bytes; the others are tables of `runs.view_tables`. Errors: IndexError,
+    ValueError or an error of polars for tables that do not belong together.
+    """
+    import polars
+
+    jobs, moved = _read_held(log, held), _read_moved(transfers)
+    kind, part = (services[name].to_numpy() for name in ("kind", "part"))
+    shape = 1 + int(max(kind.max(initial=0), moved.kind.max(initial=0))), len(parts)
+    served_fs, passed = (make_sparse(kind, part, services[name].to_numpy(), shape) for name in ("served_fs", "bytes"))
+    used = np.unique(np.concatenate([part, jobs.server]))
+    counted = make_sparse(used, np.arange(len(used)), np.ones(len(used)), (len(parts), len(used)))
+    both = spread_moved(windows, moved, set_beside(served_fs @ counted, passed @ counted))
+    busy_fs, nbytes = both[:, : len(used)], both[:, len(used) :]
+    room_fs = windows.length_fs[:, None] * parts["slots"].to_numpy()[used].astype(float)
+    share = rounded(fit(busy_fs + spread_held(windows, jobs, counted), room_fs) / room_fs)
+    queued = rounded(spread_waiting(windows, jobs, counted))
+    nbytes = np.rint(nbytes + _spread_held_bytes(windows, log, held, counted))
+    window, column = np.nonzero((share > 0) | (queued > 0) | (nbytes > 0))
+    here = window, column
+    return polars.DataFrame(
+        {
+            "part": used[column].astype(np.int32),
+            "window": window.astype(np.int32),
+            "utilisation": share[here].astype(np.float32),
+            "queued": queued[here].astype(np.float32),
+            "bytes": nbytes[here].astype(np.float32),
+        }
+    )
+
+
+def _read_held(log: polars.DataFrame, held: polars.DataFrame) -> Held:
+    """The rows of the op log that held a server."""
+    server = held["part"].to_numpy().astype(np.int64)
+    holds = server >= 0
+    return Held(server[holds], *(log[name].to_numpy()[holds] for name in ("issue_fs", "start_fs", "end_fs")))
+
+
+def _read_moved(transfers: polars.DataFrame) -> Moved:
+    """The transfers, each once: data to many are on the way until they are at the last."""
+    import polars
+
+    whole = transfers.group_by("row", maintain_order=True).agg(
+        polars.col("kind", "leave_fs").first(), polars.col("arrive_fs").max()
+    )
+    return Moved(whole["kind"].to_numpy().astype(np.int64), whole["leave_fs"].to_numpy(), whole["arrive_fs"].to_numpy())
+
+
+def _spread_held_bytes(windows: Windows, log: polars.DataFrame, held: polars.DataFrame, counted: Any) -> np.ndarray:
+    """float64[window, counter]: bytes of transfers that hold a server, such as a DMA channel, over the time of the row."""
+    server, nbytes = held["part"].to_numpy().astype(np.int64), log["bytes"].to_numpy()
+    moves = (server >= 0) & (nbytes > 0)
+    start_fs, end_fs = (log[name].to_numpy()[moves] for name in ("start_fs", "end_fs"))
+    return windows.spread(start_fs, end_fs, nbytes[moves].astype(float), server[moves], counted)

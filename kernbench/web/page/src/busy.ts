@@ -1,0 +1,148 @@
+// How busy the nodes and links of a drawing are in a span of time, and the colours of that.
+import type { Machine } from "./machine_data";
+import { formatNumber } from "./points";
+import type { Busy, Parts } from "./run_data";
+
+export const MEASURES = ["utilisation", "queueing", "bytes"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** A value of each node and link; NaN where there is none. */
+export interface Values {
+  node: Float64Array;
+  link: Float64Array;
+}
+
+/** From values to places on a ramp of colours and back. */
+export interface Scale {
+  most: number;
+  place: (value: number) => number; // 0..1
+  value: (place: number) => number;
+  format: (value: number) => string;
+}
+
+/** Windows of time, by number; the last is not in it. */
+export interface Span {
+  first: number;
+  last: number;
+}
+
+/** The parts of a run's machine over windows of time. */
+export class BusyTime {
+  readonly windows: number;
+  private readonly begins: Int32Array; // the first row of each window
+  private readonly mosts: Record<Measure, number>;
+
+  constructor(
+    private readonly machine: Machine,
+    private readonly parts: Parts,
+    private readonly busy: Busy,
+    readonly windowNs: number,
+    readonly spanNs: number,
+  ) {
+    this.windows = Math.max(1, Math.ceil(spanNs / windowNs - 1e-9));
+    this.begins = new Int32Array(this.windows + 1);
+    for (let row = 0; row < busy.count; row++) this.begins[Math.min(busy.window[row]!, this.windows - 1) + 1]!++;
+    for (let window = 0; window < this.windows; window++) this.begins[window + 1]! += this.begins[window]!;
+    this.mosts = { utilisation: 1, queueing: most(busy.queued), bytes: most(busy.bytes) / windowNs };
+  }
+
+  /** Means over a span: of the busiest part of a node or link, or for queueing and bytes the sum over its parts. */
+  means(measure: Measure, { first, last }: Span): Values {
+    const column = this.column(measure);
+    const sums = new Float64Array(this.parts.name.length);
+    for (let row = this.begins[first]!; row < this.begins[last]!; row++) sums[this.busy.part[row]!]! += column[row]!;
+    const found = { node: new Float64Array(this.machine.names.length), link: new Float64Array(this.machine.source.length) };
+    found.node.fill(NaN);
+    found.link.fill(NaN);
+    const windows = (last - first) * (measure === "bytes" ? this.windowNs : 1);
+    for (let part = 0; part < sums.length; part++) {
+      if (!sums[part]) continue;
+      const [node, link, value] = [this.parts.node[part]!, this.parts.link[part]!, sums[part]! / windows];
+      const [values, at] = node >= 0 ? [found.node, node] : [found.link, link];
+      if (at >= 0) values[at] = add(measure, values[at]!, value);
+    }
+    return found;
+  }
+
+  /** The means of one node or link in each window. */
+  history(measure: Measure, where: "node" | "link", at: number): Float64Array {
+    const column = this.column(measure);
+    const found = new Float64Array(this.windows);
+    const own = new Uint8Array(this.parts.name.length);
+    this.parts[where].forEach((place, part) => (own[part] = place === at ? 1 : 0));
+    const unit = measure === "bytes" ? this.windowNs : 1;
+    for (let window = 0; window < this.windows; window++) {
+      for (let row = this.begins[window]!; row < this.begins[window + 1]!; row++) {
+        if (own[this.busy.part[row]!]) found[window] = add(measure, found[window]!, column[row]! / unit);
+      }
+    }
+    return found;
+  }
+
+  /** One scale for all times, so that colours can be compared as time goes on. */
+  scale(measure: Measure): Scale {
+    const most = this.mosts[measure] || 1;
+    if (measure !== "queueing") {
+      const format = measure === "bytes" ? formatRate : formatShare;
+      return { most, place: (value) => Math.min(value / most, 1), value: (place) => place * most, format };
+    }
+    const whole = Math.log1p(most); // few wait for most parts, and many for some
+    return {
+      most,
+      place: (value) => Math.min(Math.log1p(value) / whole, 1),
+      value: (place) => Math.expm1(place * whole),
+      format: (value) => (value < 10 ? String(Number(value.toFixed(1))) : Math.round(value).toLocaleString("en-US")),
+    };
+  }
+
+  /** The windows from a time on, or all that overlap a range of times, in ns. */
+  span(now: number | null, width: number, time: readonly [number, number] | null): Span {
+    if (now === null) {
+      const [start, end] = time ?? [0, this.windows * this.windowNs];
+      const first = this.clamp(Math.floor(start / this.windowNs));
+      return { first, last: Math.min(Math.max(Math.ceil(end / this.windowNs), first + 1), this.windows) };
+    }
+    const first = this.clamp(Math.floor(now / this.windowNs));
+    return { first, last: Math.min(first + width, this.windows) };
+  }
+
+  private clamp(window: number): number {
+    return Math.max(0, Math.min(window, this.windows - 1));
+  }
+
+  private column(measure: Measure): Float32Array {
+    return measure === "utilisation" ? this.busy.utilisation : measure === "queueing" ? this.busy.queued : this.busy.bytes;
+  }
+}
+
+function formatRate(bytesInNs: number): string {
+  return `${formatNumber(Number(bytesInNs.toPrecision(3)))} GB/s`;
+}
+
+function formatShare(share: number): string {
+  return `${Number((share * 100).toFixed(share < 0.1 ? 1 : 0))} %`;
+}
+
+function add(measure: Measure, before: number, value: number): number {
+  if (Number.isNaN(before)) return value;
+  return measure === "utilisation" ? Math.max(before, value) : before + value;
+}
+
+function most(values: Float32Array): number {
+  return values.reduce((found, value) => Math.max(found, value), 0);
+}
+
+/** Colours along a ramp of a few, from its beginning to its end. */
+export function rampOf(stops: readonly string[], steps: number): string[] {
+  return Array.from({ length: steps }, (_, step) => {
+    const at = (step / (steps - 1)) * (stops.length - 1);
+    const below = Math.min(Math.floor(at), stops.length - 2);
+    return mix(stops[below]!, stops[below + 1]!, at - below);
+  });
+}
+
+function mix(one: string, other: string, share: number): string {
+  const channel = (colour: string, at: number) => parseInt(colour.slice(1 + 2 * at, 3 + 2 * at), 16);
+  const mixed = [0, 1, 2].map((at) => Math.round(channel(one, at) * (1 - share) + channel(other, at) * share));
+  return `rgb(${mixed.join(",")})`;
+}

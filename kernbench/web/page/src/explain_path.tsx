@@ -1,0 +1,131 @@
+// The critical path: how much of the latency each class of part took, where in time, and piece by piece.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Palette } from "./chart";
+import { formatNs, formatShare, type Explained } from "./explain_data";
+import { Bar, Card, Figures } from "./explain_parts";
+import { Strip, type OnTime } from "./explain_strip";
+import type { Path, Run } from "./run_data";
+
+const FS_IN_NS = 1e6;
+const TONES = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#eeca3b", "#9d755d", "#ff9da6", "#79706e"];
+const MOST_PIECES = 200; // shown in the list
+
+interface PathCardProps {
+  run: Run;
+  found: Explained | undefined;
+  palette: Palette;
+  onTime: OnTime;
+}
+
+/** The path as it is kept with the run; a sentence where it is not. */
+function usePath(run: Run): [Path | null, string | null] {
+  const [path, setPath] = useState<Path | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    let gone = false;
+    run.load("path").then(
+      (loaded) => gone || setPath(loaded),
+      (error: Error) => gone || setProblem(error.message),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [run]);
+  return [path, problem];
+}
+
+/** ns by class, the longest first: of the explanation, or else summed over the pieces. */
+function sumClasses(found: Explained | undefined, path: Path | null): [string, number][] {
+  if (found) return Object.entries(found.critical_path);
+  const sums = new Map<string, number>();
+  for (let row = 0; row < (path?.count ?? 0); row++) {
+    sums.set(path!.kind[row]!, (sums.get(path!.kind[row]!) ?? 0) + path!.spent[row]! / FS_IN_NS);
+  }
+  return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+export function PathCard({ run, found, palette, onTime }: PathCardProps) {
+  const [path, problem] = usePath(run);
+  const [kind, setKind] = useState<string | null>(null);
+  const classes = useMemo(() => sumClasses(found, path), [found, path]);
+  const whole = classes.reduce((sum, [, ns]) => sum + ns, 0);
+  const toneOf = (name: string) => {
+    const at = classes.findIndex(([one]) => one === name);
+    return at >= 0 && at < TONES.length ? TONES[at]! : palette.faint;
+  };
+  if (problem && !found) {
+    return (
+      <Card title="Critical path" wide>
+        <p class="note">{problem}</p>
+      </Card>
+    );
+  }
+  if (!classes.length && !path) {
+    return (
+      <Card title="Critical path" wide>
+        <p class="note">Reading the critical path …</p>
+      </Card>
+    );
+  }
+  return (
+    <Card title="Critical path" note={`${formatNs(whole)} ns, the chain of waits and work that set the latency`} wide>
+      <div class="stack" role="img" aria-label="Shares of the classes of parts">
+        {classes.map(([name, ns]) => (
+          <i key={name} style={{ flexGrow: ns, background: toneOf(name) }} title={`${name}: ${formatNs(ns)} ns, ${formatShare(ns / whole)}`} />
+        ))}
+      </div>
+      {path && <Strip path={path} kinds={classes.map(([name]) => name)} kind={kind} toneOf={toneOf} faint={palette.faint} onTime={onTime} />}
+      <div class="two">
+        <Figures
+          headings={[{ text: "spent on", left: true }, { text: "ns" }, { text: "share" }, { text: "" }]}
+          rows={classes.map(([name, ns]) => [
+            <button type="button" class="plain class" aria-pressed={kind === name} onClick={() => setKind(kind === name ? null : name)}>
+              <i style={{ background: toneOf(name) }} />
+              {name}
+            </button>,
+            formatNs(ns),
+            formatShare(ns / whole),
+            <Bar share={ns / whole} most={classes[0]![1] / whole} label={formatShare(ns / whole)} />,
+          ])}
+        />
+        {path ? <Pieces path={path} kind={kind} onTime={onTime} /> : <p class="note">{problem ?? "Reading the pieces …"}</p>}
+      </div>
+    </Card>
+  );
+}
+
+function Pieces({ path, kind, onTime }: { path: Path; kind: string | null; onTime: OnTime }) {
+  const [longest, setLongest] = useState(true);
+  const rows = useMemo(() => {
+    const all = Array.from({ length: path.count }, (_, row) => row).filter((row) => kind === null || path.kind[row] === kind);
+    return longest ? all.sort((a, b) => path.spent[b]! - path.spent[a]!) : all;
+  }, [path, kind, longest]);
+  return (
+    <div class="pieces">
+      <p class="note">
+        {rows.length.toLocaleString("en-US")} pieces{kind && ` of ${kind}`}
+        {rows.length > MOST_PIECES && `, ${MOST_PIECES} shown`}
+        <button type="button" class="plain" onClick={() => setLongest(!longest)}>
+          {longest ? "the longest first" : "in order of time"} ⇅
+        </button>
+      </p>
+      <ol>
+        {rows.slice(0, MOST_PIECES).map((row) => {
+          const [start, end] = [path.start[row]! / FS_IN_NS, path.end[row]! / FS_IN_NS];
+          return (
+            <li key={row}>
+              <button type="button" class="plain" title="Show it in the timeline" onClick={() => onTime(start, end, path.part[row]!)}>
+                <span class="ns">{formatNs(path.spent[row]! / FS_IN_NS)} ns</span>
+                <span>
+                  {path.name[row]} <b>{path.part[row] || "host"}</b>
+                  {kind === null && <em> {path.kind[row]}</em>}
+                </span>
+                <span class="ns">at {formatNs(start)}</span>
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+// The timeline of a run, from its tables: what is done first, so that it is seen; then the critical path and transfers.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { RunViewProps } from "./run";
+import type { Run } from "./run_data";
+import { readPath, type CriticalPath } from "./timeline_path";
+import { readTransfers, type FarEnds } from "./timeline_links";
+import { TimelineView } from "./timeline_view";
+import { placeSlices, type Slices } from "./timeline_slices";
+import type { Track } from "./timeline_rows";
+import "./timeline.css";
+
+/** What is drawn of a run. */
+export interface TimelineData {
+  run: Run;
+  slices: Slices;
+  bytes: ArrayLike<number>; // by row
+  tracks: readonly Track[];
+  names: readonly string[]; // of the tracks
+}
+
+/** What comes later; null until it is there, or if there is none. */
+export interface TimelineMore {
+  path: CriticalPath | null;
+  far: FarEnds | null;
+}
+
+async function loadData(run: Run): Promise<TimelineData> {
+  const [table, tracks] = await Promise.all([run.load("slices"), run.load("tracks")]);
+  const slices = placeSlices(table, tracks.name.length);
+  const named = tracks.name.map((name, track) => ({ name, process: tracks.process[track]! }));
+  return { run, slices, bytes: table.bytes, tracks: named, names: tracks.name };
+}
+
+export function Timeline({ run, settings, onSettings }: RunViewProps) {
+  const [data, setData] = useState<TimelineData | null>(null);
+  const [path, setPath] = useState<CriticalPath | null>(null);
+  const [far, setFar] = useState<FarEnds | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    let gone = false;
+    const fail = (error: unknown) => gone || setProblem(error instanceof Error ? error.message : String(error));
+    const load = async () => {
+      const found = await loadData(run);
+      if (gone) return;
+      setData(found);
+      const later: Promise<unknown>[] = [];
+      if (!run.about.missing["path"]) later.push(run.load("path").then((table) => gone || setPath(readPath(table, found.slices))));
+      if (!run.about.missing["transfers"]) later.push(run.load("transfers").then((table) => gone || setFar(readTransfers(table))));
+      await Promise.all(later);
+    };
+    load().catch(fail);
+    return () => {
+      gone = true;
+    };
+  }, [run]);
+  const more = useMemo<TimelineMore>(() => ({ path, far }), [path, far]);
+  if (problem && !data) return <p class="message error" role="alert">{problem}</p>;
+  if (!data) return <p class="message loading">Reading the operations of {run.name} …</p>;
+  return (
+    <>
+      {problem && <p class="banner" role="alert">{problem}</p>}
+      <TimelineView data={data} more={more} settings={settings} onSettings={onSettings} />
+    </>
+  );
+}

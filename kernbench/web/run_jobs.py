@@ -1,0 +1,157 @@
+"""The jobs that the page may start: explain a run, make its what-if table, run a point of a sweep alone.
+
+What is run is what the files of a source say was run: no text of a request is an argument. A bench or a machine that is
+named by its path has to be in the directory that the viewer was started in, or to come with KernBench: a directory from
+elsewhere does not bring code along.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from kernbench import library
+from kernbench.atomic_output import RESULT, unreadable
+from kernbench.errors import InputError, RunError, shorten
+from kernbench.modes import Mode
+from kernbench.runs.explained_files import add_explanation, check_same
+from kernbench.runs.request import file_of_bench, list_arguments, repeat_arguments
+from kernbench.schema.guards import is_mapping
+from kernbench.sealing import load_sealed_json, read_sealed_parquet
+from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
+from kernbench.sweep.results.manifest import read_manifest
+from kernbench.sweep.row import COLUMNS
+from kernbench.web.jobs import KERNBENCH, Jobs, show_command
+from kernbench.web.point_runs import KEY_DIGITS, name_of_point, runs_of_points
+from kernbench.web.sources import RunSource, Sources, SweepSource
+
+EXPLAIN, WHAT_IF, POINT = "explain", "what_if", "point"
+OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: ["--explain"]}
+
+
+class RunJobs:
+    """Starts the jobs of a viewer, and puts what comes out where its sources find it."""
+
+    def __init__(self, sources: Sources, command: Sequence[str] = KERNBENCH) -> None:
+        self._sources, self._jobs = sources, Jobs(command)
+        self._room: tempfile.TemporaryDirectory[str] | None = None
+        self._numbers = count(1)
+
+    def list(self) -> list[dict[str, Any]]:
+        """All jobs that are known."""
+        return self._jobs.list()
+
+    def close(self) -> None:
+        """End all jobs, and remove what could be kept nowhere else."""
+        self._jobs.close()
+        if self._room is not None:
+            self._room.cleanup()
+
+    def cancel(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """End a job. Errors: InputError."""
+        return self._jobs.cancel(str(asked.get("id")))
+
+    def start(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Start a job of a kind, for a source and a part of it. Errors: InputError for what cannot be run."""
+        kind, name, part = (str(asked.get(field, "")) for field in ("kind", "source", "part"))
+        source = self._sources.list().get(name)
+        if kind in (EXPLAIN, WHAT_IF) and isinstance(source, RunSource):
+            room = self._new_place()
+            done = partial(self._keep, source, room)
+            return self._jobs.start(kind, name, "", _arguments_of_run(source, kind), ["--out", str(room)], done)
+        if kind == POINT and isinstance(source, SweepSource):
+            arguments, key = _arguments_of_point(source, part)
+            place = runs_of_points(source.directory) / key
+            if not os.access(source.directory, os.W_OK):
+                place = self._new_place()
+            done = partial(self._show_point, source, key, place)
+            return self._jobs.start(kind, name, key, arguments, ["--out", str(place)], done)
+        raise InputError(f"there is nothing {shorten(name)!r} here that a job {shorten(kind)!r} could be for")
+
+    def tell(self, source: RunSource) -> dict[str, Any]:
+        """The commands that the page may start for a run, as one would type them, or why there are none."""
+        try:
+            return {"commands": {kind: show_command(_arguments_of_run(source, kind)) for kind in (EXPLAIN, WHAT_IF)}}
+        except InputError as error:
+            return {"commands": {}, "refused": str(error)}
+
+    def _new_place(self) -> Path:
+        if self._room is None:
+            self._room = tempfile.TemporaryDirectory(prefix="kernbench-web-")
+        return Path(self._room.name) / str(next(self._numbers))
+
+    def _keep(self, source: RunSource, made: Path) -> str:
+        """Put an explanation into the run's directory, or where that is not writable show the run made again in its place."""
+        try:
+            check_same(source.directory, made)
+            add_explanation(source.directory, made)
+        except RunError:
+            self._sources.replace(source.name, made)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{source.directory} cannot be read any more ({shorten(error)})") from None
+        return source.name
+
+    def _show_point(self, source: SweepSource, key: str, place: Path) -> str:
+        """Let the sources find the run of a point, if it is not with its sweep."""
+        if not place.is_relative_to(source.directory):
+            self._sources.add_point(source.name, key, place)
+        return name_of_point(source.name, key)
+
+
+def _arguments_of_run(source: RunSource, kind: str) -> list[str]:
+    try:
+        result = load_sealed_json(source.file(RESULT))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{source.directory / RESULT} cannot be read ({shorten(error)})") from None
+    if not is_mapping(result):
+        raise InputError(f"{source.directory / RESULT} is not what a run leaves")
+    return _checked([*list_arguments(result), *OPTIONS[kind]])
+
+
+def _arguments_of_point(source: SweepSource, part: str) -> tuple[list[str], str]:
+    """The arguments that run the point whose key begins so, and that beginning of its key."""
+    row, parameters = _find_row(source, part)
+    told = read_manifest(source.file(MANIFEST))
+    if "bench" not in told:
+        raise InputError(f"{source.name} is a sweep over traffic, whose points kernbench probe runs")
+    mode = Mode.FLIT if told.get("mode") == Mode.FLIT else Mode.HYBRID
+    settings = [(name, row[name]) for name in parameters]
+    arguments = repeat_arguments(told["bench"], told.get("topology"), str(mode), settings)
+    return _checked([*arguments, *OPTIONS[POINT]]), str(row["key"])[:KEY_DIGITS]
+
+
+def _find_row(source: SweepSource, part: str) -> tuple[dict[str, Any], list[str]]:
+    import polars
+
+    path = next((file for name in (PROGRESS, TABLE) if (file := source.file(name)).is_file()), source.file(TABLE))
+    try:
+        table = read_sealed_parquet(path)
+        found = table.filter(polars.col("key").str.starts_with(part)) if part else table[:0]
+        parameters = table.columns[: next(at for at, name in enumerate(table.columns) if name in COLUMNS)]
+    except (OSError, StopIteration, *unreadable()) as error:
+        raise InputError(f"{path} is not the table of a sweep ({shorten(error)}); make it again") from None
+    if len(found) != 1:
+        raise InputError(f"{source.name} has no point {shorten(part)!r} any more")
+    return found.to_dicts()[0], parameters
+
+
+def _checked(arguments: list[str]) -> list[str]:
+    """Arguments of `run` whose files may be run here. Errors: InputError for another file."""
+    bench, topology = arguments[1], arguments[arguments.index("--topology") + 1]
+    near = (Path.cwd().resolve(), library.shipped().resolve())
+    for what, file in (
+        ("bench", file_of_bench(bench)),
+        ("machine", Path(topology) if library.is_path(topology) else None),
+    ):
+        if file is not None and not any(file.resolve().is_relative_to(place) for place in near):
+            raise InputError(
+                f"its {what} is {shorten(file)}, and the viewer runs no file outside the directory "
+                f"it was started in, {near[0]}; "
+                f"start it nearer, or run: {show_command(arguments)}"
+            )
+    return arguments

@@ -1,0 +1,101 @@
+"""What Tab offers: through click's own completion, and in a bash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from kernbench.cli.main import COMPLETION, kernbench
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNBENCH_CACHE", str(tmp_path))
+
+
+def complete(*words: str) -> list[str]:
+    shell = ShellComplete(kernbench, {}, "kernbench", COMPLETION)
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run", "mat"], ["matmul-composite"]),
+        (["run", "tanto-m"], ["tanto-matmul"]),
+        (["run", "--topology", "sip"], ["sip_2x4x4", "sip_2x4x4_credit"]),
+        (["run", "--mode", "f"], ["flit"]),
+        (["sweep", "q"], ["quickstart"]),
+        (["pto", "run", "paged"], ["paged_attention"]),
+        (["list", "--kind", "m"], ["machine"]),
+        (["show", "hbm"], ["hbm", "hbm_refresh", "hbm-tiles"]),
+        (["show", "tiny", "hbm.t"], ["hbm.turn_ns"]),
+        (["web", "torus_8x8_"], ["torus_8x8_credit", "torus_8x8_"]),
+        (["run", "matmul-composite", "--set", "v"], ["variant="]),
+        (["run", "matmul-composite", "--set", "variant=l"], ["variant=load_ref", "variant=load_load"]),
+        (["run", "attention-prefill", "--set", "causal="], ["causal=true", "causal=false"]),
+        (["run", "vector-add", "--set", ""], ["n=", "dtype=", "topology."]),
+        (["run", "vector-add", "--set", "topology.mmu.m"], ["topology.mmu.model="]),
+        (["run", "-t", "mesh_8x8", "x", "--set", "topology.hop"], ["topology.hop_ns="]),
+        (["run", "x", "--set", "topology.flow_control=c"], ["topology.flow_control=credit"]),
+        (["run", "x", "--set", "topology.parts.hbm="], ["topology.parts.hbm=hbm", "topology.parts.hbm=hbm_refresh"]),
+        (["probe", "-t", "mesh_8x8", "--set", "hop"], ["hop_ns="]),
+        (["run", "-t", "no-such-machine", "x", "--set", "topology.h"], []),
+    ],
+)
+def test_names_fields_and_values_are_offered(words: list[str], expected: list[str]) -> None:
+    assert sorted(complete(*words)) == sorted(expected)
+
+
+def test_a_bench_file_is_read_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "benches").mkdir()
+    (tmp_path / "benches" / "broken.py").write_text("def (")
+    (tmp_path / "benches" / "own.py").write_text(
+        "raise SystemExit\n@bench('zz-own', 'Mine')\ndef run(torch, *, n=3): ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert complete("run", "zz") == ["zz-own"]
+    assert complete("run", "zz-own", "--set", "n") == ["n="]
+
+
+def test_bash_completes_both_sides_of_an_assignment(tmp_path: Path) -> None:
+    """A bash that splits words at "=", and one process without numpy for each Tab once the fields are known."""
+    program = tmp_path / "kernbench"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kernbench "$@"\n')
+    program.chmod(0o755)
+    script = f"""
+    eval "$({COMPLETION}=bash_source kernbench)"
+    compopt() {{ :; }}
+    try() {{
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+        _kernbench_completion kernbench; echo "${{COMPREPLY[*]}}"
+    }}
+    try kernbench run vector-add --set topology.flow_c
+    try kernbench run vector-add --set topology.flow_control = c
+    try kernbench run vector-add --set topology.flow_control =
+    try kernbench sh
+    """
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=120, cwd=ROOT
+    )
+    assert done.stdout.splitlines() == ["topology.flow_control=", "credit", "unbounded credit", "show"], done.stderr
+
+
+def test_a_tab_imports_neither_numpy_nor_models_once_fields_are_known() -> None:
+    complete("run", "vector-add", "--set", "topology.hbm")  # fills the cache
+    program = (
+        "import sys; from click.shell_completion import ShellComplete; from kernbench.cli.main import kernbench\n"
+        "shell = ShellComplete(kernbench, {}, 'kernbench', 'X')\n"
+        "print(len(shell.get_completions(['run', 'vector-add', '--set'], 'topology.hbm')),"
+        " [name for name in ('numba', 'numpy', 'pydantic', 'polars', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert done.stdout == "6 []\n", done.stderr

@@ -1,0 +1,87 @@
+"""The explain view and the panel of a point in a real browser, with jobs that clicks start."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernbench.web.jobs import KERNBENCH
+from kernbench.web.run_jobs import RunJobs
+from kernbench.web.server import make_server
+from kernbench.web.sources import Sources
+from tests.web.job_runs import write_command, write_run
+from tests.web.sweeps import write_sweep
+from tests.web.test_page import OBJECTIVES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def serve(*given: str, command: Sequence[str] = KERNBENCH) -> Iterator[str]:
+    """The address of a viewer of these sources, whose jobs run this command."""
+    sources = Sources(given)
+    with make_server(sources, 0, RunJobs(sources, command)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_run_is_explained_on_demand_and_put_beside_another(page: Page, tmp_path: Path) -> None:
+    """With the command itself, in a process of its own."""
+    given = [write_run(tmp_path / "plain"), write_run(tmp_path / "other", explained=True)]
+    with serve(*map(str, given)) as address:
+        page.goto(f"{address}#/run/plain/explain")
+        page.get_by_role("button", name="Explain this run").click()
+        page.wait_for_selector(".job progress")
+        page.wait_for_selector("section[aria-label='What if'] >> text=pe_gemm.tflops_f16 8 → 16", timeout=60_000)
+        verdict = page.get_by_label("What bound the run")
+        assert "of the kernels' time" in verdict.inner_text()
+        page.locator("section[aria-label='Utilisation'] button.part").first.click()
+        page.wait_for_url(lambda url: "/machine?select=" in url)
+        page.go_back()
+        page.goto(f"{address}#/run/plain/explain")
+        page.locator(".pieces li button").first.click()
+        page.wait_for_url(lambda url: "/timeline?" in url and "time=" in url)
+        page.goto(f"{address}#/run/plain/explain")
+        page.get_by_label("Beside it").select_option("other")
+        page.wait_for_selector("text=Both have the same latency.")
+        assert "with=other" in page.url
+        page.keyboard.press("Escape")
+        page.wait_for_selector("section[aria-label='Two runs']", state="detached")
+
+
+def test_a_point_is_run_from_its_panel_cancelled_and_opened(page: Page, tmp_path: Path) -> None:
+    swept = write_sweep(tmp_path / "swept", bench="gemm-single-pe", objectives=OBJECTIVES)
+    command = write_command(tmp_path / "command")
+    (tmp_path / "command" / "waits").touch()
+    with serve(str(swept), command=command) as address:
+        page.goto(f"{address}#/sweep/swept")
+        page.locator(".table tbody tr").nth(4).click()
+        page.get_by_role("button", name="Run this point").click()
+        page.get_by_role("button", name="Cancel").click()
+        page.wait_for_selector("text=Cancelled; nothing was kept.")
+        (tmp_path / "command" / "waits").unlink()
+        page.get_by_role("button", name="Run this point").click()
+        page.get_by_label("What bound the run").wait_for()
+        assert "/run/swept" in page.url
+        page.go_back()
+        page.get_by_role("link", name="Open the run").wait_for()
+
+
+def test_an_error_of_a_job_is_shown_as_a_sentence(page: Page, tmp_path: Path) -> None:
+    command = write_command(tmp_path / "command", fails=True)
+    with serve(str(write_run(tmp_path / "plain")), command=command) as address:
+        page.goto(f"{address}#/run/plain/explain")
+        page.get_by_role("button", name="Explain this run").click()
+        page.wait_for_selector("[role=alert] >> text=the bench is gone")
+        page.get_by_role("button", name="Explain this run").wait_for()

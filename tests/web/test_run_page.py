@@ -1,0 +1,156 @@
+"""The views of a run in a real browser: tabs, playback, colours and the critical path. An error on its console is a failure."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernbench.web.server import make_server
+from kernbench.web.sources import Sources
+from tests.web.runs import write_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("runs")
+    ran, old = write_run(folder / "ran"), folder / "old"
+    old.mkdir()
+    for name in ("result.json", "oplog.parquet"):
+        shutil.copy(ran / name, old)
+    half = shutil.copytree(ran, folder / "half")
+    (half / "transfers.parquet").unlink()
+    with make_server(Sources([str(path) for path in (ran, old, half)])) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def time_shown(page: Page) -> str:
+    return page.locator(".playback output").inner_text()
+
+
+def ready(page: Page) -> None:
+    """Wait until colours and the critical path are there."""
+    page.wait_for_selector(".key.ramp")
+    page.wait_for_selector(".now")
+
+
+def test_tabs_keep_the_part_and_the_time(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine?select=sip0.cube0.pe0.pe_gemm&now=200&time=100..400")
+    page.wait_for_selector("h1 >> text=gemm-single-pe")
+    page.get_by_role("tab", name="Machine").and_(page.locator("[aria-selected=true]")).wait_for()
+    page.get_by_role("tab", name="Explain").click()
+    page.wait_for_url(lambda url: "#/run/ran/explain?" in url)
+    page.keyboard.press("V")
+    page.wait_for_selector("h2 >> text=sip0.cube0.pe0.pe_gemm")
+    for kept in ("/machine?", "time=100..400", "now=200", "select=sip0.cube0.pe0.pe_gemm"):
+        assert kept in page.url
+
+
+def test_the_time_is_moved_played_and_paused(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    assert time_shown(page).startswith("0–")
+    slider = page.get_by_label("Time", exact=True)
+    slider.press("PageUp")
+    page.wait_for_url(lambda url: "now=" in url)
+    moved = page.url
+    page.keyboard.press(".")
+    page.wait_for_url(lambda url: url != moved)
+    page.keyboard.press(",")
+    page.wait_for_url(moved)
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause").wait_for()
+    before = time_shown(page)
+    page.wait_for_function("text => document.querySelector('.playback output').innerText !== text", arg=before)
+    assert page.url == moved  # while it plays
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Play").wait_for()
+    page.wait_for_url(lambda url: url != moved)
+    stopped = time_shown(page)
+    page.reload()
+    ready(page)
+    assert time_shown(page) == stopped
+    page.get_by_role("button", name="Whole run").click()
+    page.wait_for_url(lambda url: "now=" not in url)
+
+
+def test_playing_ends_with_the_run(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    page.get_by_label("Time", exact=True).press("End")
+    page.keyboard.press(",")
+    page.keyboard.press(",")
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Pause").wait_for()
+    page.get_by_role("button", name="Play").wait_for()
+
+
+def test_colours_and_the_path_are_chosen_and_in_the_address(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine?select=sip0.cube0.pe0.pe_gemm")
+    ready(page)
+    legend = page.locator(".key.ramp")
+    assert "100 %" in legend.inner_text()
+    assert "busy, at most" in page.locator("aside .told").inner_text()
+    page.get_by_label("Colour by").select_option("bytes")
+    page.wait_for_url(lambda url: "by=bytes" in url)
+    assert "GB/s" in legend.inner_text()
+    page.locator(".drawing canvas").press("c")
+    legend.wait_for(state="detached")
+    assert "by=function" in page.url
+    page.locator(".drawing canvas").press("c")
+    legend.wait_for()
+    assert "by=" not in page.url
+    assert "Critical path" in page.locator(".now").inner_text()
+    page.keyboard.press("p")
+    page.locator(".now").wait_for(state="detached")
+    page.reload()
+    legend.wait_for()
+    assert not page.get_by_label("Critical path").is_checked()
+
+
+def test_the_path_says_where_it_is_now(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine?now=1")
+    ready(page)
+    page.wait_for_selector(".now >> text=this time is not on it")
+    begins = page.locator(".now").inner_text().split("pieces, ")[1].split("–")[0]
+    page.goto(f"{address}#/run/ran/machine?now={float(begins) + 1}")
+    page.wait_for_selector(".now >> text= at ")
+    assert " ns" in page.locator(".now").inner_text()
+
+
+def test_a_part_under_the_pointer_tells_its_use(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/ran/machine")
+    ready(page)
+    page.keyboard.press("/")
+    page.keyboard.type("cube0 pe0 scheduler")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h2 >> text=sip0.cube0.pe0.pe_scheduler")
+    box = page.locator(".drawing canvas").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".hover >> text=not busy in this run").or_(page.locator(".hover .told svg")).wait_for()
+
+
+def test_a_run_of_an_earlier_version_says_what_would_make_its_machine(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/old/machine")
+    page.wait_for_selector(".message.error >> text=machine_nodes.parquet are not in")
+    page.wait_for_selector("text=run it again with this KernBench and --out")
+
+
+def test_what_is_missing_leaves_the_drawing(page: Page, address: str) -> None:
+    page.goto(f"{address}#/run/half/machine")
+    page.wait_for_selector(".banner >> text=transfers.parquet is not in")
+    page.wait_for_selector(".drawing canvas")
+    assert page.get_by_role("button", name="Play").is_disabled()
