@@ -21,6 +21,7 @@ README = ROOT / "README.md"
 PAGES = (
     README,
     *(ROOT / "docs" / f"{name}.md" for name in ("analytic", "networks", "probe", "pto", "traces")),
+    *sorted((ROOT / "docs" / "tutorials").glob("[a-z]*.md")),
 )  # each a script of its own
 COPIED = ("Makefile", "pyproject.toml", "topology", "models", "benches", "sweeps")
 STUBS = {
