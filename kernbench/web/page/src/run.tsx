@@ -52,7 +52,7 @@ export function Run({ name, settings, onSettings }: RunProps) {
   return (
     <main class="run">
       <header class="summary">
-        <div>
+        <div class="title">
           <h1>{run.about.bench}</h1>
           <p class="note" title={describe(run)}>
             {describe(run)}
