@@ -25,6 +25,7 @@ include_patterns = [
     "*.md",
     "docs/*.md",
     "docs/decisions/*.md",
+    "docs/tutorials/*.md",
     *(f"{kind}/README.md" for kind in ("benches", "models", "results", "sweeps")),
 ]
 root_doc = "docs/README"
