@@ -218,7 +218,8 @@ KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
         (
             "va-offset-verify",
             {"cube": "rows"},
-            f"DPPolicy cube='rows' is no strategy; did you mean 'row_wise'? Known: {', '.join(sorted(STRATEGIES))}",
+            f"parameter 'cube' of bench 'va-offset-verify' cannot be 'rows'; did you mean 'row_wise'? "
+            f"Known: {', '.join(sorted(STRATEGIES))}",
         ),
         ("gemm-single-pe", {"K": 0}, "gemm-single-pe got M=128, K=0, N=128; each must be 1 or more"),
         ("vector-add", {"n": 0}, "vector-add got n=0; it must be 1 or more"),
@@ -242,7 +243,7 @@ KNOWN = "bf16, f16, f32, f8e4m3, f8e5m2, i16, i32, i8, u16, u32, u8"
         (
             "ccl-allreduce",
             {"buffer_kind": "l2"},
-            "the settings of collectives: buffer_kind: got 'l2', expected 'tcm', 'sram' or 'hbm'",
+            "parameter 'buffer_kind' of bench 'ccl-allreduce' cannot be 'l2'; known: hbm, sram, tcm",
         ),
         (
             "transformer-block",

@@ -52,7 +52,7 @@ def test_a_users_own_bench(tmp_path: Path) -> None:
     assert result["verified"] is True
     assert result["parameters"] == {"rows": 32, "factor": 3.0}
     assert json.loads(kernbench(tmp_path, *arguments, "--live"))["latency_ns"] == result["latency_ns"]
-    logs = list((tmp_path / "out").glob("*.parquet"))
+    logs = list((tmp_path / "out").glob("oplog.parquet"))
     assert len(logs) == 1
     assert pl.read_parquet(logs[0]).height > 50
 

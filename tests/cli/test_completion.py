@@ -32,7 +32,7 @@ def complete(*words: str) -> list[str]:
         (["run", "tanto-m"], ["tanto-matmul"]),
         (["run", "--topology", "sip"], ["sip_2x4x4", "sip_2x4x4_credit"]),
         (["run", "--mode", "f"], ["flit"]),
-        (["sweep", "q"], ["quickstart"]),
+        (["sweep", "q"], ["qkv-gemm", "quickstart"]),
         (["pto", "run", "paged"], ["paged_attention"]),
         (["list", "--kind", "m"], ["machine"]),
         (["show", "hbm"], ["hbm", "hbm_refresh", "hbm-tiles"]),

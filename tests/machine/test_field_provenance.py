@@ -31,7 +31,19 @@ SHIPPED = [
     "ascend_tiny",
     "tensix_tiny",
 ]
-DERIVED = {"digest", "provenance", "costs", "places", "routing", "node_id", "server_id", "_origins", "_csr", "_weights"}
+DERIVED = {
+    "digest",
+    "description",
+    "provenance",
+    "costs",
+    "places",
+    "routing",
+    "node_id",
+    "server_id",
+    "_origins",
+    "_csr",
+    "_weights",
+}
 TIMES = ("_ns", "gbs", "_ghz", "tflops_", "elements_")  # in the names of fields that are times or rates
 COUNTED = {  # times that machines are compiled for
     *("ns_per_mm", "link_gbs", "hop_ns", "injection_ns", "ejection_ns", "issue_ns"),

@@ -45,6 +45,7 @@ def test_shipped_benches_are_listed_by_name() -> None:
         "name": "gemm-single-pe",
         "description": "A GEMM on one PE: load, dot, store",
         "parameters": {"M": 128, "K": 128, "N": 128, "dtype": "f16"},
+        "choices": {},
         "file": str(library.shipped() / "benches" / "gemm_single_pe.py"),
         "live": False,
     }
