@@ -142,7 +142,7 @@ export function TimelineView({ data, more, settings: given, onSettings }: ViewPr
             {!run.about.missing["path"] && <span class="critical">critical path</span>}
           </div>
           {tip && canvas.current && <Hover {...tip} x={hover.hit!.x} y={hover.hit!.y} box={canvas.current} />}
-          {!slices.count && <p class="message nothing">Nothing happened in this run: its op log has no operation.</p>}
+          {!slices.count && <p class="message no-operations">Nothing happened in this run: its op log has no operation.</p>}
         </section>
         <Side data={data} shown={shown} lit={lit} change={change} acts={acts} />
       </div>
