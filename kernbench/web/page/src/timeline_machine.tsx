@@ -35,7 +35,7 @@ export function MachinePane({ machine, slices, nodeOfTrack, lit, selected, tones
   const [size, setSize] = useState(0); // changes when the canvas does
   const [hovered, setHovered] = useState<number | null>(null);
   const pale = useMemo(() => paleTones(tones), [tones]);
-  const fit = () => select(canvas.current!).call(behaviour.current!.transform, fitted(machine, canvas.current!));
+  const fit = (box: HTMLCanvasElement) => select(box).call(behaviour.current!.transform, fitted(machine, box));
   useEffect(() => {
     const box = canvas.current!;
     const made = zoom<HTMLCanvasElement, unknown>().scaleExtent([0.01, 1e5]);
@@ -44,7 +44,7 @@ export function MachinePane({ machine, slices, nodeOfTrack, lit, selected, tones
     select(box).call(made).on("dblclick.zoom", null);
     const observer = new ResizeObserver(() => {
       for (const one of [box, ground]) [one.width, one.height] = [box.clientWidth * devicePixelRatio, box.clientHeight * devicePixelRatio];
-      fit();
+      fit(box); // the observer may speak once more while the view goes, when the canvas is no longer known
       setSize(box.width * 1e5 + box.height);
     });
     observer.observe(box);
@@ -81,7 +81,7 @@ export function MachinePane({ machine, slices, nodeOfTrack, lit, selected, tones
         aria-label={`Drawing of ${machine.about.name} beside the timeline`}
         onMouseMove={(event) => setHovered(nodeAt(machine, camera, event.offsetX, event.offsetY))}
         onMouseLeave={() => setHovered(null)}
-        onDblClick={fit}
+        onDblClick={() => fit(canvas.current!)}
         onClick={(event) => onNode(nodeAt(machine, camera, event.offsetX, event.offsetY))}
       />
       <p class="note">
