@@ -1,5 +1,5 @@
 // What the URL says: which source is shown, and how. Everything that a reader sets is in it.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { SourceName } from "./api";
 import type { Filters } from "./filters";
 
@@ -131,13 +131,19 @@ export function writeRoute({ source, sweep, machine, run }: Route): string {
 /** The route, and how to change it: a step in the history for another source, none for another setting. */
 export function useRoute(): [Route, (route: Route) => void] {
   const [route, setRoute] = useState(() => readRoute(location.hash));
+  const known = useRef(location.hash); // the address that the route is of
   useEffect(() => {
-    const follow = () => setRoute(readRoute(location.hash));
+    const follow = () => {
+      known.current = location.hash;
+      setRoute(readRoute(location.hash));
+    };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
   const go = (next: Route) => {
+    if (location.hash !== known.current) return; // the reader has just gone elsewhere, and a view that is left may still settle
     history.replaceState(null, "", writeRoute(next));
+    known.current = location.hash;
     setRoute(next);
   };
   return [route, go];
