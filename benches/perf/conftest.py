@@ -8,6 +8,7 @@ import pytest
 
 from benches.perf.figures import Figures
 from benches.perf.programs import warm_up
+from tests.chromium import browser  # noqa: F401 - a fixture of the viewer's benchmark, as of its tests
 
 
 @pytest.fixture(scope="session", autouse=True)

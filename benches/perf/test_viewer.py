@@ -5,9 +5,8 @@ Each round is a new viewer and a new page, so the op log is read from the disk a
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ import kernbench
 from benches.perf.figures import Figures
 from kernbench.web.server import make_server
 from kernbench.web.sources import Sources
-from tests.web.conftest import FLAGS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -45,18 +43,6 @@ WATCH = """(kind) => {
   document.querySelector(".tracks canvas").addEventListener(kind, ({ timeStamp }) =>
     requestAnimationFrame(() => requestAnimationFrame(() => answers.push(performance.now() - timeStamp))));
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no Chromium (Debian: apt install chromium)")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
