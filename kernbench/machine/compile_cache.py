@@ -18,7 +18,6 @@ import numpy as np
 
 from kernbench.components.derived import Origin
 from kernbench.machine.ascend_places import AscendShape
-from kernbench.machine.description import Description
 from kernbench.machine.field_provenance import Provenance, Source
 from kernbench.machine.flow_control import FlowControl
 from kernbench.machine.machine import DropIn, Machine, Terminal
@@ -110,7 +109,6 @@ def _prune(folder: Path) -> None:
 def _pack(machine: Machine) -> dict[str, Any]:
     meta = {name: getattr(machine, name) for name in _JSON} | {"shape": asdict(machine.shape)}
     meta["dropins"] = {part: asdict(dropin) for part, dropin in machine.dropins.items()}
-    meta["description"] = machine.description
     meta["flow_control"] = machine.flow_control and asdict(machine.flow_control)
     found = machine.provenance
     meta["times"] = found.sources
@@ -130,7 +128,7 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
     dropins = {part: DropIn(**dropin) for part, dropin in meta.pop("dropins").items()}
     times = tuple(Source(port, Origin(*origin) if origin else None, lanes) for port, origin, lanes in meta.pop("times"))
     origins = {name: Origin(*origin) for name, origin in meta.pop("origins").items()}
-    flow_control, description = meta.pop("flow_control"), Description.from_plain(*meta.pop("description"))
+    flow_control = meta.pop("flow_control")
     held = _frozen(meta)
     held |= {name: kept[name] for name in _ARRAYS}
     return Machine(
@@ -141,7 +139,6 @@ def _unpack(kept: dict[str, np.ndarray]) -> Machine:
         shape=shape,
         flow_control=flow_control and FlowControl.from_plain(flow_control),
         dropins=dropins,
-        description=description,
     )
 
 

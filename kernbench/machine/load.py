@@ -44,6 +44,7 @@ def load_machine(topology: str | Path, overrides: Mapping[str, object] | None = 
     if machine is None or machine.sources != _hash(machine.sources):
         machine = compile_machine(path, overrides)
         save_compiled(key, machine)
+    machine.file, machine.overrides = path, overrides  # files of one content are one machine in the caches
     _recent[key] = machine
     while len(_recent) > IN_PROCESS:
         _recent.popitem(last=False)
@@ -102,7 +103,6 @@ def field_names(topology: str | Path, overrides: Mapping[str, object] | None = N
 
 def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
     """Check and expand a topology file, without the caches. Errors: as `load_machine`."""
-    from kernbench.machine.describe import describe_topology
     from kernbench.machine.topology import check_topology
 
     found = check_topology(path, overrides)
@@ -115,8 +115,9 @@ def compile_machine(path: Path, overrides: Mapping[str, object]) -> Machine:
         if sheet.parent not in searched
         for file in (sheet, sheet.with_suffix(".py"))
     )
-    description = describe_topology(path, found)
-    return replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)), description=description)
+    machine = replace(machine, dropins=found.dropins, sources=_hash(map(str, outside)))
+    machine.file, machine.overrides = path, overrides
+    return machine
 
 
 def model_files() -> list[Path]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench.errors import InputError, suggest
 from kernbench.machine.costs import Costs
-from kernbench.machine.description import Description
 from kernbench.machine.field_provenance import Origins, Provenance, find_origins
 from kernbench.machine.graph import Csr, make_csr, make_matrix, make_networkx
 from kernbench.machine.intents import EdgeKind, Intent
@@ -97,7 +97,9 @@ class Machine:
     sources: Mapping[str, str] = field(
         default_factory=dict[str, str], repr=False
     )  # hashes of files outside `models` folders
-    description: Description = field(default=Description(), repr=False)  # the topology as it is written
+    # How it was asked for, which is no part of what is kept in a cache: the topology file, and overrides of its fields.
+    file: Path | None = field(init=False, default=None, repr=False)
+    overrides: Mapping[str, object] = field(init=False, default_factory=dict[str, object], repr=False)
     costs: Costs = field(init=False, repr=False)  # of the work of a PE
     places: Places = field(init=False, repr=False)  # ids of PEs, memories and endpoints; the only maker of their names
     routing: Routing = field(init=False, repr=False)

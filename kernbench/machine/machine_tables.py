@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernbench import library
+from kernbench.machine.describe import Description, describe_topology
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.tray_rows import drawn_places
 
@@ -32,7 +33,7 @@ LINKS = {
 
 def tell_machine(machine: Machine) -> dict[str, Any]:
     """What a machine is, in plain values for JSON: name, family, file, description, the parts' figures, kinds of links."""
-    file, text, parts = machine.description
+    file, text, parts = Description() if machine.file is None else describe_topology(machine.file, machine.overrides)
     return {
         "name": machine.name,
         "family": machine.family,

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 
 from kernbench import library
 from kernbench.components.derived import Origin
-from kernbench.machine.description import Description
 from kernbench.machine.load import load_machine, load_spec
 from kernbench.machine.machine import Machine, Terminal
 from kernbench.schema.model import Model
@@ -72,7 +71,7 @@ class Variants:
         made = copy.copy(base)
         named = {f"{part}.{name}": fs for part, section in sections.items() for name, fs in section.figures().items()}
         made.figures = {**base.figures, **named}
-        made.description = Description()  # the topology as it is written has other values
+        made.overrides = {**base.overrides, **values}
         made.digest = hashlib.sha256(f"{base.digest}\n{values}".encode()).hexdigest()
         made.edge_gbs, made.node_overhead_fs = base.edge_gbs.copy(), base.node_overhead_fs.copy()
         service, turn = base.stations.fs_per_flit.copy(), base.stations.turn_fs.copy()

@@ -33,7 +33,6 @@ SHIPPED = [
 ]
 DERIVED = {
     "digest",
-    "description",
     "provenance",
     "costs",
     "places",
