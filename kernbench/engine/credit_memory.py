@@ -265,10 +265,11 @@ class CreditTables:
         even = full % self._cycle_fs == 0
         for field in ("crossing", "sending"):
             rows[field] = np.where(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]), 0)
+        rows["ending"] = np.where(even, self._cycles(rows["crossing_fs"] + rows["credit_fs"]), 0)
         for field in ("first", "last", "taken", "taken_last"):
             rows[field] = codes.NONE
         if control.internal_speedup > 1:
-            rows["crossing"] = 0
+            rows["crossing"] = rows["ending"] = 0
         if control.outstanding_packets:
             returns = memory.take(control.outstanding_packets * links)
             memory.rows(self["links"], r.LINK, links)["returns"] = returns + control.outstanding_packets * edges
