@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
+_SECOND_CACHE = 1 << 20  # bytes
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -47,6 +48,9 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come there
         self._write_windows()
+        depth = self._of_node("buffer_flits")[machine.edge_dst]
+        words = self._count * (words_of(r.CHANNEL) + (words_of(r.BUFFERED) + 1) * depth)
+        self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
             self["hidden"] = memory.take(int(self._lane_words.max()))
