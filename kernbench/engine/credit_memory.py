@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _ALLOCATORS = {Allocator.ROUND_ROBIN: codes.ROUND_ROBIN, Allocator.ISLIP: codes.ISLIP, Allocator.AGE: codes.AGE}
+_SECOND_CACHE = 1 << 20  # bytes
 _LABELS = 2 * r.PORTS_MOST * r.PORTS_MOST  # words for the bids of a router
 
 
@@ -47,6 +48,9 @@ class CreditTables:
             machine.edge_count, np.int64
         )  # of the virtual channels of links, 0: no route has come there
         self._write_windows()
+        depth = self._of_node("buffer_flits")[machine.edge_dst]
+        words = self._count * (words_of(r.CHANNEL) + (words_of(r.BUFFERED) + 1) * depth)
+        self["is_large"] = int(r.WORD * int(words.sum()) > _SECOND_CACHE)
         if memory["hybrid"]:
             self["periods"] = memory.take(r.PERIODS * r.PERIOD_ROW, 8)
             self["hidden"] = memory.take(int(self._lane_words.max()))
@@ -265,10 +269,11 @@ class CreditTables:
         even = full % self._cycle_fs == 0
         for field in ("crossing", "sending"):
             rows[field] = np.where(even, self._cycles(rows[f"{field}_fs"] + rows["overhead_fs"]), 0)
+        rows["ending"] = np.where(even, self._cycles(rows["crossing_fs"] + rows["credit_fs"]), 0)
         for field in ("first", "last", "taken", "taken_last"):
             rows[field] = codes.NONE
         if control.internal_speedup > 1:
-            rows["crossing"] = 0
+            rows["crossing"] = rows["ending"] = 0
         if control.outstanding_packets:
             returns = memory.take(control.outstanding_packets * links)
             memory.rows(self["links"], r.LINK, links)["returns"] = returns + control.outstanding_packets * edges

@@ -284,13 +284,13 @@ ROUTE = record(
     "tail_fs",
     "propagation_fs",
     "direction",
+    "packet_flits",  # with credits: of the largest packet of its transfers
     # Of routes to many destinations: see `simulate.multicast`.
     "destinations",  # how many; 0: this is a route to one
     "branches",  # how many the route of this number has
     "parent",  # the branch at whose end this one begins, or NONE
     "destination",  # which one is at its end, or NONE
     "forks",  # how many branches begin at its end
-    "packet_flits",  # with credits: of the largest packet of its transfers
     words=16,
 )
 
@@ -340,6 +340,7 @@ CREDIT = record(
     "is_queued",  # 1: flits queue behind the switch, which is faster than the links
     "tail_credit",  # 1: a virtual channel is given again when all its credits are back
     "outstanding",  # packets of a source, or 0: without limit
+    "is_large",  # 1: its state is larger than the second cache of a processor
     "window",  # cycles that no actor takes to be seen by another
     "patience",  # cycles after which nothing is under way any more
     "served",  # cycles before this one are over
@@ -507,6 +508,7 @@ LINK = record(
     "packets",  # that count as under way, if their number is limited
     "returns",  # place of the cycles in which some of them no longer do, in order
     "returned_n",
+    "ending",  # as `crossing`, until the credit of a flit that ends here can be used
     words=32,
 )
 CHANNEL = record(

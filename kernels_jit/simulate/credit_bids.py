@@ -13,6 +13,9 @@ from kernels_jit.simulate.credit_link import channel_of, front_of, has_credit
 
 _NONE = codes.NONE
 RANK_SHIFT = 6  # a rank ends in the number of a virtual channel
+# A bidder is packed as place of its virtual channel << BIDDER_SHIFT | output << PORT_SHIFT | input of the switch.
+PORT_SHIFT, BIDDER_SHIFT = 6, 12
+PORT_MASK = PORTS_MOST - 1
 
 
 @inner

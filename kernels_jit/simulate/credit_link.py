@@ -23,7 +23,7 @@ from kernels_jit.layout.access import (
     transfer_at,
     way_at,
 )
-from kernels_jit.layout.records import PLACE_SHIFT, STEP_MASK, WAY_SHIFT
+from kernels_jit.layout.records import NEVER, PLACE_SHIFT, STEP_MASK, WAY_SHIFT
 from kernels_jit.simulate.credit_queue import later, queue_transfer, wake
 from kernels_jit.simulate.multicast import land_branch
 from kernels_jit.simulate.transfers import deliver
@@ -49,11 +49,9 @@ def take_front(m, channel, cycle):
     flit, first, into = front_of(m, channel).flit, channel.first + 1, input_at(m, channel.input)
     channel.first = 0 if first == channel.depth else first
     channel.n -= 1
-    if channel.n == 0:
-        lane = into.inward + channel.index
-        m[into.busy + (lane >> 6)] &= ~(np.int64(1) << (lane & 63))
-    else:
-        m[into.dues + channel.index] = front_of(m, channel).cycle
+    lane = into.inward + channel.index
+    m[into.busy + (lane >> 6)] &= ~(np.int64(channel.n == 0) << (lane & 63))
+    m[into.dues + channel.index] = front_of(m, channel).cycle  # of a lane that is not busy it is not read
     if CHECKED:
         served = credit_at(m, state_at(m, 0).credit).served
         assert cycle + into.returning >= served, "a credit is back in a cycle that is over"
@@ -86,11 +84,20 @@ def return_credit(m, channel, cycle):
     if CHECKED:
         assert channel.credits + channel.return_n + channel.n < channel.depth or channel.n > 0, "a credit too many"
     number = channel.return_n
+    if number > 0 and m[return_place(channel, number - 1)] > cycle:
+        number = make_way(m, channel, cycle)
+    m[return_place(channel, number)] = cycle
+    channel.return_n += 1
+
+
+@inner
+def make_way(m, channel, cycle):
+    """Credits under way that can be used after a cycle go back by one place. Returns the number of the place before them."""
+    number = channel.return_n
     while number > 0 and m[return_place(channel, number - 1)] > cycle:
         m[return_place(channel, number)] = m[return_place(channel, number - 1)]
         number -= 1
-    m[return_place(channel, number)] = cycle
-    channel.return_n += 1
+    return number
 
 
 @inlined
@@ -129,9 +136,15 @@ def is_idle(credit, link, cycle):
 
 
 @inlined
+def free_by(credit, cycle):
+    """When a link has to be free to take a flit from the switch in a cycle; behind a fast switch flits queue."""
+    return NEVER if credit.is_queued == 1 else (cycle + 1) * credit.cycle_fs
+
+
+@inlined
 def is_free(credit, link, cycle):
-    """Whether a link can take a flit from the switch in a cycle; behind a fast switch flits queue."""
-    return credit.is_queued == 1 or is_idle(credit, link, cycle)
+    """Whether a link can take a flit from the switch in a cycle."""
+    return link.free_fs < free_by(credit, cycle)
 
 
 @inlined
@@ -142,11 +155,13 @@ def first_from(bits, start):
 
 
 @inlined
-def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs, crossing):
+def cross(m, op, times, credit, link, channel, flit, is_last, cycle, durations):
     """A flit goes over a link to the buffer of a virtual channel, or to its destination if the link is the last.
 
-    `crossing_fs` after its start it arrives; that is `crossing` cycles later, unless this is 0: then it is computed.
+    `durations`: until it arrives (fs), until it can be seen behind the link, and until its credit can be used if it ends there
+    (both in cycles; 0: they are computed).
     """
+    crossing_fs, crossing, ending = durations
     state, start = state_at(m, 0), cycle * credit.cycle_fs
     if crossing == 0:
         start = max(start, link.free_fs)
@@ -162,7 +177,9 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
         else:
             link.held &= ~bit
     if is_last:
-        end(m, op, times, credit, link, channel, flit, start + crossing_fs, cycle)
+        arrival = start + crossing_fs
+        return_credit(m, channel, cycle + ending if ending > 0 else later(credit, arrival + link.credit_fs, cycle))
+        end(m, op, times, credit, flit, arrival, cycle)
         return
     seen = cycle + crossing if crossing > 0 else later(credit, start + crossing_fs + link.overhead_fs, cycle)
     at = channel.first + channel.n
@@ -183,9 +200,8 @@ def cross(m, op, times, credit, link, channel, flit, is_last, cycle, crossing_fs
 
 
 @inner
-def end(m, op, times, credit, link, channel, flit, arrival, cycle):
-    """A flit ends at its destination, or at a node that forwards whole messages. The credit returns at once."""
-    return_credit(m, channel, later(credit, arrival + link.credit_fs, cycle))
+def end(m, op, times, credit, flit, arrival, cycle):
+    """A flit ends at its destination, or at a node that forwards whole messages."""
     place, step = flit >> PLACE_SHIFT, (flit & STEP_MASK) >> 1
     transfer = transfer_at(m, place)
     transfer.latest_fs = max(transfer.latest_fs, arrival)

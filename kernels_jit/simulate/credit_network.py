@@ -21,6 +21,7 @@ from kernels_jit.layout.access import (
 )
 from kernels_jit.layout.records import NEVER
 from kernels_jit.simulate.credit_actors import serve_actor
+from kernels_jit.simulate.credit_ahead import fetch_ahead
 from kernels_jit.simulate.credit_period import first_due, track_transfers
 from kernels_jit.simulate.credit_queue import first_cycle
 
@@ -67,6 +68,8 @@ def serve_window(m, op, times, credit, end):
         while todo != 0:
             actor = word * 64 + lowest_bit(todo)
             todo &= todo - 1
+            if credit.is_large == 1:
+                fetch_ahead(m, credit, actor, word * 64, todo)
             cycle = m[credit.wakes + actor]
             if cycle >= end:
                 continue

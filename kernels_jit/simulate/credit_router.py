@@ -26,12 +26,13 @@ from kernels_jit.layout.access import (
     way_at,
 )
 from kernels_jit.layout.records import BRANCHES, COPIES, IS_COPY, NEVER, PLACE_SHIFT, STEP_MASK, WAY_ENDS, WAY_SHIFT
-from kernels_jit.simulate.credit_bids import RANK_SHIFT, bid, have_credit, label_of
+from kernels_jit.simulate.credit_bids import BIDDER_SHIFT, PORT_MASK, PORT_SHIFT, RANK_SHIFT, bid, have_credit, label_of
 from kernels_jit.simulate.credit_channels import add_ask, give_channels
 from kernels_jit.simulate.credit_copies import begin_copies, note_winner, pass_along, pass_copy, serve_copies
 from kernels_jit.simulate.credit_link import (
     cross,
     first_from,
+    free_by,
     front_of,
     has_credit,
     held_channels,
@@ -42,21 +43,22 @@ from kernels_jit.simulate.credit_link import (
 _NONE = codes.NONE
 
 
-@inner
+@inlined
 def serve_router(m, op, times, credit, router, cycle):
     """One cycle of a router. Returns the next cycle in which it may have something to do, or NEVER."""
     next_cycle, asks, bidders, asked, wanted = NEVER, 0, 0, np.int64(0), np.int64(0)
     outputs, inputs, contested, shared = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    dues, lanes, until_fs = router.dues, router.lanes, free_by(credit, cycle)
     for word in range(router.words):
         todo = m[router.busy + word]
         while todo != 0:
             lane = word * 64 + lowest_bit(todo)
             todo &= todo - 1
-            seen = m[router.dues + lane]
+            seen = m[dues + lane]
             if seen > cycle:
                 next_cycle = min(next_cycle, seen)
                 continue
-            place = m[router.lanes + lane]
+            place = m[lanes + lane]
             channel = channel_at(m, place)
             if CHECKED:
                 assert seen == front_of(m, channel).cycle, "a flit can be seen in another cycle than its router thinks"
@@ -79,21 +81,22 @@ def serve_router(m, op, times, credit, router, cycle):
                 asks = add_ask(m, credit, asks, place, lane, free)
                 if credit.speculative == 0 or credit.allocator == codes.AGE:
                     continue
-                if not is_free(credit, onward, cycle) or not have_credit(m, onward, free, cycle):
+                if onward.free_fs >= until_fs or not have_credit(m, onward, free, cycle):
                     continue
-            elif not is_free(credit, onward, cycle) or not has_credit(m, channel_at(m, channel.given), cycle):
+            elif onward.free_fs >= until_fs or not has_credit(m, channel_at(m, channel.given), cycle):
                 continue
-            output, into = np.int64(1) << onward.port, np.int64(1) << input_at(m, channel.input).number
+            port, number = onward.port, (channel.input - router.switch) // INPUT_WORDS
+            output, into = np.int64(1) << port, np.int64(1) << number
             contested, shared = contested | outputs & output, shared | inputs & into
             outputs, inputs = outputs | output, inputs | into
-            m[credit.bidders + bidders] = place
+            m[credit.bidders + bidders] = place << BIDDER_SHIFT | port << PORT_SHIFT | number
             bidders += 1
     if asks > 0 or bidders > 0 or wanted != 0:
         allocate(m, op, times, credit, router, asks, asked, bidders, contested, shared, wanted, cycle)
     return next_cycle
 
 
-@inner
+@inlined
 def allocate(m, op, times, credit, router, asks, asked, bidders, contested, shared, wanted, cycle):
     """Give virtual channels to heads that ask and the switch to flits: `bidders`, and copies that want the outputs `wanted`.
 
@@ -107,8 +110,14 @@ def allocate(m, op, times, credit, router, asks, asked, bidders, contested, shar
         give_channels(m, credit, router, asks, asked, cycle)
         if credit.speculative == 1 and credit.allocator == codes.AGE:
             wanted |= bid_by_age(m, credit, asks, cycle)
+    passed = np.int64(0)  # inputs
     for number in range(bidders):
-        pass_alone(m, op, times, credit, router, m[credit.bidders + number], cycle)
+        place = m[credit.bidders + number] >> BIDDER_SHIFT
+        if CHECKED:
+            into = np.int64(1) << input_at(m, channel_at(m, place).input).number
+            assert passed & into == 0, "two flits pass from one input"
+            passed |= into
+        pass_alone(m, op, times, credit, router, place, cycle)
     if wanted != 0:
         give_switch(m, op, times, credit, router, wanted, cycle)
 
@@ -121,21 +130,15 @@ def choose_bidders(m, credit, router, bidders, is_open, contested, shared):
     output that only inputs want which want no other, its pointer chooses. Returns how many are kept, and the bits of outputs.
     """
     kept, wanted, mixed = 0, np.int64(0), np.int64(-1) if is_open else np.int64(0)
-    if shared != 0:
-        for number in range(bidders):
-            channel = channel_at(m, m[credit.bidders + number])
-            mixed |= (shared >> input_at(m, channel.input).number & 1) << link_at(m, channel.onward).port
+    if shared != 0 and mixed == 0:
+        mixed = find_mixed(m, credit, bidders, shared)
     for number in range(bidders):
-        place = m[credit.bidders + number]
-        channel = channel_at(m, place)
-        output, into = link_at(m, channel.onward).port, input_at(m, channel.input).number
-        if mixed >> output & 1:
-            wanted |= bid(m, credit, place)
-        elif contested >> output & 1:
-            m[credit.bids + output] |= np.int64(1) << into
-            m[label_of(credit, output, into)] = place
+        bidder = m[credit.bidders + number]
+        output = bidder >> PORT_SHIFT & PORT_MASK
+        if (contested | mixed) >> output & 1:
+            wanted |= bid(m, credit, bidder >> BIDDER_SHIFT) & mixed
         else:
-            m[credit.bidders + kept] = place
+            m[credit.bidders + kept] = bidder
             kept += 1
     contested &= ~mixed
     while contested != 0:
@@ -143,9 +146,26 @@ def choose_bidders(m, credit, router, bidders, is_open, contested, shared):
         contested &= contested - 1
         into = first_from(m[credit.bids + output], link_at(m, m[router.outputs + output]).grant)
         m[credit.bids + output] = 0
-        m[credit.bidders + kept] = m[label_of(credit, output, into)]
+        m[credit.bidders + kept] = m[label_of(credit, output, into)] << BIDDER_SHIFT
         kept += 1
     return kept, wanted
+
+
+@inlined
+def find_mixed(m, credit, bidders, shared):
+    """The bits of outputs that an input wants which wants others, too; `shared`: bits of inputs with more than one bidder."""
+    mixed, known = np.int64(0), np.int64(0)
+    for number in range(bidders):
+        bidder = m[credit.bidders + number]
+        into = np.int64(1) << (bidder & PORT_MASK)
+        if shared & into == 0:
+            continue
+        wants = credit.matches + (bidder & PORT_MASK)
+        outputs = (m[wants] if known & into != 0 else np.int64(0)) | np.int64(1) << (bidder >> PORT_SHIFT & PORT_MASK)
+        m[wants], known = outputs, known | into
+        if outputs & (outputs - 1) != 0:
+            mixed |= outputs
+    return mixed
 
 
 @inner
@@ -177,7 +197,7 @@ def bid_by_age(m, credit, asks, cycle):
     return wanted
 
 
-@inlined
+@inner
 def give_switch(m, op, times, credit, router, wanted, cycle):
     """Pass flits through the switch: at most one from each of its inputs and one to each output. Bids are void afterwards."""
     if credit.allocator == codes.ISLIP:
@@ -293,7 +313,7 @@ def pass_on(m, op, times, credit, router, into, output, is_turned, cycle):
             pass_flit(m, op, times, credit, place, cycle)
 
 
-@inner
+@inlined
 def pass_alone(m, op, times, credit, router, place, cycle):
     """As `pass_on`, for a flit that passes whatever others bid for (docs/engine.md, "Networks with credits")."""
     if turn_pointers(m, credit, router, place, True, cycle):
@@ -316,7 +336,7 @@ def turn_pointers(m, credit, router, place, is_turned, cycle):
     return channel.given != _NONE and has_credit(m, channel_at(m, channel.given), cycle)
 
 
-@inner
+@inlined
 def pass_flit(m, op, times, credit, place, cycle):
     """The flit at the front of a virtual channel passes the switch."""
     channel = channel_at(m, place)
@@ -324,4 +344,5 @@ def pass_flit(m, op, times, credit, place, cycle):
     onward, given = link_at(m, channel.onward), channel_at(m, channel.given)
     if flit & 1:
         channel.onward, channel.given = _NONE, _NONE
-    cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, onward.crossing_fs, onward.crossing)
+    durations = onward.crossing_fs, onward.crossing, onward.ending
+    cross(m, op, times, credit, onward, given, flit + 2, is_last, cycle, durations)

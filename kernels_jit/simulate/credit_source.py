@@ -33,9 +33,8 @@ def serve_source(m, op, times, credit, link, cycle):
     if link.first == _NONE:
         return NEVER
     transfer = transfer_at(m, link.first)
-    start = first_cycle(credit, transfer.start_fs)
-    if start > cycle:
-        return start
+    if transfer.start_fs > cycle * credit.cycle_fs:
+        return first_cycle(credit, transfer.start_fs)
     if not is_idle(credit, link, cycle):
         return cycle + 1
     if link.taken == _NONE:
@@ -50,7 +49,7 @@ def serve_source(m, op, times, credit, link, cycle):
     link.flits_sent += 1
     send(m, op, times, credit, link, channel, place, transfer.from_step, cycle)
     if link.taken == _NONE and link.flits_sent == transfer.flits:
-        charge_source(m, credit, link, transfer.flits, start)
+        charge_source(m, credit, link, transfer.flits, first_cycle(credit, transfer.start_fs))
         leave_queue(m, credit, link)
     return NEVER if link.first == _NONE else cycle + 1
 
@@ -63,7 +62,7 @@ def send(m, op, times, credit, link, channel, place, number, cycle):
     if is_tail:
         link.taken = _NONE
     flit, is_last = place << PLACE_SHIFT | number << 1 | is_tail, way_at(m, number).link & WAY_ENDS != 0
-    cross(m, op, times, credit, link, channel, flit, is_last, cycle, link.sending_fs, link.sending)
+    cross(m, op, times, credit, link, channel, flit, is_last, cycle, (link.sending_fs, link.sending, np.int64(0)))
 
 
 @inner

@@ -41,7 +41,7 @@ SET_BY_OTHERS = {  # follows from fields that are compared, and from the route
     "ROUTER": "sources",  # and what `busy` and `dues` lead to
 }
 FIXED = {
-    "LINK": "channels channel_n outward inward busy dues full_fs port station crossing_fs crossing credit_fs receiver "
+    "LINK": "channels channel_n outward inward busy dues full_fs port station crossing_fs crossing ending credit_fs receiver "
     "overhead_fs sending_fs sending source",
     "INPUT": "number channel_n returning busy dues inward copies link",
     "CHANNEL": "depth buffer index input",

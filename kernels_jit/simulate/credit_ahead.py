@@ -1,0 +1,69 @@
+"""Hints to the processor what routers will read that are served next in a window of a network with credits.
+
+The state of a network is larger than the first cache, and a router comes to its own through places that it reads one after
+the other. So what the router after the next one reads first is fetched two turns ahead, what that leads to one turn ahead.
+"""
+
+from __future__ import annotations
+
+from kernels_jit.compile.bits import lowest_bit
+from kernels_jit.compile.jit import inlined, inner
+from kernels_jit.compile.prefetch import prefetch
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import BUFFERED_WORDS, ROUTER_WORDS, channel_at, router_at
+
+_NONE = codes.NONE
+_LINE = 8  # words of a cache line
+
+
+@inner
+def fetch_ahead(m, credit, actor, first, todo):
+    """Before an actor is served: fetch what it and the next two read. These are bits of `todo`, of actors from `first` on."""
+    if todo != 0:
+        fetch_channels(m, credit, first + lowest_bit(todo))
+        todo &= todo - 1
+    if todo != 0:
+        fetch_lanes(m, credit, first + lowest_bit(todo))
+    fetch_onward(m, credit, actor)
+
+
+@inlined
+def fetch_lanes(m, credit, actor):
+    """Fetch which lanes of a router are busy, since when, and where they stand."""
+    if actor < credit.router_n:
+        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
+        for place in range(router.busy, router.lanes + router.inputs_n, _LINE):
+            prefetch(m, place)
+
+
+@inlined
+def fetch_channels(m, credit, actor):
+    """Fetch the virtual channels of a router that are busy."""
+    if actor < credit.router_n:
+        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
+        for word in range(router.words):
+            todo = m[router.busy + word]
+            while todo != 0:
+                place = m[router.lanes + word * 64 + lowest_bit(todo)]
+                todo &= todo - 1
+                prefetch(m, place)
+                prefetch(m, place + _LINE)
+
+
+@inlined
+def fetch_onward(m, credit, actor):
+    """Fetch the fronts of the buffers of a router that are busy, and the links and virtual channels that they go on to."""
+    if actor < credit.router_n:
+        router = router_at(m, credit.routers + actor * ROUTER_WORDS)
+        for word in range(router.words):
+            todo = m[router.busy + word]
+            while todo != 0:
+                channel = channel_at(m, m[router.lanes + word * 64 + lowest_bit(todo)])
+                todo &= todo - 1
+                prefetch(m, channel.buffer + channel.first * BUFFERED_WORDS)
+                prefetch(m, channel.input)
+                if channel.given != _NONE:
+                    prefetch(m, channel.onward)
+                    prefetch(m, channel.onward + _LINE)
+                    prefetch(m, channel.given)
+                    prefetch(m, channel.given + _LINE)
