@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernbench.program.ops import NONE
-from kernbench.runs.file_names import HELD, OP_LOG, PARTS, PATH, TRANSFERS
+from kernbench.runs.file_names import HELD, OP_LOG, PATH, TRANSFERS
 
 if TYPE_CHECKING:
     import polars
@@ -16,15 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OtherRows:
-    """Rows beside those of a device program, and the parts that they hold.
+    """Rows beside those of a device program.
 
-    `log` is as of `kernbench.oplog.log`; its `dependencies` are rows of its own. `parts` is as `make_part_table`, and `part`
-    int64[row] the row of it that each row held from start to end, NONE for none.
+    `log` is as of `kernbench.oplog.log`; its `dependencies` are rows of its own. `server`: int64[row] the server of the machine
+    that each row held from start to end, NONE for none.
     """
 
     log: polars.DataFrame
-    parts: polars.DataFrame
-    part: np.ndarray
+    server: np.ndarray
 
     def add_to(self, tables: dict[str, polars.DataFrame]) -> dict[str, polars.DataFrame]:
         """The tables of a run by file, with these rows among those of its op log by start and end.
@@ -33,19 +31,18 @@ class OtherRows:
         """
         import polars
 
-        log, known = tables[OP_LOG], len(tables[PARTS])
+        log = tables[OP_LOG]
         own = self.log.with_columns(polars.col("dependencies").list.eval(polars.element() + len(log)))
         both = polars.concat([log, own.select(log.columns)])
         order = both.select(polars.arg_sort_by("start_fs", "end_fs", maintain_order=True)).to_series().to_numpy()
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        held = np.concatenate([tables[HELD]["part"].to_numpy(), np.where(self.part == NONE, NONE, known + self.part)])
+        held = np.concatenate([tables[HELD]["part"].to_numpy(), self.server])
         return {
             **tables,
             OP_LOG: _with_rows_at(both[order], "dependencies", place),
             PATH: tables[PATH].with_columns(_move(tables[PATH]["row"], place)),
             HELD: polars.DataFrame({"part": held[order].astype(np.int32)}),
-            PARTS: polars.concat([tables[PARTS], self.parts]),
             TRANSFERS: tables[TRANSFERS].with_columns(_move(tables[TRANSFERS]["row"], place)),
         }
 

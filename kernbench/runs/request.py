@@ -63,6 +63,16 @@ def note_programs(
     }
 
 
+def note_graph(bench: Path, topology: str) -> dict[str, Any]:
+    """What `kernbench pto run` is asked for beside parameters, in JSON's types; the path of a bench of one's own is whole."""
+    named = bench.parent == shipped() / "benches/pto"
+    return {
+        "command": PTO_RUN,
+        "bench": bench.stem if named else str(bench.absolute()),
+        "topology": find_topology(topology),
+    }
+
+
 def find_topology(topology: str | Path) -> str:
     """A machine as it was asked for: a name, or the whole path of a file."""
     machine = str(topology)
@@ -98,14 +108,14 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
         raise InputError("the run is of mode analytic, which has no events; run it again in mode hybrid")
     bench, topology = asked.get("bench", result.get("bench")), asked.get("topology", result.get("topology"))
     mode, fields = result.get("mode"), [(TOPOLOGY + path, value) for path, value in overrides.items()]
-    settings = [*parameters.items(), *fields]
     command = asked.get("command", RUN)
     if command == TANTO_RUN:
         return _repeat_programs(asked, topology, mode, fields)
     if command == PTO_RUN:
-        return _repeat_graph(asked, bench, topology, mode, settings)
+        return _repeat_graph(bench, topology, mode, parameters, fields)
     if command != RUN:
         raise InputError(f"the run cannot be repeated: it was made by {shorten(repr(command))}, which is no command here")
+    settings = [*parameters.items(), *fields]
     return repeat_bench(bench, topology, mode, settings, asked.get("device", "all"), live=bool(asked.get("live")))
 
 
@@ -153,15 +163,16 @@ def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, f
 
 
 def _repeat_graph(
-    asked: Mapping[str, Any], bench: object, topology: object, mode: object, settings: _Settings
+    bench: object, topology: object, mode: object, parameters: Mapping[str, Any], fields: _Settings
 ) -> Repetition:
     """How to run a graph of tasks, for its times."""
     found = ["pto", "run", _read_name(BENCH, bench), "--no-data"]
+    settings = dict(parameters)
     for name in ("case", "runtime"):
-        found += [f"--{name}", _read_name(name, asked.get(name))]
+        found += [f"--{name}", _read_name(name, settings.pop(name, None))]
     file = Path(str(bench)) if is_path(str(bench)) else None
     files = [*_files_of(BENCH, file), *_file_of_machine(topology)]
-    return Repetition([*found, *_say_machine(topology, mode, settings)], files)
+    return Repetition([*found, *_say_machine(topology, mode, [*settings.items(), *fields])], files)
 
 
 def _say_machine(topology: object, mode: object, settings: Iterable[tuple[str, object]]) -> list[str]:
