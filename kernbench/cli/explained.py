@@ -133,7 +133,7 @@ def _change(name: str, **values: float) -> str:
 
 def _roofline(found: Mapping[str, Any] | None) -> str:
     if found is None:
-        return "no kernel multiplied anything or moved anything to or from memory"
+        return "no kernel that was launched on PEs multiplied anything or moved anything to or from memory"
     by = "GEMM engines" if found["bound"] == "compute" else "slices of HBM"
     pes = "1 PE needs" if found["pes"] == 1 else f"{found['pes']:,} PEs need"
     least = max(found["compute_ns"], found["memory_ns"])

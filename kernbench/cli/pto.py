@@ -80,6 +80,7 @@ def replay_command(
         from kernbench.pto.replay import replay
         from kernbench.pto.summary import summarise
         from kernbench.pto.what_if import find_what_ifs
+        from kernbench.runs.request import note_replay
 
         found = load_graph(graph)
         announce_compiling()
@@ -99,7 +100,7 @@ def replay_command(
             "mode": mode,
             "parameters": {},
             "overrides": overrides,
-            "request": None,
+            "request": note_replay(graph, topology or found.machine),
         }
         title = f"{graph.stem} on {outcome.device.machine.name}"
         told["files"] = _keep(_ToKeep(outcome, told, kept, what_ifs, title), out, forms, trace)

@@ -3,14 +3,18 @@
 A thread shuts down when all is complete. A task is complete when a scheduler has seen its last block end. A block ends with its kernel,
 whose own path is that of the device program. It begins when its core is free and its dispatch has arrived. It is dispatched when the
 task is ready and the core has been seen to be free, whichever is later, and when the scheduler has come to it. A task is ready when a
-scheduler completes the last of its producers, or finds it published. The orchestrator publishes one after the other.
+scheduler completes the last of its producers, or finds it published. The orchestrator publishes one after the other; where it is
+blocked, it goes on when a completion has given back what it waits for.
 
 The pieces follow each other without gaps. What a scheduler did while the path waited for it is named as what it did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Generator, Iterator
+from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 
 POLL = "scheduler: poll"
 STARTS, ENDS, KERNEL = "hand-over to a core", "hand-over from a core", "kernel"
+BLOCKED = "orchestrator: blocked"
+# Each returns what comes before its pieces: a phase in which the end of a block is seen, or NONE for the orchestrator, and a time.
+_Steps = Generator[Piece, None, tuple[int, int]]
 _READY = (Phase.COMPLETE, Phase.SCAN, Phase.DRAIN)
 
 
@@ -37,7 +44,7 @@ def find_graph_path(outcome: Outcome, times: Times, rows: RuntimeRows) -> tuple[
 
 
 class _GraphPath:
-    """Walks back from the end. Each step yields pieces, and returns the time from which on nothing is explained yet."""
+    """Walks back from the end, from one completion of a block to the one before, or to the orchestrator."""
 
     def __init__(self, outcome: Outcome, times: Times, rows: RuntimeRows) -> None:
         self._outcome, self._record, self._rows, self._times = outcome, outcome.record, rows, times
@@ -59,6 +66,8 @@ class _GraphPath:
         self._block_of: dict[int, BlockRow] = {}  # by the phase in which its end is seen
         self._seen: dict[BlockRow, int] = {}
         self._match_completions()
+        self._rows_of_core = cache(self._find_rows)
+        self._ended = sorted((self._phases[at].end_fs, at) for at in self._block_of)
 
     def _match_completions(self) -> None:
         """A scheduler sees the blocks of a core end in the order in which they did."""
@@ -72,55 +81,42 @@ class _GraphPath:
 
     def walk(self) -> Iterator[Piece]:
         """Yield the pieces from the end to the start."""
-        ends = [row for row in self._phases if row.phase == Phase.SHUT_DOWN]
-        last = max(ends, key=lambda row: row.end_fs)
+        last = max((row for row in self._phases if row.phase == Phase.SHUT_DOWN), key=lambda row: row.end_fs)
         yield self._piece(last, last.start_fs, last.end_fs)
-        seen = max(self._block_of, key=lambda at: self._phases[at].end_fs, default=NONE)
-        done_fs = self._phases[seen].end_fs if seen != NONE else 0
-        if self._outcome.orchestrated_fs >= done_fs:
-            yield from self._wait(last.thread, self._outcome.orchestrated_fs, last.start_fs)
-            yield from self._orchestrate(self._outcome.orchestrated_fs)
-            return
-        yield from self._wait(last.thread, done_fs, last.start_fs)
-        yield from self._follow(seen, done_fs)
+        seen, now_fs = self._ended[-1][::-1] if self._ended else (NONE, 0)
+        if self._outcome.orchestrated_fs >= now_fs:
+            seen, now_fs = NONE, self._outcome.orchestrated_fs
+        yield from self._wait(last.thread, now_fs, last.start_fs)
+        while now_fs > 0:
+            seen, now_fs = yield from self._orchestrate(now_fs) if seen == NONE else self._follow(seen, now_fs)
 
-    def _follow(self, seen: int, now_fs: int) -> Iterator[Piece]:
-        """From a time in the phase in which the end of a block is seen."""
+    def _follow(self, seen: int, now_fs: int) -> _Steps:
+        """From a time in the phase in which the end of a block is seen to what its dispatch waited for."""
+        phase, block, time = self._phases[seen], self._block_of[seen], self._outcome.device.settings.time
+        yield from self._cut(phase, now_fs)
+        cond_fs = min(time.cond, phase.start_fs - block.end_fs)
+        yield from self._wait(phase.thread, block.end_fs + cond_fs, phase.start_fs)
+        yield from self._between(block.end_fs, block.end_fs + cond_fs, self._core(block), ENDS)
         while True:
-            phase, block = self._phases[seen], self._block_of[seen]
-            yield from self._cut(phase, now_fs)
-            cond_fs = min(self._outcome.device.settings.time.cond, phase.start_fs - block.end_fs)
-            yield from self._wait(phase.thread, block.end_fs + cond_fs, phase.start_fs)
-            yield from self._between(block.end_fs, block.end_fs + cond_fs, self._core(block), ENDS)
-            found: tuple[int, int] | None = None
-            while found is None:
-                yield from self._run(block)
-                before = self._before(block)
-                if before is not None and before.end_fs > block.dispatch_fs + self._outcome.device.settings.time.doorbell:
-                    yield from self._between(before.end_fs, block.start_fs, self._core(block), STARTS)
-                    block = before
-                    continue
+            yield from self._run(block)
+            before = self._before(block)
+            if before is None or before.end_fs <= block.dispatch_fs + time.doorbell:
                 yield from self._between(block.dispatch_fs, block.start_fs, self._core(block), STARTS)
-                found = yield from self._dispatch(block)
-            seen, now_fs = found
-            if seen == NONE:
-                yield from self._orchestrate(now_fs)
-                return
+                return (yield from self._dispatch(block))
+            yield from self._between(before.end_fs, block.start_fs, self._core(block), STARTS)
+            block = before
 
     def _run(self, block: BlockRow) -> Iterator[Piece]:
         """The kernel of a block on its core."""
-        program, thread = self._outcome.session.program, self._outcome.device.cores[block.core].thread.id
-        row = np.flatnonzero((program.op_thread[:] == thread) & (self._times.end_fs == block.end_fs))
-        now_fs = block.end_fs
+        of_core, now_fs = self._rows_of_core(block.core), block.end_fs
+        row = of_core[self._times.end_fs[of_core] == now_fs]
         for piece in self._kernels.walk(int(row[-1]), block.start_fs) if len(row) else ():
             yield piece
             now_fs = piece.start_fs
         yield from self._between(block.start_fs, now_fs, self._core(block), KERNEL)
 
-    def _dispatch(self, block: BlockRow) -> Iterator[Piece]:
-        """From the dispatch of a block; returns the phase that sees to what it waited for, and from when on.
-
-        NONE: for the orchestrator."""
+    def _dispatch(self, block: BlockRow) -> _Steps:
+        """From the dispatch of a block to what it waited for: a core, a producer or the orchestrator."""
         threads = [self._thread_of(block), *self._dispatches.threads()]
         at = next(at for thread in threads if (at := self._dispatches.find(thread, block.dispatch_fs)) != NONE)
         phase = self._phases[at]
@@ -146,17 +142,23 @@ class _GraphPath:
             return at, min(found.start_fs, ready_fs)
         return self._readying.find_before(task.scheduler, found.start_fs), found.start_fs
 
-    def _orchestrate(self, now_fs: int) -> Iterator[Piece]:
-        """What the orchestrator did up to a time, back to the start."""
+    def _orchestrate(self, now_fs: int) -> _Steps:
+        """What the orchestrator did up to a time, back to the start or to a completion that gave it what it waited for."""
         while now_fs > 0:
             at = self._all.find_before(ORCHESTRATOR, now_fs)
             phase = self._phases[at] if at != NONE else None
-            since_fs = phase.end_fs if phase else 0
-            yield from self._wait(ORCHESTRATOR, min(since_fs, now_fs), now_fs)
-            now_fs = min(since_fs, now_fs)
+            since_fs = min(phase.end_fs, now_fs) if phase else 0
+            yield from self._wait(ORCHESTRATOR, since_fs, now_fs)
+            now_fs = since_fs
+            if phase and phase.phase == Phase.BLOCKED and (number := bisect_right(self._ended, now_fs, key=itemgetter(0))):
+                end_fs, seen = self._ended[number - 1]
+                if end_fs > phase.start_fs:
+                    yield from self._between(end_fs, now_fs, self._rows.part_of_thread(ORCHESTRATOR), BLOCKED)
+                    return seen, end_fs
             if phase:
                 yield from self._cut(phase, now_fs)
                 now_fs = phase.start_fs
+        return NONE, 0
 
     def _wait(self, thread: int, start_fs: int, end_fs: int) -> Iterator[Piece]:
         """The time in which something waited for a thread, by what the thread did."""
@@ -191,6 +193,10 @@ class _GraphPath:
     def _before(self, block: BlockRow) -> BlockRow | None:
         number = self._number[block]
         return self._by_core[block.core][number - 1] if number else None
+
+    def _find_rows(self, core: int) -> np.ndarray:
+        """int64[row] the rows of the program that a core issued."""
+        return np.flatnonzero(self._outcome.session.program.op_thread == self._outcome.device.cores[core].thread.id)
 
     def _core(self, block: BlockRow) -> str:
         return self._outcome.device.cores[block.core].place.name

@@ -19,7 +19,8 @@ from kernbench.schema.guards import is_list, is_mapping
 if TYPE_CHECKING:
     from kernbench.runs.bench import Bench
 
-RUN, TANTO_RUN, PTO_RUN = "run", "tanto run", "pto run"  # the commands that leave runs
+RUN, TANTO_RUN = "run", "tanto run"  # the commands that leave runs
+PTO_RUN, PTO_REPLAY = "pto run", "pto replay"
 BENCH = "bench"
 TOPOLOGY = "topology."  # what a setting's name begins with when it is a field of the topology file
 _PLACES = {"program": (), "kernels": ("--kernels",), "kernel map": ("--kernel-map",)}  # of files in `kernbench tanto run`
@@ -73,6 +74,11 @@ def note_graph(bench: Path, topology: str) -> dict[str, Any]:
     }
 
 
+def note_replay(graph: Path, topology: str) -> dict[str, Any]:
+    """What `kernbench pto replay` is asked for, in JSON's types."""
+    return {"command": PTO_REPLAY, "graph": str(graph.absolute()), "topology": find_topology(topology)}
+
+
 def find_topology(topology: str | Path) -> str:
     """A machine as it was asked for: a name, or the whole path of a file."""
     machine = str(topology)
@@ -113,6 +119,10 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
         return _repeat_programs(asked, topology, mode, fields)
     if command == PTO_RUN:
         return _repeat_graph(bench, topology, mode, parameters, fields)
+    if command == PTO_REPLAY:
+        graph = _read_file("graph", asked.get("graph"))
+        arguments = ["pto", "replay", str(graph), *_say_machine(topology, mode, fields)]
+        return Repetition(arguments, [("graph", graph), *_file_of_machine(topology)])
     if command != RUN:
         raise InputError(f"the run cannot be repeated: it was made by {shorten(repr(command))}, which is no command here")
     settings = [*parameters.items(), *fields]

@@ -32,6 +32,7 @@ from kernbench.web.sources import RunSource, Sources, SweepSource
 
 EXPLAIN, WHAT_IF, POINT = "explain", "what_if", "point"
 OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: ["--explain"]}
+GRAPH_OPTIONS = {EXPLAIN: list[str](), WHAT_IF: ["--what-if"]}  # of task graphs, whose runs are explained as they are kept
 
 
 class RunJobs:
@@ -142,7 +143,8 @@ def _find_row(source: SweepSource, part: str) -> tuple[dict[str, Any], list[str]
 
 def _checked(repetition: Repetition, kind: str) -> list[str]:
     """The arguments of a job, whose files may be run here. Errors: InputError for another file."""
-    arguments = [*repetition.arguments, *OPTIONS[kind]]
+    options = GRAPH_OPTIONS if repetition.arguments[0] == "pto" else OPTIONS
+    arguments = [*repetition.arguments, *options[kind]]
     near = (Path.cwd().resolve(), library.shipped().resolve())
     for what, file in repetition.files:
         if not any(file.resolve().is_relative_to(place) for place in near):
