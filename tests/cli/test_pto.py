@@ -44,7 +44,7 @@ def test_replay_as_json_and_in_files(capsys: pytest.CaptureFixture[str]) -> None
     assert told["topology"] == "ascend_tiny"
     assert {"span_us", "utilisation", "stages", "threads", "blocked"} <= told.keys()
     assert [stage["name"] for stage in told["stages"]] == ["a", "b"]
-    assert sorted(path.name for path in Path("kept").iterdir()) == ["occupancy.parquet", "summary.json", "swimlane.svg"]
+    assert {"occupancy.parquet", "summary.json", "swimlane.svg"} <= {path.name for path in Path("kept").iterdir()}
     assert Path("kept", "swimlane.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
