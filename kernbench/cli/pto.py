@@ -172,7 +172,9 @@ def run_command(
             told["what_if"] = [each.to_dict() for each in what_ifs]
         chosen = case or _case(run.bench.cases)
         kept = _describe(run, chosen, topology, mode, fields)
-        told["files"] = _keep(_ToKeep(run.outcome, told, kept, what_ifs, f"{run.bench.name} on {run.topology}"), out, forms, trace)
+        told["files"] = _keep(
+            _ToKeep(run.outcome, told, kept, what_ifs, f"{run.bench.name} on {run.topology}"), out, forms, trace
+        )
     settings = tell_settings(run.parameters, run.bench.parameters(chosen, {}), fields)
     _show_run(run, told, f", case {chosen}{settings}" if chosen else settings, as_json=as_json)
 

@@ -125,7 +125,14 @@ def run(
     only = None if others else load_program(first)
     device.initial = read_inputs(inputs, only)
     request = note_programs(
-        programs, kernels, kernel_map, topology, inputs=inputs, defines=defines, rounding=rounding, numbers=not no_numbers
+        programs,
+        kernels,
+        kernel_map,
+        topology,
+        inputs=inputs,
+        defines=defines,
+        rounding=rounding,
+        numbers=not no_numbers,
     )
     asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
     runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)
@@ -200,7 +207,13 @@ class _Runs:
             with limit_time(self.time_s, lambda: f"program {shorten(path)}"):
                 numbers, on_progress = self.request["numbers"], display.on_progress
                 result = run_program(
-                    self.device, spec, self.files, name=str(path), numbers=numbers, mode=self.mode, on_progress=on_progress
+                    self.device,
+                    spec,
+                    self.files,
+                    name=str(path),
+                    numbers=numbers,
+                    mode=self.mode,
+                    on_progress=on_progress,
                 )
             wall_s = perf_counter() - started
             found = {} if result.error else self._tell(result, spec, folder, wall_s, display)

@@ -1,10 +1,10 @@
-"""The critical path of a run of task graphs: from its end back over the runtime's threads and the cores, each time to the cause.
+"""The critical path of a run of task graphs: from its end back over the runtime's threads and the cores, to each cause.
 
-A thread shuts down when all is complete. A task is complete when a scheduler has seen its last block end. A block ends with its kernel,
-whose own path is that of the device program. It begins when its core is free and its dispatch has arrived. It is dispatched when the
-task is ready and the core has been seen to be free, whichever is later, and when the scheduler has come to it. A task is ready when a
-scheduler completes the last of its producers, or finds it published. The orchestrator publishes one after the other; where it is
-blocked, it goes on when a completion has given back what it waits for.
+A thread shuts down when all is complete. A task is complete when a scheduler has seen its last block end. A block ends with
+its kernel, whose own path is that of the device program. It begins when its core is free and its dispatch has arrived. It is
+dispatched when the task is ready and the core has been seen to be free, whichever is later, and when the scheduler has come to
+it. A task is ready when a scheduler completes the last of its producers, or finds it published. The orchestrator publishes
+one after the other; where it is blocked, it goes on when a completion has given back what it waits for.
 
 The pieces follow each other without gaps. What a scheduler did while the path waited for it is named as what it did.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 POLL = "scheduler: poll"
 STARTS, ENDS, KERNEL = "hand-over to a core", "hand-over from a core", "kernel"
 BLOCKED = "orchestrator: blocked"
-# Each returns what comes before its pieces: a phase in which the end of a block is seen, or NONE for the orchestrator, and a time.
+# Returns what comes before its pieces: a phase in which the end of a block is seen, NONE for the orchestrator, and a time.
 _Steps = Generator[Piece, None, tuple[int, int]]
 _READY = (Phase.COMPLETE, Phase.SCAN, Phase.DRAIN)
 
@@ -150,7 +150,11 @@ class _GraphPath:
             since_fs = min(phase.end_fs, now_fs) if phase else 0
             yield from self._wait(ORCHESTRATOR, since_fs, now_fs)
             now_fs = since_fs
-            if phase and phase.phase == Phase.BLOCKED and (number := bisect_right(self._ended, now_fs, key=itemgetter(0))):
+            if (
+                phase
+                and phase.phase == Phase.BLOCKED
+                and (number := bisect_right(self._ended, now_fs, key=itemgetter(0)))
+            ):
                 end_fs, seen = self._ended[number - 1]
                 if end_fs > phase.start_fs:
                     yield from self._between(end_fs, now_fs, self._rows.part_of_thread(ORCHESTRATOR), BLOCKED)

@@ -71,7 +71,9 @@ class Launch:
         orchestrator = self.prepare(body, device, scoped=scoped)
         session = device.run(self.mode)
         end_fs = max(scheduler.end_fs for scheduler in device.schedulers)
-        return Outcome(device, session, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun)
+        return Outcome(
+            device, session, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun
+        )
 
     def prepare(self, body: Body, device: Device, *, scoped: bool = True) -> Orchestrator:
         """Write the start of a run to the device's program; any interpreter of programs can go on with it."""

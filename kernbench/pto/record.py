@@ -64,9 +64,7 @@ class TaskRow(NamedTuple):
     @classmethod
     def of(cls, task: Task) -> Self:
         """The row of a task that is complete."""
-        return cls(
-            task.id, task.kernel.name, task.submitted_fs, task.ready_fs, task.published_fs, task.scheduler
-        )
+        return cls(task.id, task.kernel.name, task.submitted_fs, task.ready_fs, task.published_fs, task.scheduler)
 
 
 class Occupancy(NamedTuple):

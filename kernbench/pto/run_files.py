@@ -82,7 +82,7 @@ def _explain(outcome: Outcome, path: tuple[Piece, ...], what_ifs: Sequence[Graph
 
 
 def _find_busy(outcome: Outcome) -> np.ndarray:
-    """int64[part] how long each part was busy: engines, links and channels as in the program, threads and cores by the record."""
+    """int64[part] how long each part was busy: engines, links and channels in the program, threads and cores by the record."""
     busy_fs, _ = busy_of_run(outcome.session, ())
     rows = RuntimeRows(outcome)
     server = {name: at for at, name in enumerate(outcome.device.machine.server_name)}

@@ -1,7 +1,8 @@
 """What threads and cores did in a run of task graphs, as rows of its op log.
 
-The device program has the loads, the work and the stores of kernels alone. Beside them stand the phases of the runtime's threads, on
-the processors that they run on, and the blocks of tasks, on their cores; a block whose kernel has one time is a row of the program.
+The device program has the loads, the work and the stores of kernels alone. Beside them stand the phases of the runtime's
+threads, on the processors that they run on, and the blocks of tasks, on their cores; a block whose kernel has one time is a row
+of the program.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ from kernbench.pto.summary import thread_name
 from kernbench.runs.other_rows import OtherRows
 
 if TYPE_CHECKING:
-    import polars
-
     from kernbench.pto.launch import Outcome
 
 KIND = "control"  # of phases
@@ -36,7 +35,9 @@ class RuntimeRows:
         self._outcome, self._record = outcome, outcome.record
         self._cores = outcome.device.cores
         own = self._rows_of_cores()
-        self.blocks = [row for row in self._record.blocks if (self._cores[row.core].place.server, row.start_fs) not in own]
+        self.blocks = [
+            row for row in self._record.blocks if (self._cores[row.core].place.server, row.start_fs) not in own
+        ]
         first = len(self._record.phases)
         self._at = {row: first + at for at, row in enumerate(self.blocks)}
 
@@ -88,9 +89,7 @@ class RuntimeRows:
         """int64[row] the server that each row held."""
         machine = self._outcome.device.machine
         server = {name: at for at, name in enumerate(machine.server_name)}
-        phases = [
-            NONE if row.phase in IDLE else server[self.part_of_thread(row.thread)] for row in self._record.phases
-        ]
+        phases = [NONE if row.phase in IDLE else server[self.part_of_thread(row.thread)] for row in self._record.phases]
         return np.array(phases + [self._cores[row.core].place.server for row in self.blocks], np.int64)
 
     def _rows_of_cores(self) -> set[tuple[int, int]]:

@@ -65,11 +65,8 @@ def write_files(
     if what_if is not None:
         summary["what_if"] = what_if.to_dict()
     session = result.device.session
-    if explanation is None:
-        path = find_path(session, result.launches, times_of(session))
-    else:
-        path = explanation.path
-    return write_run(RunToKeep(session, summary, path, explanation), out, write_more)
+    found = find_path(session, result.launches, times_of(session)) if explanation is None else explanation.path
+    return write_run(RunToKeep(session, summary, found, explanation), out, write_more)
 
 
 def times_of(session: Session) -> Times:

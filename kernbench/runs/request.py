@@ -23,7 +23,11 @@ RUN, TANTO_RUN = "run", "tanto run"  # the commands that leave runs
 PTO_RUN, PTO_REPLAY = "pto run", "pto replay"
 BENCH = "bench"
 TOPOLOGY = "topology."  # what a setting's name begins with when it is a field of the topology file
-_PLACES = {"program": (), "kernels": ("--kernels",), "kernel map": ("--kernel-map",)}  # of files in `kernbench tanto run`
+_PLACES = {
+    "program": (),
+    "kernels": ("--kernels",),
+    "kernel map": ("--kernel-map",),
+}  # of files in `kernbench tanto run`
 _Settings = Iterable[tuple[str, object]]
 _SETTING = re.compile(r"[A-Za-z_][\w.\[\]]*")
 _NAMED = re.compile(r"\.py:[^/\\]+$")  # a bench of a file with several
@@ -124,7 +128,9 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
         arguments = ["pto", "replay", str(graph), *_say_machine(topology, mode, fields)]
         return Repetition(arguments, [("graph", graph), *_file_of_machine(topology)])
     if command != RUN:
-        raise InputError(f"the run cannot be repeated: it was made by {shorten(repr(command))}, which is no command here")
+        raise InputError(
+            f"the run cannot be repeated: it was made by {shorten(repr(command))}, which is no command here"
+        )
     settings = [*parameters.items(), *fields]
     return repeat_bench(bench, topology, mode, settings, asked.get("device", "all"), live=bool(asked.get("live")))
 
@@ -169,7 +175,9 @@ def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, f
         found += ["-D", text]
     rounding = _read_name("rounding", asked.get("rounding"))
     found += ["--rounding", rounding, *_say_machine(topology, mode, fields)]
-    return Repetition(found if asked.get("numbers") else [*found, "--no-numbers"], [*files, *_file_of_machine(topology)])
+    return Repetition(
+        found if asked.get("numbers") else [*found, "--no-numbers"], [*files, *_file_of_machine(topology)]
+    )
 
 
 def _repeat_graph(

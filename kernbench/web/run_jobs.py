@@ -32,7 +32,10 @@ from kernbench.web.sources import RunSource, Sources, SweepSource
 
 EXPLAIN, WHAT_IF, POINT = "explain", "what_if", "point"
 OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: ["--explain"]}
-GRAPH_OPTIONS = {EXPLAIN: list[str](), WHAT_IF: ["--what-if"]}  # of task graphs, whose runs are explained as they are kept
+GRAPH_OPTIONS = {
+    EXPLAIN: list[str](),
+    WHAT_IF: ["--what-if"],
+}  # of task graphs, whose runs are explained as they are kept
 
 
 class RunJobs:

@@ -39,7 +39,10 @@ def test_a_run_notes_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.M
 def test_an_earlier_run_is_repeated_by_its_names() -> None:
     kept = {"bench": "gemm", "topology": "tiny", "mode": "flit", "parameters": {"M": 8, "K": None}, "overrides": {}}
     assert plan_repetition(kept).arguments == ["run", "gemm", "--topology", "tiny", "--mode", "flit", "--set", "M=8"]
-    assert plan_repetition({**kept, "request": {"bench": "gemm", "topology": "tiny", "live": True}}).arguments[-1] == "--live"
+    assert (
+        plan_repetition({**kept, "request": {"bench": "gemm", "topology": "tiny", "live": True}}).arguments[-1]
+        == "--live"
+    )
 
 
 @pytest.mark.parametrize(
