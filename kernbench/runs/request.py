@@ -122,7 +122,7 @@ def plan_repetition(result: Mapping[str, Any]) -> Repetition:
     if command == TANTO_RUN:
         return _repeat_programs(asked, topology, mode, fields)
     if command == PTO_RUN:
-        return _repeat_graph(bench, topology, mode, parameters, fields)
+        return repeat_graph(bench, topology, mode, parameters, fields)
     if command == PTO_REPLAY:
         graph = _read_file("graph", asked.get("graph"))
         arguments = ["pto", "replay", str(graph), *_say_machine(topology, mode, fields)]
@@ -155,6 +155,30 @@ def repeat_bench(
     return Repetition([*found, "--live"] if live else found, files)
 
 
+def repeat_program(
+    program: str, topology: object, mode: object, parameters: Mapping[str, Any], fields: _Settings
+) -> Repetition:
+    """How to run a Tanto program for its times, with the parameters that it has in a sweep. Errors: as `repeat_bench`."""
+    texts = {name: str(parameters.get(name) or "") for name in ("program", "kernels", "kernel_map", "inputs", "defines")}
+    path = Path(texts["program"] or program)
+    asked = note_programs(
+        [path],
+        Path(texts["kernels"] or path.parent),
+        Path(texts["kernel_map"]) if texts["kernel_map"] else None,
+        str(topology),
+        inputs=split_texts(texts["inputs"]),
+        defines=split_texts(texts["defines"]),
+        rounding="truncate",
+        numbers=False,
+    )
+    return _repeat_programs(asked, topology, mode, fields)
+
+
+def split_texts(text: str) -> list[str]:
+    """The texts that commas part."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, fields: _Settings) -> Repetition:
     """How to run a Tanto program; its files are named by whole paths."""
     programs = asked.get("programs")
@@ -180,12 +204,12 @@ def _repeat_programs(asked: Mapping[str, Any], topology: object, mode: object, f
     )
 
 
-def _repeat_graph(
+def repeat_graph(
     bench: object, topology: object, mode: object, parameters: Mapping[str, Any], fields: _Settings
 ) -> Repetition:
-    """How to run a graph of tasks, for its times."""
+    """How to run a graph of tasks, for its times; parameters of "" are each case's own. Errors: as `repeat_bench`."""
     found = ["pto", "run", _read_name(BENCH, bench), "--no-data"]
-    settings = dict(parameters)
+    settings = {name: value for name, value in parameters.items() if value != ""}
     for name in ("case", "runtime"):
         found += [f"--{name}", _read_name(name, settings.pop(name, None))]
     file = Path(str(bench)) if is_path(str(bench)) else None

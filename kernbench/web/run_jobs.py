@@ -20,9 +20,10 @@ from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.modes import Mode
 from kernbench.runs.explained_files import add_explanation, check_same
-from kernbench.runs.request import Repetition, plan_repetition, repeat_bench
+from kernbench.runs.request import TOPOLOGY, Repetition, plan_repetition, repeat_bench, repeat_graph, repeat_program
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
+from kernbench.sweep.front_ends.task_graphs import is_task_graph
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.row import COLUMNS
@@ -35,6 +36,7 @@ OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: [
 GRAPH_OPTIONS = {
     EXPLAIN: list[str](),
     WHAT_IF: ["--what-if"],
+    POINT: list[str](),
 }  # of task graphs, whose runs are explained as they are kept
 
 
@@ -124,9 +126,20 @@ def _arguments_of_point(source: SweepSource, part: str) -> tuple[list[str], str]
     if "bench" not in told:
         raise InputError(f"{source.name} is a sweep over traffic, whose points kernbench probe runs")
     mode = Mode.FLIT if told.get("mode") == Mode.FLIT else Mode.HYBRID
-    settings = [(name, row[name]) for name in parameters]
-    repetition = repeat_bench(told["bench"], told.get("topology"), str(mode), settings)
+    settings = {name: row[name] for name in parameters}
+    repetition = _plan_point(str(told["bench"]), told.get("topology"), str(mode), settings)
     return _checked(repetition, POINT), str(row["key"])[:KEY_DIGITS]
+
+
+def _plan_point(bench: str, topology: object, mode: str, settings: Mapping[str, Any]) -> Repetition:
+    """How to run what a sweep runs at a point."""
+    fields = [(name, value) for name, value in settings.items() if name.startswith(TOPOLOGY)]
+    parameters = {name: value for name, value in settings.items() if not name.startswith(TOPOLOGY)}
+    if bench.endswith(".json"):
+        return repeat_program(bench, topology, mode, parameters, fields)
+    if is_task_graph(bench):
+        return repeat_graph(bench, topology, mode, parameters, fields)
+    return repeat_bench(bench, topology, mode, settings.items())
 
 
 def _find_row(source: SweepSource, part: str) -> tuple[dict[str, Any], list[str]]:
