@@ -159,7 +159,9 @@ def repeat_program(
     program: str, topology: object, mode: object, parameters: Mapping[str, Any], fields: _Settings
 ) -> Repetition:
     """How to run a Tanto program for its times, with the parameters that it has in a sweep. Errors: as `repeat_bench`."""
-    texts = {name: str(parameters.get(name) or "") for name in ("program", "kernels", "kernel_map", "inputs", "defines")}
+    texts = {
+        name: str(parameters.get(name) or "") for name in ("program", "kernels", "kernel_map", "inputs", "defines")
+    }
     path = Path(texts["program"] or program)
     asked = note_programs(
         [path],
@@ -211,7 +213,8 @@ def repeat_graph(
     found = ["pto", "run", _read_name(BENCH, bench), "--no-data"]
     settings = {name: value for name, value in parameters.items() if value != ""}
     for name in ("case", "runtime"):
-        found += [f"--{name}", _read_name(name, settings.pop(name, None))]
+        if name in settings:
+            found += [f"--{name}", _read_name(name, settings.pop(name))]
     file = Path(str(bench)) if is_path(str(bench)) else None
     files = [*_files_of(BENCH, file), *_file_of_machine(topology)]
     return Repetition([*found, *_say_machine(topology, mode, [*settings.items(), *fields])], files)
