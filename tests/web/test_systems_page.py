@@ -1,10 +1,9 @@
-"""Runs of a Tanto program and of a graph of tasks in a real browser: the same views, with the names of their threads and cores."""
+"""Runs of a Tanto program and of a graph of tasks in a real browser: the same views, with the names of threads and cores."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
