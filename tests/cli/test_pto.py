@@ -14,7 +14,7 @@ from kernbench.pto.what_if import CLOCKS, CORES, FASTER, LARGER
 from kernbench.runs.explained_files import add_explanation
 from kernbench.runs.request import plan_repetition
 from kernbench.web.run_view import RunView
-from kernbench.web.sources import Sources
+from kernbench.web.sources import RunSource
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +60,7 @@ def test_a_run_is_kept_and_can_be_repeated(what: str, capsys: pytest.CaptureFixt
     arguments = ["run", "vector_example", "--case", "Small"] if what == "run" else ["replay", write_graph()]
     fields = ["--set", "topology.pto_runtime.switch_ns=900"]
     assert pto(*arguments, "-t", "ascend_tiny", *fields, "--out", "kept") == 0
-    (source,) = Sources(["kept"]).list().values()
-    view = RunView(source)
+    view = RunView(RunSource("kept", Path("kept").resolve()))
     about = view.about()
     assert about["missing"] == {}
     assert about["explain"]["what_if"] is None

@@ -16,7 +16,7 @@ from kernbench.errors import InputError
 from kernbench.runs.explained_files import add_explanation, check_same
 from kernbench.runs.request import plan_repetition
 from kernbench.web.run_view import RunView
-from kernbench.web.sources import Sources
+from kernbench.web.sources import RunSource, Sources
 from tests.tanto.support import COPY_IN, COPY_OUT, buffer, kernel, pipe
 from tests.trace.decoded import decode
 
@@ -89,10 +89,9 @@ def test_bytes_and_kernel_maps(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_program_leaves_a_run_beside_its_buffers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert tanto("p.json", "--in", "0=x.npy", "--out", "o", "--set", "tensix_noc.hop_ns=9", "-D", "A=1", "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    view, other = (RunView(one) for one in Sources(["o", str(tmp_path / "o")]).list().values())
+    view = RunView(RunSource("o", tmp_path / "o"))
     about = view.about()
     assert about["missing"] == {}
-    assert about == other.about() | {"name": "o"}
     assert (about["bench"], about["latency_ns"], about["program"]) == ("p.json", told["latency_ns"], told)
     assert "worker[1][1].reader" in polars.read_ipc(io.BytesIO(view.arrow("tracks")))["name"].to_list()
     repeated = plan_repetition(about)
@@ -110,6 +109,7 @@ def test_each_of_several_programs_leaves_a_run(capsys: pytest.CaptureFixture[str
     runs = Sources(["o"]).list()
     assert list(runs) == ["p", "q"]
     for name, run in runs.items():
+        assert isinstance(run, RunSource)
         about = RunView(run).about()
         assert (about["bench"], about["missing"]) == (f"{name}.json", {})
         assert about["what_if"]["alternatives"][0]["change"] < 0
