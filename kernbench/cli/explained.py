@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernbench.cli.network_waits import show_network_waits
 from kernbench.cli.screen import say, show_first
 from kernbench.report.text_table import Field
+
+if TYPE_CHECKING:
+    from kernbench.cli.progress import Display
+    from kernbench.runs.explanation import Explanation
+    from kernbench.runs.result import RunResult
+    from kernbench.runs.what_if import WhatIf
 
 MOST_SHOWN = 10  # rows of a table; the rest is in --json
 
@@ -50,6 +56,20 @@ QUEUEING = {
     "served_ns": Field("served ns", ",.1f", rank=3),
     "longest_queue_ns": Field("longest queue ns", ",.1f", rank=2),
 }
+
+
+def explain_result(
+    result: RunResult, display: Display, *, explain: bool, what_if: bool
+) -> tuple[Explanation | None, WhatIf | None, dict[str, Any]]:
+    """What is asked for: the explanation or else the what-if table alone, and what that adds to the summary of a run."""
+    if explain:
+        display.say("explaining the run")
+        explanation = result.explain(what_if=what_if, on_stage=display.say, on_runs=display.on_runs)
+        return explanation, None, {"explain": explanation.to_dict()}
+    if not what_if:
+        return None, None, {}
+    table = result.what_if(on_stage=display.say, on_runs=display.on_runs)
+    return None, table, {"what_if": table and table.to_dict()}
 
 
 def show_explanation(found: Mapping[str, Any], *, long: bool) -> None:
@@ -113,7 +133,7 @@ def _change(name: str, **values: float) -> str:
 
 def _roofline(found: Mapping[str, Any] | None) -> str:
     if found is None:
-        return "no kernel multiplied anything or moved anything to or from memory"
+        return "no kernel that was launched on PEs multiplied anything or moved anything to or from memory"
     by = "GEMM engines" if found["bound"] == "compute" else "slices of HBM"
     pes = "1 PE needs" if found["pes"] == 1 else f"{found['pes']:,} PEs need"
     least = max(found["compute_ns"], found["memory_ns"])

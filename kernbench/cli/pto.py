@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from kernbench.pto.bench import BenchRun
     from kernbench.pto.launch import Outcome
     from kernbench.pto.summary import Summary
-    from kernbench.pto.what_if import Rerun
+    from kernbench.pto.what_if import WhatIf
 
+DEFAULT_TOPOLOGY = "ascend_910b2"
 TOPOLOGY = click.option(
     "--topology",
     "-t",
@@ -48,7 +50,7 @@ def command() -> None:
 @WHAT_IF
 @options.TRACE
 @options.AS_JSON
-@options.out("Keep the swimlane and the figures in this directory.")
+@options.out("Keep the swimlane, the figures and the run in this directory, for kernbench web.")
 @options.FORMS
 def replay_command(
     graph: Path,
@@ -77,18 +79,31 @@ def replay_command(
         from kernbench.pto.graph import load_graph
         from kernbench.pto.replay import replay
         from kernbench.pto.summary import summarise
+        from kernbench.pto.what_if import find_what_ifs
+        from kernbench.runs.request import note_replay
 
         found = load_graph(graph)
         announce_compiling()
         outcome = replay(found, topology, overrides, mode)
         summary = summarise(outcome)
         told: dict[str, Any] = {"graph": str(graph), "topology": outcome.device.machine.name, **summary.to_dict()}
+        what_ifs = None
         if what_if:
             display.say("running what-ifs")
-            told["what_if"] = _what_ifs(
+            what_ifs = find_what_ifs(
                 outcome, lambda fields, speed: replay(found, topology, {**overrides, **fields}, mode, speed)
             )
-        told["files"] = _keep(outcome, told, f"{graph.stem} on {outcome.device.machine.name}", out, forms, trace)
+            told["what_if"] = [each.to_dict() for each in what_ifs]
+        kept = {
+            "bench": str(graph),
+            "topology": outcome.device.machine.name,
+            "mode": mode,
+            "parameters": {},
+            "overrides": overrides,
+            "request": note_replay(graph, topology or found.machine),
+        }
+        title = f"{graph.stem} on {outcome.device.machine.name}"
+        told["files"] = _keep(_ToKeep(outcome, told, kept, what_ifs, title), out, forms, trace)
     if as_json:
         click.echo(json.dumps(told))
         return
@@ -109,7 +124,7 @@ def replay_command(
 @WHAT_IF
 @options.TRACE
 @options.AS_JSON
-@options.out("Keep the swimlane and the figures in this directory.")
+@options.out("Keep the swimlane, the figures and the run in this directory, for kernbench web.")
 @options.FORMS
 def run_command(
     bench: str,
@@ -142,17 +157,24 @@ def run_command(
     check_trace(trace)
     with redirect_stdout(sys.stderr), progress() as display:
         display.say("running the graph")
+        from kernbench.pto.what_if import find_what_ifs
+
         again, fields = _prepare(bench, topology, case, runtime, mode, parameters, overrides)
         run = again(overrides=fields, verify=not no_data)
         told = _figures_of(run)
+        what_ifs = None
         if what_if:
             display.say("running what-ifs")
-            told["what_if"] = _what_ifs(
+            what_ifs = find_what_ifs(
                 run.outcome,
                 lambda changed, speed: again(overrides={**fields, **changed}, verify=False, speed=speed).outcome,
             )
-        told["files"] = _keep(run.outcome, told, f"{run.bench.name} on {run.topology}", out, forms, trace)
-    chosen = case or _case(run.bench.cases)
+            told["what_if"] = [each.to_dict() for each in what_ifs]
+        chosen = case or _case(run.bench.cases)
+        kept = _describe(run, chosen, topology, mode, fields)
+        told["files"] = _keep(
+            _ToKeep(run.outcome, told, kept, what_ifs, f"{run.bench.name} on {run.topology}"), out, forms, trace
+        )
     settings = tell_settings(run.parameters, run.bench.parameters(chosen, {}), fields)
     _show_run(run, told, f", case {chosen}{settings}" if chosen else settings, as_json=as_json)
 
@@ -177,7 +199,7 @@ def _prepare(
     again = partial(
         run_bench,
         found,
-        topology or "ascend_910b2",
+        topology or DEFAULT_TOPOLOGY,
         case=case or _case(found.cases),
         parameters=parameters,
         backend=runtime,
@@ -271,41 +293,64 @@ def _fields(assignments: tuple[str, ...]) -> dict[str, str]:
     return {**parameters, **overrides}
 
 
-def _keep(
-    outcome: Outcome, told: Mapping[str, Any], title: str, out: Path | None, forms: Sequence[str], trace: Path | None
-) -> dict[str, str]:
+def _describe(
+    run: BenchRun, case: str | None, topology: str | None, mode: str, fields: Mapping[str, object]
+) -> dict[str, Any]:
+    """What a run was, and what it was asked for, as `result.json` has it."""
+    from kernbench.runs.request import note_graph
+
+    chosen = case or run.bench.default_case
+    return {
+        "bench": run.bench.name,
+        "topology": run.topology,
+        "mode": mode,
+        "parameters": {"case": chosen, "runtime": run.outcome.backend.value, **run.parameters},
+        "overrides": {name: str(value) for name, value in fields.items()},
+        "verified": run.verified,
+        "mismatches": list(run.mismatches),
+        "request": note_graph(run.bench.file, topology or DEFAULT_TOPOLOGY),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _ToKeep:
+    """A run as it is kept: its figures, what it was, what would be faster, and the title of its swimlane."""
+
+    outcome: Outcome
+    told: Mapping[str, Any]
+    kept: Mapping[str, Any]
+    what_ifs: Sequence[WhatIf] | None
+    title: str
+
+
+def _keep(run: _ToKeep, out: Path | None, forms: Sequence[str], trace: Path | None) -> dict[str, str]:
     """Write the files of a run; returns their paths."""
     from kernbench.report.table_files import write_forms
 
-    files = {} if out is None else _keep_directory(outcome, told, title, out)
+    files = {} if out is None else _keep_directory(run, out)
     files |= write_forms(files, forms)
     if trace is not None:
         from kernbench.pto.trace import write_trace
 
-        write_trace(outcome, trace)
+        write_trace(run.outcome, trace)
         files["trace"] = str(trace)
     return files
 
 
-def _keep_directory(outcome: Outcome, told: Mapping[str, Any], title: str, out: Path) -> dict[str, str]:
-    from kernbench.atomic_output import write_directory, write_json, write_parquet
+def _keep_directory(run: _ToKeep, out: Path) -> dict[str, str]:
+    from kernbench.atomic_output import write_json, write_parquet
+    from kernbench.pto.run_files import write_graph_run
     from kernbench.pto.summary import occupancy_table
     from kernbench.report.swimlane import draw_swimlane
 
     def write(partial: Path) -> None:
-        (partial / "swimlane.svg").write_text(draw_swimlane(outcome, title), encoding="utf-8")
-        write_json(told, partial / "summary.json")
-        write_parquet(occupancy_table(outcome), partial / "occupancy.parquet")
+        (partial / "swimlane.svg").write_text(draw_swimlane(run.outcome, run.title), encoding="utf-8")
+        write_json(run.told, partial / "summary.json")
+        write_parquet(occupancy_table(run.outcome), partial / "occupancy.parquet")
 
-    write_directory(out, write)
     names = {"swimlane": "swimlane.svg", "summary": "summary.json", "occupancy": "occupancy.parquet"}
-    return {name: str(out / file) for name, file in names.items()}
-
-
-def _what_ifs(outcome: Outcome, rerun: Rerun) -> list[dict[str, Any]]:
-    from kernbench.pto.what_if import find_what_ifs
-
-    return [each.to_dict() for each in find_what_ifs(outcome, rerun)]
+    files = {name: str(out / file) for name, file in names.items()}
+    return files | write_graph_run(run.outcome, run.kept, run.what_ifs, out, write)
 
 
 def _show(summary: Summary, told: Mapping[str, Any]) -> None:

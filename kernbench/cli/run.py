@@ -152,16 +152,9 @@ def _prepare(
 
 def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, display: Display) -> dict[str, Any]:
     """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
-    explanation, table = None, None
-    if explain:
-        display.say("explaining the run")
-        explanation = result.explain(what_if=what_if, on_stage=display.say, on_runs=display.on_runs)
-        found: dict[str, Any] = {"explain": explanation.to_dict()}
-    elif what_if:
-        table = result.what_if(on_stage=display.say, on_runs=display.on_runs)
-        found = {"what_if": table and table.to_dict()}
-    else:
-        found = {}
+    from kernbench.cli.explained import explain_result
+
+    explanation, table, found = explain_result(result, display, explain=explain, what_if=what_if)
     if out is None:
         return {"files": {}, **found}
     display.say("writing the op log")

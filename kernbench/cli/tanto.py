@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +17,7 @@ from kernbench.cli.screen import complain, say
 from kernbench.errors import InputError, KernBenchError, shorten
 
 if TYPE_CHECKING:
+    from kernbench.cli.progress import Display
     from kernbench.tanto.device import Device
     from kernbench.tanto.loading import KernelFiles
     from kernbench.tanto.program_file import ProgramSpec
@@ -61,11 +65,14 @@ def command() -> None:
 @_DEFINE
 @options.assignments("A topology field (tensix_core.fidelity=lofi)")
 @click.option("--explain", is_flag=True, help="Say where the time went.")
+@click.option(
+    "--what-if", is_flag=True, help="Simulate each field of the topology twice as fast, however long it takes."
+)
 @options.TIME_LIMIT
 @options.TRACE
 @options.TRACE_FILTER
 @options.AS_JSON
-@options.out("Write the global buffers after each program here: g<ID>.npy, and the op log if --explain is given.")
+@options.out("Write the global buffers after each program here, g<ID>.npy, and its run, for kernbench web.")
 @options.FORMS
 def run(
     programs: tuple[Path, ...],
@@ -79,6 +86,7 @@ def run(
     defines: tuple[str, ...],
     assignments: tuple[str, ...],
     explain: bool,
+    what_if: bool,
     time_limit: str | None,
     trace: Path | None,
     trace_filters: tuple[str, ...],
@@ -88,12 +96,15 @@ def run(
 ) -> None:
     """Run PROGRAMS, JSON files, in turn on one chip, which keeps its buffers.
 
-    With several programs the buffers after each are in a folder of its name, and those after the last beside these.
+    With several programs the buffers after each, and its run, are in a folder of its name, and the last buffers beside these.
     """
     from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.traces import check_parts, check_trace
     from kernbench.limits.run_limits import read_limits
+    from kernbench.machine import load_machine
     from kernbench.modes import check_mode
+    from kernbench.runs.request import note_programs
+    from kernbench.tanto.device import Device
     from kernbench.tanto.program_file import load_program
     from kernbench.tanto.program_settings import read_defines, read_inputs
 
@@ -105,16 +116,37 @@ def run(
     if trace is not None and programs[1:]:
         raise InputError(f"--trace takes one program, and {len(programs)} were given; run them one by one")
     files = _kernel_files(kernels, kernel_map)
-    device = _make_device(topology, assignments, rounding, read_defines(defines))
+    overrides = _read_fields(assignments)
+    macros = read_defines(defines)
+    device = Device(load_machine(topology, overrides), nearest=rounding == "nearest", defines=macros)
     check_parts(device.machine, trace_filters)
     limits = read_limits(time_limit, None)
     first, *others = programs
     only = None if others else load_program(first)
     device.initial = read_inputs(inputs, only)
-    runs = _Runs(device, files, not no_numbers, mode, limits.time_s, explain, as_json, out, forms, trace, trace_filters)
+    request = note_programs(
+        programs,
+        kernels,
+        kernel_map,
+        topology,
+        inputs=inputs,
+        defines=defines,
+        rounding=rounding,
+        numbers=not no_numbers,
+    )
+    asked = _Asked(explain, what_if, as_json, out, forms, trace, trace_filters)
+    runs = _Runs(device, files, mode, limits.time_s, overrides, request, asked)
     worst = runs.run(first, only, None) if only else max([runs.try_run(path) for path in programs])
     if worst:
         raise click.exceptions.Exit(worst)
+
+
+def _read_fields(assignments: tuple[str, ...]) -> dict[str, str]:
+    """Fields of the topology, with or without `topology.` before them."""
+    from kernbench.cli.assignment import split_assignments
+
+    fields, dotted = split_assignments(assignments)
+    return {**fields, **dotted}
 
 
 def _kernel_files(folder: Path, kernel_map: Path | None) -> KernelFiles:
@@ -126,13 +158,17 @@ def _kernel_files(folder: Path, kernel_map: Path | None) -> KernelFiles:
     return KernelFiles(folder, load_kernel_map(kernel_map) if kernel_map else {})
 
 
-def _make_device(topology: str, assignments: tuple[str, ...], rounding: str, macros: dict[str, str]) -> Device:
-    from kernbench.cli.assignment import split_assignments
-    from kernbench.machine import load_machine
-    from kernbench.tanto.device import Device
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is told and kept of each program."""
 
-    fields, dotted = split_assignments(assignments)
-    return Device(load_machine(topology, {**fields, **dotted}), nearest=rounding == "nearest", defines=macros)
+    explain: bool
+    what_if: bool
+    as_json: bool
+    out: Path | None
+    forms: tuple[str, ...]
+    trace: Path | None
+    trace_filters: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +177,11 @@ class _Runs:
 
     device: Device
     files: KernelFiles
-    numbers: bool
     mode: str
     time_s: float | None
-    explain: bool
-    as_json: bool
-    out: Path | None
-    forms: tuple[str, ...]
-    trace: Path | None
-    trace_filters: tuple[str, ...]
+    overrides: Mapping[str, str]
+    request: Mapping[str, Any]
+    asked: _Asked
 
     def try_run(self, path: Path) -> int:
         """The exit code of one program among several; a failure is said, and the next one runs."""
@@ -158,73 +190,92 @@ class _Runs:
         try:
             return self.run(path, load_program(path), path.stem)
         except KernBenchError as error:
-            if self.as_json:
+            if self.asked.as_json:
                 click.echo(json.dumps({"program": str(path), "status": "error", "error": str(error)}))
             complain(f"error: {error if str(path) in str(error) else f'{path}: {error}'}")
             return error.exit_code
 
     def run(self, path: Path, spec: ProgramSpec, folder: str | None) -> int:
         """The exit code of a program; its buffers also go to a folder. Errors: those of `run_program`."""
+        from kernbench.cli.progress import progress
         from kernbench.limits.time_limit import limit_time
         from kernbench.tanto.run import run_program
 
-        with limit_time(self.time_s, lambda: f"program {shorten(path)}"):
-            result = run_program(self.device, spec, self.files, name=str(path), numbers=self.numbers, mode=self.mode)
-        shown = _explain(result) if self.explain and result.session is not None else None
-        if self.out is not None and not result.error:
-            _write(self.device, spec, self.out, self.forms, folder, result if self.explain else None)
-        if self.trace is not None and result.session is not None:
-            from kernbench.runs.trace import write_trace
-
-            write_trace(result.session, (), self.trace, self.trace_filters)
-        _show(result, shown, self.as_json)
+        with progress() as display:
+            display.say("running the kernels")
+            started = perf_counter()
+            with limit_time(self.time_s, lambda: f"program {shorten(path)}"):
+                numbers, on_progress = self.request["numbers"], display.on_progress
+                result = run_program(
+                    self.device,
+                    spec,
+                    self.files,
+                    name=str(path),
+                    numbers=numbers,
+                    mode=self.mode,
+                    on_progress=on_progress,
+                )
+            wall_s = perf_counter() - started
+            found = {} if result.error else self._tell(result, spec, folder, wall_s, display)
+        _show(result, found, self.asked.as_json)
         if result.error:
             complain(f"error: {result.error}")
         return 2 if result.error else 0
 
+    def _tell(
+        self, result: TantoResult, spec: ProgramSpec, folder: str | None, wall_s: float, display: Display
+    ) -> dict[str, Any]:
+        """Explain a program and write what is to be kept of it; returns what is told of it besides its figures."""
+        from kernbench.atomic_output import write_directory
+        from kernbench.cli.explained import explain_result
+        from kernbench.report.table_files import write_forms
+        from kernbench.runs.files import write_files
+        from kernbench.runs.tanto_run import measure_program
+        from kernbench.runs.trace import write_trace
 
-def _write(
-    device: Device, spec: ProgramSpec, out: Path, forms: tuple[str, ...], folder: str | None, result: TantoResult | None
-) -> None:
-    """Write the buffers of a program, all or none, and the op log of a result."""
+        asked, found = self.asked, dict[str, Any]()
+        if asked.explain or asked.what_if or asked.out:
+            run = measure_program(
+                result, mode=self.mode, parameters={}, overrides=self.overrides, wall_s=wall_s, request=self.request
+            )
+            explanation, table, found = explain_result(run, display, explain=asked.explain, what_if=asked.what_if)
+            if asked.out is not None:
+                display.say("writing the buffers and the op log")
+                told, write_buffers = {"program": result.to_dict()}, partial(_write_buffers, self.device, spec)
+                files = write_files(run, asked.out / (folder or ""), explanation, table, told, write_buffers)
+                write_forms(files, asked.forms)
+                if folder is not None:
+                    write_directory(asked.out, write_buffers)
+        if asked.trace is not None:
+            assert result.session is not None
+            write_trace(result.session, (), asked.trace, asked.trace_filters)
+        return found
+
+
+def _write_buffers(device: Device, spec: ProgramSpec, directory: Path) -> None:
     import numpy as np
 
-    from kernbench.atomic_output import write_directory, write_parquet
-    from kernbench.report.table_files import write_forms
-    from kernbench.runs.files import OP_LOG
-
-    def write(partial: Path) -> None:
-        for one in spec.globals:
-            np.save(partial / f"g{one.id}.npy", device.read(one.id))
-        if result is not None and result.session is not None:
-            write_parquet(result.op_log(), partial / OP_LOG)
-
-    for place in (out,) if folder is None else (out / folder, out):
-        write_directory(place, write)
-        if (place / OP_LOG).exists():
-            write_forms({"oplog": place / OP_LOG}, forms)
+    for one in spec.globals:
+        np.save(directory / f"g{one.id}.npy", device.read(one.id))
 
 
-def _explain(result: TantoResult) -> dict[str, Any]:
-    from kernbench.runs.explanation import explain_run
-
-    assert result.session is not None
-    return explain_run(result.session, ()).to_dict()
-
-
-def _show(result: TantoResult, explanation: dict[str, Any] | None, as_json: bool) -> None:
+def _show(result: TantoResult, found: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(result.to_dict() | ({"explain": explanation} if explanation else {})))
+        click.echo(json.dumps(result.to_dict() | found))
         return
     time = "" if result.latency_ns is None else f"{result.latency_ns:,.1f} ns, {result.cycles:,.0f} cycles, "
     say(f"{result.program}: {result.status}", bold=True)
     say(f"{time}{result.cores} cores, {result.l1_peak_bytes:,} bytes of L1 at most")
     for sentence in [str(race) for race in result.races] + [f"warning: {line}" for line in result.out_of_range]:
         say(sentence)
-    if explanation:
+    if "explain" in found:
         from kernbench.cli.explained import show_explanation
 
-        show_explanation(explanation, long=False)
+        show_explanation(found["explain"], long=found["explain"]["what_if"] is None)
+    if "what_if" in found:
+        from kernbench.cli.explained import show_what_if
+
+        show_what_if(found["what_if"])
 
 
 @command.command("check")

@@ -105,6 +105,10 @@ class TensixPlaces(Places):
             if low[0] <= column <= high[0]
         ]
 
+    def worker(self, core: tuple[int, int]) -> str:
+        """The name of a core by its physical place."""
+        return worker_name(*self.physical(core))
+
     def interface(self, core: tuple[int, int], network: int) -> int:
         """The node of a core's interface on a network."""
         return self._nodes[interface_name(network, *self.physical(core))]

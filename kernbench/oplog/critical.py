@@ -54,10 +54,12 @@ def find_critical_path(
     if not (times.end_fs >= 0).any():
         return []
     last = int(times.end_fs.argmax()) if row is None else row
-    return list(_Path(program, times, station_busy_fs).walk(last, since_fs))[::-1]
+    return list(PathFinder(program, times, station_busy_fs).walk(last, since_fs))[::-1]
 
 
-class _Path:
+class PathFinder:
+    """Finds critical paths to rows of one run; what it looks up is indexed once."""
+
     def __init__(self, program: Program, times: Times, station_busy_fs: np.ndarray) -> None:
         self._program, self._times, self._op = program, times, program.op
         self._station_busy_fs = station_busy_fs

@@ -147,7 +147,7 @@ class Device:
 
     def complete(self, task: Task, now_fs: int) -> None:
         """A task is complete; the last one ends the run if the orchestrator is done."""
-        self.record.tasks.append(TaskRow(task.id, task.kernel.name, task.submitted_fs, task.ready_fs))
+        self.record.tasks.append(TaskRow.of(task))
         self.completed += 1
         self.check_finished(now_fs)
         self.on_progress(now_fs)

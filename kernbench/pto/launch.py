@@ -14,6 +14,7 @@ from kernbench.pto.record import ORCHESTRATOR, Phase, Record
 from kernbench.pto.rings import TaskRing
 
 if TYPE_CHECKING:
+    from kernbench.engine import Session
     from kernbench.machine.machine import Machine
     from kernbench.pto.kernels import Kernel
     from kernbench.pto.settings import Settings
@@ -26,6 +27,7 @@ class Outcome:
     """A finished run. Times in femtoseconds; `wall_s` is how long the simulation took."""
 
     device: Device
+    session: Session
     record: Record
     backend: Backend
     orchestrated_fs: int  # when the last task was submitted
@@ -67,9 +69,11 @@ class Launch:
         begun = perf_counter()
         device = device or self.device()
         orchestrator = self.prepare(body, device, scoped=scoped)
-        device.run(self.mode)
+        session = device.run(self.mode)
         end_fs = max(scheduler.end_fs for scheduler in device.schedulers)
-        return Outcome(device, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun)
+        return Outcome(
+            device, session, device.record, self.backend, orchestrator.end_fs, end_fs, perf_counter() - begun
+        )
 
     def prepare(self, body: Body, device: Device, *, scoped: bool = True) -> Orchestrator:
         """Write the start of a run to the device's program; any interpreter of programs can go on with it."""

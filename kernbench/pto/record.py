@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from kernbench.program.ops import NONE
 
 if TYPE_CHECKING:
     from kernbench.pto.core import Assigned
+    from kernbench.pto.task import Task
 
 ORCHESTRATOR = -1  # its number among the threads
 
@@ -45,15 +48,23 @@ class PhaseRow(NamedTuple):
     phase: Phase
     start_fs: int
     end_fs: int
+    core: int = NONE  # whose oldest block that was not seen to end is seen to, if the phase begins so
 
 
 class TaskRow(NamedTuple):
-    """A task: when its submission began and when it became ready, in femtoseconds."""
+    """A task: when its submission began, when schedulers could see it, and when which of them found it ready."""
 
     task: int
     name: str
     submitted_fs: int
     ready_fs: int
+    published_fs: int
+    scheduler: int
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        """The row of a task that is complete."""
+        return cls(task.id, task.kernel.name, task.submitted_fs, task.ready_fs, task.published_fs, task.scheduler)
 
 
 class Occupancy(NamedTuple):
@@ -83,7 +94,7 @@ class Record:
         """A block has ended."""
         self.blocks.append(BlockRow(block.task.id, block.block, core, block.dispatch_fs, start_fs, end_fs))
 
-    def add_phase(self, thread: int, phase: Phase, start_fs: int, end_fs: int) -> None:
+    def add_phase(self, thread: int, phase: Phase, start_fs: int, end_fs: int, core: int = NONE) -> None:
         """A thread has worked, or waited, for some time."""
         if end_fs > start_fs:
-            self.phases.append(PhaseRow(thread, phase, start_fs, end_fs))
+            self.phases.append(PhaseRow(thread, phase, start_fs, end_fs, core))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kernbench.program.ops import NONE
 from kernbench.pto.core import Assigned, Core
 from kernbench.pto.ready_queues import Popped
 from kernbench.pto.record import Phase
@@ -272,14 +273,14 @@ class Scheduler:
         task = block.task
         task.blocks_done += 1
         if task.blocks_done < task.blocks * len(LANES[task.shape]):
-            self._spend(Phase.COMPLETE, now_fs, now_fs + time.notify, place)
+            self._spend(Phase.COMPLETE, now_fs, now_fs + time.notify, place, core=core.index)
             return
         task.state = State.COMPLETED
         self.device.end_group(task, now_fs)
         links = len(task.consumers) + len(task.owners)
         end_fs = task.take_lock(now_fs, time.lock) + time.complete + links * time.notify
         self._completing = place, task
-        self.device.record.add_phase(self.number, Phase.COMPLETE, now_fs, end_fs)
+        self.device.record.add_phase(self.number, Phase.COMPLETE, now_fs, end_fs, core.index)
         self.agent.call_at(end_fs)
 
     def _resolve(self, now_fs: int) -> None:
@@ -302,7 +303,7 @@ class Scheduler:
 
     def _push(self, task: Task, now_fs: int) -> int:
         """Put a ready task into the own shard; returns when that is done."""
-        task.state, task.ready_fs = State.READY, now_fs
+        task.state, task.ready_fs, task.scheduler = State.READY, now_fs, self.number
         if task.starts_together:
             self.device.cohorts.append(task)
             self.device.announce(COHORT, now_fs + self.time.push)
@@ -391,6 +392,8 @@ class Scheduler:
         self.end_fs = now_fs + len(self.cores) * self.time.store + self.time.init
         self.device.record.add_phase(self.number, Phase.SHUT_DOWN, now_fs, self.end_fs)
 
-    def _spend(self, phase: Phase, start_fs: int, end_fs: int, check: Check, *, again: bool = False) -> None:
-        self.device.record.add_phase(self.number, phase, start_fs, end_fs)
+    def _spend(
+        self, phase: Phase, start_fs: int, end_fs: int, check: Check, *, again: bool = False, core: int = NONE
+    ) -> None:
+        self.device.record.add_phase(self.number, phase, start_fs, end_fs, core)
         self._loop.go_on(check, end_fs, again=again)

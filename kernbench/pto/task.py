@@ -55,7 +55,7 @@ class Task:
     __slots__ = (
         "block_ns", "blocks", "blocks_done", "cluster", "consumers", "fanin_count", "fanin_final", "fanin_refs",
         "first_start_fs", "group", "heap_end", "id", "in_scope", "is_spmd", "kernel", "last_end_fs", "lock_free_fs",
-        "next_block", "owners", "params", "published_fs", "ready_fs", "shape", "starts_together", "state",
+        "next_block", "owners", "params", "published_fs", "ready_fs", "scheduler", "shape", "starts_together", "state",
         "submitted_fs", "users",
     )  # fmt: skip
 
@@ -90,6 +90,7 @@ class Task:
         self.lock_free_fs = 0
         self.heap_end: int | None = None
         self.submitted_fs = self.published_fs = self.ready_fs = 0
+        self.scheduler = 0  # that has found it ready
         self.first_start_fs = self.last_end_fs = -1
 
     @property

@@ -52,6 +52,7 @@ class WhatIf:
     span_us: float
     run_us: float
     saved_us: float  # of the run
+    fields: Mapping[str, tuple[float, float]]  # as they are, as they would be
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -64,13 +65,14 @@ def find_what_ifs(outcome: Outcome, rerun: Rerun) -> list[WhatIf]:
     base_us = summarise(outcome).run_us
     for name, fields, speed in _changes(machine):
         summary = summarise(rerun(fields, speed))
-        found.append(WhatIf(name, summary.span_us, summary.run_us, base_us - summary.run_us))
+        changed = {field: (machine.figures[field], value) for field, value in fields.items()}
+        found.append(WhatIf(name, summary.span_us, summary.run_us, base_us - summary.run_us, changed))
     return sorted(found, key=lambda each: (-each.saved_us, each.name))
 
 
-def _changes(machine: Machine) -> list[tuple[str, dict[str, object], float]]:
+def _changes(machine: Machine) -> list[tuple[str, dict[str, float], float]]:
     """Name, fields and speed of cores of each change."""
-    figures, changes = machine.figures, list[tuple[str, dict[str, object], float]]()
+    figures, changes = machine.figures, list[tuple[str, dict[str, float], float]]()
     for name, fields in FASTER.items():
         changes.append((name, {field: figures[field] / 2 for field in fields}, 1.0))
     for name, fields in LARGER.items():

@@ -36,7 +36,10 @@ def list_advice(usage: Sequence[Usage], roofline: Roofline | None, what_if: What
             else "more bandwidth of HBM, or less traffic"
         )
         found.append(f"{roofline.share:.0%} of the roofline is reached: only {helps} can help much")
-    if what_if is not None and (best := what_if.best) is not None and len(best.fields) > 1:
+    best = None if what_if is None else what_if.best
+    if best is not None and best.name:
+        found.append(f"{best.name} twice as fast or large saves {-best.change:.0%}")
+    elif what_if is not None and best is not None and len(best.fields) > 1:
         alone = max((-one.change for one in what_if.alternatives if len(one.fields) == 1), default=0.0)
         names = ", ".join(best.fields)
         found.append(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,58 +23,100 @@ from kernbench.runs.view_tables import make_view_tables
 if TYPE_CHECKING:
     import polars
 
+    from kernbench.engine import Session
     from kernbench.runs.explanation import Explanation
+    from kernbench.runs.other_rows import OtherRows
     from kernbench.runs.result import RunResult
     from kernbench.runs.what_if import WhatIf
 
 
+@dataclass(frozen=True, slots=True)
+class RunToKeep:
+    """A finished run of a device program, whatever wrote the program."""
+
+    session: Session
+    summary: Mapping[str, Any]  # of `result.json`, in JSON's types
+    path: Sequence[Piece]  # the critical path; `row` is that of the op table, behind its last one that of `other`
+    explanation: Explanation | None = None
+    other: OtherRows | None = None  # what the op log has besides rows of the program
+
+
 def write_files(
-    result: RunResult, out: Path, explanation: Explanation | None = None, what_if: WhatIf | None = None
+    result: RunResult,
+    out: Path,
+    explanation: Explanation | None = None,
+    what_if: WhatIf | None = None,
+    told: Mapping[str, Any] | None = None,
+    write_more: Callable[[Path], object] | None = None,
 ) -> dict[str, str]:
     """Write the op log and the figures of a run into a directory, made if missing; returns where they are, by what they are.
 
     With an explanation also its table of utilisation, and its sums among the figures; a what-if table is among the figures
-    too. What `kernbench web` draws beside (`view_tables`) is written, but not among what is returned.
+    too, as are those `told`. What `kernbench web` draws beside (`view_tables`) is written, but not among what is returned;
+    `write_more` is given a directory whose files appear with them.
 
     Errors: RunError if the disk refuses; InputError in mode analytic.
     """
     if result.binding is not None:
         raise InputError("analytic mode has no events, so it keeps no op log; use mode hybrid")
-    files = {"oplog": str(out / OP_LOG), "result": str(out / RESULT), "critical_path": str(out / PATH)}
-    summary = {**result.to_dict(), "files": files}
+    summary = {**result.to_dict(), **(told or {})}
     if explanation is not None:
-        files["utilisation"] = str(out / USAGE)
         summary["explain"] = explanation.to_dict()
     if what_if is not None:
         summary["what_if"] = what_if.to_dict()
+    session = result.device.session
+    found = find_path(session, result.launches, times_of(session)) if explanation is None else explanation.path
+    return write_run(RunToKeep(session, summary, found, explanation), out, write_more)
+
+
+def times_of(session: Session) -> Times:
+    """The times of the rows of a finished run."""
+    return Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
+
+
+def write_run(run: RunToKeep, out: Path, write_more: Callable[[Path], object] | None = None) -> dict[str, str]:
+    """Write the files of a run into a directory, as `write_files` does for a result. Errors: RunError if the disk refuses."""
+    files = {"oplog": str(out / OP_LOG), "result": str(out / RESULT), "critical_path": str(out / PATH)}
+    if run.explanation is not None:
+        files["utilisation"] = str(out / USAGE)
 
     def write(partial: Path) -> None:
-        session = result.device.session
-        times = Times(session.op_issue_fs, session.op_start_fs, session.op_end_fs)
-        row = order_rows(session.program, times.start_fs, times.end_fs)
-        write_parquet(build_log(session.program, *times, row), partial / OP_LOG)
-        path = find_path(session, result.launches, times) if explanation is None else explanation.path
-        write_parquet(_path_with_rows(path, row, session.program.row_count), partial / PATH)
-        for name, table in make_view_tables(session.program, times, row).items():
+        if write_more is not None:
+            write_more(partial)
+        for name, table in _make_tables(run).items():
             write_parquet(table, partial / name)
-        write_json(tell_machine(session.machine), partial / MACHINE)
-        if explanation is not None:
-            explanation.utilisation_table().write_parquet(partial / USAGE)
-        write_json(summary, partial / RESULT)
+        write_json(tell_machine(run.session.machine), partial / MACHINE)
+        if run.explanation is not None:
+            run.explanation.utilisation_table().write_parquet(partial / USAGE)
+        write_json({**run.summary, "files": files}, partial / RESULT)
 
     write_directory(out, write)
     return files
 
 
-def _path_with_rows(path: Sequence[Piece], row: np.ndarray, rows: int) -> polars.DataFrame:
+def _make_tables(run: RunToKeep) -> dict[str, polars.DataFrame]:
+    """The op log, the critical path and what `kernbench web` draws beside, by file."""
+    program, times = run.session.program, times_of(run.session)
+    row = order_rows(program, times.start_fs, times.end_fs)
+    others = 0 if run.other is None else len(run.other.log)
+    tables = {
+        OP_LOG: build_log(program, *times, row),
+        PATH: _path_with_rows(run.path, row, program.row_count, others),
+        **make_view_tables(program, times, row),
+    }
+    return tables if run.other is None else run.other.add_to(tables)
+
+
+def _path_with_rows(path: Sequence[Piece], row: np.ndarray, rows: int, others: int) -> polars.DataFrame:
     """The critical path with `row`, that of the op log, null for a piece of which it has none.
 
-    `row`: int64[row of the op log] its row in the op table, of so many `rows`.
+    `row`: int64[row of the op log] its row in the op table, of so many `rows`; `others` follow in both.
     """
     import polars
 
-    place = np.full(rows + 1, NONE, np.int64)  # the last, which NONE reads, is none
+    place = np.full(rows + others + 1, NONE, np.int64)  # the last, which NONE reads, is none
     place[row] = np.arange(len(row))
+    place[rows:-1] = len(row) + np.arange(others)
     of_piece = np.array([piece.row for piece in path for _ in piece.spent_fs], np.int64)
     found = polars.Series(place[of_piece], dtype=polars.Int64)
     return make_path_table(path).with_columns(row=found.replace(NONE, None))

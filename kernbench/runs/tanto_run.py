@@ -121,17 +121,34 @@ def run_program_file(
         if result.error:
             raise RunError(result.error)
         stage("measuring the run")
-        return RunResult(
-            bench=str(path),
-            topology=machine.name,
-            mode=mode,
-            parameters=dict(parameters),
-            overrides=dict(overrides),
-            wall_s=perf_counter() - started,
-            verified=None,
-            mismatches=(),
-            **_measure(result),
+        return measure_program(
+            result, mode=mode, parameters=parameters, overrides=overrides, wall_s=perf_counter() - started
         )
+
+
+def measure_program(
+    result: TantoResult,
+    *,
+    mode: str,
+    parameters: Mapping[str, object],
+    overrides: Mapping[str, object],
+    wall_s: float,
+    request: Mapping[str, Any] | None = None,
+) -> RunResult:
+    """The result of a program that came to its end."""
+    assert result.session is not None
+    return RunResult(
+        bench=result.program,
+        topology=result.session.machine.name,
+        mode=mode,
+        parameters=dict(parameters),
+        overrides=dict(overrides),
+        wall_s=wall_s,
+        verified=None,
+        mismatches=(),
+        request=request,
+        **_measure(result),
+    )
 
 
 def _measure(result: TantoResult) -> dict[str, Any]:

@@ -45,11 +45,13 @@ class Alternative:
     fields: Mapping[str, tuple[float, float]]  # as it is, as it would be
     latency_ns: float
     change: float  # of the latency, as a fraction: -0.15 is 15 % less
+    name: str = ""  # of all that the fields are about, if it has one
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         fields = {name: {"from": old, "to": new} for name, (old, new) in self.fields.items()}
-        return {"fields": fields, "latency_ns": self.latency_ns, "change": self.change}
+        named = {"name": self.name} if self.name else {}
+        return {**named, "fields": fields, "latency_ns": self.latency_ns, "change": self.change}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -2,7 +2,7 @@
 
 They follow from the path of a part: "sip0.cube1.pe2.pe_dma.read" is the track "pe_dma.read" in the group "pe2" of the process
 "sip0.cube1". A part whose path has one piece, such as "switch", is in the process of the machine. A thread that runs on no
-part has a track in the process "threads".
+part, nor on a core, has a track in the process "threads".
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ class PartTracks:
 
     def __init__(self, machine: Machine, tracks: TrackTable) -> None:
         self._machine, self._tracks = machine, tracks
+        self._processes = {split_path(name, machine.name)[0] for name in machine.node_name} - {machine.name}
 
     def find(self, part: str) -> int:
         """The track of a part, by its path."""
-        if part not in self._machine.node_id and part not in self._machine.server_id:
-            return self._tracks.find(part, SLICES, self._tracks.find(THREADS, PROCESS))
         process, rest = self.split(part)
+        known = part in self._machine.node_id or part in self._machine.server_id
+        if not known and process not in self._processes:
+            return self._tracks.find(part, SLICES, self._tracks.find(THREADS, PROCESS))
         parent = self._tracks.find(process, PROCESS)
         if len(rest) > 1 and _PE.fullmatch(rest[0]):
             parent, rest = self._tracks.find(rest[0], GROUP, parent), rest[1:]

@@ -20,9 +20,10 @@ from kernbench.atomic_output import RESULT, unreadable
 from kernbench.errors import InputError, RunError, shorten
 from kernbench.modes import Mode
 from kernbench.runs.explained_files import add_explanation, check_same
-from kernbench.runs.request import file_of_bench, list_arguments, repeat_arguments
+from kernbench.runs.request import TOPOLOGY, Repetition, plan_repetition, repeat_bench, repeat_graph, repeat_program
 from kernbench.schema.guards import is_mapping
 from kernbench.sealing import load_sealed_json, read_sealed_parquet
+from kernbench.sweep.front_ends.task_graphs import is_task_graph
 from kernbench.sweep.results.file_names import MANIFEST, PROGRESS, TABLE
 from kernbench.sweep.results.manifest import read_manifest
 from kernbench.sweep.row import COLUMNS
@@ -32,6 +33,11 @@ from kernbench.web.sources import RunSource, Sources, SweepSource
 
 EXPLAIN, WHAT_IF, POINT = "explain", "what_if", "point"
 OPTIONS = {EXPLAIN: ["--explain"], WHAT_IF: ["--explain", "--what-if"], POINT: ["--explain"]}
+GRAPH_OPTIONS = {
+    EXPLAIN: list[str](),
+    WHAT_IF: ["--what-if"],
+    POINT: list[str](),
+}  # of task graphs, whose runs are explained as they are kept
 
 
 class RunJobs:
@@ -110,7 +116,7 @@ def _arguments_of_run(source: RunSource, kind: str) -> list[str]:
         raise InputError(f"{source.directory / RESULT} cannot be read ({shorten(error)})") from None
     if not is_mapping(result):
         raise InputError(f"{source.directory / RESULT} is not what a run leaves")
-    return _checked([*list_arguments(result), *OPTIONS[kind]])
+    return _checked(plan_repetition(result), kind)
 
 
 def _arguments_of_point(source: SweepSource, part: str) -> tuple[list[str], str]:
@@ -120,9 +126,20 @@ def _arguments_of_point(source: SweepSource, part: str) -> tuple[list[str], str]
     if "bench" not in told:
         raise InputError(f"{source.name} is a sweep over traffic, whose points kernbench probe runs")
     mode = Mode.FLIT if told.get("mode") == Mode.FLIT else Mode.HYBRID
-    settings = [(name, row[name]) for name in parameters]
-    arguments = repeat_arguments(told["bench"], told.get("topology"), str(mode), settings)
-    return _checked([*arguments, *OPTIONS[POINT]]), str(row["key"])[:KEY_DIGITS]
+    settings = {name: row[name] for name in parameters}
+    repetition = _plan_point(str(told["bench"]), told.get("topology"), str(mode), settings)
+    return _checked(repetition, POINT), str(row["key"])[:KEY_DIGITS]
+
+
+def _plan_point(bench: str, topology: object, mode: str, settings: Mapping[str, Any]) -> Repetition:
+    """How to run what a sweep runs at a point."""
+    fields = [(name, value) for name, value in settings.items() if name.startswith(TOPOLOGY)]
+    parameters = {name: value for name, value in settings.items() if not name.startswith(TOPOLOGY)}
+    if bench.endswith(".json"):
+        return repeat_program(bench, topology, mode, parameters, fields)
+    if is_task_graph(bench):
+        return repeat_graph(bench, topology, mode, parameters, fields)
+    return repeat_bench(bench, topology, mode, settings.items())
 
 
 def _find_row(source: SweepSource, part: str) -> tuple[dict[str, Any], list[str]]:
@@ -140,15 +157,13 @@ def _find_row(source: SweepSource, part: str) -> tuple[dict[str, Any], list[str]
     return found.to_dicts()[0], parameters
 
 
-def _checked(arguments: list[str]) -> list[str]:
-    """Arguments of `run` whose files may be run here. Errors: InputError for another file."""
-    bench, topology = arguments[1], arguments[arguments.index("--topology") + 1]
+def _checked(repetition: Repetition, kind: str) -> list[str]:
+    """The arguments of a job, whose files may be run here. Errors: InputError for another file."""
+    options = GRAPH_OPTIONS if repetition.arguments[0] == "pto" else OPTIONS
+    arguments = [*repetition.arguments, *options[kind]]
     near = (Path.cwd().resolve(), library.shipped().resolve())
-    for what, file in (
-        ("bench", file_of_bench(bench)),
-        ("machine", Path(topology) if library.is_path(topology) else None),
-    ):
-        if file is not None and not any(file.resolve().is_relative_to(place) for place in near):
+    for what, file in repetition.files:
+        if not any(file.resolve().is_relative_to(place) for place in near):
             raise InputError(
                 f"its {what} is {shorten(file)}, and the viewer runs no file outside the directory "
                 f"it was started in, {near[0]}; "

@@ -66,7 +66,7 @@ class Sources:
 
     def __init__(self, given: Sequence[str] = (), results: Path = RESULTS) -> None:
         """Errors: InputError for what is neither a directory of a sweep or a run nor a topology."""
-        self._given = _name_apart([_check(text) for text in given])
+        self._given = _name_apart([found for text in given for found in _check(text)])
         self._results = None if given else results
         self._points: dict[
             tuple[str, str], Path
@@ -109,9 +109,7 @@ class Sources:
         if self._results is None:
             return self._given
         try:
-            inside = self._results.resolve()
-            found = [path for path in inside.iterdir() if path.resolve().is_relative_to(inside) and is_known(path)]
-            return _name_apart(sorted(found, key=_changed, reverse=True))
+            return _name_apart(sorted(_list_known(self._results.resolve()), key=_changed, reverse=True))
         except OSError:
             return {}
 
@@ -131,7 +129,14 @@ def is_known(directory: Path) -> bool:
     return is_sweep(directory) or is_run(directory)
 
 
-def _check(text: str) -> Path | MachineView:
+def _list_known(directory: Path) -> list[Path]:
+    """The directories of sweeps and runs in a directory, by name; those of links only if they stay inside."""
+    found = [path for path in directory.iterdir() if path.resolve().is_relative_to(directory) and is_known(path)]
+    return sorted(found)
+
+
+def _check(text: str) -> list[Path] | list[MachineView]:
+    """What a text stands for: a directory of a sweep or a run, all of these in a directory, or a topology."""
     path = Path(check_characters(text, "the directory or topology"))
     try:
         if path.suffix in (".json", ".parquet") and is_file(path) and is_known(path.parent):
@@ -139,14 +144,16 @@ def _check(text: str) -> Path | MachineView:
                 f"{shorten(text)} is a file of a sweep or a run; give its directory, {shorten(path.parent)}"
             )
         if not path.is_dir():
-            return _read_machine(text)
-        if not is_known(path):
-            raise InputError(_refuse(path, shorten(text)))
+            return [_read_machine(text)]
+        if is_known(path):
+            return [path.resolve()]
+        if found := _list_known(path.resolve()):
+            return [one.resolve() for one in found]
+        raise InputError(_refuse(path, shorten(text)))
     except OSError as error:
         raise InputError(
             f"{shorten(text)} cannot be read ({error.strerror}); give the directory of a run or a sweep"
         ) from None
-    return path.resolve()
 
 
 def _refuse(path: Path, text: str) -> str:

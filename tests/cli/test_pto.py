@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
+import polars
 import pytest
 
 from kernbench.cli.main import main
+from kernbench.pto.what_if import CLOCKS, CORES, FASTER, LARGER
+from kernbench.runs.explained_files import add_explanation
+from kernbench.runs.request import plan_repetition
+from kernbench.web.run_view import RunView
+from kernbench.web.sources import RunSource
 
 
 @pytest.fixture(autouse=True)
@@ -44,8 +51,29 @@ def test_replay_as_json_and_in_files(capsys: pytest.CaptureFixture[str]) -> None
     assert told["topology"] == "ascend_tiny"
     assert {"span_us", "utilisation", "stages", "threads", "blocked"} <= told.keys()
     assert [stage["name"] for stage in told["stages"]] == ["a", "b"]
-    assert sorted(path.name for path in Path("kept").iterdir()) == ["occupancy.parquet", "summary.json", "swimlane.svg"]
+    assert {"occupancy.parquet", "summary.json", "swimlane.svg"} <= {path.name for path in Path("kept").iterdir()}
     assert Path("kept", "swimlane.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
+@pytest.mark.parametrize("what", ["run", "replay"])
+def test_a_run_is_kept_and_can_be_repeated(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", "vector_example", "--case", "Small"] if what == "run" else ["replay", write_graph()]
+    fields = ["--set", "topology.pto_runtime.switch_ns=900"]
+    assert pto(*arguments, "-t", "ascend_tiny", *fields, "--out", "kept") == 0
+    view = RunView(RunSource("kept", Path("kept").resolve()))
+    about = view.about()
+    assert about["missing"] == {}
+    assert about["explain"]["what_if"] is None
+    busy, parts = (polars.read_ipc(io.BytesIO(view.arrow(name))) for name in ("busy", "parts"))
+    assert {"aicpu0", "aicpu1", "cluster0.aic" if what == "replay" else "cluster0.aiv0"} <= set(
+        parts[busy["part"].unique()]["name"]
+    )
+    assert main([*plan_repetition(about).arguments, "--what-if", "--out", "again"]) == 0
+    add_explanation(Path("kept"), Path("again"))
+    told = view.about()["explain"]["what_if"]["alternatives"]
+    assert {one["name"] for one in told} == {*FASTER, *LARGER, CORES}
+    assert [one["change"] for one in told] == sorted(one["change"] for one in told)
+    assert told[0]["fields"].keys() == set((FASTER | LARGER | {CORES: CLOCKS})[told[0]["name"]])
 
 
 def test_run_verifies_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:

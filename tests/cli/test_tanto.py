@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 from kernbench.cli.main import main
+from kernbench.errors import InputError
+from kernbench.runs.explained_files import add_explanation, check_same
+from kernbench.runs.request import plan_repetition
+from kernbench.web.run_view import RunView
+from kernbench.web.sources import RunSource, Sources
 from tests.tanto.support import COPY_IN, COPY_OUT, buffer, kernel, pipe
 from tests.trace.decoded import decode
 
@@ -77,6 +84,37 @@ def test_bytes_and_kernel_maps(capsys: pytest.CaptureFixture[str]) -> None:
     assert tanto("p.json", "--kernel-map", "map.json", "--in", "0=x.bin", "--out", "o") == 0
     assert "ok" in capsys.readouterr().out
     assert np.load("o/g1.npy").view(np.uint32)[5] == 5 << 16
+
+
+def test_a_program_leaves_a_run_beside_its_buffers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert tanto("p.json", "--in", "0=x.npy", "--out", "o", "--set", "tensix_noc.hop_ns=9", "-D", "A=1", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    view = RunView(RunSource("o", tmp_path / "o"))
+    about = view.about()
+    assert about["missing"] == {}
+    assert (about["bench"], about["latency_ns"], about["program"]) == ("p.json", told["latency_ns"], told)
+    assert "worker[1][1].reader" in polars.read_ipc(io.BytesIO(view.arrow("tracks")))["name"].to_list()
+    repeated = plan_repetition(about)
+    assert repeated.arguments[:4] == ["tanto", "run", str(tmp_path / "p.json"), "--kernels"]
+    assert [file.name for _, file in repeated.files] == ["p.json", "kernels", "x.npy"]
+    assert main([*repeated.arguments, "--explain", "--out", "again"]) == 0
+    check_same(Path("o"), Path("again"))
+    add_explanation(Path("o"), Path("again"))
+    assert view.about()["explain"]["what_if"]["alternatives"]
+
+
+def test_each_of_several_programs_leaves_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tanto("p.json", "q.json", "--what-if", "--no-numbers", "--out", "o") == 0
+    assert capsys.readouterr().out.count("what if a field of the topology were twice as fast") == 2
+    runs = Sources(["o"]).list()
+    assert list(runs) == ["p", "q"]
+    for name, run in runs.items():
+        assert isinstance(run, RunSource)
+        about = RunView(run).about()
+        assert (about["bench"], about["missing"]) == (f"{name}.json", {})
+        assert about["what_if"]["alternatives"][0]["change"] < 0
+        with pytest.raises(InputError, match="it is one of several programs that ran in turn on one chip"):
+            plan_repetition(about)
 
 
 def test_explain_and_the_op_log(capsys: pytest.CaptureFixture[str]) -> None:

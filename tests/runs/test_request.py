@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.errors import InputError
-from kernbench.runs.request import file_of_bench, list_arguments, repeat_arguments
+from kernbench.runs.request import file_of_bench, plan_repetition, repeat_bench
 from kernbench.runs.run import run_bench
 
 BENCH = """
@@ -31,15 +31,18 @@ def test_a_run_notes_what_it_was_asked_for(tmp_path: Path, monkeypatch: pytest.M
         "live": False,
     }
     assert file_of_bench(result["request"]["bench"]) == tmp_path / "mine.py"
-    arguments = list_arguments(result)
+    arguments = plan_repetition(result).arguments
     assert arguments[:6] == ["run", f"{tmp_path}/mine.py:mine", "--topology", "tiny", "--mode", "hybrid"]
     assert arguments[6:] == ["--set", "n=128", "--set", "topology.noc.gbs=512 GB/s", "--device", "sip:0"]
 
 
 def test_an_earlier_run_is_repeated_by_its_names() -> None:
     kept = {"bench": "gemm", "topology": "tiny", "mode": "flit", "parameters": {"M": 8, "K": None}, "overrides": {}}
-    assert list_arguments(kept) == ["run", "gemm", "--topology", "tiny", "--mode", "flit", "--set", "M=8"]
-    assert list_arguments({**kept, "request": {"bench": "gemm", "topology": "tiny", "live": True}})[-1] == "--live"
+    assert plan_repetition(kept).arguments == ["run", "gemm", "--topology", "tiny", "--mode", "flit", "--set", "M=8"]
+    assert (
+        plan_repetition({**kept, "request": {"bench": "gemm", "topology": "tiny", "live": True}}).arguments[-1]
+        == "--live"
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,4 +54,4 @@ def test_an_earlier_run_is_repeated_by_its_names() -> None:
 )
 def test_settings_that_no_command_line_can_say(settings: list[tuple[str, object]], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        repeat_arguments("gemm", "tiny", "hybrid", settings)
+        repeat_bench("gemm", "tiny", "hybrid", settings)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import polars
 import pytest
 
 from kernbench.errors import RunError
@@ -25,6 +26,18 @@ from tests.web.job_runs import write_command, write_run
 from tests.web.sweeps import small_table, write_sweep
 
 PATIENCE_S = 20
+HERE = Path.cwd()
+TANTO = {
+    "command": "tanto run",
+    "programs": [str(HERE / "p.json")],
+    "kernels": str(HERE),
+    "kernel_map": None,
+    "topology": "tensix_tiny",
+    "inputs": [],
+    "defines": [],
+    "rounding": "truncate",
+    "numbers": True,
+}
 
 
 class Client:
@@ -150,6 +163,34 @@ def test_a_point_is_run_where_its_sweep_is_and_opens(client: Client) -> None:
     assert given[-2:] == ["--out", str(client.home / "swept" / "runs" / key[:16])]
 
 
+@pytest.mark.parametrize(
+    ("bench", "settings", "command"),
+    [
+        (
+            "vector_example",
+            {"rows": [8], "case": ["Small"], "runtime": [""], "topology.aic.clock_ghz": [2.0]},
+            "kernbench pto run vector_example --no-data --case Small --topology tiny --mode hybrid --set rows=8 "
+            "--set topology.aic.clock_ghz=2.0",
+        ),
+        (
+            "a.json",
+            {"program": ["b.json"], "kernels": [""], "inputs": ["0=x.npy, 1=y.bin"], "defines": ["T=int8"]},
+            "kernbench tanto run HERE/b.json --kernels HERE --in 0=HERE/x.npy --in 1=HERE/y.bin -D T=int8 --rounding truncate "
+            "--topology tiny --mode hybrid --no-numbers --explain",
+        ),
+    ],
+)
+def test_points_of_all_systems_are_run(
+    bench: str, settings: dict[str, list[object]], command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = polars.DataFrame({**settings, "latency_ns": [1.0], "status": ["ok"], "key": ["0123456789abcdef0"]})
+    for client in serve(tmp_path, write_sweep(tmp_path / "swept", rows, bench=bench)):
+        job = client.start("point", "swept", "0123456789abcdef0")
+        assert job["command"] == command.replace("HERE", str(tmp_path))
+        assert client.ended()["state"] == "done"
+
+
 def test_an_error_is_worded_as_on_a_terminal(tmp_path: Path) -> None:
     for client in serve(tmp_path, write_run(tmp_path / "plain"), fails=True):
         client.start("explain", "plain")
@@ -170,6 +211,18 @@ def test_another_run_is_not_taken_for_the_kept_one(tmp_path: Path) -> None:
         ({"request": None}, "the run cannot be repeated: it was not made by `kernbench run`"),
         ({"parameters": {"M --out x": 1}}, "the run cannot be repeated: it sets M --out x to 1"),
         ({"request": {"bench": "--help", "topology": "tiny"}}, "its bench is '--help', which is no name"),
+        ({"request": {"command": "sweep"}}, "it was made by 'sweep', which is no command here"),
+        ({"request": TANTO | {"kernels": "/etc"}}, "its kernels is /etc, and the viewer runs no file outside"),
+        ({"request": TANTO | {"kernels": "-D"}}, "its kernels is '-D', which is no whole path"),
+        ({"request": TANTO | {"inputs": ["0=/etc/passwd"]}}, "its buffer is /etc/passwd, and the viewer runs no file"),
+        ({"request": TANTO | {"programs": ["/a", "/b"]}}, "it is one of several programs that ran in turn on one chip"),
+        ({"request": TANTO | {"defines": "T=int8"}}, "its defines are 'T=int8', which are no texts"),
+        ({"request": TANTO | {"rounding": "--out"}}, "its rounding is '--out', which is no name"),
+        (
+            {"request": {"command": "pto run", "bench": "/etc/evil.py"}},
+            "its bench is /etc/evil.py, and the viewer runs no",
+        ),
+        ({"request": {"command": "pto replay", "graph": "g.json"}}, "its graph is 'g.json', which is no whole path"),
         ({"request": {"bench": "/etc/evil.py", "topology": "tiny"}}, "the viewer runs no file outside the directory"),
         (
             {"request": {"bench": "gemm-single-pe", "topology": "../../x.yaml"}},

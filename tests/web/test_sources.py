@@ -46,6 +46,17 @@ def test_what_is_neither_is_refused(name: str, said: str, tmp_path: Path, monkey
     assert said in str(caught.value)
 
 
+def test_a_directory_of_runs_stands_for_them(tmp_path: Path) -> None:
+    write_sweep(tmp_path / "all" / "swept")
+    write_sweep(tmp_path / "elsewhere")
+    (tmp_path / "all" / "link").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "all" / "ran").mkdir()
+    for file in ("result.json", "oplog.parquet"):
+        (tmp_path / "all" / "ran" / file).touch()
+    found = Sources([str(tmp_path / "all"), str(tmp_path / "elsewhere")]).list()
+    assert list(found) == ["ran", "swept", "elsewhere"]
+
+
 def test_without_sources_results_is_searched_each_time(tmp_path: Path) -> None:
     sources = Sources((), tmp_path / "results")
     assert list(sources.list()) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernbench.errors import InputError, suggest
+from kernbench.runs.request import split_texts
 from kernbench.schema.scalars import read_parameter
 from kernbench.sweep.execution.point_progress import report_run, report_stage
 from kernbench.sweep.front_ends.tanto_benches import SMALL, mode_problems
@@ -127,23 +128,18 @@ def _list_files(parameters: Mapping[str, str]) -> list[Path]:
 
     path, files = Path(parameters["program"]), _kernel_files(parameters)
     program = load_program(path)
-    read_inputs(_split(parameters["inputs"]), program, "inputs")
+    read_inputs(split_texts(parameters["inputs"]), program, "inputs")
     found = [files.find(kernel)[0] for kernel in program.kernels]
     kernels = [kernel for kernel in found if isinstance(kernel, Path)]
-    inputs = [Path(text.partition("=")[2]) for text in _split(parameters["inputs"])]
+    inputs = [Path(text.partition("=")[2]) for text in split_texts(parameters["inputs"])]
     maps = [Path(parameters["kernel_map"])] if parameters["kernel_map"] else []
     return [path, *kernels, *inputs, *maps]
-
-
-def _split(text: str) -> list[str]:
-    """The texts that commas part."""
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _read_defines(text: str) -> dict[str, str]:
     from kernbench.tanto.program_settings import read_defines
 
-    return read_defines(_split(text), "defines")
+    return read_defines(split_texts(text), "defines")
 
 
 def _run(point: Point) -> object:
@@ -154,7 +150,7 @@ def _run(point: Point) -> object:
         Path(str(parameters["program"])),
         _kernel_files(parameters),
         point.topology,
-        inputs=_split(str(parameters["inputs"])),
+        inputs=split_texts(str(parameters["inputs"])),
         defines=_read_defines(str(parameters["defines"])),
         parameters=parameters,
         overrides=point.overrides,

@@ -122,7 +122,7 @@ class TaskGraphResult:
 
 
 def _find(grid: Grid) -> TaskGraphWorkload | None:
-    if grid.bench is None or not _is_task_graph(grid.bench):
+    if grid.bench is None or not is_task_graph(grid.bench):
         return None
     from kernbench.pto.bench import find_bench
 
@@ -133,7 +133,7 @@ def _find(grid: Grid) -> TaskGraphWorkload | None:
     return TaskGraphWorkload(found, known or (found.default_case,), grid.bench)
 
 
-def _is_task_graph(name: str) -> bool:
+def is_task_graph(name: str) -> bool:
     """Whether a bench is one of `benches/pto`, or a path of such a file or folder."""
     from kernbench import library
     from kernbench.pto.bench import FOLDER, looks_like_bench

@@ -29,7 +29,7 @@ class DataflowRows:
         program, places = lowering.program, lowering.places
         self.lowering, self.core, self.places = lowering, core, places
         self.network = READER_NETWORK if kind == 0 else WRITER_NETWORK
-        self.buffer = RowBuffer(program.thread(f"{name} {core[0]},{core[1]}"), lowering.costs)
+        self.buffer = RowBuffer(program.thread(f"{places.worker(core)}.{name}/{core[0]},{core[1]}"), lowering.costs)
         self.id = self.buffer.thread.id
         self.interface = places.interface(core, self.network)
         self.read_server = places.server(core, f"niu{self.network}.read")

@@ -39,7 +39,8 @@ class MathRows:
         self.lowering, self.core = lowering, core
         at = f"{core[0]},{core[1]}"
         self.unpack, self.math, self.packer = (
-            RowBuffer(program.thread(f"{name} {at}"), lowering.costs) for name in ("math.unpack", "math", "math.pack")
+            RowBuffer(program.thread(f"{places.worker(core)}.{name}/{at}"), lowering.costs)
+            for name in ("math.unpack", "math", "math.pack")
         )
         self.unpacked, self.multiplied, self.mapped, self.packed, self.full, self.free = (
             program.counter(f"{label} on core {at}") for label in _ENDS

@@ -61,7 +61,7 @@ export function Explain({ run, settings, onSettings }: RunViewProps) {
       )}
       {found && !found.roofline && (
         <Card title="Roofline">
-          <p class="note">No kernel multiplied anything or moved anything to or from memory.</p>
+          <p class="note">No kernel that was launched on PEs multiplied anything or moved anything to or from memory.</p>
         </Card>
       )}
       {found && (

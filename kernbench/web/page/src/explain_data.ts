@@ -1,5 +1,6 @@
 // The explanation of a run, as `--explain` keeps it in result.json, and how its figures are written.
 export interface Alternative {
+  name?: string; // of all that the fields are about
   fields: Record<string, { from: number; to: number }>;
   latency_ns: number;
   change: number;
@@ -81,7 +82,8 @@ export function formatChange(change: number): string {
   return `${change > 0 ? "+" : change < 0 ? "−" : ""}${(Math.abs(change) * 100).toFixed(1)} %`;
 }
 
-export function tellFields({ fields }: Alternative): string[] {
+export function tellFields({ name, fields }: Alternative): string[] {
+  if (name) return [name];
   return Object.entries(fields).map(([name, { from, to }]) => `${name} ${short(from)} → ${short(to)}`);
 }
 
