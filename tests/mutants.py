@@ -50,11 +50,19 @@ MODULES = (
     "closed_form",
     "credit_bids",
     "credit_channels",
+    "credit_claims",
     "credit_copies",
     "credit_link",
+    "credit_memory",
     "credit_network",
+    "credit_period",
     "credit_queue",
     "credit_router",
+    "credit_skip",
+    "credit_source",
+    "credit_state",
+    "credit_suspension",
+    "credit_waits",
     "event_heap",
     "hops",
     "injection",
@@ -77,7 +85,11 @@ MEMORY = 3 << 30  # bytes that a mutant may have: some never stop to enlarge a p
 
 
 class Subject(NamedTuple):
-    """A program that mutants do, and how: "plain", with "tiny" pools, in "short" passes, "stepped" event by event."""
+    """A program that mutants do, and how.
+
+    "plain", with "tiny" pools, in "short" passes, "stepped" event by event, "counted": what flits waited for as well, in
+    hybrid mode alone.
+    """
 
     kind: str
     setting: str
@@ -122,6 +134,17 @@ SEEDS = {
     "pipelines stepped": "1 8 17 22 55",
     "streams stepped": "1 5 219",
     "credit stepped": "3 9 16 27 44",
+    "credit counted": "1 3 9 16 27 44",
+    "credit_multicasts counted": "5 9 30 49",
+    "credit_copies counted": "0 1 2 3 4 5",
+    "credit_lone counted": "12 17 21 25 44 99 105 143 174 185 187 192 205 222 251 258 265 277 280 317 419 438 476 557 611",
+    "credit_limited counted": "8 9 13 15 17 18 27 32",
+    "credit_wide_lone counted": "24 32 46",
+    "credit_sip counted": "3 7 15 16 20 26 32 41 48 51",
+    "credit_sip_lone counted": "3 18 24 170 172 198",
+    "credit_sip_multicasts counted": "1 4 8 24",
+    "credit_tensix counted": "2 25",
+    "credit_tensix_lone counted": "0 1 11 12",
 }
 PROGRAMS = tuple(Subject(*key.split(), int(seed)) for key, seeds in SEEDS.items() for seed in seeds.split())
 
@@ -385,7 +408,7 @@ class Judge:
         """What is wrong with a run of a program, or None; and what was speculated in each mode."""
         from kernbench.engine import Session, memory
         from kernbench.engine import session as sessions
-        from tests.engine.difference import describe_difference
+        from tests.engine.difference import describe_difference, describe_waits
         from tests.engine.invariants import find_broken
 
         tiny, short = subject.setting == "tiny", subject.setting == "short"
@@ -393,16 +416,16 @@ class Judge:
         memory._PASS_FLITS, memory._SLACK_FLITS = (1, 0) if short else (1024, 1 << 16)
         sessions.empty_pool = (lambda _: np.empty((32, 2), np.int64)) if tiny else memory.empty_pool
         program, naive = self.programs[subject.kind, subject.seed]
-        counts = []
-        for mode in ("hybrid", "flit"):
-            session = Session(program, mode)
+        counted, counts = subject.setting == "counted", []
+        for mode in ("hybrid",) if counted else ("hybrid", "flit"):
+            session = Session(program, mode, count_waits=counted)
             if subject.setting == "stepped":
                 while session.step():
                     if fault := find_broken(session):
                         return f"{subject}, {mode}: {fault}", counts
             session.run()
             fault = describe_difference(session, naive) or find_broken(session)
-            if fault:
+            if fault := fault or (describe_waits(session, naive) if counted else None):
                 return f"{subject}, {mode}: {fault}", counts
             counts.append((*session.speculation, session.events, len(session._pool)))
         return None, counts

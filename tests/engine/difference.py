@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from kernbench.engine import Session
+from kernbench.engine.network_waits import CAUSES
 from kernbench.errors import RunError
 from kernbench.program.ops import Op
 from kernbench.program.program import Program
@@ -53,6 +54,21 @@ def describe_difference(session: Session, naive: NaiveEngine) -> str | None:
         ours = ours if isinstance(ours, list) else ours.tolist()
         if ours != theirs:
             return _name_first(naive.op, what, verb, ours, theirs)
+    return None
+
+
+def describe_waits(session: Session, naive: NaiveEngine) -> str | None:
+    """What differs first between what flits waited for in two runs that have ended and have counted it, or None."""
+    assert naive.credits is not None
+    waits, theirs = session.network_waits, naive.credits.waits
+    assert waits is not None
+    for cause in CAUSES:
+        for link, fs in enumerate(waits.fs[cause].tolist()):
+            if fs != theirs.fs[link, cause]:
+                return f"{cause} of link {link} is {fs} in the loop and {theirs.fs[link, cause]} in the interpreter"
+    in_routers = sum(int(waits.fs[cause].sum()) for cause in CAUSES if cause not in ("memory", "source"))
+    if in_routers != theirs.stayed_fs:
+        return f"the causes sum to {in_routers} and flits stayed {theirs.stayed_fs}"
     return None
 
 

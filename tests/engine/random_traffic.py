@@ -246,7 +246,32 @@ def credit_lone(random: Random) -> Program:
     return _draw_credit(random, are_long=True)
 
 
-def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False) -> Program:
+def credit_wide_lone(random: Random) -> Program:
+    """As `credit_lone`, on routers with so many virtual channels that their lanes take more than a word of bits."""
+    return _draw_credit(random, are_long=True, w=random.randint(3, 4), h=random.randint(3, 4), virtual_channels=16)
+
+
+def credit_copies(random: Random) -> Program:
+    """As `credit_multicasts`, crowded: short packets take virtual channels whose buffers are full still, and speculate."""
+    some, shape = (
+        random.choice,
+        {"w": random.randint(2, 4), "h": random.randint(2, 3), "torus": False, "one_way": False},
+    )
+    channels = {"virtual_channels": some((2, 3)), "buffer_flits": some((1, 2, 3)), "credit_ns": some((2, 5))}
+    heads = {"speculative": True, "allocator": some(("islip", "round_robin")), "reuse": "tail_sent"}
+    return _draw_credit(random, 1, **shape, **channels, **heads, packet_flits=some((1, 2, 3)))
+
+
+def credit_limited(random: Random) -> Program:
+    """As `credit` or `credit_lone`, with short packets of which few may be under way, on routers whose buffers fill up."""
+    some = random.choice
+    way = {"w": random.randint(3, 5), "h": random.randint(1, 2), "torus": False, "one_way": False}
+    limits = {"outstanding_packets": some((1, 2, 3)), "packet_flits": some((1, 2, 3))}
+    buffers = {"virtual_channels": some((1, 2)), "buffer_flits": some((1, 2)), "credit_ns": some((0, 5))}
+    return _draw_credit(random, are_long=random.random() < 0.5, **way, **limits, **buffers)
+
+
+def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False, **given: object) -> Program:
     torus, some = random.random() < 0.4, random.choice
     even = random.random() < 0.5  # all times are whole cycles
     fields = {
@@ -279,6 +304,7 @@ def _draw_credit(random: Random, many: float = 0, *, are_long: bool = False) -> 
     }
     if many:
         fields["outstanding_packets"] = None
+    fields |= given
     machine = compile_machine(find("topology", "mesh_8x8"), fields)
     if are_long:
         return add_long_messages(random, machine, fields["w"], fields["h"])
@@ -416,6 +442,9 @@ KINDS: dict[str, Callable[[Random], Program]] = {
     "credit_multicasts": credit_multicasts,
     "credit_sip": credit_sip,
     "credit_sip_multicasts": credit_sip_multicasts,
+    "credit_copies": credit_copies,
+    "credit_limited": credit_limited,
     "credit_lone": credit_lone,
+    "credit_wide_lone": credit_wide_lone,
     "credit_sip_lone": credit_sip_lone,
 }

@@ -13,7 +13,7 @@ from kernbench.machine import load_machine
 from kernbench.program.program import Program
 from kernbench.traffic.flows import parse_flows
 from kernbench.traffic.run import run_flows
-from tests.engine.difference import describe_difference
+from tests.engine.difference import describe_difference, describe_waits
 from tests.engine.fresh import draw_seeds
 from tests.engine.random_programs import draw_program
 from tests.naive.engine import NaiveEngine
@@ -39,19 +39,7 @@ def find_difference(program: Program, mode: str) -> str | None:
     naive = NaiveEngine(program).run()
     session = Session(program, mode, count_waits=True)
     session.run()
-    if found := describe_difference(session, naive):
-        return found
-    assert naive.credits is not None
-    waits, theirs = session.network_waits, naive.credits.waits
-    assert waits is not None
-    for cause in CAUSES:
-        for link, fs in enumerate(waits.fs[cause].tolist()):
-            if fs != theirs.fs[link, cause]:
-                return f"{cause} of link {link} is {fs} in the loop and {theirs.fs[link, cause]} in the interpreter"
-    in_routers = sum(int(waits.fs[cause].sum()) for cause in CAUSES if cause not in ("memory", "source"))
-    if in_routers != theirs.stayed_fs:
-        return f"the causes sum to {in_routers} and flits stayed {theirs.stayed_fs}"
-    return None
+    return describe_difference(session, naive) or describe_waits(session, naive)
 
 
 @pytest.mark.parametrize("kind", ["credit", "credit_multicasts", "credit_sip", "credit_sip_multicasts"])

@@ -47,7 +47,10 @@ SHARES = {
     "tensix": 0.008,
     "credit_tensix": 0.012,
     "credit_tensix_lone": 0.012,
+    "credit_copies": 0.012,
+    "credit_limited": 0.012,
     "credit_lone": 0.024,
+    "credit_wide_lone": 0.012,
     "credit_sip_lone": 0.016,
 }
 OTHERS = {

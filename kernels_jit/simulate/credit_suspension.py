@@ -1,0 +1,151 @@
+"""Taking a long transfer out of a network with credits, and bringing it back (docs/engine.md, "Networks with credits").
+
+A suspended transfer is hidden: its lanes are not busy, and its source has nothing to send. When it is resumed, `credit_skip`
+adds whole periods, and the cycles after them are served for it alone, with all that belongs to others hidden.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels_jit.compile.jit import CHECKED, inlined, inner
+from kernels_jit.layout import codes
+from kernels_jit.layout.access import ROUTER_WORDS, link_at, router_at, state_at, way_at
+from kernels_jit.layout.records import WAY_SHIFT
+from kernels_jit.simulate.credit_actors import serve_actor
+from kernels_jit.simulate.credit_claims import PAUSE, let_go, row_of
+from kernels_jit.simulate.credit_link import channel_of, front_of
+from kernels_jit.simulate.credit_skip import skip_periods
+from kernels_jit.simulate.credit_state import source_of
+
+_NONE = codes.NONE
+
+
+@inner
+def suspend(m, credit, number):
+    """The links of a transfer look empty, and its source, too; it is not served before it is due."""
+    row = row_of(m, credit, number)
+    source = source_of(m, row)
+    state_at(m, 0).suspended += 1
+    credit.suspended |= np.int64(1) << number
+    if source.source < credit.router_n:
+        router_of(m, credit, source.source).sources &= ~(np.int64(1) << source.port)
+    else:
+        put_off(m, credit, source.source, row.due)
+    for step_number in range(row.first, row.end):
+        way = way_at(m, step_number)
+        if way.channels != 0:
+            link = link_at(m, way.link >> WAY_SHIFT)
+            hide_link(m, link)
+            if link.receiver >= credit.router_n:
+                put_off(m, credit, link.receiver, row.due)
+
+
+@inlined
+def router_of(m, credit, actor):
+    """The router that an actor is."""
+    return router_at(m, credit.routers + actor * ROUTER_WORDS)
+
+
+@inlined
+def put_off(m, credit, actor, cycle):
+    """An actor has something to do in a cycle, and nothing before."""
+    m[credit.wakes + actor] = cycle
+    m[credit.pending + (actor >> 6)] |= np.int64(1) << (actor & 63)
+
+
+@inlined
+def hide_link(m, link):
+    """The lanes of a link look empty."""
+    for index in range(link.channel_n):
+        if channel_of(m, link, index).n > 0:
+            lane = link.inward + index
+            m[link.busy + (lane >> 6)] &= ~(np.int64(1) << (lane & 63))
+
+
+@inlined
+def show_link(m, link):
+    """The lanes of a link with flits are busy again."""
+    for index in range(link.channel_n):
+        channel = channel_of(m, link, index)
+        if channel.n > 0:
+            lane = link.inward + index
+            m[link.busy + (lane >> 6)] |= np.int64(1) << (lane & 63)
+            m[link.dues + index] = front_of(m, channel).cycle
+
+
+@inner
+def resume(m, op, times, credit, number, begin):
+    """Serve a transfer up to the begin of a cycle: whole periods at once, what is over of the next one by flits."""
+    row = row_of(m, credit, number)
+    source, periods = source_of(m, row), (begin - row.begin) // row.cycles
+    if CHECKED:
+        assert row.begin <= begin <= row.due, "a suspended transfer is resumed too late"
+    skip_periods(m, credit, number, periods)
+    credit.suspended &= ~(np.int64(1) << number)
+    if source.source < credit.router_n:
+        router_of(m, credit, source.source).sources |= np.int64(1) << source.port
+    for step_number in range(row.first, row.end):
+        way = way_at(m, step_number)
+        if way.channels != 0:
+            show_link(m, link_at(m, way.link >> WAY_SHIFT))
+    cycle = row.begin + periods * row.cycles
+    while cycle < begin:
+        until = min(cycle + credit.window, begin)
+        credit.served = until
+        serve_alone(m, op, times, credit, number, cycle, until)
+        cycle = until
+    put_off(m, credit, source.source, begin)
+    for step_number in range(row.first, row.end):
+        way = way_at(m, step_number)
+        if way.channels != 0 and link_at(m, way.link >> WAY_SHIFT).receiver != _NONE:
+            put_off(m, credit, link_at(m, way.link >> WAY_SHIFT).receiver, begin)
+    credit.next, credit.moved = begin, begin
+    let_go(m, credit, number)
+    row.pause = PAUSE
+
+
+@inner
+def serve_alone(m, op, times, credit, number, cycle, until):
+    """Serve the flits of one transfer in the cycles of a window."""
+    row = row_of(m, credit, number)
+    source = source_of(m, row)
+    if source.source < credit.router_n:
+        port = np.int64(1) << source.port
+        serve_router_alone(m, op, times, credit, source.source, port, 0, 0, cycle, until)
+    else:
+        serve_actor(m, op, times, credit, source.source, cycle, until)
+    for step_number in range(row.first, row.end):
+        way = way_at(m, step_number)
+        if way.channels == 0 or link_at(m, way.link >> WAY_SHIFT).receiver == _NONE:
+            continue
+        link = link_at(m, way.link >> WAY_SHIFT)
+        if link.receiver < credit.router_n:
+            none, end = np.int64(0), link.inward + link.channel_n
+            serve_router_alone(m, op, times, credit, link.receiver, none, link.inward, end, cycle, until)
+        else:
+            serve_actor(m, op, times, credit, link.receiver, cycle, until)
+
+
+@inner
+def serve_router_alone(m, op, times, credit, actor, ports, lane, end, cycle, until):
+    """Serve a router as if nothing were there but the sources at some ports, as bits, and the lanes from one to another."""
+    router = router_of(m, credit, actor)
+    others = router.sources & ~ports
+    router.sources &= ports
+    for word in range(router.words):
+        busy, own = m[router.busy + word], bits_between(lane - 64 * word, end - 64 * word)
+        m[credit.hidden + word], m[router.busy + word] = busy & ~own, busy & own
+    serve_actor(m, op, times, credit, actor, cycle, until)
+    router.sources |= others
+    for word in range(router.words):
+        m[router.busy + word] |= m[credit.hidden + word]
+
+
+@inlined
+def bits_between(first, end):
+    """A word whose bits from one number to before another are set; they may lie outside of it."""
+    if first >= 64 or end <= 0:
+        return np.int64(0)
+    below = np.int64(-1) << end if end < 64 else np.int64(0)
+    return (np.int64(-1) << max(first, 0)) & ~below
