@@ -288,7 +288,7 @@ def _show(
         tell("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
         files |= {name: Path(path) for name, path in write_forms(files, forms).items()}
-    table = read_report_columns(scan)
+    table = read_report_columns(plan.grid, scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
         best = find_rows(scan, best_point(table, objectives[0], objectives)).to_dicts()
