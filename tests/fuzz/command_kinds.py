@@ -99,7 +99,7 @@ def draw_graph(drawn: Any) -> Case:
             ["--set", "topology.pto_runtime.task_window=16"], ["--set", "topology.pto_runtime.task_window=1"],
             ["--set", "batch=64"], ["--out", "o"], ["--format", "csv"], ["--trace", "t.pftrace"],
         )  # fmt: skip
-        return Case(confine([*words, *_odd(random, sum(random.sample(options, 2), []))]))
+        return Case(confine([*words, *_odd(random, [word for option in random.sample(options, 2) for word in option])]))
     content = random.choice([GRAPH, GRAPH.replace('"aiv"', '"cpu"'), "{}", "[]"]).encode()
     content = mutate_bytes(random, content) if random.random() < 0.7 else content
     words = ["pto", "replay", "g.json", "-t", "ascend_tiny", *random.choice([[], ["--json"], ["--out", "o"]])]
