@@ -120,7 +120,7 @@ def _row(one: FieldValue) -> Row:
         "value": one.written,
         "allowed": _allowed(one.field),
         "meaning": one.field.meaning,
-        "source": one.place.rpartition(":")[0] if one.source == SET_BY_TOPOLOGY else one.source,
+        "source": one.short_place.rpartition(":")[0] if one.source == SET_BY_TOPOLOGY else one.source,
     }
 
 

@@ -17,7 +17,7 @@ from kernbench.schema.described import DescribedField, as_text, describe_fields
 from kernbench.schema.guards import is_mapping
 from kernbench.schema.yaml import Mark, Marked, load
 
-SET_BY_TOPOLOGY, OVERRIDDEN, DEFAULT = "set by the topology", "overridden", "default of the field"
+SET_BY_TOPOLOGY, OVERRIDDEN, DEFAULT = "set by the topology", "overridden", "default"
 
 
 @dataclass(frozen=True, slots=True)
