@@ -128,10 +128,11 @@ def tell_free(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
 
 def _tell_point(table: polars.DataFrame, row: Mapping[str, Any]) -> str:
     """The values of a row in the axes of its table: "M = 64, hbm.channel_gbs = 32 GB/s"."""
-    return ", ".join(
-        f"{short_name(axis.column)} = {format_value(row[axis.column])} {axis.unit if axis.numeric and axis.unit else ''}".rstrip()
-        for axis in find_swept(table)
-    )
+    shown: list[str] = []
+    for axis in find_swept(table):
+        unit = axis.unit if axis.numeric and axis.unit else ""
+        shown.append(f"{short_name(axis.column)} = {format_value(row[axis.column])} {unit}".rstrip())
+    return ", ".join(shown)
 
 
 def _was(count: int) -> str:

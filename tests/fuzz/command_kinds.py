@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -123,10 +124,10 @@ def draw_evaluation(drawn: Any) -> Case:
     return Case(confine(["evaluate", settings[0], "-t", "tiny", *_odd(random, words), *tail, "--out", "o"]))
 
 
-def _odd(random: Random, words: list[str]) -> list[str]:
+def _odd(random: Random, words: Sequence[str]) -> list[str]:
     """Words of which one may be another."""
     if not words or random.random() < 0.6:
-        return words
+        return list(words)
     at = random.randrange(len(words))
     return [*words[:at], random.choice([mutate_word(random, words[at]), draw_text(random)]), *words[at + 1 :]]
 
