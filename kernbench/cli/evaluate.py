@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.cli.probe_effort import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @click.command("evaluate")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.evaluations)
 @options.TOPOLOGY
 @options.mode()
 @click.option("--verify-data", is_flag=True, help="Compute the numbers of every run too and check them.")
