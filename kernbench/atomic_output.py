@@ -87,18 +87,23 @@ def write_directory(out: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` make a file beside `path`, put it on the disk, then give it this name. Errors: RunError if a write fails."""
-    check_characters(str(path), "the file")
+    """Write a file of a run as `place_file` does. Errors: RunError if a write fails."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(path.parent)
-        with unfinished_file(path.parent, path.suffix) as partial:
-            write(partial)
-            sync_file(partial)
-            partial.replace(path)
-        sync_directory(path.parent)
+        place_file(path, write)
     except OSError as error:
         raise RunError(f"the run is done but {path} cannot be written: {error.strerror}; nothing was kept") from error
+
+
+def place_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` make a file beside `path`, put it on the disk, then give it this name. Errors: OSError if a write fails."""
+    check_characters(str(path), "the file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(path.parent)
+    with unfinished_file(path.parent, path.suffix) as partial:
+        write(partial)
+        sync_file(partial)
+        partial.replace(path)
+    sync_directory(path.parent)
 
 
 def write_json(summary: Mapping[str, Any], path: Path) -> None:

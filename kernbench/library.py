@@ -60,6 +60,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def exists(path: Path) -> bool:
+    """Whether there is such a file or folder; False also for what none can be named."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def is_path(name: str | Path) -> bool:
     """Whether a name is a path: it has a directory, if only `./`."""
     return len(Path(name).parts) > 1 or "/" in str(name)

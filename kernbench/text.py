@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_WORD = re.compile(r"\S*\d (?:[fpnµm]?s|[KMGT]?i?B|GB/s|TFLOPS|%|x)(?!\w)\S*|\S+")  # a number and its unit are one word
+# A change is one word, and a number with its unit
+_WORD = re.compile(r"\S+ → \S+|\S*\d (?:[fpnµm]?s|[KMGT]?i?B|GB/s|TFLOPS|%|x)(?!\w)\S*|\S+")
 
 
 def plural(count: int, noun: str) -> str:
@@ -28,6 +29,14 @@ def wrap(text: str, width: int | None) -> list[str]:
     of its line.
     """
     return [part for line in text.split("\n") for part in _wrap_line(line, width)]
+
+
+def join_lines(text: str) -> str:
+    """A text whose paragraphs are each one line, to be wrapped anew; a paragraph with an indented line stays as it is."""
+    paragraphs = re.split(r"\n\s*\n", text)
+    return "\n\n".join(
+        one if re.search(r"^[ \t]", one, re.MULTILINE) else " ".join(one.split("\n")) for one in paragraphs
+    )
 
 
 def split_words(text: str) -> list[str]:

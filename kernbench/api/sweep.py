@@ -56,7 +56,7 @@ class SweepResult:
 
     @cached_property
     def _columns(self) -> polars.DataFrame:
-        return read_report_columns(self.table.lazy())
+        return read_report_columns(self._finished.plan.grid, self.table.lazy())
 
     @cached_property
     def _objectives(self) -> tuple[Objective, ...]:

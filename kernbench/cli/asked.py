@@ -6,9 +6,8 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
-import click
-
 from kernbench.cli.assignment import read_assignments
+from kernbench.cli.screen import say
 from kernbench.sweep.request import BENCH, Request, RequestedGrid, read_request
 from kernbench.sweep.saved_grid import check_grid_file
 
@@ -28,5 +27,5 @@ def read_asked(
     with redirect_stdout(sys.stderr):  # keep prints of bench files out of the output
         requested = read_request(target, request)
     if requested.hides and request:
-        click.echo(f"{target}: the grid of this name; {BENCH}{target} is the bench", err=True)
+        say(f"{target}: the grid of this name; {BENCH}{target} is the bench", err=True)
     return requested if save is None else requested.renamed(save.stem)

@@ -97,14 +97,22 @@ def shown(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     return _items(dict.fromkeys(names), incomplete)
 
 
+def evaluations(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Evaluations."""
+    from kernbench.api.evaluations import EVALUATIONS
+
+    return _items(EVALUATIONS, incomplete)
+
+
 def web(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Machines, and directories of results."""
     return [*_items(library.list_names("topology"), incomplete), CompletionItem(incomplete, type="dir")]
 
 
 def assignments(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """`path=value`: parameters of the bench and fields of the topology, then the values of those that take few."""
-    values = {**_bench_values(context), **_topology_values(context)}
+    """`path=value`: parameters of the bench or evaluation, fields of the topology, then the values of those that take few."""
+    own = _evaluation_values(context) if context.info_name == "evaluate" else _bench_values(context)
+    values = {**own, **_topology_values(context)}
     left, equals, right = incomplete.partition("=")
     if equals:
         return [CompletionItem(f"{left}={value}") for value in values.get(left, ()) if value.startswith(right)]
@@ -188,6 +196,13 @@ def _constants(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[st
 
 def _bench_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
     return _declared().get(_first(context, "bench") or _first(context, "grid"), {})
+
+
+def _evaluation_values(context: click.Context) -> Mapping[str, tuple[str, ...]]:
+    from kernbench.api.evaluations import EVALUATIONS
+
+    found = EVALUATIONS.get(_first(context, "name"))
+    return dict.fromkeys(found.settings, ()) if found else {}
 
 
 def _first(context: click.Context, argument: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernbench.cli import options
+from kernbench.cli import completion, options
 from kernbench.cli.probe_effort import show_files
 from kernbench.cli.screen import say, show
 from kernbench.errors import InputError, RunError
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     import polars
 
     from kernbench.api.evaluate import EvaluationResult
+    from kernbench.api.evaluations import Evaluation
 
 
 @click.command("evaluate")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.evaluations)
 @options.TOPOLOGY
 @options.mode()
 @click.option("--verify-data", is_flag=True, help="Compute the numbers of every run too and check them.")
@@ -63,7 +64,7 @@ def command(
     """
     from kernbench.api.evaluations import find_evaluation
 
-    shown = find_evaluation(name).shown
+    found = find_evaluation(name)
     if data_only and figures_only:
         raise InputError("--data-only and --figures-only leave nothing to do; give one of them")
     out = out or Path("results", name)
@@ -71,26 +72,26 @@ def command(
         files = _draw(name, _read(out / f"{name}.parquet"), out)
         _report({"evaluation": name, "files": files}, as_json)
         return
-    result = _evaluate(name, topology, mode, verify_data, assignments, out)
+    result = _evaluate(name, found, topology, mode, verify_data, assignments, out)
+    rows = result.table.to_dicts()
     files: dict[str, Any] = dict(result.write(out))
     files |= write_forms(files, forms)
     if not data_only:
         files |= _draw(name, result.table, out)
     if not as_json:
-        show(figures_table(result.table.to_dicts(), shown, whole=f"in {name}.parquet"))
-    summary = {"evaluation": name, "rows": result.table.to_dicts(), "files": files}
-    checked = {"violations": list(result.violations)} if find_evaluation(name).check else {}
-    _report(summary | checked, as_json)
+        show(figures_table(rows, found.shown, whole=f"in {name}.parquet"))
+    checked = {"violations": list(result.violations)} if found.check else {}
+    _report({"evaluation": name, "rows": rows, "files": files, **checked}, as_json)
     if result.violations:
         raise RunError("; ".join(result.violations))
 
 
 def _evaluate(
-    name: str, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
+    name: str, found: Evaluation, topology: str, mode: str, verify: bool, assignments: tuple[str, ...], out: Path
 ) -> EvaluationResult:
     """Run an evaluation, with a line for each run."""
     from kernbench.api.evaluate import check_measured, evaluate
-    from kernbench.api.evaluations import find_evaluation, read_settings
+    from kernbench.api.evaluations import read_settings
     from kernbench.cli.assignment import split_assignments
     from kernbench.cli.compiling import announce_compiling
     from kernbench.cli.outputs import check_directory
@@ -101,12 +102,11 @@ def _evaluate(
     settings = read_settings(name, given, "--set")
     check_directory(out)
     announce_compiling()
-    progress = find_evaluation(name).progress
     with status_line() as tell:
         tell("running the first case")
 
         def show_row(row: Mapping[str, Any]) -> None:
-            text = progress.format(**row)
+            text = found.progress.format(**row)
             say(text, err=True)
             tell(f"running the case after {text}")
 
@@ -140,5 +140,4 @@ def _report(summary: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(summary))
         return
-    files = summary["files"]
-    show_files(files)
+    show_files(summary["files"])

@@ -86,7 +86,20 @@ def _debug_option() -> click.Option:
     )
 
 
-class Commands(click.Group):
+class SuggestingGroup(click.Group):
+    """A group whose error for an unknown command has the nearest known one."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by name. Errors: UsageError for an unknown one."""
+        known = self.list_commands(ctx)
+        if cmd_name in known:
+            return super().get_command(ctx, cmd_name)
+        if ctx.resilient_parsing or cmd_name.startswith("-"):
+            return None
+        raise click.UsageError(f"there is no command {cmd_name!r}{suggest(cmd_name, known)}", ctx)
+
+
+class Commands(SuggestingGroup):
     """The group of `COMMANDS`; every command it loads, and those inside it, also take `--debug`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -94,11 +107,9 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command. Errors: UsageError for an unknown name, with the nearest known one."""
+        """Import a command. Errors: as `SuggestingGroup`."""
         if cmd_name not in COMMANDS:
-            if ctx.resilient_parsing or cmd_name.startswith("-"):
-                return None
-            raise click.UsageError(f"there is no command {cmd_name!r}{suggest(cmd_name, COMMANDS)}", ctx)
+            return super().get_command(ctx, cmd_name)
         command: click.Command = import_module(f"kernbench.cli.{cmd_name}").command
         inner = command.commands.values() if isinstance(command, click.Group) else ()
         for each in (command, *inner):

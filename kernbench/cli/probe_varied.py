@@ -115,7 +115,13 @@ def _keep(
     files |= write_forms(files, forms)
     if as_json:
         click.echo(json.dumps(summary))
-        return
+    else:
+        _show(field, values, curves)
+        show_files(files)
+
+
+def _show(field: str, values: Sequence[str], curves: Sequence[Curve]) -> None:
+    """Print the latencies by load and value, and what each curve ends at and waits for."""
     curve = curves[0]
     size = f"packets of {curve.injection.packet_flits} flits, seed {curve.injection.seed}"
     say(
@@ -138,7 +144,6 @@ def _keep(
     ]
     if waits:
         show_load_waits(waits, {"value": Field(field), "load": Field("load", "g")})
-    show_files(files)
 
 
 def _table(field: str, values: Sequence[str], curves: Sequence[Curve]) -> polars.DataFrame:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import completion, options
+from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import say, show
 from kernbench.errors import RunError
 
@@ -37,7 +38,7 @@ WHAT_IF = click.option(
 FIELDS = "A field of the topology (topology.pto_runtime.task_window=16)"
 
 
-@click.group("pto")
+@click.group("pto", cls=SuggestingGroup)
 def command() -> None:
     """Run graphs of tasks on a machine of family ascend, with its runtime modelled to the task."""
 

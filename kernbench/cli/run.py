@@ -71,24 +71,15 @@ def command(
     BENCH is a name or an index of `kernbench list`, or a Python file; `kernbench run BENCH --help` explains its parameters.
     """
     from kernbench.cli.assignment import split_assignments
-    from kernbench.cli.outputs import check_directory, check_forms
     from kernbench.cli.progress import progress
-    from kernbench.cli.traces import check_trace
 
     parameters, overrides = split_assignments(assignments)
-    check_forms(forms, out)
-    if out is not None:
-        check_directory(out)
-    check_trace(trace, trace_filters)
-    if (explain or what_if or trace) and mode == Mode.ANALYTIC:
-        option = "--explain" if explain else "--what-if" if what_if else "--trace"
-        raise InputError(f"{option} needs events, and analytic mode has none; use mode hybrid")
+    _check_outputs(out, forms, trace, trace_filters)
+    _check_events(mode, {"--explain": explain, "--what-if": what_if, "--trace": trace, "--out": out})
     with redirect_stdout(sys.stderr), progress() as display:  # keep prints of the bench out of the output
         display.say("reading the bench and the machine")
         from kernbench.limits.run_limits import read_limits
         from kernbench.limits.time_limit import limit_time
-        from kernbench.report.table_files import write_forms
-        from kernbench.runs.bench import replaces_shipped
         from kernbench.runs.explanation import is_long
         from kernbench.runs.run import run_bench
 
@@ -110,8 +101,7 @@ def command(
             on_stage=display.say,
             on_progress=display.on_progress,
         )
-        summary = {**result.to_dict(), **_keep(result, out, explain, what_if, display)}
-        summary["files"] |= write_forms(summary["files"], forms)
+        summary = {**result.to_dict(), **_keep(result, out, forms, explain, what_if, display)}
         if trace is not None:
             display.say("writing the trace")
             result.write_trace(trace, trace_filters)
@@ -119,11 +109,27 @@ def command(
     if as_json:
         click.echo(json.dumps(summary))
     else:
-        left_out = explain and not what_if and is_long(result.events)
-        where = f" ({show_path(found.file)})" if replaces_shipped(found) else ""
-        _show(summary, where, found.parameters, long=left_out)
+        _show(summary, found, long=not what_if and is_long(result.events))
     if result.verified is False:
         raise RunError("; ".join(result.mismatches))
+
+
+def _check_outputs(out: Path | None, forms: tuple[str, ...], trace: Path | None, filters: tuple[str, ...]) -> None:
+    """Errors: InputError for what could not be written after the run."""
+    from kernbench.cli.outputs import check_directory, check_forms
+    from kernbench.cli.traces import check_trace
+
+    check_forms(forms, out)
+    if out is not None:
+        check_directory(out)
+    check_trace(trace, filters)
+
+
+def _check_events(mode: str, options: Mapping[str, object]) -> None:
+    """Errors: InputError for an option that is given and asks about events, in a mode that has none."""
+    given = next((name for name, value in options.items() if value), None)
+    if given and mode == Mode.ANALYTIC:
+        raise InputError(f"{given} needs events, and analytic mode has none; use mode hybrid")
 
 
 def _prepare(
@@ -150,21 +156,27 @@ def _prepare(
     return found
 
 
-def _keep(result: RunResult, out: Path | None, explain: bool, what_if: bool, display: Display) -> dict[str, Any]:
+def _keep(
+    result: RunResult, out: Path | None, forms: tuple[str, ...], explain: bool, what_if: bool, display: Display
+) -> dict[str, Any]:
     """Explain a run and write its files, as far as is asked for; returns what that adds to the summary."""
     from kernbench.cli.explained import explain_result
+    from kernbench.report.table_files import write_forms
 
     explanation, table, found = explain_result(result, display, explain=explain, what_if=what_if)
     if out is None:
         return {"files": {}, **found}
     display.say("writing the op log")
-    return {"files": result.write(out, explanation, table), **found}
+    files = result.write(out, explanation, table)
+    return {"files": {**files, **write_forms(files, forms)}, **found}
 
 
-def _show(summary: dict[str, Any], where: str, defaults: Mapping[str, object], *, long: bool) -> None:
+def _show(summary: dict[str, Any], found: Bench, *, long: bool) -> None:
     from kernbench.cli.summary import summary_table, tell_settings
+    from kernbench.runs.bench import replaces_shipped
 
-    settings = tell_settings(summary["parameters"], defaults, summary["overrides"])
+    where = f" ({show_path(found.file)})" if replaces_shipped(found) else ""
+    settings = tell_settings(summary["parameters"], found.parameters, summary["overrides"])
     say(f"{summary['bench']}{where} on {summary['topology']}, {summary['mode']} mode{settings}", bold=True)
     show(summary_table(summary))
     if "explain" in summary:

@@ -15,7 +15,7 @@ from kernbench.cli import completion, options
 from kernbench.cli.catalogue import KINDS, TITLES, kinds_of_file, names_of
 from kernbench.cli.screen import say
 from kernbench.errors import InputError, shorten, suggest
-from kernbench.library import is_path
+from kernbench.library import exists, is_file, is_path
 
 if TYPE_CHECKING:
     from kernbench.cli.shown import Shown
@@ -98,8 +98,8 @@ def _show(kind: str, name: str, overrides: Mapping[str, str], prefix: str | None
 def _kinds(name: str) -> list[str]:
     """The kinds that a name is of, in the order of `KINDS`. Errors: InputError for a name of nothing."""
     path = Path(name.rpartition(":")[0] if ".py:" in name else name)
-    if is_path(name) or (path.suffix in (".py", ".yaml", ".json") and path.is_file()):
-        if not path.exists():
+    if is_path(name) or (path.suffix in (".py", ".yaml", ".json") and is_file(path)):
+        if not exists(path):
             raise InputError(f"no such file: {shorten(path)}; give a path, or a name of `kernbench list`")
         return kinds_of_file(path)
     bare = path.stem if path.suffix in (".py", ".yaml") else name

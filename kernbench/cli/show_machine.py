@@ -8,20 +8,12 @@ from typing import Any
 from kernbench.cli.shown import Row, Section, Shown, matching
 from kernbench.errors import InputError, suggest
 from kernbench.library import show_path
-from kernbench.machine.field_values import (
-    DEFAULT,
-    OVERRIDDEN,
-    SET_BY_TOPOLOGY,
-    FieldValue,
-    ShownTopology,
-    show_topology,
-)
+from kernbench.machine.field_values import SET_BY_TOPOLOGY, FieldValue, ShownTopology, show_topology
 from kernbench.machine.model_sheets import ModelSheet, read_model_sheet, sheets_of_kind
 from kernbench.schema.described import SHEETS, DescribedField
 
 COLUMNS = {"field": "field", "value": "value", "meaning": "meaning", "source": "source"}
 CLOSER = {"field": "field", "value": "value", "allowed": "may be", "meaning": "meaning", "source": "source"}
-_NO_PLACE = {DEFAULT: "default", OVERRIDDEN: "--set"}
 
 
 def show_machine(name: str, overrides: Mapping[str, str], prefix: str | None) -> Shown:
@@ -123,14 +115,12 @@ def _fields(kind: str, name: str, overrides: Mapping[str, str]) -> dict[str, tup
 
 
 def _row(one: FieldValue) -> Row:
-    place = one.place.rpartition(":")[0] if one.place else ""
-    source = place if one.source == SET_BY_TOPOLOGY else _NO_PLACE.get(one.source, one.source)
     return {
         "field": one.path,
         "value": one.written,
         "allowed": _allowed(one.field),
         "meaning": one.field.meaning,
-        "source": source,
+        "source": one.short_place.rpartition(":")[0] if one.source == SET_BY_TOPOLOGY else one.source,
     }
 
 

@@ -63,11 +63,12 @@ def print_shown(shown: Shown) -> None:
     """Print it on stdout."""
     from kernbench.cli.screen import say, show
     from kernbench.report.text_table import Field, figures_table
+    from kernbench.text import join_lines
 
     say(f"{shown.name}: {shown.description}", bold=True)
     say(f"{shown.kind}, {shown.place}")
     if shown.text:
-        say(f"\n{shown.text}")
+        say(f"\n{join_lines(shown.text)}")
     for section in shown.sections:
         say()
         if section.title:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,27 +16,22 @@ import click
 
 from kernbench.cli import completion, options
 from kernbench.cli.main import Settings, stopped_code
-from kernbench.cli.progress import status_line, tell_progress
+from kernbench.cli.progress import status_line
 from kernbench.cli.screen import say, show
+from kernbench.cli.sweep_progress import show_progress, tell_assignments
 from kernbench.errors import RunError
-from kernbench.modes import Mode
 from kernbench.sweep.row import OK
-from kernbench.text import clip, plural
+from kernbench.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars
 
-    from kernbench.sweep.execution.point_progress import OnProgress, PointProgress
     from kernbench.sweep.grid.grid import Objective
     from kernbench.sweep.plan import Plan
-    from kernbench.sweep.point import Point
-    from kernbench.sweep.row import Row
-    from kernbench.sweep.run import FinishedSweep, OnPoint
+    from kernbench.sweep.run import FinishedSweep
 
-MOST_LINES = 40  # of progress, if there is no terminal for a bar
-BESIDE_BAR = 32  # characters: the spinner, the shortest bar, two times and the blanks between
 MOST_SHOWN = 3  # failed points named one by one
 
 
@@ -122,7 +117,6 @@ def command(
         tell("planning the points")
         from kernbench.sweep.plan import plan_sweep
         from kernbench.sweep.point_traces import check_points
-        from kernbench.sweep.run import run_plan
 
         plan = plan_sweep(
             requested.grid, out, retry=retry, time_limit=time_limit, op_limit=op_limit, command=settings.command_line
@@ -138,9 +132,25 @@ def command(
 
         show_plan(plan, workers, as_json=as_json)
         return 0
+    return _run(plan, workers, scheduler, traced, forms, fail_fast=fail_fast, as_json=as_json)
+
+
+def _run(
+    plan: Plan,
+    workers: int | None,
+    scheduler: str,
+    traced: tuple[int, ...],
+    forms: tuple[str, ...],
+    *,
+    fail_fast: bool,
+    as_json: bool,
+) -> int:
+    """Run a plan and show its results; returns the exit code. Errors: RunError if points failed."""
+    from kernbench.sweep.run import run_plan
+
     _announce(plan)
     try:
-        with _progress(plan) as (on_point, on_progress):
+        with show_progress(plan) as (on_point, on_progress):
             result = run_plan(
                 plan, workers, on_point, fail_fast=fail_fast, scheduler=scheduler, on_progress=on_progress
             )
@@ -192,87 +202,6 @@ def _announce(plan: Plan) -> None:
         announce_compiling()
 
 
-@contextmanager
-def _progress(plan: Plan) -> Generator[tuple[OnPoint, OnProgress | None]]:
-    """Callbacks for finished points and for those under way: they draw a bar; without a terminal the first writes lines."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not plan.missing or not console.is_terminal:
-        yield _line_writer(plan), None
-        return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), *times, TextColumn("{task.description}"))
-    with Progress(*columns, console=console, transient=True) as progress:
-        task, done, under_way = progress.add_task("", total=_to_run(plan)), 0, dict[int, float]()
-
-        def draw(text: str | None = None) -> None:
-            total = max(progress.tasks[task].total or 0, done + len(under_way))
-            description = text and clip(text, console.width - BESIDE_BAR - 2 * len(f"{total}"))
-            progress.update(task, completed=done + sum(under_way.values()), total=total, description=description)
-
-        def on_point(point: Point, _row: Row) -> None:
-            nonlocal done
-            done += 1
-            under_way.pop(point.index, None)
-            draw()
-
-        def on_progress(found: PointProgress) -> None:
-            under_way[found.point] = found.share
-            draw(_tell(found))
-
-        yield on_point, on_progress
-
-
-def _tell(found: PointProgress) -> str:
-    """How far a point has come."""
-    text = f"point {found.point + 1}: {found.stage}"
-    return f"{text}, {tell_progress(found.served, found.now_fs)}, {found.share:.0%}" if found.served else text
-
-
-def _to_run(plan: Plan) -> int:
-    """The largest number of points that will run; a search finds out later which of its points are stored."""
-    return plan.most_points - len(plan.points) + len(plan.missing)
-
-
-def _line_writer(plan: Plan) -> OnPoint:
-    """A callback that writes a line at intervals; mode auto counts the points that run after all are bounded separately."""
-    total = _to_run(plan)
-    every = -(-(total or len(plan.points)) // MOST_LINES)
-    done = 0
-
-    def write(point: Point, row: Row) -> None:
-        nonlocal done
-        done += 1
-        if done % every == 0 or done == total:
-            count = f"{done}/{total}" if done <= total else f"{done - total} with events"
-            say(f"{count}  {_assignments(plan, point.columns)}  {_outcome(row)}", err=True)
-
-    return write
-
-
-def _outcome(row: Row) -> str:
-    if row["error"]:
-        return row["status"]
-    return f"{'≥ ' if row['fidelity'] == Mode.ANALYTIC else ''}{row['latency_ns']:,.1f} ns"
-
-
-def _assignments(plan: Plan, columns: dict[str, Any]) -> str:
-    """The values of the axes that vary, but for those whose `when` is not met at the point."""
-    varying = [axis.name for axis in plan.grid.axes if axis.span or len(axis.values) > 1]
-    return " ".join(f"{name}={columns[name]}" for name in varying if columns.get(name) is not None)
-
-
 def _show(
     result: FinishedSweep, scan: polars.LazyFrame, traces: Mapping[str, Path], forms: Sequence[str], as_json: bool
 ) -> None:
@@ -288,14 +217,14 @@ def _show(
         tell("drawing the results")
         files = {"table": result.table_path, **write_outputs(plan.grid, scan, plan.directory), **traces}
         files |= {name: Path(path) for name, path in write_forms(files, forms).items()}
-    table = read_report_columns(scan)
+    table = read_report_columns(plan.grid, scan)
     objectives = choose_objectives(plan.grid, table)
     if as_json:
         best = find_rows(scan, best_point(table, objectives[0], objectives)).to_dicts()
         click.echo(json.dumps(_summary(result, table, objectives, files, best)))
         return
     for row in scan.filter(polars.col("status") != OK).head(MOST_SHOWN).collect().to_dicts():
-        say(f"{_assignments(plan, row)}: {row['error']}", err=True)
+        say(f"{tell_assignments(plan, row)}: {row['error']}", err=True)
     for gap in find_gaps(plan.grid, table):
         say(gap, err=True)
     _show_results(table, objectives)

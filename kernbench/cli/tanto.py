@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kernbench.cli import completion, options
+from kernbench.cli.main import SuggestingGroup
 from kernbench.cli.screen import complain, say
 from kernbench.errors import InputError, KernBenchError, shorten
 
@@ -28,7 +29,7 @@ _DEFINE = click.option(
 )
 
 
-@click.group("tanto")
+@click.group("tanto", cls=SuggestingGroup)
 def command() -> None:
     """Run Tanto programs on a chip of Tensix cores; check their kernels."""
 

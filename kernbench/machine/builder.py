@@ -146,8 +146,6 @@ class Builder:
         position = np.array(self.position, np.float64).reshape(-1, 2)
         ends = np.array(self.ends, np.int64).reshape(-1, 5)
         src, dst, kind, um, weight = ends.T
-        edge_names = [f"{self.names[a]} -> {self.names[b]}" for a, b, *_ in self.ends]
-        channel_names = [f"{self.names[m.node]}.ch{i}" for m in self.memories for i in range(m.stripes)]
         gbs = np.array([rate.gbs for rate in self.rates], np.float64)[np.array(self.rate, np.intp)]
         overhead_fs = np.array([time.fs for time in self.overheads], np.int64)[np.array(self.overhead, np.intp)]
         return Machine(
@@ -169,7 +167,7 @@ class Builder:
             edge_weight=weight.copy(),
             edge_gbs=gbs,
             edge_port=_number_ports(src, np.array(self.port, np.int64)),
-            station_name=(*edge_names, *channel_names),
+            station_name=self._station_names(),
             stations=self._stations(gbs, um, flit_bytes, ns_per_mm),
             terminals=self._terminals(len(gbs)),
             provenance=self._provenance(src, origins),
@@ -181,6 +179,11 @@ class Builder:
             packet_flits=packet_flits,
             port_class=np.zeros(len(self.names), np.uint8),
         )
+
+    def _station_names(self) -> tuple[str, ...]:
+        edges = (f"{self.names[a]} -> {self.names[b]}" for a, b, *_ in self.ends)
+        channels = (f"{self.names[m.node]}.ch{i}" for m in self.memories for i in range(m.stripes))
+        return (*edges, *channels)
 
     def _stations(self, edge_gbs: np.ndarray, um: np.ndarray, flit_bytes: int, ns_per_mm: float) -> Stations:
         memories, edges = self.memories, len(edge_gbs)

@@ -1,7 +1,7 @@
 """The fields of one topology with their values: each value as written, where it is written, and who says so.
 
-A value comes from the sheet of its part, the topology file, an override, or the default of its field. `kernbench show` and
-the viewer's panel of a machine show what is found here.
+A value comes from the sheet of its part, the topology file, an override, or the default of its field. `kernbench show`, the
+viewer's panel of a machine and `machine.json` have what is found here.
 """
 
 from __future__ import annotations
@@ -12,30 +12,48 @@ from pathlib import Path
 from typing import Any
 
 from kernbench import library
-from kernbench.machine.topology import ParsedTopology, check_parsed, read_topology
+from kernbench.machine.topology import Topology, check_topology
 from kernbench.schema.described import DescribedField, as_text, describe_fields
 from kernbench.schema.guards import is_mapping
-from kernbench.schema.model import Model
-from kernbench.schema.topology import overlay
-from kernbench.schema.yaml import Marked, load
+from kernbench.schema.yaml import Mark, Marked, load
 
-SET_BY_TOPOLOGY, OVERRIDDEN, DEFAULT = "set by the topology", "overridden", "default of the field"
+SET_BY_TOPOLOGY, OVERRIDDEN, DEFAULT = "set by the topology", "overridden", "default"
 
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A field of a topology: what it is, and its value as written with its file and line, and its source."""
+    """A field of a topology: what it is, and its value as written with its place and its source.
+
+    The source is what the sheet cites, or one of the three that are named above.
+    """
 
     field: DescribedField
     written: str  # with its unit
     value: Any  # checked, in the unit of the field: plain values of JSON
-    place: str  # "models/hbm.yaml:5:12"; "" for a default
+    mark: Mark | None  # None for a default
     source: str
 
     @property
     def path(self) -> str:
         """What `--set topology.` takes."""
         return self.field.path
+
+    @property
+    def name(self) -> str:
+        """The path without the part."""
+        return self.path.partition(".")[2]
+
+    @property
+    def place(self) -> str:
+        """File, line and column: "models/hbm.yaml:5:12"; the override; "" for a default."""
+        return str(self.mark or "")
+
+    @property
+    def short_place(self) -> str:
+        """The same without the folders of the file, which are others on another computer."""
+        if self.mark is None or not self.mark.line:
+            return self.place
+        return f"{Path(self.mark.file).name}:{self.mark.line}:{self.mark.column}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -81,51 +99,41 @@ class ShownTopology:
 
 def show_topology(topology: str | Path, overrides: Mapping[str, object] | None = None) -> ShownTopology:
     """The fields of a topology with their values. Errors: InputError as `load_machine`."""
-    path, given = library.find("topology", topology), dict(overrides or {})
-    parsed = read_topology(path, given)
-    spec = check_parsed(parsed, given).spec
-    tree, _ = overlay(parsed.tree, given, (field.path for field in describe_fields(parsed.family.spec)))
-    found = list(_values(parsed, tree, spec))
-    by_part = {part: tuple(one for one in found if one.path.startswith(f"{part}.")) for part in parsed.sheets}
-    in_parts = {id(one) for fields in by_part.values() for one in fields}
+    path = library.find("topology", topology)
+    checked = check_topology(path, overrides or {})
+    sheets = {part: load(sheet) for part, sheet in checked.sheets.items()}
+    by_part: dict[str, list[FieldValue]] = {part: [] for part in sheets}
+    general: list[FieldValue] = []
+    for one in _values(checked, sheets):
+        by_part.get(one.path.partition(".")[0], general).append(one)
     return ShownTopology(
         name=path.stem,
-        family=str(getattr(spec, "family")),  # noqa: B009  # of every family
+        family=str(getattr(checked.spec, "family")),  # noqa: B009  # of every family
         file=path,
-        description=str(getattr(spec, "description")),  # noqa: B009
-        fields=tuple(one for one in found if id(one) not in in_parts),
-        parts={part: ShownPart(describe_sheet(sheet), sheet, by_part[part]) for part, sheet in parsed.sheets.items()},
+        description=str(getattr(checked.spec, "description")),  # noqa: B009
+        fields=tuple(general),
+        parts={
+            part: ShownPart(str(sheet.value["description"].plain()), checked.sheets[part], tuple(by_part[part]))
+            for part, sheet in sheets.items()
+        },
     )
 
 
-def describe_sheet(sheet: Path) -> str:
-    """The description in a model sheet that was checked."""
-    return str(load(sheet).value["description"].plain())
-
-
-def _values(parsed: ParsedTopology, tree: Marked, spec: Model) -> Iterable[FieldValue]:
-    sources = {part: _sources(sheet) for part, sheet in parsed.sheets.items()}
-    plain = spec.model_dump(mode="json")
-    for field in describe_fields(parsed.family.spec):
-        node, names = _at(tree, field.path), field.path.split(".")
-        value: Any = plain
+def _values(topology: Topology, sheets: Mapping[str, Marked]) -> Iterable[FieldValue]:
+    plain: Any = topology.spec.model_dump(mode="json")
+    for field in describe_fields(topology.family.spec):
+        node, names, value = _at(topology.tree, field.path), field.path.split("."), plain
         for name in names:
             value = value[name]
         if node is None:
-            yield FieldValue(field, _with_unit(as_text(value), field), value, "", DEFAULT)
+            yield FieldValue(field, _with_unit(as_text(value), field), value, None, DEFAULT)
             continue
-        sheet = parsed.sheets.get(names[0])
-        if sheet is not None and node.mark.file == library.show_path(sheet):
-            source = sources[names[0]][names[1]]
+        sheet = sheets.get(names[0])
+        if sheet is not None and node.mark.file == sheet.mark.file:
+            source = str(sheet.value["parameters"].value[names[1]].value["source"].plain())
         else:
             source = SET_BY_TOPOLOGY if node.mark.line else OVERRIDDEN
-        yield FieldValue(field, _with_unit(as_text(node.plain()), field), value, str(node.mark), source)
-
-
-def _sources(sheet: Path) -> dict[str, str]:
-    parameters = load(sheet).value.get("parameters")
-    known: Mapping[str, Marked] = parameters.value if parameters is not None else {}
-    return {name: str(parameter.value["source"].plain()) for name, parameter in known.items()}
+        yield FieldValue(field, _with_unit(as_text(node.plain()), field), value, node.mark, source)
 
 
 def _at(tree: Marked, path: str) -> Marked | None:

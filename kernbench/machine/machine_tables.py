@@ -5,13 +5,12 @@ A link is drawn once and has two directed edges; row *l* of the links is that of
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kernbench import library
-from kernbench.machine.describe import Description, describe_topology
+from kernbench.machine.field_values import ShownPart, show_topology
 from kernbench.machine.intents import EdgeKind
 from kernbench.machine.tray_rows import drawn_places
 
@@ -33,22 +32,22 @@ LINKS = {
 
 def tell_machine(machine: Machine) -> dict[str, Any]:
     """What a machine is, in plain values for JSON: name, family, file, description, the parts' figures, kinds of links."""
-    file, text, parts = Description() if machine.file is None else describe_topology(machine.file, machine.overrides)
+    shown = None if machine.file is None else show_topology(machine.file, machine.overrides)
     return {
         "name": machine.name,
         "family": machine.family,
-        "file": library.show_path(Path(file)) if file else "",
-        "description": text,
-        "parts": {
-            name: {
-                "description": part.description,
-                "sheet": library.show_path(Path(part.sheet)),
-                "fields": [field._asdict() for field in part.fields],
-            }
-            for name, part in parts.items()
-        },
+        "file": library.show_path(shown.file) if shown else "",
+        "description": shown.description if shown else "",
+        "parts": {name: _tell_part(part) for name, part in shown.parts.items()} if shown else {},
         "links": [LINKS.get(kind, "") for kind in EdgeKind],
     }
+
+
+def _tell_part(part: ShownPart) -> dict[str, Any]:
+    fields = [
+        {"name": one.name, "value": one.written, "source": one.source, "place": one.short_place} for one in part.fields
+    ]
+    return {"description": part.description, "sheet": library.show_path(part.sheet), "fields": fields}
 
 
 def make_node_table(machine: Machine) -> polars.DataFrame:

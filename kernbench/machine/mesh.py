@@ -11,6 +11,7 @@ router in each.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Annotated, Literal
 
@@ -79,49 +80,21 @@ class MeshSpec(MeshFlowControlSpec):
 
 def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     """The machine of a checked topology of family `mesh`."""
-    w, h, builder = spec.w or spec.k, spec.h or spec.k, Builder()
-    places = [(row, col) for row in range(h) for col in range(w)]
-    networks = range(spec.networks)
+    shape, builder = _shape(spec), Builder()
+    places = list(product(range(shape.h), range(shape.w)))
     routers = {
         (row, col, network): builder.node(router_name(row, col, network), "router", (col * PITCH_MM, row * PITCH_MM))
-        for network in networks
-        for row, col in places
+        for network, (row, col) in product(range(spec.networks), places)
     }
-    link_rate = rate(spec, "link_gbs")
-    hop_fs = round(spec.hop_ns * FS_PER_NS)
-    for down, right, ports in ((1, 0, (_SOUTH, _NORTH)), (0, 1, (_EAST, _WEST))):
-        one_way = spec.one_way and (h if down else w) > 2  # the two links of a ring of two are both directions of one
-        for network, (row, col) in product(networks, places):
-            there = _neighbour(spec.torus, w, h, row + down, col + right)
-            if there is not None and there != (row, col):
-                builder.link(
-                    routers[row, col, network],
-                    routers[*there, network],
-                    EdgeKind.NOC,
-                    link_rate,
-                    um=round(1000 * PITCH_MM),
-                    delays_fs=(hop_fs, hop_fs),
-                    one_way=one_way,
-                    ports=ports,
-                )
-    end_rate = rate(spec, "endpoint_gbs") if spec.endpoint_gbs else link_rate
+    _link_routers(builder, spec, shape, routers)
+    end_rate = rate(spec, "endpoint_gbs" if spec.endpoint_gbs else "link_gbs")
     ends_fs = (round(spec.ejection_ns * FS_PER_NS), round(spec.injection_ns * FS_PER_NS))
     for row, col in places:
         endpoint = builder.node(node_name(row, col), "endpoint", (col * PITCH_MM, row * PITCH_MM))
         builder.server(node_name(row, col), "cpu")
-        for network in networks:
+        for network in range(spec.networks):
             router, ports = routers[row, col, network], (_LOCAL, _LOCAL)
             builder.link(router, endpoint, EdgeKind.NOC, end_rate, delays_fs=ends_fs, ports=ports)
-    shape = MeshShape(
-        w=w,
-        h=h,
-        torus=spec.torus,
-        one_way=spec.one_way,
-        networks=spec.networks,
-        acknowledged=spec.acknowledged,
-        issue_fs=round(spec.issue_ns * FS_PER_NS),
-        outstanding=spec.outstanding,
-    )
     flow_control = FlowControl.of_mesh(spec)
     if flow_control and shape.torus:
         remedy = "set virtual_channels to 2 or more and dateline to true, or torus to false"
@@ -140,6 +113,42 @@ def expand_mesh(spec: MeshSpec, name: str, digest: str) -> Machine:
     )
 
 
+def _shape(spec: MeshSpec) -> MeshShape:
+    return MeshShape(
+        w=spec.w or spec.k,
+        h=spec.h or spec.k,
+        torus=spec.torus,
+        one_way=spec.one_way,
+        networks=spec.networks,
+        acknowledged=spec.acknowledged,
+        issue_fs=round(spec.issue_ns * FS_PER_NS),
+        outstanding=spec.outstanding,
+    )
+
+
+def _link_routers(
+    builder: Builder, spec: MeshSpec, shape: MeshShape, routers: Mapping[tuple[int, int, int], int]
+) -> None:
+    """Add the links between routers, by (row, column, network): all vertical ones first."""
+    link_rate, hop_fs = rate(spec, "link_gbs"), round(spec.hop_ns * FS_PER_NS)
+    for down, right, ports in ((1, 0, (_SOUTH, _NORTH)), (0, 1, (_EAST, _WEST))):
+        along = shape.h if down else shape.w
+        one_way = shape.one_way and along > 2  # the two links of a ring of two are both directions of one
+        for (row, col, network), router in routers.items():
+            there = _neighbour(shape, row + down, col + right)
+            if there is not None and there != (row, col):
+                builder.link(
+                    router,
+                    routers[*there, network],
+                    EdgeKind.NOC,
+                    link_rate,
+                    um=round(1000 * PITCH_MM),
+                    delays_fs=(hop_fs, hop_fs),
+                    one_way=one_way,
+                    ports=ports,
+                )
+
+
 def _rings(mesh: MeshShape) -> list[Ring]:
     """A row and a column of a torus. All others, and both networks, are alike."""
     row, column = (router_name(0, col, 0) for col in range(mesh.w)), (router_name(row, 0, 0) for row in range(mesh.h))
@@ -150,9 +159,9 @@ def _rings(mesh: MeshShape) -> list[Ring]:
     ]
 
 
-def _neighbour(torus: bool, w: int, h: int, row: int, col: int) -> tuple[int, int] | None:
+def _neighbour(mesh: MeshShape, row: int, col: int) -> tuple[int, int] | None:
     """The place after a step, or None beyond an end. A ring of two has one link, not two side by side."""
-    if row < h and col < w:
+    if row < mesh.h and col < mesh.w:
         return row, col
-    closes = torus and (h if row == h else w) > 2
-    return (row % h, col % w) if closes else None
+    closes = mesh.torus and (mesh.h if row == mesh.h else mesh.w) > 2
+    return (row % mesh.h, col % mesh.w) if closes else None

@@ -1,8 +1,4 @@
-"""Routes: the stations that payloads pass, computed once and numbered.
-
-A path inside a SIP, or to the switch, is the shortest. Between SIPs with direct links it goes over the links that their network
-says (see `sip_network`), and inside each SIP on the way from port to port. In family `mesh` an endpoint reaches itself by its
-router, and a link decides between two shortest ways around a torus.
+"""Routes: the stations that payloads pass, computed once and numbered. They go over the shortest paths (see `shortest_paths`).
 
 In a round trip flits move in one direction only. A write sends its flits along the links to the memory and is acknowledged by
 a message of no bytes, which pays propagation only (`tail`); so is an acknowledged message. A read's request pays propagation
@@ -24,9 +20,9 @@ import numpy as np
 
 from kernbench.errors import InputError, UnreachableError
 from kernbench.machine.channel_layers import layers_of
-from kernbench.machine.graph import Csr, make_reverse_csr
-from kernbench.machine.intents import EdgeKind, Intent, RouteKind, allowed_edges
+from kernbench.machine.intents import EdgeKind, Intent, RouteKind
 from kernbench.machine.multicast_tree import MulticastTree, find_tree
+from kernbench.machine.shortest_paths import ShortestPaths
 from kernels_jit.layout.codes import NONE, READ, WRITE
 from kernels_jit.layout.machine_tables import Routes
 
@@ -34,8 +30,6 @@ if TYPE_CHECKING:
     from kernbench.machine.machine import Machine
 
 _MESSAGES = (RouteKind.MESSAGE, RouteKind.ACKNOWLEDGED)
-_TREE_NODES = 5_000  # above, a tree from every PE would take gigabytes, so each path is searched on demand
-
 
 _Key = tuple[Any, ...]  # source, destination or destinations, intent, kind; of a later branch its number as well
 
@@ -59,9 +53,7 @@ class Routing:
         self._machine = machine
         self._ids: dict[_Key, int] = {}
         self._keys: list[_Key] = []  # the keys of `_ids` in order, as of the last call of `key`
-        self._trees: dict[tuple[int, int], np.ndarray] = {}
-        self._allowed: dict[int, np.ndarray] = {}
-        self._reverse: dict[int, Csr] = {}
+        self._paths = ShortestPaths(machine)
         self._tables: Routes | None = None
         self._new: list[_Route] = []  # not yet in the tables
         self._lock = threading.RLock()
@@ -71,7 +63,7 @@ class Routing:
         other = Routing(machine)
         with self._lock:
             other._ids, tables, stations = dict(self._ids), self.tables(), self.overhead_stations()
-        other._trees, other._allowed, other._reverse = self._trees, self._allowed, self._reverse
+        other._paths = self._paths
         overhead = np.zeros(len(machine.stations.fs_per_flit) + 1, np.int64)
         overhead[: machine.edge_count] = machine.node_overhead_fs[machine.edge_src]
         for terminal in machine.terminals.values():
@@ -131,7 +123,7 @@ class Routing:
     def path(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The nodes on the path from `src` to `dst`, both ends included. Errors: UnreachableError."""
         ends = self._machine.edge_dst
-        return [src, *ends[self._find_path(src, dst, intent)].tolist()]
+        return [src, *ends[self._paths.find(src, dst, intent)].tolist()]
 
     def nearest(self, sources: Sequence[int], dst: int, intent: Intent) -> int:
         """The source with the shortest path to `dst`, of equal ones the first. Errors: UnreachableError."""
@@ -139,7 +131,7 @@ class Routing:
 
     def distance(self, src: int, dst: int, intent: Intent) -> int:
         """The weight of the path: its length in µm, plus 1 for each link, plus penalties. Errors: UnreachableError."""
-        return int(self._machine.edge_weight[self._find_path(src, dst, intent)].sum())
+        return int(self._machine.edge_weight[self._paths.find(src, dst, intent)].sum())
 
     def edges(self, route: int) -> list[int]:
         """The edges that the payload of a route passes, in order; of a tree branch after branch."""
@@ -149,14 +141,11 @@ class Routing:
 
     def edges_between(self, src: int, dst: int, intent: Intent) -> list[int]:
         """The edges on the path from `src` to `dst`, in order. Errors: UnreachableError."""
-        return self._find_path(src, dst, intent).tolist()
+        return self._paths.find(src, dst, intent).tolist()
 
     def tree(self, src: int, intent: Intent) -> np.ndarray:
         """int64[node] the last edge of the path from `src` to each node, -1 if there is no path."""
-        found = self._trees.get((src, intent))
-        if found is None:
-            found = self._trees[src, intent] = self._find_tree(src, intent)
-        return found
+        return self._paths.tree(src, intent)
 
     @property
     def route_count(self) -> int:
@@ -172,68 +161,9 @@ class Routing:
                 self._new.clear()
             return self._tables
 
-    def _effective_intent(self, src: int, dst: int, intent: Intent) -> Intent:
-        """The intent whose links are used: DMA of PEs between two parts of one cube stays inside the cube."""
-        if intent == Intent.PE_DMA:
-            cube = self._machine.places.cube_of()
-            if cube[src] >= 0 and cube[src] == cube[dst]:
-                return Intent.CUBE_LOCAL
-        return intent
-
-    def _find_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """int64[link] the edges of a path: over the links between SIPs that are known, and between these the shortest."""
-        intent, pieces, at = self._effective_intent(src, dst, intent), list[np.ndarray](), src
-        for leave, enter in self._machine.places.crossings(src, dst):
-            pieces += [self._shortest(at, leave, intent), self._link(leave, enter, intent)]
-            at = enter
-        path = np.concatenate([*pieces, self._shortest(at, dst, intent)])
-        if (path < 0).any():
-            raise UnreachableError(
-                f"no route leads from {self._machine.node_name[src]} to {self._machine.node_name[dst]} "
-                f"for {intent.name.lower()} traffic; check the links of topology {self._machine.name}"
-            )
-        return path
-
-    def _shortest(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """int64[link] the edges of the shortest path; a negative one if there is no path."""
-        from kernels_jit.routing import dijkstra
-
-        if self._machine.node_count > _TREE_NODES:
-            return self._search_path(src, dst, intent)
-        return dijkstra.walk(self.tree(src, intent), self._machine.edge_src, src, dst)
-
-    def _link(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """int64[1] the edge between two neighbouring nodes; negative if the intent may not use it."""
-        rows = self._machine.csr(intent)
-        out = slice(rows.start[src], rows.start[src + 1])
-        found = rows.edge[out][rows.neighbour[out] == dst]
-        return found if len(found) else np.array([-1])
-
-    def _search_path(self, src: int, dst: int, intent: Intent) -> np.ndarray:
-        """The path that the tree has, from a search that ends at the destination."""
-        from kernels_jit.routing import dijkstra
-
-        rows = self._machine.csr(intent)
-        distance = dijkstra.sparse_distances(*rows[:3], src, dst)
-        if intent not in self._reverse:
-            self._reverse[intent] = make_reverse_csr(self._machine, intent)
-        back = self._reverse[intent]
-        return dijkstra.trace(distance, back.start, back.neighbour, back.edge, self._machine.edge_weight, src, dst)
-
-    def _find_tree(self, src: int, intent: Intent) -> np.ndarray:
-        from kernels_jit.routing import dijkstra
-
-        machine = self._machine
-        rows = machine.csr(intent)
-        distance = dijkstra.sparse_distances(*rows[:3], src, -1)
-        if intent not in self._allowed:
-            self._allowed[intent] = allowed_edges(machine.edge_kind, intent)
-        edge = self._allowed[intent]
-        return dijkstra.tree(distance, edge, machine.edge_src, machine.edge_dst, machine.edge_weight)
-
     def _intern(self, src: int, dst: int, intent: Intent, kind: RouteKind) -> int:
         machine = self._machine
-        there = self._find_path(src, dst, intent)
+        there = self._paths.find(src, dst, intent)
         message = kind in _MESSAGES
         if not message:
             self._check_memory(src, dst)
@@ -269,7 +199,7 @@ class Routing:
             if one == next_one:
                 raise InputError(f"a multicast from {name} names {names[one]} twice; name each destination once")
         for dst in destinations:
-            if len(self._find_path(src, dst, intent)) == 0:
+            if len(self._paths.find(src, dst, intent)) == 0:
                 raise InputError(f"a multicast from {name} names its own source as a destination; leave it out")
             if kind == RouteKind.WRITE:
                 self._check_memory(src, dst)
@@ -302,7 +232,7 @@ class Routing:
 
     def _intern_multicast(self, src: int, destinations: tuple[int, ...], intent: Intent, kind: RouteKind) -> None:
         """Add the branches of a tree, and a route to one of its destinations that goes over the tree's own links."""
-        paths = [self._find_path(src, dst, intent).tolist() for dst in destinations]
+        paths = [self._paths.find(src, dst, intent).tolist() for dst in destinations]
         tree = find_tree(self._machine.edge_dst, paths, [kind == RouteKind.WRITE] * len(paths))
         packet_flits = self._find_packet_flits(src, tree)
         straight = [number for number, path in enumerate(paths) if path == tree.ways[number]]
@@ -345,7 +275,7 @@ class Routing:
         """int64[link] the edges from `dst` to `src`: those of the path `there` reversed, if all of them lead both ways."""
         back = there[::-1] ^ 1  # the two directions of a link have neighbouring ids (see `builder`)
         if (self._machine.edge_kind[back] == EdgeKind.CLOSED).any():
-            return self._find_path(dst, src, intent)
+            return self._paths.find(dst, src, intent)
         return back
 
     def _way(self, edges: np.ndarray, is_reply: bool = False) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernbench.report.markdown import markdown_table, plain_markdown
 from kernbench.report.sensitivity import Sensitivity
@@ -93,7 +93,7 @@ def summarise(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
         if not len(ranked):
             continue
         best = ranked.row(0, named=True)
-        where = ", ".join(f"{title_of(axis.column)} = {format_value(best[axis.column])}" for axis in find_swept(table))
+        where = _tell_point(table, best)
         (figure,) = mark_bounds(ranked, objective.column, [format_value(best[objective.column])])
         sentence = f"{objective}: {figure}" + (f" at {where}" if where else "")
         if best.get(objective.column + VERSUS) is not None:
@@ -126,6 +126,15 @@ def tell_free(grid: Grid, table: polars.DataFrame, objectives: Sequence[Objectiv
     ]
 
 
+def _tell_point(table: polars.DataFrame, row: Mapping[str, Any]) -> str:
+    """The values of a row in the axes of its table: "M = 64, hbm.channel_gbs = 32 GB/s"."""
+    shown: list[str] = []
+    for axis in find_swept(table):
+        unit = axis.unit if axis.numeric and axis.unit else ""
+        shown.append(f"{short_name(axis.column)} = {format_value(row[axis.column])} {unit}".rstrip())
+    return ", ".join(shown)
+
+
 def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
@@ -138,9 +147,7 @@ def find_gaps(grid: Grid, table: polars.DataFrame) -> list[str]:
         without = finished.filter(finished[derived.name].is_null())
         if len(without):
             first = without.row(0, named=True)
-            where = ", ".join(
-                f"{title_of(axis.column)} = {format_value(first[axis.column])}" for axis in find_swept(table)
-            )
+            where = _tell_point(table, first)
             place = f", as at {where}" if where and len(without) < len(finished) else ""
             formula = f"{derived.expression.text!r} has no value there"
             if is_bounded(without).all():

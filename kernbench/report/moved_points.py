@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from kernbench.report.swept_axes import short_name
 from kernbench.report.table import MARKS, format_value
-from kernbench.report.text_table import Column, TextTable
+from kernbench.report.text_table import KEEP, Column, TextTable
 from kernbench.sweep.results.comparison import CHANGE, Comparison
-from kernbench.sweep.row import BOUND
+from kernbench.sweep.row import BOUND, OK
 from kernbench.text import plural
 
 if TYPE_CHECKING:
     import polars
+
+
+SETTING, FIGURE, MORE = 3, 2, 1  # ranks: what says which point it is goes last, figures beside the first one go first
 
 
 def moved_points(found: Comparison, moved: polars.DataFrame, most: int) -> TextTable:
@@ -20,23 +23,29 @@ def moved_points(found: Comparison, moved: polars.DataFrame, most: int) -> TextT
     title = f"{plural(len(moved), 'point')} moved" + (f", {most} shown" if len(moved) > most else "")
     rows = moved.head(most)
     columns = [
-        Column(short_name(name), list(map(format_value, rows[name])), right=rows[name].dtype.is_numeric(), rank=1)
+        Column(short_name(name), list(map(format_value, rows[name])), right=rows[name].dtype.is_numeric(), rank=SETTING)
         for name in found.parameters
         if found.pairs[name].n_unique() > 1
     ]
     for column in found.columns:
-        columns += _changes(rows, column)
+        columns += _changes(rows, column, is_first=column == found.columns[0])
     before, after = rows["status_a"], rows["status_b"]
-    status = [str(a) if a == b else f"{a} → {b}" for a, b in zip(before, after, strict=True)]
-    return TextTable([*columns, Column("status", status)], title)
+    if set(before) | set(after) > {OK}:
+        status = [str(a) if a == b else f"{a} → {b}" for a, b in zip(before, after, strict=True)]
+        columns.append(Column("status", status))
+    return TextTable(columns, title)
 
 
-def _changes(rows: polars.DataFrame, column: str) -> list[Column]:
+def _changes(rows: polars.DataFrame, column: str, *, is_first: bool) -> list[Column]:
     """A figure in A and in B, and by what part it moved."""
     sides = [
         [MARKS[row.get(f"{column}{BOUND}_{side}")] + format_value(row[f"{column}_{side}"]) for row in rows.to_dicts()]
         for side in "ab"
     ]
     changes = ["" if change is None else f"{change:+.3%}" for change in rows[column + CHANGE]]
-    headings = (f"{column} A", "B", "change")
-    return [Column(heading, cells, right=True) for heading, cells in zip(headings, (*sides, changes), strict=True)]
+    headings = (f"{column} A", "B", "change") if is_first else (f"{column} A", f"{column} B", f"{column} change")
+    ranks = (KEEP, KEEP, KEEP) if is_first else (MORE, MORE, FIGURE)
+    return [
+        Column(heading, cells, right=True, rank=rank)
+        for heading, cells, rank in zip(headings, (*sides, changes), ranks, strict=True)
+    ]

@@ -34,8 +34,11 @@ KEPT = (
 )
 
 
-def read_report_columns(scan: polars.LazyFrame) -> polars.DataFrame:
-    """The columns of a table that reports show: without digests, and without parameters and results that do not vary."""
+def read_report_columns(grid: Grid, scan: polars.LazyFrame) -> polars.DataFrame:
+    """The columns of a table that reports show: without digests, and without parameters and results that do not vary.
+
+    The grid's objectives stay.
+    """
     import polars
 
     names = [name for name in scan.collect_schema().names() if name not in UNREAD]
@@ -43,7 +46,8 @@ def read_report_columns(scan: polars.LazyFrame) -> polars.DataFrame:
     same = (column.min() == column.max()) & (column.null_count() == 0) | (column.null_count() == polars.len())
     constant = scan.select(same).collect(engine="streaming").row(0, named=True) if names else {}
     derived = names[max(names.index(name) for name in KEPT if name in names) + 1 :]
-    return scan.select(name for name in names if not constant[name] or name in (*KEPT, *derived)).collect()
+    kept = {*KEPT, *derived, *(objective.column for objective in grid.objectives)}
+    return scan.select(name for name in names if not constant[name] or name in kept).collect()
 
 
 def find_rows(scan: polars.LazyFrame, rows: polars.DataFrame) -> polars.DataFrame:
@@ -59,7 +63,7 @@ def write_outputs(grid: Grid, scan: polars.LazyFrame, directory: Path) -> dict[s
 
     Errors: InputError if the directory cannot be written.
     """
-    table = read_report_columns(scan)
+    table = read_report_columns(grid, scan)
     title = grid.description or f"{grid.workload} on {grid.topology}"
     objectives = choose_objectives(grid, table)
     front = pareto_front(table, objectives)

@@ -35,8 +35,6 @@ def write_forms(files: Mapping[str, object], forms: Container[str]) -> dict[str,
     A form that lies there from an earlier run is written too, so that it is never older than the parquet file.
     Errors: RunError if the disk refuses.
     """
-    import polars
-
     made: dict[str, str] = {}
     for name, file in files.items():
         path = Path(str(file))
@@ -45,9 +43,18 @@ def write_forms(files: Mapping[str, object], forms: Container[str]) -> dict[str,
         for form, write in ((CSV, _write_csv), (MARKDOWN, _write_markdown)):
             target = path.with_suffix(f".{form}")
             if form in forms or target.exists():
-                write_file(target, lambda partial, write=write, path=path: write(polars.scan_parquet(path), partial))
+                write_file(target, lambda partial, write=write, path=path: write(_join_lists(path), partial))
                 made[f"{name}_{form}"] = str(target)
     return made
+
+
+def _join_lists(path: Path) -> polars.LazyFrame:
+    """A parquet file, each list as one text of its values with blanks between: a cell of CSV or Markdown holds no list."""
+    import polars
+
+    return polars.scan_parquet(path).with_columns(
+        polars.selectors.list().cast(polars.List(polars.String)).list.join(" ")
+    )
 
 
 def _write_csv(table: polars.LazyFrame, path: Path) -> None:

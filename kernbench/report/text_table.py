@@ -195,6 +195,7 @@ def _fit(columns: Sequence[Column], width: int | None, short: int) -> list[int] 
     widths = [column.least_width(short) for column in columns]
     if sum(widths) > room:
         return None
+    _widen(widths, [max(map(count_cells, column.heading.split()), default=0) for column in columns], room)
     _widen(widths, [max(map(count_cells, column.cells), default=0) for column in columns], room)
     _widen(widths, whole, room)
     return widths

@@ -38,7 +38,7 @@ _loading: list[Bench] = []  # what the file being loaded has registered so far
 _loaded: dict[tuple[Path, int, int], tuple[Bench, ...]] = {}  # by file, mtime and size
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bench:
     """One bench: its name, parameters and file."""
 
@@ -50,6 +50,9 @@ class Bench:
     live: bool = False  # its kernels branch on data, so they run while the machine does
     fields: Callable[..., Mapping[str, object]] | None = None  # of the topology, from the parameters
     choices: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict[str, tuple[Scalar, ...]])
+
+    def __repr__(self) -> str:
+        return f"<Bench {self.name}: {self.description}; .parameters, .text, .file>"
 
     @property
     def text(self) -> str:

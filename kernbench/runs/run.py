@@ -96,43 +96,52 @@ def _run(
     found = find_bench(bench)
     given = typed_parameters(found, parameters or {})
     request = note_request(found, topology, device, live=live)
+    live = live or found.live
     stage("compiling the machine")
     machine = load_machine(topology, found.shape(given, overrides or {}))
     check_family(found, topology, machine.family)
     if found.is_tanto:
         ran = run_tanto_bench(found, machine, given, mode, verify=verify, stage=stage, on_progress=on_progress)
-        return RunResult(
-            bench=found.name, topology=machine.name, overrides=dict(overrides or {}), request=request, **ran
-        )
-    live = live or found.live
-    if mode == Mode.ANALYTIC:
-        driven = RecordingDevice(machine, live=live, limits=limits)
     else:
-        driven = Device(machine, mode, live, limits, count_waits=count_waits)
-    driven.stage, driven.on_progress = stage, on_progress
-    torch = RuntimeContext(driven, choose_sips(machine, device), seed=0)
-    stage("recording the bench")
-    _call(found, torch, given)
+        if mode == Mode.ANALYTIC:
+            driven = RecordingDevice(machine, live=live, limits=limits)
+        else:
+            driven = Device(machine, mode, live, limits, count_waits=count_waits)
+        driven.stage, driven.on_progress = stage, on_progress
+        ran = _run_on(driven, found, choose_sips(machine, device), given, mode, started, verify=verify)
+    return RunResult(bench=found.name, topology=machine.name, overrides=dict(overrides or {}), request=request, **ran)
+
+
+def _run_on(
+    driven: Device,
+    found: Bench,
+    sips: range,
+    parameters: Mapping[str, object],
+    mode: str,
+    started: float,
+    *,
+    verify: bool,
+) -> dict[str, Any]:
+    """Run a bench of kernels on a device; returns what is known of the run after it, by the names of `RunResult`."""
+    torch = RuntimeContext(driven, sips, seed=0)
+    driven.stage("recording the bench")
+    _call(found, torch, parameters)
     driven.run()
     if verify:
-        stage("computing the numbers")
+        driven.stage("computing the numbers")
     mismatches = _verify(found, torch) if verify else ()
-    stage("bounding the run" if mode == Mode.ANALYTIC else "measuring the run")
-    return RunResult(
-        bench=found.name,
-        topology=machine.name,
-        mode=mode,
-        parameters=given,
-        overrides=dict(overrides or {}),
-        wall_s=perf_counter() - started,
-        verified=not mismatches if verify else None,
-        mismatches=mismatches,
-        device=driven,
-        launches=tuple(torch.runtime.launches),
-        unmapped_lookups=driven.unmapped_lookups,
-        request=request,
+    driven.stage("bounding the run" if mode == Mode.ANALYTIC else "measuring the run")
+    return {
+        "mode": mode,
+        "parameters": parameters,
+        "wall_s": perf_counter() - started,
+        "verified": not mismatches if verify else None,
+        "mismatches": mismatches,
+        "device": driven,
+        "launches": tuple(torch.runtime.launches),
+        "unmapped_lookups": driven.unmapped_lookups,
         **_list_metrics(driven, torch, mode),
-    )
+    }
 
 
 def _shown(bench: str | int | Path | Callable[..., object]) -> str:

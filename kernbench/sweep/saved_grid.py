@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from kernbench.atomic_output import place_file
 from kernbench.errors import InputError
 from kernbench.library import SUFFIXES, show_path
 from kernbench.schema.yaml import scalar
@@ -38,16 +39,15 @@ def check_grid_file(file: Path) -> None:
 
 
 def save_grid(requested: RequestedGrid, file: Path) -> None:
-    """Write a grid as YAML; a file with the same text is left as it is.
+    """Write a grid as YAML, atomically; a file with the same text is left as it is.
 
     Errors: InputError for a file that holds something else, or that cannot be written.
     """
-    text = write_grid(requested.tree.plain())
+    text = write_grid(requested.tree.plain()).encode()
     try:
         if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        same = file.read_bytes() == text.encode()
+            place_file(file, lambda partial: partial.write_bytes(text))
+        same = file.read_bytes() == text
     except OSError as error:
         raise InputError(f"--save cannot write {show_path(file)}: {error.strerror}; give another file") from None
     if not same:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernbench.machine.mesh_places import MeshPlaces
 from kernbench.notebook import html_table
+from kernbench.text import plural
 from kernbench.traffic.load_point import LoadPoint, measure_load
 from kernbench.traffic.zero_load_latency import flit_time_fs
 from kernbench.units import FS_PER_NS
@@ -42,7 +43,7 @@ class Curve:
 
     def __repr__(self) -> str:
         saturated = "not saturated" if self.saturation_load is None else f"saturated at load {self.saturation_load:.3f}"
-        what = f"{self.injection.pattern} traffic on {self.topology}, {len(self.points)} loads"
+        what = f"{self.injection.pattern} traffic on {self.topology}, {plural(len(self.points), 'load')}"
         return f"<Curve of {what}: {saturated}; .table(), .points>"
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,9 @@ from typing import Any
 import polars
 import pytest
 
+from kernbench import compare
 from kernbench.cli.main import main
+from kernbench.report.moved_points import moved_points
 from tests.report.tables import table
 
 
@@ -34,11 +36,34 @@ def test_what_moved_is_shown(sweeps: tuple[str, str], capsys: pytest.CaptureFixt
     assert main(["compare", *sweeps]) == 0
     lines = printed(capsys)
     assert lines[:3] == [f"A: {sweeps[0]}, 4 points", f"B: {sweeps[1]}, 4 points, 4 of them in both", "2 points moved"]
-    assert [line.split()[:5] for line in lines if line.strip()[:1] == "2" and "ok" in line] == [
+    assert [line.split()[:5] for line in lines if line.strip()[:1] == "2" and "%" in line] == [
         ["2", "7", "200", "210", "+5.000%"],
         ["2", "8", "200", "194", "-3.000%"],
     ]
     assert lines[-2] == "latency_ns: 2 of 4 moved, by -3.000% to +5.000%"
+
+
+@pytest.mark.parametrize("width", [70, 60, 40, 30])
+def test_what_says_which_point_it_is_goes_last(sweeps: tuple[str, str], width: int) -> None:
+    found = compare(*sweeps)
+    laid = moved_points(found, found.moved(), 9).lay_out(width)
+    lines = ["".join(text for text, _ in line).split() for line in laid]
+    assert [line[:5] for line in lines if line[:1] == ["2"] and line[1] in "78"] == [
+        ["2", "7", "200", "210", "+5.000%"],
+        ["2", "8", "200", "194", "-3.000%"],
+    ]
+
+
+def test_a_field_that_one_sweep_sets_is_told(
+    sweeps: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = polars.read_parquet(Path(sweeps[1]) / "table.parquet")
+    field = polars.lit(64).alias("topology.noc.gbs")
+    other = keep(tmp_path / "c", made.select("M", "N", field, polars.exclude("M", "N")))
+    assert main(["compare", sweeps[0], other]) == 0
+    assert printed(capsys)[2] == "topology.noc.gbs: as it stands in A, 64 in B"
+    assert main(["compare", other, sweeps[0]]) == 0
+    assert printed(capsys)[2] == "topology.noc.gbs: 64 in A, as it stands in B"
 
 
 def test_a_sweep_equals_itself(sweeps: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

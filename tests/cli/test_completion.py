@@ -35,6 +35,8 @@ def complete(*words: str) -> list[str]:
         (["sweep", "q"], ["qkv-gemm", "quickstart"]),
         (["pto", "run", "paged"], ["paged_attention"]),
         (["list", "--kind", "m"], ["machine"]),
+        (["evaluate", "a"], ["attention", "allreduce"]),
+        (["evaluate", "gemm", "--set", "s"], ["shapes=", "sips="]),
         (["show", "hbm"], ["hbm", "hbm_refresh", "hbm-tiles"]),
         (["show", "tiny", "hbm.t"], ["hbm.turn_ns"]),
         (["web", "torus_8x8_"], ["torus_8x8_credit", "torus_8x8_"]),

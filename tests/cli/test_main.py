@@ -57,6 +57,8 @@ def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureF
     assert cli.main(["lst"]) == 2
     known = ", ".join(sorted(cli.COMMANDS))
     assert f"there is no command 'lst'; did you mean 'list'? Known: {known}" in capsys.readouterr().err
+    assert cli.main(["pto", "rn"]) == 2
+    assert "there is no command 'rn'; did you mean 'run'? Known: replay, run, sweep" in capsys.readouterr().err
 
 
 def test_an_unknown_option_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,10 +30,10 @@ print(main({arguments}))
 
 SWEEPING = """
 from types import SimpleNamespace
-from kernbench.cli.sweep import _progress
+from kernbench.cli.sweep_progress import show_progress
 from kernbench.sweep.execution.point_progress import PointProgress
 plan = SimpleNamespace(points=range(4), missing=range(4), most_points=4)
-with _progress(plan) as (on_point, on_progress):
+with show_progress(plan) as (on_point, on_progress):
     on_point(SimpleNamespace(index=0), {{}})
     on_progress(PointProgress(1, "simulating", 250, 7_000_000, 0.25))
     on_progress(PointProgress(2, "recording the bench"))

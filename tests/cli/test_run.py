@@ -127,6 +127,15 @@ def test_out_keeps_the_log_and_the_result(own: Path, capsys: pytest.CaptureFixtu
     assert "dma_read" in log["op_name"]
 
 
+def test_the_log_is_kept_as_csv_too(own: Path) -> None:
+    assert run("--out", "r", "--format", "csv") == 0
+    log, text = polars.read_parquet(own / "r/oplog.parquet"), polars.read_csv(own / "r/oplog.csv")
+    assert (
+        text["dependencies"].fill_null("").to_list()
+        == log["dependencies"].cast(polars.List(str)).list.join(" ").to_list()
+    )
+
+
 def test_where_the_time_went(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--explain", "--out", "out") == 0
     lines = capsys.readouterr().out.splitlines()

@@ -23,6 +23,7 @@ from tests.fuzz.case import Case
 ADDRESSES = 3 << 30  # bytes of address space beside what a worker begins with; KernBench refuses what would not fit
 FILE_BYTES = 1 << 30  # of one file written
 MOST_OUTPUT = 1 << 20  # characters of a stream that are looked at
+STDERR = "stderr"  # the file of the stream in the folder of a worker
 WORK = "/above/work/"  # below the folder of a case, so that ../ and ../../ lead to nothing of others
 Command = Callable[[list[str]], int]
 
@@ -44,7 +45,7 @@ class Catcher:
     """The streams of this process as files, so that what libraries write past Python is caught, too."""
 
     def __init__(self, folder: Path) -> None:
-        self.files = [open(folder / name, "w+b", buffering=0) for name in ("stdout", "stderr")]  # noqa: SIM115
+        self.files = [open(folder / name, "w+b", buffering=0) for name in ("stdout", STDERR)]  # noqa: SIM115
         self.saved = [os.dup(number) for number in (1, 2)]
 
     @contextmanager

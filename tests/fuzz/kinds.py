@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import polars
 
-from tests.fuzz import document, originals, tanto_kinds
+from tests.fuzz import command_kinds, document, originals, tanto_kinds
 from tests.fuzz.case import Case
 from tests.fuzz.commands import PATTERNS, VOCABULARY, confine, draw_bench, draw_settings, draw_use
 from tests.fuzz.mutation import mutate_bytes, mutate_tree, mutate_word, mutate_words
@@ -548,6 +548,10 @@ KINDS = {
     "collective": Kind(draw_collective, 30),
     "tanto-program": Kind(tanto_kinds.draw_program, 40),
     "tanto-kernel": Kind(tanto_kinds.draw_kernel, 60),
+    "show": Kind(command_kinds.draw_show, 60),
+    "asked": Kind(command_kinds.draw_asked, 12),
+    "graph": Kind(command_kinds.draw_graph, 20),
+    "evaluation": Kind(command_kinds.draw_evaluation, 5),
     "grid": Kind(draw_grid, 12),
     "resumed": Kind(draw_resumed, 2),
     "figures": Kind(draw_figures, 1),

@@ -6,6 +6,7 @@ A case costs milliseconds there, because the process starts only once. A worker 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -17,7 +18,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from tests.fuzz.case import Case
-from tests.fuzz.execution import Catcher, Outcome, be_strict, execute, limit_process, watch_faults
+from tests.fuzz.execution import STDERR, Catcher, Outcome, be_strict, execute, limit_process, watch_faults
 from tests.fuzz.kinds import draw_case
 from tests.fuzz.verdict import Finding, find_place, judge, place_of_fault
 
@@ -28,6 +29,8 @@ LOOK_S = 0.05
 LEAVES_S = 10
 START_S = 120  # until a worker is ready
 COMPILER = "/numba/core/"
+LONG, MANY = "is long", 500  # points of a sweep that may take longer than a case has
+_POINTS = re.compile(r" mode: (?:up to )?([\d,]{1,20}) points")
 COMMAND = "kernbench.cli.main:main"
 Work = tuple[str, int] | Case  # a kind and seed, or the case itself
 
@@ -48,6 +51,9 @@ class Worker:
             self._start()
         self._pipe.send(work)
         ended = self._watch()
+        if ended == LONG:
+            self._end()
+            return None
         if ended is None:
             try:
                 finding, resting = self._pipe.recv()
@@ -86,16 +92,26 @@ class Worker:
         self._pipe.recv()
 
     def _watch(self) -> str | None:
-        """Wait for an answer; else what is wrong. To compile a loop, which a machine does once, is not to hang."""
+        """Wait for an answer; else what is wrong. To compile a loop, which a machine does once, is not to hang.
+
+        Nor is a sweep of many points, which says how many: it is `LONG`.
+        """
         ends = monotonic() + self.hangs_s
         while not self._pipe.poll(LOOK_S):
             if monotonic() > ends:
+                if self._counts_many():
+                    return LONG
                 if COMPILER not in self._ask_place():
                     return f"hangs ({self.hangs_s:.0f} s)"
                 ends = monotonic() + self.hangs_s
             if (held := _resident(self._process.pid)) > self.most_bytes:
                 return f"memory ({held >> 20} MB)"
         return None
+
+    def _counts_many(self) -> bool:
+        """Whether the case that runs has said on stderr that it is a sweep of many points."""
+        told = (self._folder / STDERR).read_text(errors="replace")
+        return any(int(count.replace(",", "")) > MANY for count in _POINTS.findall(told))
 
     def _ask_place(self) -> str:
         """Where the threads of the process are, as faulthandler writes it."""

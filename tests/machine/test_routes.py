@@ -14,7 +14,7 @@ import pytest
 
 from kernbench.errors import UnreachableError
 from kernbench.library import find
-from kernbench.machine import EdgeKind, Intent, RouteKind, load_machine, routes
+from kernbench.machine import EdgeKind, Intent, RouteKind, load_machine, shortest_paths
 from kernbench.machine.builder import Builder
 from kernbench.machine.load import compile_machine
 from kernbench.machine.part_index import Shape
@@ -237,7 +237,7 @@ def test_ways_without_trees_are_the_same(topology, overrides, monkeypatch):
     for intent in (Intent.ALL, Intent.M_CPU_DMA):
         ways = [_way(machine, src, dst, intent) for src, dst in nodes]
         with monkeypatch.context() as patch:
-            patch.setattr(routes, "_TREE_NODES", 0)
+            patch.setattr(shortest_paths, "_TREE_NODES", 0)
             assert [_way(machine, src, dst, intent) for src, dst in nodes] == ways
 
 

@@ -51,7 +51,7 @@ def write(directory: Path, given: polars.DataFrame | None = None, grid: dict[str
 def test_the_page_says_as_text_what_the_report_says(tmp_path: Path) -> None:
     page = write(tmp_path).read_text(encoding="utf-8")
     assert "<p>toy on sip_2x4x4, hybrid mode, method grid: 12 points, 2 of which failed.</p>" in page
-    assert "<li>min latency_ns: 1,505 at M = 1, noc.gbs (GB/s) = 128, variant = plain</li>" in page
+    assert "<li>min latency_ns: 1,505 at M = 1, noc.gbs = 128 GB/s, variant = plain</li>" in page
     assert "<li>M: 1, 2, 4</li>" in page
     assert "<h2>What moves the objectives</h2>" in page
     assert '<figcaption>Pareto</figcaption><img alt="Pareto" src="data:image/svg+xml;base64,' in page

@@ -54,7 +54,8 @@ def test_all_outputs_of_traffic_are_made(tmp_path: Path) -> None:
 
 def test_answers_are_made_of_what_varies() -> None:
     given = table(lambda m, n: 10.0 * m, M=[1, 2], N=[7]).with_columns(polars.lit(1.0).alias("cost"))
-    read = read_report_columns(given.lazy())
+    grid = load_grid(GRID)
+    read = read_report_columns(grid, given.lazy())
     assert read.columns == [
         "M",
         "latency_ns",
@@ -66,7 +67,15 @@ def test_answers_are_made_of_what_varies() -> None:
     ]
     assert read.columns[6:] == ["fidelity", "status", "error", "key", "cost"]
     assert find_rows(given.lazy(), read[::-1]).equals(given[::-1])
-    assert read_report_columns(given.clear().lazy()).is_empty()
+    assert read_report_columns(grid, given.clear().lazy()).is_empty()
+
+
+@pytest.mark.parametrize("column", ["N", "achieved_gbs"])
+def test_an_objective_in_which_all_points_are_equal_is_shown(column: str, tmp_path: Path) -> None:
+    given = table(lambda m, n: 10.0 * m, M=[1, 2], N=[7])
+    grid = load_grid({**GRID, "objectives": [f"min {column}"]})
+    assert column in read_report_columns(grid, given.lazy()).columns
+    assert f"\n* min {column}: " in write_outputs(grid, given.lazy(), tmp_path)["report"].read_text()
 
 
 def test_hardware_counts_as_free_only_if_the_grid_asks_for_nothing() -> None:

@@ -29,6 +29,12 @@ def test_csv_has_all_digits(tmp_path: Path) -> None:
     assert read["name"].to_list() == ["a,b", 'say "x"', None, "", "two\nlines"]
 
 
+def test_a_list_is_one_cell(tmp_path: Path) -> None:
+    write_forms(kept(tmp_path, row=[1, 2, 3], after=[[4, 5], [], None], names=[["a", "b"], ["c"], []]), ("csv", "md"))
+    assert (tmp_path / "table.csv").read_text().splitlines() == ["row,after,names", "1,4 5,a b", '2,"",c', '3,,""']
+    assert (tmp_path / "table.md").read_text().splitlines()[2:] == ["| 1 | 4 5 | a b |", "| 2 |  | c |", "| 3 |  |  |"]
+
+
 def test_markdown_escapes_and_ends_after_its_first_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_files, "MOST_ROWS", 2)
     write_forms(kept(tmp_path, ns=[0.1 + 0.2, None, 1.0], name=["a|b", "*", "c"]), ("md",))

@@ -119,6 +119,23 @@ def test_what_is_saved_is_the_same_sweep(tmp_path: Path) -> None:
         check_grid_file(Path("mine.json"))
 
 
+@pytest.mark.parametrize(
+    ("breaks", "reason"),
+    [("write_bytes", "No space left on device"), ("replace", "Permission denied")],
+)
+def test_a_grid_is_saved_whole_or_not_at_all(
+    breaks: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object) -> None:
+        path.write_text("bench: matm", encoding="utf-8")  # what there was room for
+        raise OSError(0, reason)
+
+    monkeypatch.setattr(Path, breaks, refuse)
+    with pytest.raises(InputError, match=rf"^--save cannot write \S+mine.yaml: {reason}; give another file$"):
+        save_grid(read_request("matmul-composite", Request({"M": "64"}, "tiny")), tmp_path / "mine.yaml")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_texts_that_look_like_other_things_are_saved_as_texts(tmp_path: Path) -> None:
     asked = read_request("uniform", Request({"loads": "'0.1,0.2'"}, "mesh_8x8")).renamed("odd")
     save_grid(asked, tmp_path / "odd.yaml")

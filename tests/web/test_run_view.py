@@ -43,7 +43,7 @@ def test_the_machine_is_the_one_that_the_run_had(view: RunView) -> None:
     assert (about["bench"], about["name"], about["missing"]) == ("gemm-single-pe", "ran", {})
     assert about["span_fs"] == [0, round(about["makespan_ns"] * 1e6)]
     figures = {field["name"]: field for field in about["machine"]["parts"]["noc"]["fields"]}
-    assert (figures["gbs"]["value"], figures["gbs"]["source"]) == (f"{NOC_GBS} GB/s", "set for this machine alone")
+    assert (figures["gbs"]["value"], figures["gbs"]["source"]) == (f"{NOC_GBS} GB/s", "overridden")
     assert figures["overhead_ns"]["source"].startswith("KernBench architecture")
     links, usual = read(view, "links"), load_machine("tiny")
     assert NOC_GBS in links["gbs"].to_list()

@@ -90,7 +90,7 @@ class Comparison:
         return html_table(title, shown if cells else [], cells, *settings)
 
     def changed_settings(self) -> dict[str, tuple[object, object]]:
-        """What two runs, or two evaluations, differ in as a whole, in A and in B."""
+        """What two runs, sweeps or evaluations differ in as a whole, in A and in B; None: it is not set there."""
         found: dict[str, tuple[object, object]] = {}
         if self.a.point is not None:
             for name in self.a.parameters:
@@ -106,6 +106,12 @@ class Comparison:
                 was, now = (side[name][0] if name in side.columns else None for side in (a, b))
                 if was != now:
                     found[name] = was, now
+        elif not (self.a.is_run or self.b.is_run):
+            for side, against, is_a in ((self.a, self.b, True), (self.b, self.a, False)):
+                for name in side.parameters:
+                    if name not in against.parameters and len(side.table):
+                        value = side.table[name][0]  # the same for all points: see `_shared_parameters`
+                        found[name] = (value, None) if is_a else (None, value)
         return found
 
     def moved_path(self) -> list[tuple[str, float, float]]:
