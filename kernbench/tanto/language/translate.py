@@ -84,7 +84,9 @@ class _Translation(Statements):
         )
 
     def _syntax_error(self, root: Node) -> KernelSourceError:
-        """The first mistake of the syntax tree."""
+        """The first mistake of the syntax tree, or the bracket that has no other."""
+        if unmatched := self.source.unmatched_bracket():
+            return unmatched
         stack = [root]
         while stack:
             node = stack.pop()
