@@ -39,6 +39,12 @@ M = 0xFFFFFFFF
         ("uint32(b > a) + true", 2),
         ("sizes[2] + F(2)", 35),
         ("static_cast<uint32>(a) + (uint32)b", 10),
+        ("(uint32)(a + b) * 2", 20),
+        ("uint32((int8)(200) + 300)", 244),
+        ("(uint32)-a / 2", ((-3) & M) // 2),  # the cast binds closer than what follows
+        ("uint32(b * 2 + (int64)-a % 5 * 2 + 1)", 14 + (-3 & M) % 5 * 2 + 1),
+        ("(a * (b * a)) - b", 56),  # no cast to a type of pointers to functions
+        ("((sizes[1]) * (b * a)) - b", 413),
     ],
 )
 def test_expressions(tmp_path: Path, code: str, expected: int) -> None:
