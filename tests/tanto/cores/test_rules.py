@@ -38,6 +38,23 @@ def test_numbers_are_cut_to_bfloat16_or_rounded_to_nearest(tmp_path: Path) -> No
     assert through(tmp_path, COPY, x, chip=device(nearest=True))[0] == 1.0078125
 
 
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        ("sign", [np.nan, -np.inf, -2, 0, 1e-40, np.inf], [0, -1, -1, 0, 1, 1]),
+        ("gelu", [-8, -6, -5, 5, np.inf], [0, -8.413e-11, -2.292e-07, 5, np.inf]),
+    ],
+)
+def test_functions_at_the_edges_of_their_range(
+    tmp_path: Path, function: str, x: list[float], expected: list[float]
+) -> None:
+    math = "void kernel(pipe<T> x, pipe<T> y, uint32 tiles) { x.wait_front(); y.reserve_back(); { math<T> m; m.copy(x, 0, 0); "
+    math += f"m.{function}(0); m.pack(0, y); }} y.push_back(); x.pop_front(); }}"
+    values = np.resize(np.array(x, np.float32), 1024)
+    found = through(tmp_path, math, values)[: len(x)]
+    assert found == pytest.approx(np.array(expected), rel=2**-7, abs=1e-17)
+
+
 @pytest.mark.parametrize("fmt", ["float16", "float32", "uint16", "int32"])
 def test_other_formats_pass_through(tmp_path: Path, fmt: str) -> None:
     x = np.arange(2048).astype(fmt)
