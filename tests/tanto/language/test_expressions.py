@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernbench.tanto.language.source import KernelSourceError
+from tests.engine.fresh import run_seed
 from tests.tanto.support import scalars
 
 M = 0xFFFFFFFF
@@ -71,8 +72,8 @@ def _draw(rng: random.Random, depth: int) -> tuple[str, int]:
     return f"({left} {operator} {right})", found & M
 
 
-def test_random_expressions(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    rng = random.Random(request.config.getoption("--seed", default=0))
+def test_random_expressions(tmp_path: Path) -> None:
+    rng = random.Random(run_seed())
     drawn = [_draw(rng, 5) for _ in range(60)]
     code = "\n".join(f"out.set({at}, {text});" for at, (text, _) in enumerate(drawn))
     assert scalars(tmp_path, code, len(drawn), args=(123456789, 0xFFFFFFF0, 17)) == [value for _, value in drawn]
